@@ -1,0 +1,63 @@
+# On a fresh machine with Python 3.11 or newer:  make demo,  make test.
+# The first call builds .venv; later calls rebuild it only when pyproject.toml has changed.
+
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.dmaverify-dev
+# The first interpreter that is new enough and can make a virtual environment.
+PYTHON ?= $(shell for p in python3.12 python3.11 python3.13 python3 python; do \
+	$$p -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && { echo $$p; break; }; done)
+PYTEST ?= -n 2 --dist loadgroup
+DEMO   ?= examples/first.toml::relayout
+ARGS   ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help venv demo test bench fuzz calibrate lint wheel clean
+
+help:
+	@echo "make demo       check, derive, run and explain an example"
+	@echo "make test       the whole test suite, offline, about a minute"
+	@echo "make lint       ruff and mypy --strict"
+	@echo "make bench      speed, as ratios measured in one run"
+	@echo "make fuzz       the agreement tests at large scale (ARGS=...)"
+	@echo "make calibrate  fit the measured cost profile to the sample data"
+	@echo "make wheel      build dist/*.whl"
+	@echo "make clean      remove caches and build output; the virtual environment stays"
+
+$(STAMP): pyproject.toml
+	@test -x $(BIN)/python || test -n "$(PYTHON)" || { echo "needs Python 3.11 or newer with venv and ensurepip" >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@
+
+venv: $(STAMP)
+
+demo: $(STAMP)
+	$(BIN)/dmaverify check examples
+	$(BIN)/dmaverify derive $(DEMO) --explain
+	$(BIN)/dmaverify run $(DEMO)
+	$(BIN)/dmaverify cells "A / 2, B # 4" --axes A=4,B=3
+	$(BIN)/dmaverify explain rngd/dm-write-align
+
+test: $(STAMP)
+	$(BIN)/python -m pytest $(PYTEST) $(ARGS)
+
+bench: $(STAMP)
+	$(BIN)/python tests/bench/run.py $(ARGS)
+
+fuzz: $(STAMP)
+	$(BIN)/python tests/fuzz/run.py $(ARGS)
+
+calibrate: $(STAMP)
+	$(BIN)/python tests/bench/calibrate.py $(ARGS)
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+wheel: $(STAMP)
+	$(BIN)/python -m hatchling build -t wheel
+
+clean:
+	rm -rf dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .dmaverify_cache
+	find . -path ./$(VENV) -prune -o -name __pycache__ -type d -exec rm -rf {} +

@@ -1,0 +1,107 @@
+"""The constants of a cost profile, read from the machine's data and turned into ticks.
+
+Knows: profiles, constants with source and basis, the tick.
+Does not know: commands, address maps, how a cost is composed.
+Law: a cycle is 30,000 ticks and every constant is a whole number of them, so that the closed form and the simulator add the
+same integers; the documents' rates (16/3 cycles, 1/30 cycle, 2/3 cycle) are exact.
+
+Source: facts/rngd 8.1 for what the constants are; each one's own source stands beside it in `encodings/rngd/cost.toml`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from dmaverify.errors import InputError
+from dmaverify.machines.rngd import DmMap, HbmMap, data, dm_map, hbm_map
+
+TICKS = 30_000
+"""Ticks of one cycle."""
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """One number of the model, in ticks, with where it is from."""
+
+    name: str
+    ticks: int
+    source: str
+    basis: str
+
+    @property
+    def cycles(self) -> float:
+        return self.ticks / TICKS
+
+
+@dataclass(frozen=True)
+class CostData:
+    """A machine as the cost model sees it: both maps, one profile's constants, a few counts."""
+
+    profile: str
+    hbm: HbmMap
+    dm: DmMap
+    constants: Mapping[str, Constant]
+    reading: str
+    hbm_channels: int
+    hbm_queue: int
+    slice_queue: int
+    engine_slices: int
+    sources: Mapping[str, str] = field(default_factory=dict)
+    tuning: Mapping[str, float] = field(default_factory=dict)
+
+    def ticks(self, name: str) -> int:
+        """A constant in ticks."""
+        return self.constants[name].ticks
+
+    def source(self, name: str) -> str:
+        return self.constants[name].source
+
+
+NEEDED = (
+    "startup", "issue", "hbm_request", "hbm_row_switch", "hbm_bank_group", "hbm_slice_change", "hbm_partial",
+    "dm_request", "dm_unaligned", "spm_request", "pcie_byte",
+)  # fmt: skip
+"""What every profile must give; the rest (`tuning`) is optional and 0 where it is missing."""
+
+
+def profiles(path: Path | None = None) -> tuple[str, ...]:
+    """The names of the profiles of the data, sorted."""
+    return tuple(sorted(data(path)["cost"]))
+
+
+def _constants(profile: str, table: Mapping[str, Any]) -> dict[str, Constant]:
+    found = {
+        name: Constant(name, round(value["cycles"] * TICKS), value["source"], value["basis"])
+        for name, value in table.items()
+        if isinstance(value, dict) and "cycles" in value
+    }
+    missing = [name for name in NEEDED if name not in found]
+    if missing:
+        raise InputError(f"profile {profile} lacks {', '.join(missing)}")
+    return found
+
+
+@lru_cache(maxsize=32)
+def cost_data(profile: str = "book", reading: str | None = None, path: Path | None = None) -> CostData:
+    """The data of a profile. Raises InputError for a profile or reading that does not exist."""
+    tables = data(path)
+    if profile not in tables["cost"]:
+        raise InputError(f"no cost profile `{profile}`", hint=f"one of {', '.join(profiles(path))}")
+    table, memory = tables["cost"][profile], tables["memory"]
+    return CostData(
+        profile=profile,
+        hbm=hbm_map(reading, tables),
+        dm=dm_map(tables),
+        constants=_constants(profile, table),
+        reading=reading or memory["hbm"]["channel"]["default"],
+        hbm_channels=memory["hbm"]["channels"],
+        hbm_queue=memory["hbm"]["queue"],
+        slice_queue=memory["dm"]["queue"],
+        engine_slices=memory["dm"]["engine_slices"],
+        sources={name: memory[name]["source"] for name in ("hbm", "dm", "spm")},
+        tuning={name: value["value"] for name, value in table.items() if isinstance(value, dict) and "value" in value},
+    )

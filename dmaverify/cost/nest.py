@@ -1,0 +1,281 @@
+"""One side of a command as the memory sees it: a nest of packets, the windows they touch, and where they fall.
+
+Knows: bases, counts and strides in bytes; residues of addresses; digit-by-digit counting of XORed address bits.
+Does not know: machines, constants, time.
+Law: every count is exact and its price grows with the number of loops and of address bits, never with the trip counts;
+`spread` answers None where its table of carries would grow beyond `STATES`.
+
+Source: "DMA Engine" (Packet size and internal DMA requests), "Memory Performance" (Misaligned Access), facts/rngd 3.4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import gcd, prod
+
+from dmaverify.errors import InputError
+from dmaverify.transfer.command import Command, Port
+
+STATES = 1_000
+"""Most carries followed at once: beyond it an exact count would cost more than the plan is worth."""
+
+
+@dataclass(frozen=True)
+class Nest:
+    """Packets of `size` bytes at `base + sum(counter * stride)`; loops outer to inner, strides >= 0 (see `flipped`).
+
+    `flipped` marks the loops that the command walks backwards. They are stored forwards from their lowest address, which
+    visits the same addresses; where order matters the counter runs from the top.
+    """
+
+    base: int
+    loops: tuple[tuple[int, int], ...]
+    size: int
+    flipped: tuple[bool, ...] = ()
+
+    @property
+    def packets(self) -> int:
+        return prod(count for count, _ in self.loops)
+
+    @property
+    def last(self) -> int:
+        """The last byte of all, exclusive."""
+        return self.base + sum((count - 1) * stride for count, stride in self.loops) + self.size
+
+    @cached_property
+    def linear(self) -> tuple[int, tuple[int, ...]] | None:
+        """(offset, vectors): address = offset XOR the vectors of the counter's set bits, innermost bit first; or None.
+
+        It exists where counts are powers of two and no addition of base and strides carries.
+        """
+        used, offset, vectors = self.base, self.base, list[int]()
+        for (count, stride), flip in zip(reversed(self.loops), reversed(self.flipped), strict=True):
+            if count & (count - 1):
+                return None
+            for bit in range(count.bit_length() - 1):
+                vector = stride << bit
+                if vector & used:
+                    return None
+                used |= vector
+                offset ^= vector if flip else 0
+                vectors.append(vector)
+        return offset, tuple(vectors)
+
+    def with_inner(self, count: int, stride: int, size: int) -> Nest:
+        """The same bytes as `count` packets of `size` bytes per packet."""
+        return replace(self, loops=(*self.loops, (count, stride)), flipped=(*self.flipped, False), size=size)
+
+
+def piece_units(command: Command) -> int:
+    """Units moved at once: the packet, or the part of it that is contiguous on both sides."""
+    return gcd(command.burst, command.packet)
+
+
+def nest_of(command: Command, side: str) -> Nest:
+    """The nest of a side (`read` or `write`), in bytes. Raises InputError where half bytes do not make bytes."""
+    port: Port = command.read if side == "read" else command.write
+    piece = piece_units(command)
+    loops = [(loop.count, loop.read if side == "read" else loop.write) for loop in command.loops if loop.count != 1]
+    if command.burst > piece:
+        loops.append((command.burst // piece, piece))
+    numbers = [port.base, piece, *(stride for _, stride in loops)]
+    if any(number * command.unit_bits % 8 for number in numbers):
+        raise InputError("the cost of a command whose packets do not start on whole bytes is not defined", command.span)
+    scale = command.unit_bits
+    base = port.base * scale // 8
+    base += sum((count - 1) * stride * scale // 8 for count, stride in loops if stride < 0)
+    flipped = tuple(stride < 0 for _, stride in loops)
+    return Nest(base, tuple((n, abs(s) * scale // 8) for n, s in loops), piece * scale // 8, flipped)
+
+
+def _loop_residues(count: int, stride: int, modulus: int) -> dict[int, int]:
+    period = modulus // gcd(stride, modulus)
+    whole, rest = divmod(count, period)
+    found = dict[int, int]()
+    for index in range(min(count, period)):
+        found[index * stride % modulus] = whole + (index < rest)
+    return found
+
+
+def _convolve(left: dict[int, int], right: dict[int, int], modulus: int) -> dict[int, int]:
+    """Cyclic convolution; the long ones by multiplying two integers whose digits are the counts."""
+    if len(left) * len(right) <= 1024:
+        total = dict[int, int]()
+        for a, n in left.items():
+            for b, m in right.items():
+                key = (a + b) % modulus
+                total[key] = total.get(key, 0) + n * m
+        return total
+    width = (sum(left.values()) * sum(right.values())).bit_length() + 1
+    packed = sum(n << a * width for a, n in left.items()) * sum(m << b * width for b, m in right.items())
+    packed = (packed & ((1 << modulus * width) - 1)) + (packed >> modulus * width)
+    mask = (1 << width) - 1
+    digits = ((index, packed >> index * width & mask) for index in range(modulus))
+    return {index: count for index, count in digits if count}
+
+
+def residues(nest: Nest, modulus: int) -> dict[int, int]:
+    """How many packets start at each address modulo `modulus`."""
+    found, factor = {nest.base % modulus: 1}, 1
+    for count, stride in nest.loops:
+        if stride % modulus == 0:
+            factor *= count
+        else:
+            found = _convolve(found, _loop_residues(count, stride, modulus), modulus)
+    return {offset: count * factor for offset, count in found.items()}
+
+
+def touched(offset: int, size: int, window: int) -> int:
+    """Aligned windows touched by `size` bytes that start `offset` bytes into one."""
+    return (offset % window + size - 1) // window + 1
+
+
+def filled(offset: int, size: int, window: int) -> int:
+    """Aligned windows that those bytes fill."""
+    offset %= window
+    return max(0, (offset + size) // window - (offset + window - 1) // window)
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """What the packets of a nest touch: windows, those of them touched in part, and packets that cross a boundary."""
+
+    packets: int
+    touched: int
+    partial: int
+    least: int
+    crossing: int
+    offsets: int
+
+
+def windows(nest: Nest, window: int) -> Windows:
+    """Exact counts from the distribution of start addresses modulo the window."""
+    starts = residues(nest, window)
+    total = partial = crossing = 0
+    for offset, count in starts.items():
+        many = touched(offset, nest.size, window)
+        total += many * count
+        partial += (many - filled(offset, nest.size, window)) * count
+        crossing += count if many > touched(0, nest.size, window) else 0
+    least = min(touched(offset, nest.size, window) for offset in starts)
+    return Windows(nest.packets, total, partial, least, crossing, len(starts))
+
+
+def as_requests(nest: Nest, window: int) -> Nest | None:
+    """The nest whose packets are the requests, one window each; None where packets differ in how many they touch."""
+    if nest.size % window == 0 and nest.base % window == 0 and all(s % window == 0 for _, s in nest.loops):
+        many = nest.size // window
+        return nest if many == 1 else nest.with_inner(many, window, window)
+    starts = residues(nest, window)
+    return nest if all(touched(offset, nest.size, window) == 1 for offset in starts) else None
+
+
+def image(vector: int, masks: Sequence[int]) -> int:
+    """The number whose bit i is the parity of the vector under mask i."""
+    return sum(((vector & mask).bit_count() & 1) << index for index, mask in enumerate(masks))
+
+
+def spread(nest: Nest, masks: Sequence[int], window: int) -> list[int] | None:
+    """How many windows fall on each value of the masks' parities; every window of every packet counts.
+
+    Bits below the window must not occur in the masks. None where the exact count would need too large a table.
+    """
+    requests = as_requests(nest, window)
+    if requests is not None and (form := requests.linear) is not None:
+        return _coset_spread(form, masks)
+    return _digit_spread(nest, masks, window)
+
+
+def _coset_spread(form: tuple[int, tuple[int, ...]], masks: Sequence[int]) -> list[int]:
+    """Powers of two: the values are a coset of the span of the vectors' images, each equally often."""
+    offset, vectors = form
+    values = [image(offset, masks)]
+    for vector in vectors:
+        step = image(vector, masks)
+        if step and values[0] ^ step not in values:
+            values += [value ^ step for value in values]
+    counts = [0] * (1 << len(masks))
+    for value in values:
+        counts[value] = (1 << len(vectors)) // len(values)
+    return counts
+
+
+def _digit_spread(nest: Nest, masks: Sequence[int], window: int) -> list[int] | None:
+    """Any counts and strides: walk the address bits from the lowest, carrying what the counters' low digits have added.
+
+    A state is (carry, whether the packet crosses one window more, remaining trip counts of the loops under way). Its counts,
+    one per value of the masks, are lanes of one integer, so that adding and XORing them are single operations.
+    """
+    low = window.bit_length() - 1
+    many = touched(0, nest.size, window)
+    limit = window * many - nest.size
+    waiting = sorted(((s & -s).bit_length() - 1, s >> ((s & -s).bit_length() - 1), n) for n, s in nest.loops if s)
+    width = (nest.packets * (many + 1)).bit_length()
+    lanes, steps = 1 << len(masks), tuple[int, ...]()
+    states: dict[State, int] = {(nest.base, 0, ()): prod(count for count, stride in nest.loops if stride == 0)}
+    for level in range(max(mask.bit_length() for mask in masks)):
+        while waiting and waiting[0][0] <= level:
+            _, odd, count = waiting.pop(0)
+            steps = (*steps, odd)
+            states = {(carry, more, (*left, count)): seen for (carry, more, left), seen in states.items()}
+        if level == low:
+            steps = (*steps, 1)
+            states = {(carry, 0, (*left, many + more)): seen for (carry, more, left), seen in states.items()}
+        flip = sum((mask >> level & 1) << index for index, mask in enumerate(masks))
+        bound = (limit >> level & 1) if level < low else -1
+        states = _next_level(states, steps, _Swap.of(flip, width, lanes), bound)
+        if len(states) > STATES:
+            return None
+    beyond = prod(count for _, _, count in waiting)
+    total = sum(seen * prod(left) for (_, _, left), seen in states.items()) * beyond
+    return [total >> index * width & ((1 << width) - 1) for index in range(lanes)]
+
+
+State = tuple[int, int, tuple[int, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Swap:
+    """Moves every lane to the lane whose number differs in given bits: a shift and a mask per bit."""
+
+    moves: tuple[tuple[int, int], ...]
+
+    @staticmethod
+    def of(flip: int, width: int, lanes: int) -> _Swap:
+        moves = []
+        for bit in range(lanes.bit_length() - 1):
+            if flip >> bit & 1:
+                lane = (1 << width) - 1
+                moves.append((sum(lane << i * width for i in range(lanes) if not i >> bit & 1), width << bit))
+        return _Swap(tuple(moves))
+
+    def __call__(self, seen: int) -> int:
+        for mask, shift in self.moves:
+            seen = (seen & mask) << shift | seen >> shift & mask
+        return seen
+
+
+def _next_level(states: dict[State, int], steps: tuple[int, ...], swap: _Swap, bound: int) -> dict[State, int]:
+    found: dict[State, int] = {}
+    for (carry, more, left), seen in states.items():
+        swapped = swap(seen)
+        for total, rest in _digits(carry, left, steps):
+            bit = total & 1
+            over = more if bound < 0 or bit == bound else int(bit > bound)
+            key = (total >> 1, over, rest)
+            found[key] = found.get(key, 0) + (swapped if bit else seen)
+    return found
+
+
+def _digits(carry: int, left: tuple[int, ...], steps: tuple[int, ...]) -> list[tuple[int, tuple[int, ...]]]:
+    """Every choice of the next binary digit of each counter: (sum at this bit, remaining trip counts)."""
+    choices: list[tuple[int, tuple[int, ...]]] = [(carry, ())]
+    for count, step in zip(left, steps, strict=True):
+        if count == 1:
+            choices = [(total, (*rest, 1)) for total, rest in choices]
+        else:
+            zero, one = (count + 1) // 2, count // 2
+            choices = [c for total, rest in choices for c in ((total, (*rest, zero)), (total + step, (*rest, one)))]
+    return choices

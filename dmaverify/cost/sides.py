@@ -1,0 +1,203 @@
+"""What one side of one command asks of its memory: requests, channel and DMN loads, partial windows, order.
+
+Knows: the nests of a command, the address maps, which constants price a request.
+Does not know: other commands, engines, how loads become a time.
+Law: counts are exact where they are given; a load that cannot be counted cheaply is None and nothing is claimed of it.
+
+Source: "Memory Performance" (HBM, Data Memory), "DMA Engine" (Performance, Examples), facts/rngd 8.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import ceil, prod
+
+from dmaverify.cost.constants import CostData
+from dmaverify.cost.nest import Nest, Windows, as_requests, image, nest_of, residues, spread, windows
+from dmaverify.cost.rows import RowUse, kernel, row_use
+from dmaverify.transfer.command import Command, Port
+
+
+@dataclass(frozen=True)
+class HbmUse:
+    """A stream of HBM requests. `channels` counts requests per channel; `partial` windows written in part per channel.
+
+    `vectors` and `offset` are the linear form where there is one; `groups` counts per (channel, bank group, slice).
+    """
+
+    channels: tuple[int, ...] | None
+    partial: tuple[int, ...] | None
+    groups: tuple[int, ...] | None
+    offset: int
+    vectors: tuple[int, ...] | None
+    rows: RowUse | None
+    high: bool
+
+
+@dataclass(frozen=True)
+class DmUse:
+    """A stream of DM requests: requests per DMN of the cluster, cost of one, and the longest block that stays in one DMN."""
+
+    dmns: tuple[int, ...] | None
+    unaligned: bool
+    block: int
+    block_slices: int
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of a command. `requests` is what the engine issues, `per_packet` the fewest of a packet."""
+
+    role: str
+    port: Port
+    nest: Nest
+    windows: Windows
+    requests: int
+    per_packet: int
+    hbm: HbmUse | None = None
+    dm: DmUse | None = None
+
+    @property
+    def memory(self) -> tuple[str, int, int]:
+        """Which memory it is: tier, chip, and cluster where the tier is per cluster."""
+        return self.port.tier, self.port.chip, 0 if self.port.tier == "hbm" else self.port.cluster
+
+
+def side_of(command: Command, role: str, target: CostData) -> Side:
+    """The side of a command. Raises InputError where it has no cost (half bytes)."""
+    port = command.read if role == "read" else command.write
+    nest, tier = nest_of(command, role), port.tier
+    seen = windows(nest, target.hbm.window)
+    if tier == "hbm":
+        return Side(role, port, nest, seen, seen.touched, seen.least, hbm=hbm_use(nest, seen, role, target))
+    parts = ceil(nest.size / target.hbm.window)
+    dm = dm_use(nest, parts, role, target) if tier == "dm" else None
+    return Side(role, port, nest, seen, nest.packets * parts, parts, dm=dm)
+
+
+def hbm_use(nest: Nest, seen: Windows, role: str, target: CostData) -> HbmUse:
+    """Loads of a stream of HBM requests."""
+    where, window = target.hbm, target.hbm.window
+    counts = spread(nest, where.channel_masks, window)
+    partial = _partial(nest, seen, counts, target) if role == "write" and seen.partial else None
+    requests = as_requests(nest, window)
+    form = requests.linear if requests is not None else None
+    channels = tuple(counts) if counts is not None else None
+    if form is None:
+        return HbmUse(channels, partial, None, nest.base, None, None, False)
+    offset, vectors = form
+    high = bool(offset >> where.top_high & 1)
+    if any(vector >> where.top_high for vector in vectors):
+        return HbmUse(channels, partial, None, offset, vectors, None, high)
+    masks = (*where.channel_masks, *where.bank_group_masks(high))
+    groups = tuple(coset_counts(offset, vectors, masks))
+    row = row_use(vectors, where.channel_masks, where.bank_masks(high), where.row_masks(high), target.hbm_queue - 1)
+    return HbmUse(channels, partial, groups, offset, vectors, row, high)
+
+
+def coset_counts(offset: int, vectors: Sequence[int], masks: Sequence[int]) -> list[int]:
+    """How often each value of the masks occurs in a linear stream."""
+    values = [image(offset, masks)]
+    for vector in vectors:
+        step = image(vector, masks)
+        if step and values[0] ^ step not in values:
+            values += [value ^ step for value in values]
+    counts = [0] * (1 << len(masks))
+    for value in values:
+        counts[value] = (1 << len(vectors)) // len(values)
+    return counts
+
+
+def _partial(nest: Nest, seen: Windows, counts: Sequence[int] | None, target: CostData) -> tuple[int, ...] | None:
+    """Windows written in part, per channel: those touched less those filled, which are the windows of a shorter packet."""
+    window = target.hbm.window
+    if counts is None:
+        return None
+    if seen.partial == seen.touched:
+        return tuple(counts)
+    if nest.size < 2 * window - 1:
+        return None
+    inner = replace(nest, base=nest.base + window - 1, size=nest.size - 2 * (window - 1))
+    full = spread(inner, target.hbm.channel_masks, window)
+    return tuple(a - b for a, b in zip(counts, full, strict=True)) if full is not None else None
+
+
+def _slice_loops(nest: Nest, target: CostData) -> Nest:
+    """The nest with every loop over slices cut at DMN boundaries, where base and count allow it."""
+    stride, per_dmn = target.dm.slice_stride, target.dm.dmn_slices
+    loops, flips = [], []
+    for (count, step), flip in zip(nest.loops, nest.flipped, strict=True):
+        inside = per_dmn * stride // step if step and step % stride == 0 and per_dmn * stride % step == 0 else 0
+        if 1 < inside < count and count % inside == 0 and nest.base // stride % per_dmn == 0:
+            loops += [(count // inside, step * inside), (inside, step)]
+            flips += [flip, flip]
+        else:
+            loops.append((count, step))
+            flips.append(flip)
+    return replace(nest, loops=tuple(loops), flipped=tuple(flips))
+
+
+def dm_use(nest: Nest, parts: int, role: str, target: CostData) -> DmUse:
+    """Loads of a stream of DM requests. Source: "Memory Performance", Optimizing DMA Performance."""
+    stride, per_dmn = target.dm.slice_stride, target.dm.dmn_slices
+    inside = [(count, step) for count, step in nest.loops if step % stride]
+    over = [(count, step) for count, step in nest.loops if step % stride == 0]
+    dmns: tuple[int, ...] | None = None
+    if nest.base % stride + sum((count - 1) * step for count, step in inside) + nest.size <= stride:
+        packets = Nest(nest.base // stride * stride, tuple(over), 1, (False,) * len(over))
+        counts = spread(packets, target.dm.dmn_masks, 1)
+        factor = parts * prod(count for count, _ in inside)
+        dmns = tuple(count * factor for count in counts) if counts is not None else None
+    starts = residues(nest, 8) if role == "write" else {0: 1}
+    unaligned = role == "write" and (nest.size % 8 > 0 or 0 not in starts)
+    block, slices = _block(_slice_loops(nest, target), parts, stride, per_dmn)
+    return DmUse(dmns, unaligned, block, slices)
+
+
+def _block(nest: Nest, parts: int, stride: int, per_dmn: int) -> tuple[int, int]:
+    """(requests, slices at most) of the innermost loops that stay within one DMN; (1, 1) where that is not plain."""
+    sub = [(count, step) for count, step in nest.loops if step % (stride * per_dmn)]
+    if nest.base % (stride * per_dmn) + sum((c - 1) * s for c, s in sub) + nest.size > stride * per_dmn:
+        return 1, 1
+    block, slices = parts, 1
+    for count, step in reversed(nest.loops):
+        if count > 1 and step and step % (stride * per_dmn) == 0:
+            break
+        block *= count
+        slices *= count if step and step % stride == 0 else 1
+    return block, min(slices, per_dmn)
+
+
+@lru_cache(maxsize=4096)
+def bank_span(vectors: tuple[int, ...], masks: tuple[int, ...]) -> tuple[int, ...]:
+    """A reduced basis of the (channel, bank) values that a stream's loops reach, highest first."""
+    basis: list[int] = []
+    for vector in vectors:
+        value = image(vector, masks)
+        for member in basis:
+            value = min(value, value ^ member)
+        if value:
+            basis = sorted([min(member, member ^ value) for member in basis] + [value], reverse=True)
+    return tuple(basis)
+
+
+def reduce_by(value: int, basis: Sequence[int]) -> int:
+    """The least value of the coset."""
+    for member in basis:
+        value = min(value, value ^ member)
+    return value
+
+
+def least_gap(vectors: Sequence[int], masks: Sequence[int]) -> int:
+    """The fewest requests between two of one linear stream that agree on the masks; more than the stream has if none do."""
+    members = kernel([image(v, masks) for v in vectors]).members
+    least = 1 << len(vectors)
+    for index, member in enumerate(members):
+        step = member
+        for lower in reversed(members[:index]):
+            step = max(step, step ^ lower)
+        top = 1 << member.bit_length() - 1
+        least = min(least, top - (step ^ top))
+    return least

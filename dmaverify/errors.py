@@ -1,0 +1,89 @@
+"""Where text stands, and what is wrong with it.
+
+Knows: sources, spans, the one exception for input that cannot be read.
+Does not know: mappings, machines, solvers, how anything is printed.
+Law: a span is a half-open range of characters of one source; it never takes part in equality of what carries it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A text with a name (a path, or `<...>` for text that has none)."""
+
+    name: str
+    text: str
+
+    @cached_property
+    def line_starts(self) -> list[int]:
+        starts = [0]
+        for index, char in enumerate(self.text):
+            if char == "\n":
+                starts.append(index + 1)
+        return starts
+
+    def line_of(self, offset: int) -> int:
+        """The 1-based line that holds the character at `offset`."""
+        return bisect_right(self.line_starts, offset)
+
+    def line_text(self, line: int) -> str:
+        """The 1-based `line` without its line break; empty beyond the last line."""
+        if not 1 <= line <= len(self.line_starts):
+            return ""
+        start = self.line_starts[line - 1]
+        end = self.text.find("\n", start)
+        return (self.text[start:] if end < 0 else self.text[start:end]).rstrip("\r")
+
+
+@dataclass(frozen=True, eq=False)
+class Span:
+    """Characters `start` to `end` (exclusive) of `source`."""
+
+    source: Source
+    start: int
+    end: int
+
+    @property
+    def line(self) -> int:
+        return self.source.line_of(self.start)
+
+    @property
+    def column(self) -> int:
+        """1-based, counted in characters."""
+        return self.start - self.source.line_starts[self.line - 1] + 1
+
+    @property
+    def length(self) -> int:
+        return max(1, self.end - self.start)
+
+    @property
+    def text(self) -> str:
+        return self.source.text[self.start : self.end]
+
+    def to(self, other: Span) -> Span:
+        """From the start of this span to the end of `other`."""
+        return Span(self.source, min(self.start, other.start), max(self.end, other.end))
+
+    def __str__(self) -> str:
+        return f"{self.source.name}:{self.line}:{self.column}"
+
+
+class InputError(Exception):
+    """Input that cannot be read: what is wrong, where, and what to write instead.
+
+    Never the answer to a question about a plan: a wrong plan is a finding, not an exception.
+    """
+
+    def __init__(self, message: str, span: Span | None = None, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.span = span
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return self.message if self.span is None else f"{self.span}: {self.message}"

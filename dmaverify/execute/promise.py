@@ -1,0 +1,350 @@
+"""What every unit of the two tensors of a move must hold, as one number a unit: its tag.
+
+Knows: `meaning` (cells at positions), tags, content made from tags.
+Does not know: addresses, commands, digits, solvers.
+Law: two live units have one tag exactly when they are one element and unit number, as far as the source names it; a
+unit that is not live has a negative tag, by its kind. Axes that the source does not name take no part; axes that the
+destination lacks count as 0.
+
+Where a position stands for several indices (windows) a tag names the set of them, see `Promise.sets`.
+Source: facts/rngd 1.2, 1.3 (items 8 and 9), 1.6; PLANFILE, What is judged; DESIGN section 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dmaverify.language.expr import Expr, Kind, Window, axes_of, pair, terms_of, walk
+from dmaverify.language.meaning import (
+    INDEX,
+    CellArray,
+    Coords,
+    OutOfBounds,
+    Pad,
+    cell,
+    cells_array,
+    finalize,
+    finalize_array,
+    live_indices,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Bytes = NDArray[np.uint8]
+    Tags = NDArray[np.signedinteger[Any]]
+
+_CHUNK = 1 << 17  # positions whose cells are made at once
+_FAR = 1 << 54  # more indices than this are numbered by Python integers first
+TOP, ZERO, READ_BOTTOM, WRITE_BOTTOM = -1, -2, -3, -4  # tags of what is not live
+_SOURCE_TAGS = np.array([0, TOP, ZERO, READ_BOTTOM, TOP])  # by the kind codes of `meaning`
+_DEST_TAGS = np.array([0, TOP, ZERO, WRITE_BOTTOM, WRITE_BOTTOM])
+_CACHED_UNITS = 1 << 14
+_CODE_OF_KIND = {Kind.TOP: 1, Kind.ZERO: 2, Kind.BOTTOM: 3}
+
+
+@dataclass(frozen=True, eq=False)
+class Promise:
+    """`source[u]` and `dest[u]`: the tag of unit u. `width`: units an element.
+
+    `sets` is None where every live position stands for one index; else tag // width names the set of indices, projected
+    on the axes of the source, and a source unit serves a destination unit when its set holds the other's.
+    """
+
+    source: Tags
+    dest: Tags
+    width: int
+    dest_live: int
+    sets: tuple[frozenset[Coords], ...] | None = None
+
+    def served(self, want: Tags, have: Tags) -> NDArray[np.bool_]:
+        """Whether live tags `have` are what live tags `want` ask for."""
+        same: NDArray[np.bool_] = want == have
+        if self.sets is None or same.all():
+            return same
+        pairs, back = np.unique(np.stack((want, have)), axis=1, return_inverse=True)
+        found = [self._holds(int(w), int(h)) for w, h in pairs.T]
+        answers: NDArray[np.bool_] = np.array(found, np.bool_)[back.reshape(-1)]
+        return answers
+
+    def _holds(self, want: int, have: int) -> bool:
+        assert self.sets is not None
+        return want % self.width == have % self.width and self.sets[want // self.width] <= self.sets[have // self.width]
+
+    def unread(self, read: NDArray[np.bool_]) -> tuple[int, int]:
+        """How many units of live source elements nobody reads in any place, and the first unit index (else -1)."""
+        rest = np.flatnonzero(~read & (self.source >= 0))
+        if not len(rest):
+            return 0, -1
+        if self.sets is not None:
+            return self._unread_sets(read, rest)
+        rest = rest[~np.isin(self.source[rest], self.source[read])]
+        return (len(np.unique(self.source[rest])), int(rest[0])) if len(rest) else (0, -1)
+
+    def _elements(self, tag: int) -> set[tuple[Coords, int]]:
+        assert self.sets is not None
+        return {(one, tag % self.width) for one in self.sets[tag // self.width]} if tag >= 0 else set()
+
+    def _unread_sets(self, read: NDArray[np.bool_], rest: Tags) -> tuple[int, int]:
+        seen: set[tuple[Coords, int]] = set()
+        for tag in np.unique(self.source[read]).tolist():
+            seen |= self._elements(tag)
+        missing: set[tuple[Coords, int]] = set()
+        first = -1
+        for index in rest.tolist():
+            new = self._elements(int(self.source[index])) - seen
+            first = index if new and first < 0 else first
+            missing |= new
+        return len(missing), first
+
+
+def promise_of(source: Expr, dest: Expr, width: int, broadcast_missing: bool) -> Promise:
+    """The tags of a move. Small ones are remembered."""
+    if max(source.size, dest.size) * width <= _CACHED_UNITS:
+        return _remembered(source, dest, width, broadcast_missing)
+    return _promise(source, dest, width, broadcast_missing)
+
+
+def _promise(source: Expr, dest: Expr, width: int, broadcast_missing: bool) -> Promise:
+    if _one_index_each(source) and _one_index_each(dest):
+        ours, theirs = _tags(source, dest, broadcast_missing)
+        sets = None
+    else:
+        ours, theirs, sets = _set_tags(source, dest, broadcast_missing)
+    ours, theirs = _with_units(ours, width), _with_units(theirs, width)
+    return Promise(ours, theirs, width, int(np.count_nonzero(theirs >= 0)), sets)
+
+
+@lru_cache(maxsize=256)
+def _remembered(source: Expr, dest: Expr, width: int, broadcast_missing: bool) -> Promise:
+    return _promise(source, dest, width, broadcast_missing)
+
+
+def _one_index_each(expr: Expr) -> bool:
+    """Whether `cells_array` takes it: no windows, and no size or coordinate beyond 63 bits."""
+    nodes = list(walk(expr))
+    return not any(isinstance(node, Window) for node in nodes) and sum(node.size for node in nodes) < 1 << 63
+
+
+def _with_units(tags: Tags, width: int) -> Tags:
+    if width == 1:
+        return tags
+    spread = np.repeat(tags, width).reshape(-1, width)
+    return np.where(spread >= 0, spread * width + np.arange(width, dtype=tags.dtype), spread).reshape(-1)
+
+
+def _tags(source: Expr, dest: Expr, broadcast_missing: bool) -> tuple[Tags, Tags]:
+    """Tags of positions, one number an index: mixed radix over the axes that the source names."""
+    sizes, others = axes_of(source), axes_of(dest)
+    weights: dict[str, int] = {}
+    bound = 1
+    for axis, size in sizes.items():
+        weights[axis] = bound
+        bound *= max(size, others.get(axis, 0), 1)
+    kind = np.int32 if bound < 1 << 28 else np.int64 if bound < _FAR else object
+    held = {axis: _held(source, axis, sizes) for axis in sizes} if broadcast_missing else {}
+    ours = _numbered(source, weights, sizes, Kind.TOP, kind, {})
+    theirs = _numbered(dest, weights, others, Kind.BOTTOM, kind, held)
+    return _ranked(ours, theirs) if kind is object else (ours, theirs)
+
+
+def _numbered(
+    expr: Expr, weights: Mapping[str, int], sizes: Mapping[str, int], fill: Kind, kind: Any, held: Mapping[str, Any]
+) -> Any:
+    padding = _SOURCE_TAGS if fill is Kind.TOP else _DEST_TAGS
+    if expr.size > _CHUNK and not held:
+        rows = rows_of_tags(expr, weights, sizes, padding, kind)
+        if rows is not None:
+            return rows
+    out = np.empty(expr.size, kind)
+    for start in range(0, expr.size, _CHUNK):
+        stop = min(expr.size, start + _CHUNK)
+        found = finalize_array(cells_array(expr, np.arange(start, stop)), sizes, fill)
+        out[start:stop] = _weighed(found, weights, padding, kind, held)
+    return out
+
+
+def _weighed(
+    found: CellArray, weights: Mapping[str, int], padding: Tags, kind: Any, held: Mapping[str, Any]
+) -> Any:
+    total: Any = 0
+    for axis, weight in weights.items():
+        values = found.coords.get(axis)
+        if values is not None:
+            total = total + _project(values, held.get(axis)).astype(kind, copy=False) * weight
+    return np.where(found.kind == INDEX, total, padding[found.kind]).astype(kind, copy=False)
+
+
+def rows_of_tags(
+    expr: Expr, weights: Mapping[str, int], sizes: Mapping[str, int], padding: Tags, kind: Any
+) -> Tags | None:
+    """The tags of a pair of many positions as rows: outer tag plus inner tags, padding of the outer part first.
+
+    None where the pair has no useful cut, or the two parts together may reach beyond an axis.
+    """
+    terms = terms_of(expr)
+    cuts = [(pair(*terms[:at]), pair(*terms[at:])) for at in range(1, len(terms))]
+    outer, inner = min(cuts, key=lambda cut: cut[0].size + cut[1].size, default=(expr, expr))
+    if 4 * (outer.size + inner.size) > expr.size:
+        return None
+    parts = [cells_array(part, np.arange(part.size)) for part in (outer, inner)]
+    reach = {axis: sum(int(p.coords[axis].max()) for p in parts if axis in p.coords) for axis in sizes}
+    if any(reach[axis] >= size for axis, size in sizes.items()):
+        return None
+    high, low = (_weighed(part, weights, padding, kind, {}) for part in parts)
+    rows: Tags = np.add.outer(high, low)
+    rows[:, low < 0] = low[low < 0]
+    rows[high < 0] = high[high < 0][:, None]
+    return rows.reshape(-1)
+
+
+def _ranked(ours: Any, theirs: Any) -> tuple[Tags, Tags]:
+    """Tags by their rank, where the numbers themselves would not fit 63 bits; negative tags stay."""
+    both = np.concatenate((ours, theirs))
+    _, tags = np.unique(both, return_inverse=True)
+    tags = tags.reshape(-1).astype(np.int64)
+    negative = (both < 0).astype(np.bool_)
+    tags[negative] = both[negative].astype(np.int64)
+    return tags[: len(ours)], tags[len(ours) :]
+
+
+# ---------------------------------------------------------------- the reading `broadcast-missing`
+
+
+def _held(source: Expr, axis: str, sizes: Mapping[str, int]) -> tuple[tuple[int, int], ...] | None:
+    """The coordinates that live source cells have on `axis`, as steps (weight, count)."""
+    seen: set[int] = set()
+    for start in range(0, source.size, _CHUNK):
+        found = finalize_array(cells_array(source, np.arange(start, min(source.size, start + _CHUNK))), sizes)
+        if axis in found.coords:
+            seen.update(np.unique(found.coords[axis][found.kind == INDEX]).tolist())
+    return steps_of(sorted(seen))
+
+
+def steps_of(values: Sequence[int]) -> tuple[tuple[int, int], ...] | None:
+    """The (weight, count) such that rising `values` are all sums of weight * (0..count), the last count perhaps not
+    reached in full; None where they are no such set, or the weights form no divisibility chain."""
+    steps: list[tuple[int, int]] = []
+    have = [0]
+    while len(have) < len(values):
+        weight, size = values[len(have)], len(have)
+        if steps and weight % (steps[-1][0] * steps[-1][1]):
+            return None
+        count = 1
+        while count * size < len(values) and values[count * size] == count * weight:
+            count += 1
+        if count == 1:
+            return None
+        have = [high * weight + low for high in range(count) for low in have]
+        steps.append((weight, count))
+        if values[: len(have)] != have[: len(values)]:
+            return None
+    return tuple(steps) if values and values[0] == 0 else None
+
+
+def _project(values: Any, steps: tuple[tuple[int, int], ...] | None) -> Any:
+    """A coordinate reduced to what the source holds of it: `N` at 600 against a source `N % 512` is 88."""
+    if steps is None:
+        return values
+    total = values * 0
+    for weight, count in steps:
+        total = total + values // weight % count * weight
+    return total
+
+
+# ---------------------------------------------------------------- positions that stand for several indices
+
+
+def _set_tags(
+    source: Expr, dest: Expr, broadcast_missing: bool
+) -> tuple[Tags, Tags, tuple[frozenset[Coords], ...]]:
+    """Tags as names of sets of indices, cell by cell."""
+    axes = axes_of(source)
+    known: dict[frozenset[Coords], int] = {}
+    ours = _set_side(source, axes, {}, Kind.TOP, known)
+    held: dict[str, Any] = {}
+    if broadcast_missing:
+        for axis in axes:
+            held[axis] = steps_of(sorted({dict(one).get(axis, 0) for group in known for one in group}))
+    theirs = _set_side(dest, axes, held, Kind.BOTTOM, known)
+    return ours, theirs, tuple(known)
+
+
+def _set_side(
+    expr: Expr, axes: Mapping[str, int], held: Mapping[str, Any], fill: Kind, known: dict[frozenset[Coords], int]
+) -> Tags:
+    sizes = axes_of(expr)
+    padding = _SOURCE_TAGS if fill is Kind.TOP else _DEST_TAGS
+    out = np.empty(expr.size, np.int64)
+    for position in range(expr.size):
+        found = finalize(cell(expr, position), sizes, fill)
+        if isinstance(found, Pad):
+            out[position] = padding[_CODE_OF_KIND[found.kind]]
+            continue
+        group = frozenset(_shared(one, axes, held) for one in live_indices(expr, position, sizes))
+        out[position] = known.setdefault(group, len(known))
+    return out
+
+
+def _shared(one: Coords, axes: Mapping[str, int], held: Mapping[str, Any]) -> Coords:
+    found = ((axis, _project(value, held.get(axis))) for axis, value in one if axis in axes)
+    return tuple((axis, value) for axis, value in found if value)
+
+
+# ---------------------------------------------------------------- in words
+
+
+def cell_words(expr: Expr, position: int) -> tuple[str, dict[str, int] | None]:
+    """The kind of a cell (`live`, `top`, `zero`, `bottom`, `out-of-bounds`) and, where it is live, its coordinates: one
+    for every axis that `expr` names, of the smallest index where there are several."""
+    sizes = axes_of(expr)
+    found = cell(expr, position)
+    if isinstance(found, OutOfBounds):
+        return "out-of-bounds", None
+    live = live_indices(expr, position, sizes)
+    if live:
+        return "live", {axis: dict(min(live)).get(axis, 0) for axis in sorted(sizes)}
+    known = finalize(found, sizes)
+    return (known.kind.value if isinstance(known, Pad) else "top"), None
+
+
+# ---------------------------------------------------------------- content
+
+_VALUES = 65_521  # a prime
+
+
+@lru_cache(maxsize=1)
+def _table() -> Bytes:
+    return np.random.default_rng(0).integers(0, 256, _VALUES, np.uint8)
+
+
+def content(tags: Tags, promise: Promise, unit_bits: int) -> Bytes:
+    """A value for each unit: a function of the element it must hold (Zero padding: 0; other padding: of its place)."""
+    names = tags if promise.sets is None else _classes(promise)[tags]
+    names = np.where(tags >= 0, names, np.arange(len(tags)))
+    values = np.where(tags == ZERO, np.uint8(0), _table()[names % _VALUES])
+    return values & np.uint8((1 << unit_bits) - 1)
+
+
+def _classes(promise: Promise) -> NDArray[np.int64]:
+    """By tag, one number for all sets that must hold one value: indices that share a source cell are equal."""
+    assert promise.sets is not None
+    leader: dict[Any, Any] = {}
+
+    def find(one: Any) -> Any:
+        while leader.setdefault(one, one) != one:
+            one = leader[one]
+        return one
+
+    for name in sorted({int(tag) // promise.width for tag in promise.source if tag >= 0}):
+        first, *rest = sorted(promise.sets[name])
+        for one in rest:
+            leader[find(one)] = find(first)
+    number = {one: at for at, one in enumerate(sorted({find(min(group)) for group in promise.sets}))}
+    base = np.array([number[find(min(group))] for group in promise.sets], np.int64)
+    return (base[:, None] * promise.width + np.arange(promise.width)).reshape(-1)

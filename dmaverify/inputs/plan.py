@@ -1,0 +1,426 @@
+"""Plan files: TOML to transfers and accesses, with everything parsed and every span into the file.
+
+Knows: the plan file format, how texts in it become mappings and sequencers, what in it makes no sense by itself.
+Does not know: whether a plan is right.
+Law: a plan that can be read gives one `PlanTransfer` or `Access` per table, in the order of the file; one that cannot
+gives `InputErrors` with all that is wrong. What can be read but makes no sense (a tier without that key, an axis of
+size 0, a medium that is not the tensor's) is a `PlanProblem`, never an exception.
+
+Source: the plan file format, `schema = 1`; "DMA Engine" and "Sequencer" for the texts in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path as FilePath
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from dmaverify.errors import InputError, Source, Span
+from dmaverify.inputs.texts import Texts, did_you_mean, units
+from dmaverify.inputs.toml_spans import Document, Path, parse_toml, read_source, source_of
+from dmaverify.language.expr import Expr
+from dmaverify.machines.target import Target, available_targets, load_target
+from dmaverify.transfer.access import Access, PlanProblem
+from dmaverify.transfer.command import Engine, GivenCommand, Sequencer
+from dmaverify.transfer.move import PLACES, Stream, Tensor, Transfer
+
+if TYPE_CHECKING:
+    from dmaverify.inputs import schema
+
+T = TypeVar("T")
+
+
+class InputErrors(Exception):
+    """Everything in a plan that cannot be read, in the order of the file, each once; never empty."""
+
+    def __init__(self, errors: Iterable[InputError]) -> None:
+        once = {str(error): error for error in errors}
+        self.errors = tuple(sorted(once.values(), key=lambda error: error.span.start if error.span else -1))
+        super().__init__("; ".join(map(str, self.errors)))
+
+
+@dataclass(frozen=True, slots=True)
+class PlanTransfer:
+    """A transfer with what only the file knows. `key_spans` maps dotted keys (`dest.slice`) to the places of values."""
+
+    transfer: Transfer
+    key_spans: Mapping[str, Span] = field(default_factory=dict, compare=False, repr=False)
+    problems: tuple[PlanProblem, ...] = ()
+    line: int = 0
+
+    @property
+    def name(self) -> str:
+        return self.transfer.name
+
+    @property
+    def given(self) -> tuple[GivenCommand, ...]:
+        return self.transfer.given
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A plan file. `targets` holds the loaded target of every name that a transfer or access has as its `target`.
+
+    `problems` are axes of size 0, used or not; where a mapping uses one, `wellformed` (given `axes`) finds it too.
+    """
+
+    path: str
+    source: Source
+    name: str
+    axes: Mapping[str, int]
+    lets: Mapping[str, Expr]
+    targets: Mapping[str, Target]
+    transfers: tuple[PlanTransfer, ...]
+    accesses: tuple[Access, ...]
+    problems: tuple[PlanProblem, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of transfers and accesses, each kind in the order of the file."""
+        return (*(transfer.name for transfer in self.transfers), *(access.name for access in self.accesses))
+
+
+def read_plan(path: str | FilePath, *, target: str | None = None) -> Plan:
+    """Read a plan file. `target` overrides the file's own. Raises InputErrors, also where the file cannot be opened."""
+    try:
+        return _read(parse_toml(read_source(path)), FilePath(path).parent, target)
+    except InputError as error:
+        raise InputErrors([error]) from None
+
+
+def read_plan_text(text: str, name: str = "<plan>", *, target: str | None = None) -> Plan:
+    """Read the text of a plan file; `name` is what messages call it. Raises InputErrors."""
+    try:
+        data = text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        broken = InputError(f"{name} is no Unicode text at character {error.start}", None, "a plan is TOML, as UTF-8")
+        raise InputErrors([broken]) from None
+    try:
+        return _read(parse_toml(source_of(data, name)), FilePath(), target)
+    except InputError as error:
+        raise InputErrors([error]) from None
+
+
+def select(plan: Plan, name: str | None) -> Plan:
+    """The plan with only the transfer or access of that name, all for None. Raises InputError for an unknown name."""
+    if name is None:
+        return plan
+    if name not in plan.names:
+        hint = did_you_mean(name, plan.names) or f"it has {', '.join(plan.names)}"
+        raise InputError(f"{plan.path} has no transfer or access `{name}`", None, hint)
+    return replace(
+        plan,
+        transfers=tuple(transfer for transfer in plan.transfers if transfer.name == name),
+        accesses=tuple(access for access in plan.accesses if access.name == name),
+    )
+
+
+# --- reading ---------------------------------------------------------------------------------------------------------
+
+
+def _read(doc: Document, folder: FilePath, override: str | None) -> Plan:
+    from dmaverify.inputs.schema import validate
+
+    table, complaints = validate(doc.data)
+    errors = [_error(doc, complaint) for complaint in complaints]
+    if table is None:
+        raise InputErrors(errors)
+    reader = _PlanReader(doc, table, folder, override, errors)
+    plan = reader.plan()
+    if errors:
+        raise InputErrors(errors)
+    return plan
+
+
+def _error(doc: Document, complaint: schema.Complaint) -> InputError:
+    span = doc.key_span(complaint.path) if complaint.at_key else doc.span(complaint.path)
+    return InputError(complaint.message, span, complaint.hint)
+
+
+class _PlanReader:
+    """Builds a plan from validated tables; collects errors instead of stopping at the first."""
+
+    def __init__(
+        self, doc: Document, table: schema.PlanTable, folder: FilePath, override: str | None, errors: list[InputError]
+    ) -> None:
+        self.doc = doc
+        self.table = table
+        self.folder = folder
+        self.override = override
+        self.errors = errors
+        self.texts = Texts(doc, dict(table.axes), table.let)
+        self.known: dict[str, tuple[str, Target]] = {}
+        self.key_spans = _key_spans(doc)
+
+    def plan(self) -> Plan:
+        self._check_whole()
+        for name in self.table.let:
+            self._collect(partial(self.texts.define, name))
+        transfers = [self._collect(partial(self._transfer, *item)) for item in self.table.transfer.items()]
+        accesses = [self._collect(partial(self._access, *item)) for item in self.table.access.items()]
+        return Plan(
+            path=self.doc.source.name,
+            source=self.doc.source,
+            name=self.table.name,
+            axes=MappingProxyType(self.texts.axes),
+            lets=MappingProxyType(self.texts.lets),
+            targets=MappingProxyType(dict(self.known.values())),
+            transfers=tuple(transfer for transfer in transfers if transfer is not None),
+            accesses=tuple(access for access in accesses if access is not None),
+            problems=tuple(self._empty_axis(name) for name, size in self.texts.axes.items() if size == 0),
+        )
+
+    def _collect(self, build: Callable[[], T]) -> T | None:
+        """The result of `build`, or None and one more error."""
+        try:
+            return build()
+        except InputError as error:
+            self.errors.append(error)
+            return None
+
+    def _check_whole(self) -> None:
+        both = self.doc.data.get("transfer", {}).keys() & self.doc.data.get("access", {}).keys()
+        for name in sorted(both):
+            span = self.doc.key_span(("access", name))
+            self.errors.append(InputError(f"`{name}` is a transfer and an access", span, "give one another name"))
+        if not self.doc.data.get("transfer") and not self.doc.data.get("access"):
+            hint = "add [transfer.NAME] with dtype, source and dest"
+            self.errors.append(InputError(f"{self.doc.source.name} has nothing to check", None, hint))
+
+    def _empty_axis(self, name: str) -> PlanProblem:
+        return PlanProblem(f"axis `{name}` has size 0", self.doc.span(("axes", name)), "sizes start at 1")
+
+    # --- parts of a transfer or access
+
+    def _target(self, path: Path, own: str | None) -> tuple[str, Target]:
+        """The target's name (for a folder, its path) and the target."""
+        name, place = (own, (*path, "target")) if own is not None else (self.table.target, ("target",))
+        if self.override is not None:
+            name = self.override
+        if name is None:
+            hint = f"known: {', '.join(available_targets())}; write `target = ...` at the top of the file"
+            raise InputError("the target is missing", self.doc.span(()), hint)
+        if name in self.known:
+            return self.known[name]
+        try:
+            target = load_target(name, None if self.override is not None else self.folder)
+        except InputError as error:
+            if error.span is not None or self.override is not None:
+                raise
+            raise InputError(error.message, self.doc.span(place), error.hint) from None
+        key = name if name in available_targets() else str(target.folder)
+        self.known[name] = key, target
+        return key, target
+
+    def _dtype(self, path: Path, dtype: str, target: Target) -> None:
+        if dtype in target.dtypes:
+            return
+        span = self.doc.span((*path, "dtype"))
+        if dtype in target.internal_dtypes:
+            raise InputError(f"no tensor in memory is `{dtype}`", span, target.internal_dtypes[dtype])
+        known = f"known: {', '.join(target.dtypes)}"
+        raise InputError(f"{target.name} has no type `{dtype}`", span, did_you_mean(dtype, target.dtypes) or known)
+
+    def _tensor(self, path: Path, table: schema.TensorTable, target: Target, problems: list[PlanProblem]) -> Tensor:
+        if table.tier not in target.tiers:
+            known = f"known: {', '.join(target.tiers)}"
+            hint = did_you_mean(table.tier, target.tiers) or known
+            raise InputError(f"{target.name} has no tier `{table.tier}`", self.doc.span((*path, "tier")), hint)
+        base = table.base
+        at = {place: 0 if isinstance(base, int) else getattr(base, place) for place in PLACES}
+        places = target.tiers[table.tier].places
+        records = [(path, table.model_fields_set)]
+        if not isinstance(base, int):
+            records.append(((*path, "base"), base.model_fields_set))
+        for where, keys in records:
+            foreign = [place for place in PLACES[:-1] if place in keys and place not in places]
+            problems += [self._no_place((*where, place), table.tier, places) for place in foreign]
+        mappings = {place: self.texts.mapping((*path, place), getattr(table, place)) for place in PLACES}
+        return Tensor(
+            tier=table.tier,
+            **mappings,
+            base=base if isinstance(base, int) else at["element"],
+            at_chip=at["chip"],
+            at_cluster=at["cluster"],
+            at_slice=at["slice"],
+            span=self.doc.span(path),
+            base_span=self.doc.span((*path, "base")),
+        )
+
+    def _no_place(self, path: Path, tier: str, places: Iterable[str]) -> PlanProblem:
+        hint = f"{tier} has {', '.join((*places, 'element'))}"
+        return PlanProblem(f"{tier} has no {path[-1]}", self.doc.key_span(path), hint)
+
+    def _stream(self, path: Path, table: schema.StreamTable) -> Stream:
+        names = ("time", "packet", "chip", "cluster", "slice")
+        mappings = {name: self.texts.mapping((*path, name), getattr(table, name)) for name in names}
+        return Stream(**mappings, span=self.doc.span(path))
+
+    def _limits(self, path: Path, limits: Mapping[str, int], target: Target) -> tuple[tuple[str, int], ...]:
+        for name, value in limits.items():
+            target.limits_with([(name, value)], self.doc.key_span((*path, "limits", name)))
+        return tuple(limits.items())
+
+    def _expect(self, expect: str | list[str] | None) -> tuple[str, ...] | None:
+        """None where nothing is said, () for "proved", else the ids without repetition."""
+        if expect is None:
+            return None
+        return () if isinstance(expect, str) else tuple(dict.fromkeys(expect))
+
+    # --- transfers
+
+    def _transfer(self, name: str, table: schema.TransferTable) -> PlanTransfer:
+        path = ("transfer", name)
+        key, target = self._target(path, table.target)
+        self._dtype(path, table.dtype, target)
+        problems: list[PlanProblem] = []
+        steps: dict[str, Callable[[], Any]] = {
+            "source": lambda: self._tensor((*path, "source"), table.source, target, problems),
+            "dest": lambda: self._tensor((*path, "dest"), table.dest, target, problems),
+            "stream": lambda: None if table.stream is None else self._stream((*path, "stream"), table.stream),
+            "given": lambda: self._given(path, table, target),
+            "limits": lambda: self._limits(path, table.limits, target),
+        }
+        made = self._all(steps)
+        source, dest, given = made["source"], made["dest"], made["given"]
+        for command in given:
+            problems += self._media(command.read, source, "read", "source", target)
+            problems += self._media(command.write, dest, "write", "dest", target)
+        transfer = Transfer(
+            name=name,
+            target=key,
+            dtype=table.dtype,
+            source=source,
+            dest=dest,
+            stream=made["stream"],
+            given=given,
+            limits=made["limits"],
+            expect=self._expect(table.expect),
+            span=self.doc.key_span(path),
+        )
+        return PlanTransfer(transfer, self.key_spans[path], tuple(problems), self.doc.key_span(path).line)
+
+    def _all(self, steps: Mapping[str, Callable[[], Any]]) -> dict[str, Any]:
+        """Every step's result. All are taken before the first error ends the table; the other errors are collected."""
+        made: dict[str, Any] = {}
+        failed: list[InputError] = []
+        for name, step in steps.items():
+            try:
+                made[name] = step()
+            except InputError as error:
+                failed.append(error)
+        if failed:
+            self.errors += failed[1:]
+            raise failed[0]
+        return made
+
+    def _given(self, path: Path, table: schema.TransferTable, target: Target) -> tuple[GivenCommand, ...]:
+        if table.command is None:
+            one = self._command(path, table, table.unit, target, table.dtype)
+            return () if one is None else (one,)
+        for key in ("read", "write", "sequencer", "engine"):
+            if getattr(table, key) is not None:
+                span = self.doc.key_span((*path, key))
+                raise InputError(f"`{key}` beside [[transfer.{path[1]}.command]]", span, "write it in each command")
+        commands: list[GivenCommand] = []
+        for index, command in enumerate(table.command):
+            place = (*path, "command", index)
+            made = self._collect(
+                partial(self._command, place, command, command.unit or table.unit, target, table.dtype)
+            )
+            if made is not None:
+                commands.append(made)
+            elif command.read is command.write is command.sequencer is None:
+                raise InputError("the command says nothing", self.doc.key_span(place), "add `read` and `write`")
+        return tuple(commands)
+
+    def _command(
+        self,
+        path: Path,
+        table: schema.TransferTable | schema.CommandTable,
+        unit: str,
+        target: Target,
+        dtype: str,
+    ) -> GivenCommand | None:
+        """The command of a table with read and write, or with a paired sequencer; None where it has neither."""
+        counted = units(target, dtype, unit)
+        engine = None if table.engine is None else Engine(table.engine.chip, table.engine.cluster, table.engine.dmn)
+        span = self.doc.key_span(path)
+        if table.sequencer is not None:
+            for key in ("read", "write"):
+                if getattr(table, key) is not None:
+                    where = self.doc.key_span((*path, key))
+                    raise InputError(f"`{key}` beside `sequencer`", where, "a sequencer is both sides; keep one form")
+            read, write = self.texts.paired((*path, "sequencer"), table.sequencer, counted)
+            return GivenCommand(engine, read, write, span)
+        if table.read is None and table.write is None:
+            return None
+        if table.read is None or table.write is None:
+            there, missing = ("read", "write") if table.write is None else ("write", "read")
+            hint = f"add `{missing}`, or write both sides as one `sequencer`"
+            raise InputError(f"`{there}` without `{missing}`", self.doc.key_span((*path, there)), hint)
+        sides = {"read": table.read, "write": table.write}
+        made = self._all({key: partial(self.texts.config, (*path, key), text, counted) for key, text in sides.items()})
+        return GivenCommand(engine, made["read"], made["write"], span)
+
+    def _media(self, seq: Sequencer, tensor: Tensor, side: str, role: str, target: Target) -> list[PlanProblem]:
+        """What a text says of its memory against where the tensor lies."""
+        span = seq.medium_span or seq.span
+        if span is None:
+            return []
+        parts = target.tiers[tensor.tier].base_parts
+        if seq.tier is not None and seq.tier != tensor.tier:
+            message = f"the {side} side names {seq.tier}, but the {role} lies in {tensor.tier}"
+            return [PlanProblem(message, span, f"name {(target.tiers[tensor.tier].text or tensor.tier).upper()}")]
+        if len(seq.place) > len(parts):
+            message = f"the base has {len(seq.place) + 1} parts, {tensor.tier} has {len(parts) + 1}"
+            return [PlanProblem(message, span, f"write ({', '.join((*parts, 'offset'))})")]
+        return []
+
+    # --- accesses
+
+    def _access(self, name: str, table: schema.AccessTable) -> Access:
+        path = ("access", name)
+        key, target = self._target(path, table.target)
+        self._dtype(path, table.dtype, target)
+        problems: list[PlanProblem] = []
+        counted = units(target, table.dtype, table.unit)
+        steps: dict[str, Callable[[], Any]] = {
+            "memory": lambda: self._tensor((*path, "memory"), table.memory, target, problems),
+            "stream": lambda: self._stream((*path, "stream"), table.stream),
+            "config": lambda: (
+                None if table.config is None else self.texts.config((*path, "config"), table.config, counted)
+            ),
+            "limits": lambda: self._limits(path, table.limits, target),
+        }
+        made = self._all(steps)
+        if made["config"] is not None:
+            problems += self._media(made["config"], made["memory"], "config", "memory", target)
+        return Access(
+            name=name,
+            target=key,
+            engine=table.engine,
+            context=table.context,
+            dtype=table.dtype,
+            **made,
+            expect=self._expect(table.expect),
+            problems=tuple(problems),
+            line=self.doc.key_span(path).line,
+            span=self.doc.key_span(path),
+            key_spans=self.key_spans[path],
+        )
+
+
+def _key_spans(doc: Document) -> dict[Path, dict[str, Span]]:
+    """Per transfer and access, the spans of its values by dotted key."""
+    spans: dict[Path, dict[str, Span]] = {}
+    for kind in ("transfer", "access"):
+        tables = doc.data.get(kind)
+        spans |= {(kind, name): {} for name in tables} if isinstance(tables, dict) else {}
+    for path in doc.values:
+        if path[:2] in spans and len(path) > 2:
+            spans[path[:2]][".".join(map(str, path[2:]))] = doc.span(path)
+    return spans

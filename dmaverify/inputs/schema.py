@@ -1,0 +1,349 @@
+"""The plan file, `schema = 1`, as types: which keys exist, of what kind, and what to say where they are not met.
+
+Knows: keys, their types, defaults and documentation; the JSON Schema.
+Does not know: spans, mappings, targets, what a plan means.
+Law: what these models accept has exactly the shape that `plan` reads; nothing is converted, no bool is a number.
+
+Source: the plan file format, `schema = 1`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, StringConstraints, Tag, ValidationError
+from pydantic.config import JsonDict
+
+from dmaverify.language.notation import MAX_NUMBER
+
+Path: TypeAlias = tuple[str | int, ...]
+
+Natural = Annotated[int, Field(ge=0, le=MAX_NUMBER)]
+AxisName = Annotated[str, StringConstraints(pattern=r"^[A-Z][A-Za-z0-9_']*$")]
+MoveName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]+$")]
+CheckId = Annotated[str, StringConstraints(pattern=r"^[a-z0-9-]+/[a-z0-9-]+$")]
+Mapped = Annotated[str, Field(description="a mapping, such as `A / 4, B % 8 # 16`")]
+Configuration = Annotated[str, Field(description="a sequencer, such as `[A=8:256, C=256:1]:256 HBM/D@0`")]
+
+
+def _base_kind(value: object) -> str:
+    return "record" if isinstance(value, dict | Base) else "number"
+
+
+def _expect_kind(value: object) -> str:
+    return "list" if isinstance(value, list) else "word"
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Base(_Table):
+    """Offsets of a tensor per class of place."""
+
+    chip: Natural = 0
+    cluster: Natural = 0
+    slice: Natural = 0
+    element: Natural = Field(default=0, description="byte address within the place")
+
+
+class TensorTable(_Table):
+    """A tensor in memory. Which places a tier has is the target's business: all keys can be read."""
+
+    tier: str = Field(description="hbm, dm, spm, host, gm, ub, mem, or another tier of the target")
+    base: Annotated[Annotated[Natural, Tag("number")] | Annotated[Base, Tag("record")], Discriminator(_base_kind)] = (
+        Field(default=0, description="byte address, or a record of offsets")
+    )
+    chip: Mapped = "1"
+    cluster: Mapped = "1"
+    slice: Mapped = "1"
+    element: Mapped = "1"
+
+
+class StreamTable(_Table):
+    """Who moves what in which order, in which packets."""
+
+    time: Mapped = "1"
+    packet: Mapped
+    chip: Mapped = "1"
+    cluster: Mapped = "1"
+    slice: Mapped = "1"
+
+
+class EngineTable(_Table):
+    """Which DMA engine; dmn counts the engines of a cluster."""
+
+    chip: Natural = 0
+    cluster: Natural = 0
+    dmn: Natural = 0
+
+
+Unit = Annotated[Literal["bytes", "elements"], Field(description="what the numbers of configurations count")]
+Expect = Annotated[
+    Annotated[Literal["proved"], Tag("word")] | Annotated[list[CheckId], Tag("list")],
+    Discriminator(_expect_kind),
+    Field(description='"proved", or the exact ids of the errors'),
+]
+_SIDES: JsonDict = {"dependentRequired": {"read": ["write"], "write": ["read"]}}
+
+
+class CommandTable(_Table):
+    """One of several commands of a move."""
+
+    model_config = ConfigDict(json_schema_extra=_SIDES)
+
+    engine: EngineTable | None = None
+    read: Configuration | None = None
+    write: Configuration | None = None
+    sequencer: Configuration | None = None
+    unit: Unit | None = None
+
+
+class TransferTable(_Table):
+    """One move, and whatever the plan says of how it is made."""
+
+    model_config = ConfigDict(json_schema_extra=_SIDES)
+
+    dtype: str
+    source: TensorTable
+    dest: TensorTable
+    stream: StreamTable | None = None
+    unit: Unit = "bytes"
+    read: Configuration | None = None
+    write: Configuration | None = None
+    sequencer: Configuration | None = Field(default=None, description="read and write in one paired configuration")
+    engine: EngineTable | None = None
+    command: Annotated[list[CommandTable], Field(min_length=1)] | None = None
+    limits: dict[str, Natural] = Field(default_factory=dict, description="overrides of the target's limits")
+    expect: Expect | None = None
+    target: str | None = None
+
+
+class AccessTable(_Table):
+    """One Fetch or Commit access."""
+
+    engine: Literal["fetch", "commit"]
+    context: Literal["main", "sub"] = "main"
+    dtype: str
+    memory: TensorTable
+    stream: StreamTable
+    unit: Unit = "bytes"
+    config: Configuration | None = None
+    limits: dict[str, Natural] = Field(default_factory=dict, description="overrides of the target's limits")
+    expect: Expect | None = None
+    target: str | None = None
+
+
+class PlanTable(_Table):
+    """A plan file."""
+
+    model_config = ConfigDict(title="dmaverify plan, schema 1")
+
+    schema_: int = Field(alias="schema", ge=1, le=1, json_schema_extra={"const": 1})
+    target: str | None = Field(default=None, description="a target's name or folder; or give one per transfer")
+    name: str = ""
+    axes: dict[AxisName, Natural]
+    let: dict[AxisName, Mapped] = Field(default_factory=dict)
+    transfer: dict[MoveName, TransferTable] = Field(default_factory=dict)
+    access: dict[MoveName, AccessTable] = Field(default_factory=dict)
+
+
+_TABLES: Mapping[str, type[_Table]] = {
+    "source": TensorTable,
+    "dest": TensorTable,
+    "memory": TensorTable,
+    "stream": StreamTable,
+    "engine": EngineTable,
+    "base": Base,
+    "command": CommandTable,
+}
+
+
+_MOVES: Mapping[str, type[_Table]] = {"transfer": TransferTable, "access": AccessTable}
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of a plan file (draft 2020-12)."""
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **PlanTable.model_json_schema(by_alias=True)}
+
+
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """One thing that a plan's data gets wrong: where (`path`, of the key itself if `at_key`), what, and what to do."""
+
+    path: Path
+    message: str
+    hint: str | None
+    at_key: bool = False
+
+
+def validate(data: Mapping[str, Any]) -> tuple[PlanTable | None, list[Complaint]]:
+    """The plan's data as typed tables, and all complaints. Transfers and accesses with complaints are left out.
+
+    None instead of tables where anything outside of transfers and accesses is wrong.
+    """
+    nameless = [Complaint((kind,), f"the {kind} has no name", f"write [{kind}.NAME]", True) for kind in _nameless(data)]
+    if nameless:
+        return None, nameless
+    try:
+        return PlanTable.model_validate(dict(data)), []
+    except ValidationError as error:
+        complaints = [_complaint(data, dict(item)) for item in error.errors(include_url=False)]
+    bad = {complaint.path[:2] for complaint in complaints}
+    if any(len(path) < 2 or path[0] not in ("transfer", "access") for path in bad):
+        return None, complaints
+    kept = dict(data)
+    for kind in ("transfer", "access"):
+        kept[kind] = {name: table for name, table in data.get(kind, {}).items() if (kind, name) not in bad}
+    return PlanTable.model_validate(kept), complaints
+
+
+def _nameless(data: Mapping[str, Any]) -> list[str]:
+    """Kinds of tables that were opened as `[transfer]` instead of `[transfer.NAME]`."""
+    tables = {kind: data.get(kind) for kind in _MOVES}
+    return [kind for kind, table in tables.items() if isinstance(table, dict) and isinstance(table.get("dtype"), str)]
+
+
+def _complaint(data: Mapping[str, Any], item: Mapping[str, Any]) -> Complaint:
+    path, is_key = _path(data, item["loc"], item["type"])
+    kind = str(item["type"])
+    name = next((part for part in reversed(path) if isinstance(part, str)), "plan")
+    shown = name if name.isprintable() and len(name) <= 60 else ascii(name[:60])
+    if kind == "extra_forbidden":
+        return Complaint(path, f"unknown key `{shown}`", _instead(path), at_key=True)
+    if kind == "missing":
+        return Complaint(path, f"`{shown}` is missing", _wanted(path), at_key=True)
+    if is_key:
+        what, instead = _NAMES[str(path[0])]
+        return Complaint(path, f"`{shown}` cannot be the name of {what}", instead, at_key=True)
+    message, hint = _reason(kind, shown, item)
+    return Complaint(path, message, hint)
+
+
+def _path(data: Mapping[str, Any], loc: Path, kind: str) -> tuple[Path, bool]:
+    """The path in the data that a location of the validator means; its tags of alternatives are left out."""
+    path: Path = ()
+    here: Any = data
+    for part in loc:
+        if part == "[key]":
+            return path, True
+        inside = isinstance(here, dict) and part in here
+        if inside or (isinstance(here, list) and isinstance(part, int) and part < len(here)):
+            here = here[part]
+        elif kind != "missing" or part != loc[-1]:
+            continue
+        path = (*path, part)
+    return path, False
+
+
+def table_at(path: Path) -> type[_Table] | None:
+    """The type of the table at `path`; None for tables with free keys."""
+    if not path:
+        return PlanTable
+    names = [part for part in path if isinstance(part, str)]
+    if len(names) == 2:
+        return _MOVES.get(names[0])
+    return _TABLES.get(names[-1])
+
+
+def keys_of(table: type[_Table]) -> list[str]:
+    return [field.alias or name for name, field in table.model_fields.items()]
+
+
+def _instead(path: Path) -> str:
+    """What to write instead of an unknown key: its nearest neighbour, or where the key belongs, or all keys."""
+    table, name = table_at(path[:-1]), str(path[-1])
+    keys = keys_of(table) if table else []
+    for other, where in _HOMES:
+        if name in keys_of(other) and other is not table:
+            return f"`{name}` belongs {where}; known here: {', '.join(keys)}"
+    close = get_close_matches(name.lower(), keys, n=1, cutoff=0.5)
+    if close:
+        return f"did you mean `{close[0]}`?"
+    return f"known here: {', '.join(keys)}"
+
+
+def _wanted(path: Path) -> str:
+    return _EXAMPLES.get(str(path[-1]), f"add `{path[-1]} = ...`")
+
+
+def _reason(kind: str, name: str, item: Mapping[str, Any]) -> tuple[str, str | None]:
+    given, context = _shown(item["input"]), item.get("ctx", {})
+    if name == "schema":
+        return f"`schema` must be 1, not {given}", _EXAMPLES[name]
+    if kind in _KINDS:
+        what, hint = _KINDS[kind]
+        return f"`{name}` must be {what}, not {given}", _EXAMPLES.get(name, hint)
+    if kind == "literal_error":
+        options = [option.strip("'") for option in context["expected"].replace(" or ", ", ").split(", ")]
+        close = get_close_matches(str(item["input"]), options, n=1)
+        hint = f"did you mean `{close[0]}`?" if close else _EXAMPLES.get(name)
+        return f"`{name}` must be {' or '.join(options)}, not {given}", hint
+    if kind == "greater_than_equal":
+        return f"`{name}` cannot be negative: {given}", "sizes, addresses and places count from 0"
+    if kind == "less_than_equal":
+        return f"`{name}` is too large: {given}", "numbers go up to 10^18"
+    if kind == "string_pattern_mismatch":
+        return f"{given} is no check id", 'ids look like "core/same-element"'
+    if kind == "too_short":
+        return f"`{name}` is empty", "leave it out, or write at least one"
+    return f"`{name}`: {item['msg']}", None
+
+
+def _shown(value: object) -> str:
+    """A value as a message shows it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, dict):
+        return "a table"
+    if isinstance(value, list):
+        return "a list"
+    if isinstance(value, str):
+        return ascii(value[:40]) if not value.isprintable() else f'"{value[:40]}"'
+    if isinstance(value, int) and abs(value) > 10**30:
+        return f"a number of {value.bit_length()} bits"
+    return str(value)
+
+
+_HOMES = ((PlanTable, "at the top"), (TransferTable, "in [transfer.NAME]"), (TensorTable, "in source or dest"))
+
+_KINDS = {
+    "int_type": ("an integer", "write decimal digits, without quotes and without a point"),
+    "string_type": ("text in quotes", 'put it in quotes: "..."'),
+    "model_type": ("a table", "write a [table] with its name in brackets, or { key = value, ... }"),
+    "dict_type": ("a table", "write a [table] with its name in brackets, or { key = value, ... }"),
+    "list_type": ("a list", 'write ["...", "..."]'),
+}
+
+_AXIS_HINT = "a capital letter, then letters, digits, _ and '; with ' the key needs quotes: \"A'\" = 16"
+
+_NAMES = {
+    "axes": ("an axis", _AXIS_HINT),
+    "let": ("a mapping", _AXIS_HINT),
+    "transfer": ("a transfer", "write letters, digits, _ and -"),
+    "access": ("an access", "write letters, digits, _ and -"),
+}
+
+_EXAMPLES = {
+    "schema": "this version reads `schema = 1`",
+    "target": 'write `target = "rngd"`',
+    "axes": "write [axes] and below it `A = 256`",
+    "source": 'write `source = { tier = "hbm", base = 0, element = "A, B" }`',
+    "dest": 'write `dest = { tier = "dm", base = 0, slice = "A / 4", element = "A % 4, B" }`',
+    "memory": 'write `memory = { tier = "dm", base = 0, element = "A, B" }`',
+    "stream": 'write `stream = { time = "A", packet = "B" }`',
+    "packet": 'write `stream = { time = "A", packet = "B" }`',
+    "tier": 'write `tier = "hbm"`, "dm", "spm", ...',
+    "dtype": 'write `dtype = "i8"`',
+    "engine": 'write `engine = { chip = 0, cluster = 0, dmn = 0 }`; in an access "fetch" or "commit"',
+    "base": "a byte address, or { chip = 0, cluster = 0, slice = 0, element = 0 }",
+    "expect": 'write `expect = "proved"`, or a list of check ids such as ["core/same-element"]',
+    "unit": 'write `unit = "bytes"` or "elements"',
+    "command": "write [[transfer.NAME.command]], with two brackets, once for each command",
+    "transfer": "write [transfer.NAME]",
+    "access": "write [access.NAME]",
+    "limits": "write `limits = { entries = 8 }`",
+}

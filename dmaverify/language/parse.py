@@ -1,0 +1,712 @@
+"""Text to mapping trees: `m![...]` as the vendor's macro reads it, and the notation of the documents beside it.
+
+Knows: the grammar (operators, grouping, `let`, windows, records, `axes![...]`), the span of every node, what to write
+instead of what is wrong.
+Does not know: whether a tree makes sense (`wellformed`), what its cells are (`meaning`).
+Law: `parse(str(e), axes) == e` for every tree that `parse` can build; the text under a node's span parses to that node
+again. The only exception is `InputError`. Time is linear in the text: brackets live on an explicit stack, and trees
+have bounded depth and size.
+
+    mapping  := 'let' NAME '=' mapping 'in' mapping | term { (',' | '*') term } [',']    right associative
+    term     := atom { postfix }                                                        one level, left associative
+    postfix  := ('/' | '%' | '=' | '!' | '@' | hash) number | '+' number hash
+    hash     := '#' | '#{*}' | '#{0}' | '#{!}'
+    atom     := NAME | number | '(' mapping ')' | '[' mapping ']' | '{' mapping '}' | 'm![' mapping ']' | window
+    window   := '$(' term ':' number { ',' term ':' number } [','] ')'
+    number   := decimal | parameter | '{' (decimal | parameter) '}'                     braces only after a sign
+
+Source: facts/rngd 1.1 (furiosa-mapping-macro/src/parser of furiosa-opt v0.6.0) and 1.6 (documents "DMA Engine" and
+"Sequencer").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+
+from dmaverify.errors import InputError, Source, Span
+from dmaverify.language.expr import (
+    Broadcast,
+    Drop,
+    Expr,
+    Kind,
+    Modulo,
+    Padding,
+    Pair,
+    Resize,
+    Stride,
+    Symbol,
+    Window,
+    children,
+)
+from dmaverify.language.notation import MAX_NUMBER, MAX_TEXT, Token, clip, plain_number, rust_integer, tokens
+
+MAX_DEPTH = 200
+MAX_NODES = 100_000
+FIELDS = ("chip", "cluster", "slice", "element", "time", "packet")
+
+_KINDS = {"*": Kind.TOP, "0": Kind.ZERO, "!": Kind.BOTTOM}
+_BUILD: dict[str, Callable[[Expr, int, Span], Expr]] = {
+    "/": lambda inner, number, span: Stride(inner, number, span),
+    "%": lambda inner, number, span: Modulo(inner, number, span),
+    "=": lambda inner, number, span: Resize(inner, number, span),
+    "!": lambda inner, number, span: Resize(inner, number, span),
+    "@": lambda inner, number, span: Drop(inner, number, span),
+}
+_POSTFIX = frozenset((*_BUILD, "#", "+"))
+_CLOSER = {"(": ")", "[": "]", "{": "}"}
+_CLOSERS = frozenset(_CLOSER.values())
+_LET_HINT = "write `let A' = A + 1# in A' / 4`"
+_ONE_HINT = "write `1` for the mapping with a single position"
+_GROUP_HINT = "group parts, as in `[A, B], [C, D]`, and leave out operators that change nothing"
+
+
+def parse(
+    text: str,
+    axes: Mapping[str, int],
+    *,
+    lets: Mapping[str, Expr] | None = None,
+    params: Mapping[str, int] | None = None,
+    source: Source | None = None,
+    offset: int = 0,
+) -> Expr:
+    """The tree of one mapping.
+
+    `axes` gives the sizes; an axis that is not in it becomes `Symbol(name, 0)`, which `wellformed` reports. `lets` are
+    named mappings, usable wherever an axis is; where one is used, its top node takes the span of the use and the nodes
+    below keep theirs. `params` are lowercase names that may stand for a number. Spans count from `offset`, where `text`
+    starts in `source`. Raises InputError with the place and what to write instead.
+    """
+    parser = _Parser(text, axes, lets or {}, params or {}, source, offset)
+    return parser.mapping(lambda: parser.at_end).expr
+
+
+def parse_record(
+    text: str,
+    axes: Mapping[str, int],
+    *,
+    lets: Mapping[str, Expr] | None = None,
+    params: Mapping[str, int] | None = None,
+    source: Source | None = None,
+    offset: int = 0,
+) -> dict[str, Expr]:
+    """The fields of `{ chip: m![..], slice: .., element: .. }` that are written, in the order of the text.
+
+    Names are those of `FIELDS`. `m![ ]` and the outer braces are optional, and `let A' = A + 1# in` may stand before
+    them ("DMA Engine", example 6). Raises InputError as `parse` does, also for unknown and repeated fields.
+    """
+    return _Parser(text, axes, lets or {}, params or {}, source, offset).record()
+
+
+def parse_axes(text: str, *, source: Source | None = None, offset: int = 0) -> dict[str, int]:
+    """The sizes in `axes![A = 8, B = 65_536]` or, from the command line, `A=8,B=3`.
+
+    Sizes are Rust integer literals up to 10^18. Raises InputError for a repeated axis, size 0 and anything unreadable.
+    """
+    return _Parser(text, {}, {}, {}, source, offset).axis_list()
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A parsed mapping: its tree, its extent in the text with the brackets around it, and measures of the tree."""
+
+    expr: Expr
+    start: int
+    end: int
+    depth: int
+    nodes: int
+    size: int  # of the mapping; everything above MAX_NUMBER is MAX_NUMBER + 1
+
+
+@dataclass(slots=True)
+class _Frame:
+    """An open bracket, `let` or `$(`, and what was read since."""
+
+    opener: Token | None
+    closer: str
+    name: Token | None = None  # of a `let`
+    parts: list[_Part] = field(default_factory=list)
+    weights: list[int] = field(default_factory=list)
+    bound: list[str] = field(default_factory=list)  # names to forget at the end
+    separator: Token | None = None  # the one just read
+
+    @property
+    def is_window(self) -> bool:
+        return self.opener is not None and self.opener.text == "$"
+
+    @property
+    def opening(self) -> str:
+        """The opening bracket as written."""
+        text = "" if self.opener is None else self.opener.text
+        return {"$": "$(", "m": "m!["}.get(text, text)
+
+    @property
+    def is_let(self) -> bool:
+        return self.name is not None
+
+
+class _Parser:
+    """One text and the place reached in it."""
+
+    def __init__(
+        self,
+        text: str,
+        axes: Mapping[str, int],
+        lets: Mapping[str, Expr],
+        params: Mapping[str, int],
+        source: Source | None,
+        offset: int,
+    ) -> None:
+        self.source, self.offset = (source, offset) if source is not None else (Source("<mapping>", text), 0)
+        if len(text) > MAX_TEXT:
+            message = f"{len(text)} characters are too many for one mapping; the limit is {MAX_TEXT}"
+            raise InputError(message, self.span(0, 1), "name the parts of it, and use the names")
+        self.text = text
+        self.tokens = tokens(text)
+        self.at = 0
+        self.axes, self.lets, self.params = axes, lets, params
+        self.measured: dict[str, _Part] = {}
+        self.scope: dict[str, list[_Part]] = {}
+
+    # -- tokens and errors
+
+    @property
+    def token(self) -> Token:
+        return self.tokens[self.at]
+
+    @property
+    def at_end(self) -> bool:
+        return self.token.kind == "end"
+
+    def peek(self, ahead: int = 1) -> Token:
+        return self.tokens[min(self.at + ahead, len(self.tokens) - 1)]
+
+    def take(self) -> Token:
+        token = self.token
+        self.at = min(self.at + 1, len(self.tokens) - 1)
+        return token
+
+    def span(self, start: int, end: int) -> Span:
+        return Span(self.source, self.offset + start, self.offset + end)
+
+    def error(self, message: str, token: Token, hint: str) -> InputError:
+        if token.kind == "bad":
+            message, hint = token.why, token.hint
+        return InputError(message, self.span(token.start, token.end), hint)
+
+    def expect(self, text: str, where: str, hint: str) -> Token:
+        if self.token.text != text:
+            raise self.error(f"expected `{text}` {where}, found {_name(self.token)}", self.token, hint)
+        return self.take()
+
+    # -- mappings
+
+    def mapping(self, ends: Callable[[], bool]) -> _Part:
+        """The mapping from here to the first place outside all brackets where `ends()` holds."""
+        stack = [_Frame(None, "")]
+        while True:
+            frame = stack[-1]
+            closing = self._closes(frame, ends)
+            if closing and (not frame.parts or _demands_more(frame)):
+                raise self._missing_term(frame)
+            if not closing:
+                opened = self._open(frame, len(stack))
+                if opened is not None:
+                    stack.append(opened)
+                    continue
+                if self._after_term(frame, self._atom(frame), ends):
+                    continue
+            part = self._finish(stack, ends)
+            if part is not None:
+                return part
+
+    def _finish(self, stack: list[_Frame], ends: Callable[[], bool]) -> _Part | None:
+        """Closes frames as long as the text closes them; the whole mapping once the outermost is closed."""
+        while True:
+            frame = stack.pop()
+            part = self._close(frame)
+            if not stack:
+                return part
+            outer = stack[-1]
+            if frame.name is not None:
+                self._bind(outer, frame.name.text, part)
+                return None
+            if self._after_term(outer, part, ends):
+                return None
+
+    def _closes(self, frame: _Frame, ends: Callable[[], bool]) -> bool:
+        if frame.opener is None:
+            return ends()
+        return self.token.text == frame.closer
+
+    def _open(self, frame: _Frame, depth: int) -> _Frame | None:
+        """A new frame if the text opens one here, else None."""
+        token = self.token
+        opened: _Frame | None = None
+        if token.text == "let" and not frame.parts and not frame.is_window:
+            return self._open_let(depth)
+        if token.text in _CLOSER:
+            opened = _Frame(token, _CLOSER[token.text])
+        elif token.text == "m" and self.peek().text == "!" and self.peek(2).text == "[":
+            self.at += 2
+            opened = _Frame(token, "]")
+        elif token.text == "$":
+            self.take()
+            if self.token.text != "(":
+                hint = "windows are `$(A:1, B:2)`; put the text of a macro variable in its place"
+                raise self.error("expected `(` after `$`", self.token, hint)
+            opened = _Frame(token, ")")
+        if opened is not None:
+            self._check_nesting(token, depth)
+            self.take()
+        return opened
+
+    def _open_let(self, depth: int) -> _Frame:
+        opener = self.take()
+        self._check_nesting(opener, depth)
+        if self.token.kind != "name":
+            hint = "names start with an uppercase letter, as in `let A' = A + 1# in A' / 4`"
+            raise self.error(f"expected a name after `let`, found {_name(self.token)}", self.token, hint)
+        name = self.take()
+        self.expect("=", f"after `let {name.text[:40]}`", _LET_HINT)
+        return _Frame(opener, "in", name)
+
+    def _check_nesting(self, token: Token, depth: int) -> None:
+        if depth > MAX_DEPTH:
+            raise self.error(f"brackets nest more than {MAX_DEPTH} deep", token, "remove brackets; they only group")
+
+    def _after_term(self, frame: _Frame, part: _Part, ends: Callable[[], bool]) -> bool:
+        """Reads what follows a term; True where another term may come, False where the frame is at its end."""
+        part = self._postfixes(part)
+        frame.parts.append(part)
+        if frame.is_window:
+            frame.weights.append(self._weight(part))
+        if len(frame.parts) > MAX_DEPTH:
+            hint = "group parts, as in `[A, B], [C, D]`"
+            raise InputError(f"more than {MAX_DEPTH} terms in one list", self.span(part.start, part.end), hint)
+        if self._closes(frame, ends):
+            return False
+        if self.token.text == "," or (self.token.text == "*" and not frame.is_window):
+            frame.separator = self.take()
+            return True
+        raise self._unexpected(frame)
+
+    def _weight(self, part: _Part) -> int:
+        if self.token.text == "*":
+            hint = "put the pair in brackets: `$([A, B]:1)`"
+            raise self.error("`*` cannot join the parts of a window", self.token, hint)
+        if self.token.text != ":":
+            hint = f"write the weight of each part: `{self._written(part)}:1`"
+            raise self.error(f"expected `:` after a part of a window, found {_name(self.token)}", self.token, hint)
+        self.take()
+        return self._number("`:`", None)
+
+    def _close(self, frame: _Frame) -> _Part:
+        for name in frame.bound:
+            self.scope[name].pop()
+        if frame.opener is None:
+            return self._pair(frame.parts)
+        closer = self.take()
+        if frame.is_window:
+            return self._window(frame, closer)
+        return replace(self._pair(frame.parts), start=frame.opener.start, end=closer.end)
+
+    def _pair(self, parts: list[_Part]) -> _Part:
+        result = parts[-1]
+        for left in reversed(parts[:-1]):
+            expr = Pair(left.expr, result.expr, self.span(left.start, result.end))
+            size = _capped(left.size * result.size)
+            result = self._part(expr, left.start, result.end, (left, result), size)
+        return result
+
+    def _window(self, frame: _Frame, closer: Token) -> _Part:
+        assert frame.opener is not None
+        start, end = frame.opener.start, closer.end
+        terms = tuple((part.expr, weight) for part, weight in zip(frame.parts, frame.weights, strict=True))
+        size = 1 + sum((part.size - 1) * weight for part, weight in zip(frame.parts, frame.weights, strict=True))
+        return self._part(Window(terms, self.span(start, end)), start, end, frame.parts, _capped(size))
+
+    def _part(self, expr: Expr, start: int, end: int, inner: Iterable[_Part], size: int) -> _Part:
+        inner = tuple(inner)
+        depth = 1 + max((part.depth for part in inner), default=0)
+        nodes = 1 + sum(part.nodes for part in inner)
+        if depth > MAX_DEPTH:
+            message = f"this mapping nests more than {MAX_DEPTH} operators"
+            raise InputError(message, self.span(start, end), _GROUP_HINT)
+        if nodes > MAX_NODES:
+            message = f"this mapping has more than {MAX_NODES} parts once its names are put in"
+            raise InputError(message, self.span(start, end), "use each name fewer times")
+        return _Part(expr, start, end, depth, nodes, size)
+
+    # -- atoms
+
+    def _atom(self, frame: _Frame) -> _Part:
+        token = self.token
+        if token.kind == "name":
+            return self._named(self.take())
+        if token.kind == "number" or (token.kind == "word" and token.text in self.params):
+            value = self._number("", None)
+            return self._part(Broadcast(value, self.span(token.start, token.end)), token.start, token.end, (), value)
+        raise self._no_atom(frame)
+
+    def _named(self, token: Token) -> _Part:
+        name, span = token.text, self.span(token.start, token.end)
+        known = self.scope.get(name) or None
+        if known is None and name in self.lets:
+            if name not in self.measured:
+                self.measured[name] = _measure(self.lets[name], span)
+            known = [self.measured[name]]
+        if known is not None:
+            return replace(known[-1], expr=replace(known[-1].expr, span=span), start=token.start, end=token.end)
+        size = max(0, self.axes.get(name, 0))
+        return self._part(Symbol(name, size, span), token.start, token.end, (), _capped(size))
+
+    def _bind(self, frame: _Frame, name: str, part: _Part) -> None:
+        self.scope.setdefault(name, []).append(part)
+        frame.bound.append(name)
+
+    # -- operators and numbers
+
+    def _postfixes(self, part: _Part) -> _Part:
+        while self.token.text in _POSTFIX:
+            operator = self.take()
+            if operator.text == "#":
+                kind = self._kind()
+                number = self._number(f"`{_mark(kind)}`", part)
+                part = self._padded(part, number, kind)
+            elif operator.text == "+":
+                part = self._extended(part)
+            else:
+                number = self._number(f"`{operator.text}`", part)
+                part = self._operated(operator.text, part, number)
+        return part
+
+    def _operated(self, operator: str, part: _Part, number: int) -> _Part:
+        end = self.tokens[self.at - 1].end
+        expr = _BUILD[operator](part.expr, number, self.span(part.start, end))
+        if operator == "/":
+            size = part.size // number if number else 0
+        elif operator == "@":
+            size = max(0, part.size - number)
+        else:
+            size = number
+        return self._part(expr, part.start, end, (part,), size)
+
+    def _padded(self, part: _Part, to: int, kind: Kind) -> _Part:
+        end = self.tokens[self.at - 1].end
+        expr = Padding(part.expr, to, kind, self.span(part.start, end))
+        return self._part(expr, part.start, end, (part,), to)
+
+    def _kind(self) -> Kind:
+        """The kind after `#`: a brace that holds exactly one `*`, `0` or `!`; any other brace is the size."""
+        inside = self.peek().text
+        if self.token.text != "{" or self.peek(2).text != "}":
+            return Kind.TOP
+        if inside in _KINDS:
+            self.at += 3
+            return _KINDS[inside]
+        if self.peek(3).kind == "number" or self.peek(1).kind not in ("number", "word", "name"):
+            hint = "the kinds are `#{*}` (or `#`), `#{0}` and `#{!}`"
+            raise self.error(f"{clip(inside)} is no kind of padding", self.peek(), hint)
+        return Kind.TOP
+
+    def _extended(self, part: _Part) -> _Part:
+        """`e + n#`: e padded by n cells."""
+        more = self._number("`+`", part)
+        if self.token.text != "#":
+            hint = f"`+` only pads, as in `A + 1#`; write `{self._written(part)} + {more}#`"
+            raise self.error(f"expected `#` after `+ {more}`, found {_name(self.token)}", self.token, hint)
+        self.take()
+        kind = self._kind()
+        if part.size + more > MAX_NUMBER:
+            message = "the padded size is beyond 10^18, the largest number"
+            raise InputError(message, self.span(part.start, self.tokens[self.at - 1].end), "pad by less")
+        return self._padded(part, part.size + more, kind)
+
+    def _number(self, after: str, part: _Part | None) -> int:
+        """A number, a parameter, or one of them in braces."""
+        brace = self.take() if self.token.text == "{" and after else None
+        token = self.token
+        if token.kind == "word" and token.text in self.params:
+            value = self._parameter(token)
+        elif token.kind == "number":
+            value = self._decimal(token)
+        else:
+            raise self._no_number(token, after, part)
+        self.take()
+        if brace is not None:
+            self.expect("}", "after the number", "only one number or parameter can stand in `{ }`")
+        return value
+
+    def _decimal(self, token: Token) -> int:
+        try:
+            return plain_number(token)
+        except ValueError as bad:
+            message, hint = bad.args
+            raise self.error(message, token, hint) from None
+
+    def _parameter(self, token: Token) -> int:
+        value = self.params[token.text]
+        if not 0 <= value <= MAX_NUMBER:
+            extent = "negative" if value < 0 else "too large"
+            raise self.error(f"the parameter `{token.text}` is {extent}", token, "numbers run from 0 to 10^18")
+        return value
+
+    # -- errors that know the grammar
+
+    def _written(self, part: _Part) -> str:
+        """The text of a part, to be quoted in a hint; `A` where it is long."""
+        text = " ".join(self.text[part.start : part.end].split())
+        return text if len(text) <= 40 else "A"
+
+    def _no_number(self, token: Token, after: str, part: _Part | None) -> InputError:
+        message = f"expected a number after {after}, found {_name(token)}"
+        hint = "write a number, such as `4`"
+        if token.kind == "name":
+            size = self.axes.get(token.text, 0)
+            hint = f"write the number itself: `{token.text[:40]}` has {size} positions" if size > 0 else hint
+            if after == "`/`":
+                message = f"cannot divide by {clip(token.text)}: only by a number"
+            elif after == "`+`":
+                hint = "`+` only pads, as in `A + 1#`; A outside B is `A, B`"
+        elif token.kind == "word":
+            return self._unknown_word(token)
+        elif token.text == "-":
+            hint = "numbers are never negative; `A @ k` drops the first k positions"
+            return InputError(message, self.span(token.start, token.end), hint)
+        elif token.text == "=" and after == "`=`":
+            hint = "write a single `=`"
+        elif token.text == "*" and after == "`#`":
+            hint = "write `#{*}` or plain `#`"
+        elif token.text == "}" and part is not None:
+            hint = "write the size in the braces, or drop them"
+        return self.error(message, token, hint)
+
+    def _unknown_word(self, token: Token) -> InputError:
+        word = token.text
+        if word in ("let", "in"):
+            hint = "write `let A' = A + 1# in A' / 4`, at the start of a mapping or of a bracket"
+            return self.error(f"`{word}` is out of place here", token, hint)
+        if word[:1].upper() + word[1:] in self.axes:
+            hint = f"axis names start with an uppercase letter: write `{word[:1].upper() + word[1:]}`"
+        elif self.params:
+            hint = f"the parameters here are {', '.join(f'`{name}`' for name in list(self.params)[:8])}"
+        else:
+            hint = "axis names start with an uppercase letter; lowercase names are parameters, and there are none here"
+        return self.error(f"unknown name {clip(word, 40)}", token, hint)
+
+    def _missing_term(self, frame: _Frame) -> InputError:
+        token = self.token
+        if frame.separator is not None:
+            message = f"nothing follows `{frame.separator.text}`"
+            return self.error(message, frame.separator, "write another term, or leave the sign out")
+        if frame.opener is None:
+            return self.error("the mapping is empty", token, _ONE_HINT)
+        if frame.is_let:
+            return self.error("this `let` has no mapping between `=` and `in`", token, _LET_HINT)
+        if frame.is_window:
+            return self.error("this window is empty", token, "write its parts and their weights: `$(A:1, B:2)`")
+        return self.error("there is nothing in these brackets", token, _ONE_HINT)
+
+    def _no_atom(self, frame: _Frame) -> InputError:
+        token, text = self.token, self.token.text
+        if token.kind == "word":
+            return self._unknown_word(token)
+        if token.kind == "end":
+            return self._unclosed(frame)
+        if text == ",":
+            if frame.separator is None:
+                return self.error("nothing stands before this `,`", token, "write a term before it, or remove it")
+            message = f"nothing stands between `{frame.separator.text}` and `,`"
+            return self.error(message, token, "remove one of them, or write `1` for a term without an axis")
+        if text in _CLOSERS:
+            return self._wrong_closer(frame)
+        if text in _POSTFIX or text == "*":
+            return self.error(f"`{text}` has nothing on its left", token, f"write a term before it, as in `A {text} 4`")
+        message = f"expected an axis, a number or a bracket, found {_name(token)}"
+        return self.error(message, token, "write a term, such as `A / 4`")
+
+    def _unclosed(self, frame: _Frame) -> InputError:
+        opener = frame.opener
+        if opener is None:
+            return self._missing_term(frame)
+        span = self.span(opener.start, opener.end)
+        if frame.is_let:
+            return InputError("this `let` has no `in`", span, _LET_HINT)
+        return InputError(f"`{frame.opening}` is never closed", span, f"add `{frame.closer}` where its part ends")
+
+    def _wrong_closer(self, frame: _Frame) -> InputError:
+        token = self.token
+        if frame.opener is None:
+            return self.error(f"`{token.text}` closes nothing", token, "remove it, or open the bracket before it")
+        if frame.is_let:
+            return self.error(f"expected `in` before `{token.text}`", token, _LET_HINT)
+        message = f"`{frame.opening}` is closed by `{token.text}`"
+        return self.error(message, token, f"write `{frame.closer}`")
+
+    def _unexpected(self, frame: _Frame) -> InputError:
+        """What is wrong with a token behind a complete term."""
+        token = self.token
+        if token.kind == "end":
+            return self._unclosed(frame)
+        if token.text in _CLOSERS:
+            return self._wrong_closer(frame)
+        if token.text == "in":
+            return self._unknown_word(token)
+        if token.text == ":":
+            hint = "`:` belongs to windows, `$(A:1, B:2)`, and to records, `{ slice: A, element: B }`"
+            return self.error("`:` is out of place here", token, hint)
+        hint = "put a `,` between two terms"
+        return self.error(f"expected `,` or an operator, found {_name(token)}", token, hint)
+
+    # -- records
+
+    def record(self) -> dict[str, Expr]:
+        bound = _Frame(None, "")
+        while self.token.text == "let":
+            frame = self._open_let(1)
+            assert frame.name is not None
+            value = self.mapping(lambda: self.token.text == "in" or self.at_end)
+            if self.at_end:
+                raise self._unclosed(frame)
+            self.take()
+            self._bind(bound, frame.name.text, value)
+        opener = self.take() if self.token.text == "{" else None
+        found = self._fields()
+        if opener is not None:
+            if self.at_end:
+                raise self.error("`{` is never closed", opener, "add `}` where the record ends")
+            self.take()
+        if not self.at_end:
+            hint = "fields are `name: mapping`, separated by `,`, within one pair of braces"
+            raise self.error(f"expected the end of the record, found {_name(self.token)}", self.token, hint)
+        return found
+
+    def _fields(self) -> dict[str, Expr]:
+        found: dict[str, Expr] = {}
+        while not self._record_ends():
+            name = self._field_name(found)
+            found[name] = self.mapping(lambda: self._record_ends() or self._next_field()).expr
+            if self.token.text == ",":
+                self.take()
+        return found
+
+    def _record_ends(self) -> bool:
+        return self.at_end or self.token.text == "}"
+
+    def _next_field(self) -> bool:
+        return self.token.text == "," and self.peek().kind == "word" and self.peek(2).text == ":"
+
+    def _field_name(self, found: Mapping[str, Expr]) -> str:
+        token = self.token
+        if token.text not in FIELDS:
+            near = get_close_matches(token.text[:40].lower(), FIELDS, 1)
+            hint = f"did you mean `{near[0]}`?" if near else f"the fields are {', '.join(FIELDS)}"
+            raise self.error(f"expected the name of a field, found {_name(token)}", token, hint)
+        if token.text in found:
+            hint = "put both mappings in one, joined by `,`"
+            raise self.error(f"the field `{token.text}` is given twice", token, hint)
+        self.take()
+        self.expect(":", f"after `{token.text}`", f"write `{token.text}: m![A]`")
+        return token.text
+
+    # -- axes
+
+    def axis_list(self) -> dict[str, int]:
+        closer = self._axes_opener()
+        found: dict[str, int] = {}
+        while not self.at_end and self.token.text != closer:
+            name, size = self._axis(found)
+            found[name] = size
+            if self.token.text == ",":
+                self.take()
+            elif not self.at_end and self.token.text != closer:
+                message = f"expected `,` after `{name[:40]} = {size}`, found {_name(self.token)}"
+                raise self.error(message, self.token, "write `A = 8, B = 3`")
+        self._axes_end(closer)
+        return found
+
+    def _axes_opener(self) -> str:
+        if self.token.text != "axes":
+            return ""
+        self.take()
+        hint = "write `axes![A = 8, B = 3]`"
+        self.expect("!", "after `axes`", hint)
+        if self.token.text not in _CLOSER:
+            raise self.error(f"expected `[` after `axes!`, found {_name(self.token)}", self.token, hint)
+        return _CLOSER[self.take().text]
+
+    def _axis(self, found: Mapping[str, int]) -> tuple[str, int]:
+        token = self.token
+        if token.kind != "name":
+            hint = "write `A = 8, B = 3`; names start with an uppercase letter"
+            raise self.error(f"expected the name of an axis, found {_name(token)}", token, hint)
+        if token.text in found:
+            raise self.error(f"the axis {clip(token.text, 40)} is declared twice", token, "keep one size for each axis")
+        self.take()
+        self.expect("=", f"after {clip(token.text, 40)}", "write `A = 8`")
+        return token.text, self._axis_size()
+
+    def _axis_size(self) -> int:
+        token = self.token
+        if token.kind != "number":
+            hint = "sizes are numbers such as `64`, `65_536` or `0x40`"
+            raise self.error(f"expected a size, found {_name(token)}", token, hint)
+        try:
+            size = rust_integer(token)
+        except ValueError as bad:
+            message, hint = bad.args
+            raise self.error(message, token, hint) from None
+        if size == 0:
+            raise self.error("an axis of size 0 has no positions", token, "sizes start at 1")
+        self.take()
+        return size
+
+    def _axes_end(self, closer: str) -> None:
+        if closer:
+            self.expect(closer, "at the end of `axes!`", f"add `{closer}`")
+        if self.token.text == ";" and closer:
+            self.take()
+        if not self.at_end:
+            hint = "write `axes![A = 8, B = 3]` or `A=8,B=3`"
+            raise self.error(f"expected the end, found {_name(self.token)}", self.token, hint)
+
+
+def _demands_more(frame: _Frame) -> bool:
+    """A trailing `,` may end a list, a trailing `*` may not."""
+    return frame.separator is not None and frame.separator.text == "*"
+
+
+def _name(token: Token) -> str:
+    return "the end of the text" if token.kind == "end" else clip(token.text, 40)
+
+
+def _mark(kind: Kind) -> str:
+    return {Kind.TOP: "#", Kind.ZERO: "#{0}", Kind.BOTTOM: "#{!}"}[kind]
+
+
+def _capped(size: int) -> int:
+    return max(0, min(size, MAX_NUMBER + 1))
+
+
+def _measure(expr: Expr, span: Span) -> _Part:
+    """Depth, nodes and size of a tree that was built elsewhere; each shared part is visited once."""
+    depth: dict[int, int] = {}
+    nodes: dict[int, int] = {}
+    stack = [(expr, False)]
+    while stack:
+        node, ready = stack.pop()
+        if id(node) in depth:
+            continue
+        inner = children(node)
+        if ready:
+            depth[id(node)] = 1 + max((depth[id(child)] for child in inner), default=0)
+            nodes[id(node)] = 1 + sum(nodes[id(child)] for child in inner)
+        else:
+            stack.append((node, True))
+            stack.extend((child, False) for child in inner)
+    if depth[id(expr)] > MAX_DEPTH or nodes[id(expr)] > MAX_NODES:
+        message = f"the mapping behind this name is larger than {MAX_DEPTH} levels or {MAX_NODES} parts"
+        raise InputError(message, span, "split it into several names")
+    return _Part(expr, 0, 0, depth[id(expr)], nodes[id(expr)], _capped(expr.size))

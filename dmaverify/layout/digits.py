@@ -1,0 +1,329 @@
+"""The normal form of a mapping: positions and coordinates as sums of digits.
+
+Knows: how each constructor of a mapping acts on digits, what padding becomes (guards), which neighbours are one digit.
+Does not know: addresses, tiers, commands, solvers.
+Law: for every position of the mapping there is exactly one digit vector inside the box that no void guard excludes, with
+`position = sum(step * d)`; its cell is the padding kind of the first guard that holds, else the index whose coordinates are
+`offset + sum(weight * d)`, one sum an axis. The arithmetic of digits is `+`, `*` and comparison alone.
+
+A constructor that cuts inside a digit's carry (`[A, B] / 2` with B = 3) has no digits: `compile_digits` raises `NotDigits`, and the
+caller takes the guarded encoding of the whole expression instead. Source: DESIGN section 3, facts/rngd 1.2 and 1.3.
+Relied on: proofs/digits-*.smt2, proofs/euclid-uniqueness.smt2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from dmaverify.language.expr import (
+    Broadcast,
+    Drop,
+    Expr,
+    Kind,
+    Modulo,
+    Padding,
+    Pair,
+    Resize,
+    Stride,
+    Symbol,
+    Window,
+    axes_of,
+    pair,
+)
+
+
+class NotDigits(Exception):
+    """The expression is no mixed-radix form; `reason` says at which cut."""
+
+    def __init__(self, reason: str, expr: Expr) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.expr = expr
+
+
+class Gap(Enum):
+    """What a guard makes of the positions it covers, besides the padding kinds."""
+
+    VOID = "void"  # no such position
+    OUT = "out-of-bounds"  # `=` beyond the size: a position without a cell
+
+
+@dataclass(frozen=True, slots=True)
+class Digit:
+    """A digit that walks 0..slots. `axis` None is a broadcast: it moves no coordinate.
+
+    `step` is its weight on the position (later: on the address), `weight` its weight on the axis. `live` counts the values that
+    single-digit padding leaves: hardware walks `slots`, the tensor has `live`.
+    """
+
+    axis: str | None
+    weight: int
+    step: int
+    slots: int
+    live: int
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """`constant + sum(coefficient * digit) >= bound` makes the cell `kind`. Coefficients are never negative."""
+
+    terms: tuple[tuple[int, int], ...]  # (index of a digit, coefficient)
+    bound: int
+    kind: Kind | Gap
+    constant: int = 0
+
+    def value(self, digits: tuple[int, ...]) -> int:
+        return self.constant + sum(coefficient * digits[index] for index, coefficient in self.terms)
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """Digits outermost first, guards in order of precedence, constant coordinates from `@`."""
+
+    size: int
+    digits: tuple[Digit, ...]
+    guards: tuple[Guard, ...] = ()
+    offsets: tuple[tuple[str, int], ...] = ()
+
+    def position(self, values: tuple[int, ...]) -> int:
+        return sum(d.step * v for d, v in zip(self.digits, values, strict=True))
+
+
+# ---------------------------------------------------------------- one constructor at a time
+
+
+def compile_digits(expr: Expr) -> Form:
+    """The digits of a well-formed mapping, not yet finalized (see `finalize`). Raises NotDigits."""
+    match expr:
+        case Symbol(name, size):
+            return _normal(Form(size, (Digit(name, 1, 1, size, size),)))
+        case Broadcast(size):
+            return _normal(Form(size, (Digit(None, 0, 1, size, size),)))
+        case Stride(inner, by):
+            return _every(compile_digits(inner), by, expr)
+        case Modulo(inner, by):
+            return _first(compile_digits(inner), by)
+        case Resize(inner, to):
+            form = compile_digits(inner)
+            return _first(form, to) if to <= form.size else _extend(form, to, Gap.OUT)
+        case Padding(inner, to, kind):
+            form = compile_digits(inner)
+            return _first(form, to) if to <= form.size else _extend(form, to, kind)
+        case Drop(inner, first):
+            return _skip(compile_digits(inner), first, expr)
+        case Pair(left, right):
+            return _join(compile_digits(left), compile_digits(right))
+        case Window():
+            return compile_digits(_window_as_pair(expr))
+
+
+def _join(left: Form, right: Form) -> Form:
+    outer = tuple(replace(d, step=d.step * right.size) for d in left.digits)
+    moved = tuple(_shift(g, len(outer)) for g in right.guards)
+    offsets = dict(left.offsets)
+    for axis, value in right.offsets:
+        offsets[axis] = offsets.get(axis, 0) + value
+    return Form(left.size * right.size, outer + right.digits, left.guards + moved, tuple(sorted(offsets.items())))
+
+
+def _every(form: Form, by: int, expr: Expr) -> Form:
+    """`e / by`: keeps the digits whose step is a multiple of `by`, cuts the one that `by` falls into, drops the rest."""
+    changes: dict[int, tuple[int, Digit | None]] = {}
+    for index, digit in enumerate(form.digits):
+        if digit.step % by == 0:
+            changes[index] = (1, replace(digit, step=digit.step // by))
+        elif by % digit.step == 0:
+            ratio = by // digit.step
+            slots = -(-digit.slots // ratio)
+            kept = Digit(digit.axis, digit.weight * ratio, 1, slots, -(-digit.live // ratio))
+            changes[index] = (ratio, kept if slots > 1 else None)
+            for rest in range(index + 1, len(form.digits)):
+                changes[rest] = (0, None)
+            break
+        else:
+            raise NotDigits(f"the cut at {by} falls inside a digit of step {digit.step}", expr)
+    return _rebuilt(form, form.size // by, changes)
+
+
+def _first(form: Form, count: int) -> Form:
+    """`e % count` and `e = count` up to the size: the first `count` positions."""
+    if count == form.size:
+        return form
+    changes: dict[int, tuple[int, Digit | None]] = {}
+    exact = True
+    for index, digit in enumerate(form.digits):
+        if digit.step >= count:
+            changes[index] = (0, None)
+            continue
+        slots = min(digit.slots, -(-count // digit.step))
+        changes[index] = (1, replace(digit, slots=slots, live=min(digit.live, slots)) if slots > 1 else None)
+        exact = count % digit.step == 0
+        break
+    guards = form.guards
+    if not exact:
+        guards = (*guards, Guard(tuple((i, d.step) for i, d in enumerate(form.digits)), count, Gap.VOID))
+    return _rebuilt(replace(form, guards=guards), count, changes)
+
+
+def _extend(form: Form, size: int, kind: Kind | Gap) -> Form:
+    """`e # size`: positions beyond the size of e are `kind`, whatever e itself says of them."""
+    if not form.digits:
+        return Form(size, (Digit(None, 0, 1, size, 1),), (Guard(((0, 1),), 1, kind), *form.guards), form.offsets)
+    top = form.digits[0]
+    slots = -(-size // top.step)
+    flat = tuple((i, d.step) for i, d in enumerate(form.digits))
+    inner = tuple(g for g in form.guards if not (g.kind is Gap.VOID and any(i == 0 for i, _ in g.terms)))
+    outside = Guard(((0, 1),), form.size // top.step, kind) if form.size % top.step == 0 else Guard(flat, form.size, kind)
+    ragged = (Guard(flat, size, Gap.VOID),) if size % top.step else ()
+    return _normal(Form(size, (replace(top, slots=slots), *form.digits[1:]), (*ragged, outside, *inner), form.offsets))
+
+
+def _skip(form: Form, first: int, expr: Expr) -> Form:
+    """`e @ first`: the outermost digit starts later."""
+    if first == 0:
+        return form
+    if not form.digits or first % form.digits[0].step:
+        raise NotDigits(f"`@ {first}` starts inside a digit", expr)
+    top = form.digits[0]
+    start = first // top.step
+    offsets = dict(form.offsets)
+    if top.axis is not None:
+        offsets[top.axis] = offsets.get(top.axis, 0) + top.weight * start
+    guards = tuple(
+        replace(g, constant=g.constant + start * sum(k for i, k in g.terms if i == 0)) for g in form.guards
+    )
+    kept = replace(top, slots=top.slots - start, live=max(0, top.live - start))
+    return _normal(Form(form.size - first, (kept, *form.digits[1:]), guards, tuple(sorted(offsets.items()))))
+
+
+def _window_as_pair(expr: Window) -> Expr:
+    """`$(a : size(b), b : 1)` is `a, b`; any other weights overlap or leave gaps, which no digits say."""
+    ordered = sorted(expr.terms, key=lambda term: -term[1])
+    volume = 1
+    for term, weight in reversed(ordered):
+        if term.size == 1:
+            continue
+        if weight != volume:
+            raise NotDigits(f"the weight {weight} in `{expr}` is not the volume {volume} inside it", expr)
+        volume *= term.size
+    return pair(*(term for term, _ in ordered))
+
+
+# ---------------------------------------------------------------- bookkeeping
+
+
+def _shift(guard: Guard, by: int) -> Guard:
+    return replace(guard, terms=tuple((i + by, k) for i, k in guard.terms))
+
+
+def _rebuilt(form: Form, size: int, changes: Mapping[int, tuple[int, Digit | None]]) -> Form:
+    """Digit i becomes `factor * new`, or 0 where new is None; guards follow."""
+    digits: list[Digit] = []
+    place: dict[int, tuple[int, int] | None] = {}
+    for index, digit in enumerate(form.digits):
+        factor, new = changes.get(index, (1, digit))
+        if new is None:
+            place[index] = None
+        else:
+            place[index] = (len(digits), factor)
+            digits.append(new)
+    guards = []
+    for guard in form.guards:
+        terms = []
+        for index, coefficient in guard.terms:
+            at = place[index]
+            if at is not None:
+                terms.append((at[0], coefficient * at[1]))
+        guards.append(replace(guard, terms=tuple(terms)))
+    return _normal(Form(size, tuple(digits), tuple(guards), form.offsets))
+
+
+def _normal(form: Form) -> Form:
+    """Drops digits that never move and guards that never hold."""
+    if any(d.slots == 1 for d in form.digits):
+        return _rebuilt(form, form.size, {i: (0, None) for i, d in enumerate(form.digits) if d.slots == 1})
+    guards: list[Guard] = []
+    for guard in form.guards:
+        if _most(guard, form.digits) >= guard.bound and not any(_shadows(earlier, guard) for earlier in guards):
+            guards.append(guard)
+    return replace(form, guards=tuple(guards), digits=_with_live(form.digits, guards))
+
+
+def _shadows(earlier: Guard, later: Guard) -> bool:
+    """Wherever `later` holds, `earlier` holds too."""
+    return earlier.terms == later.terms and earlier.bound - earlier.constant <= later.bound - later.constant
+
+
+def _most(guard: Guard, digits: tuple[Digit, ...]) -> int:
+    return guard.constant + sum(k * (digits[i].slots - 1) for i, k in guard.terms)
+
+
+def _with_live(digits: tuple[Digit, ...], guards: Sequence[Guard]) -> tuple[Digit, ...]:
+    live = [d.slots for d in digits]
+    for guard in guards:
+        if len(guard.terms) == 1 and guard.kind is not Gap.VOID:
+            index, coefficient = guard.terms[0]
+            live[index] = min(live[index], max(0, -(-(guard.bound - guard.constant) // coefficient)))
+    return tuple(d if d.live == n else replace(d, live=n) for d, n in zip(digits, live, strict=True))
+
+
+def finalize(form: Form, sizes: Mapping[str, int]) -> Form:
+    """Adds what finalization adds: an index whose sum on an axis reaches the axis size is Top padding (facts/rngd 1.3, 8-9)."""
+    guards = list(form.guards)
+    offsets = dict(form.offsets)
+    for axis in dict.fromkeys([d.axis for d in form.digits if d.axis is not None] + list(offsets)):
+        terms = tuple((i, d.weight) for i, d in enumerate(form.digits) if d.axis == axis)
+        guards.append(Guard(terms, sizes[axis], Kind.TOP, offsets.get(axis, 0)))
+    return _normal(replace(form, guards=tuple(guards)))
+
+
+def coalesce(form: Form) -> Form:
+    """Neighbours that are one digit become one: a cut that changes no address is no cut.
+
+    `outer` and `inner` are one when inner has all its values, `outer.step = inner.slots * inner.step`, the same holds for their
+    weights on one axis (both None, or equal), and no guard tells them apart.
+    """
+    digits = list(form.digits)
+    guards = list(form.guards)
+    index = len(digits) - 1
+    while index > 0:
+        outer, inner = digits[index - 1], digits[index]
+        if _one_digit(outer, inner) and all(_same_ratio(g, index - 1, index, inner.slots) for g in guards):
+            digits[index - 1 : index + 1] = [
+                Digit(outer.axis, inner.weight, inner.step, outer.slots * inner.slots, outer.slots * inner.slots)
+            ]
+            guards = [_merge_terms(g, index) for g in guards]
+        index -= 1
+    done = tuple(digits)
+    return replace(form, digits=_with_live(done, guards), guards=tuple(guards))
+
+
+def _one_digit(outer: Digit, inner: Digit) -> bool:
+    return (
+        outer.axis == inner.axis
+        and outer.step == inner.slots * inner.step
+        and (outer.axis is None or outer.weight == inner.slots * inner.weight)
+    )
+
+
+def _same_ratio(guard: Guard, outer: int, inner: int, ratio: int) -> bool:
+    terms = dict(guard.terms)
+    return terms.get(outer, 0) == ratio * terms.get(inner, 0)
+
+
+def _merge_terms(guard: Guard, inner: int) -> Guard:
+    """Digit `inner - 1` and `inner` became one at `inner - 1`, counted in steps of the inner one."""
+    terms = dict(guard.terms)
+    moved: dict[int, int] = {}
+    for index, coefficient in terms.items():
+        if index == inner - 1:
+            continue
+        moved[index - 1 if index >= inner else index] = coefficient
+    return replace(guard, terms=tuple(sorted(moved.items())))
+
+
+def digits_of(expr: Expr) -> Form:
+    """Compiled, finalized and coalesced: the normal form of one mapping. Raises NotDigits."""
+    return coalesce(finalize(compile_digits(expr), axes_of(expr)))

@@ -1,0 +1,146 @@
+"""What rules may speak of: scopes, and in each scope the ports, with their meaning and unit.
+
+Knows: the closed list of facts that the core computes of a command, a sequencer, a tensor, a transfer or an access.
+Does not know: machines, rules, and how a fact is computed.
+Law: a rule may use the ports of its scope and the named limits of its target, nothing else; no port speaks of one
+machine. A new port is a change here and in the code that computes it. All ports are integers; a yes or no is 1 or 0.
+
+Where data packed below a byte does not fill bytes, numbers of bytes are rounded down and divisors in bytes are 1; the
+ports in bits are exact (4-bit types).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One port: `least` is the smallest value the core ever gives, or None where it may be negative."""
+
+    name: str
+    unit: str
+    says: str
+    least: int | None = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What is looked at, once per what, and the ports that are known then."""
+
+    name: str
+    says: str
+    ports: Mapping[str, Fact]
+
+
+def _scope(name: str, says: str, facts: Iterable[Fact]) -> Scope:
+    return Scope(name, says, MappingProxyType({fact.name: fact for fact in facts}))
+
+
+_COMMAND = (
+    Fact("packet_bytes", "bytes", "bytes moved at once"),
+    Fact("packet_bits", "bits", "bits moved at once"),
+    Fact("burst_bytes", "bytes", "longest run, starting at every packet, that is contiguous on both sides"),
+    Fact("read_gcd", "bytes", "greatest number that divides every address where a packet is read; 0 if all are 0"),
+    Fact("write_gcd", "bytes", "greatest number that divides every address where a packet is written; 0 if all are 0"),
+    Fact("read_gcd_bits", "bits", "read_gcd in bits"),
+    Fact("write_gcd_bits", "bits", "write_gcd in bits"),
+    Fact("amount_bytes", "bytes", "bytes that the command moves in all"),
+    Fact("chip_read", "chip", "chip of the memory that is read"),
+    Fact("chip_write", "chip", "chip of the memory that is written"),
+    Fact("cluster_read", "cluster", "cluster of the memory that is read; 0 where the memory has none"),
+    Fact("cluster_write", "cluster", "cluster of the memory that is written; 0 where the memory has none"),
+    Fact("engine_chip", "chip", "chip of the engine; where none is named, that of the memory read", None),
+    Fact("engine_cluster", "cluster", "cluster of the engine; where none is named, that of the memory read", None),
+    Fact("engine_dmn", "engine", "the engine among those of its cluster; 0 where none is named", None),
+    Fact("commands", "commands", "commands of this move that the same engine runs", 1),
+)
+
+_SEQUENCER = (
+    Fact("entries", "entries", "loop entries: as written where that fits, else after merging neighbours", 1),
+    Fact("iterations", "iterations", "largest count of an entry after merging", 1),
+    Fact("inner_count", "units", "count of the innermost entry, as written", 1),
+    Fact("inner_stride", "units", "stride of the innermost entry, as written", None),
+    Fact("packet_units", "units", "size of the packet, in the units of the configuration"),
+    Fact("packet_bytes", "bytes", "bytes of the packet"),
+    Fact("packet_run_bytes", "bytes", "bytes of the innermost entry if its stride is 1 or 0, else of one unit"),
+    Fact("stride_gcd", "bytes", "greatest number that divides every stride between packets; 0 if there is none"),
+    Fact("stride_low", "bytes", "smallest stride of an entry", None),
+    Fact("stride_high", "bytes", "largest stride of an entry", None),
+)
+
+_TENSOR = (
+    Fact("chips", "chips", "size of the chip mapping", 1),
+    Fact("clusters", "clusters", "size of the cluster mapping", 1),
+    Fact("slices", "slices", "size of the slice mapping", 1),
+    Fact("chip_end", "chips", "first chip after the tensor: where it starts plus its chips", 1),
+    Fact("cluster_end", "clusters", "first cluster after the tensor", 1),
+    Fact("slice_end", "slices", "first slice after the tensor", 1),
+    Fact("base_bytes", "bytes", "address where the tensor starts, in each of its places", None),
+    Fact("extent_bytes", "bytes", "bytes that it takes in each of its places, padding included"),
+    Fact("end_bytes", "bytes", "base_bytes + extent_bytes", None),
+    Fact("element_count", "elements", "size of the element mapping: positions in each place, padding included", 1),
+    Fact("element_bits", "bits", "bits of one element", 1),
+    Fact("total_bits", "bits", "element_count * element_bits"),
+    Fact("padded_splits", "axes", "axes of the element mapping split so that an inner digit has padding of its own"),
+)
+
+_TRANSFER = (
+    Fact("dtype_bits", "bits", "bits of one element", 1),
+    Fact("dtype_known", "0 or 1", "1 if the target knows the type and tensors in memory can have it"),
+    Fact("dtype_current", "0 or 1", "1 unless the target lists the type as removed"),
+    Fact("route", "0 or 1", "1 if the target lists the pair of tiers as a route"),
+    Fact("same_chip", "0 or 1", "1 if no byte leaves its chip"),
+    Fact("same_cluster", "0 or 1", "1 if no byte leaves its cluster (1 where a side has no clusters)"),
+    Fact("source_chips", "chips", "size of the source's chip mapping", 1),
+    Fact("dest_chips", "chips", "size of the destination's chip mapping", 1),
+    Fact("source_clusters", "clusters", "size of the source's cluster mapping", 1),
+    Fact("dest_clusters", "clusters", "size of the destination's cluster mapping", 1),
+    Fact("source_slices", "slices", "size of the source's slice mapping", 1),
+    Fact("dest_slices", "slices", "size of the destination's slice mapping", 1),
+    Fact("broadcast_axes", "axes", "axes that only the destination names; a plain number above 1 counts as one"),
+    Fact("tail_bits", "bits", "innermost run that both element mappings read alike, grown through the destination's "
+         "own trailing Top padding where the destination has slices"),
+    Fact("tail_stride_bits", "bits", "greatest number dividing every destination stride of at least tail_bits, or 0"),
+)  # fmt: skip
+
+_ACCESS = (
+    Fact("access_bytes", "bytes", "bytes of one memory access", 0),
+    Fact("packet_bytes", "bytes", "bytes of one packet of the stream"),
+    Fact("stride_gcd", "bytes", "greatest number that divides every memory stride between packets; 0 if there is none"),
+    Fact("entries", "entries", "loop entries of time and packet together, neighbours merged within each", 1),
+    Fact("iterations", "iterations", "largest count of an entry after merging", 1),
+    Fact("time_size", "packets", "packets of the stream", 1),
+)
+
+SCOPES: Mapping[str, Scope] = MappingProxyType(
+    {
+        scope.name: scope
+        for scope in (
+            _scope("command", "each command of a transfer", _COMMAND),
+            _scope("sequencer", "the two sides of each command, and the memory side of an access", _SEQUENCER),
+            _scope("tensor", "source (side read) and destination (side write), and the memory of an access", _TENSOR),
+            _scope("transfer", "each transfer as a whole", _TRANSFER),
+            _scope("access", "each Fetch or Commit access", _ACCESS),
+        )
+    }
+)
+
+SIDES = ("read", "write")
+
+WORDS: Mapping[str, str] = MappingProxyType(
+    {
+        "source_tier": "the source's tier",
+        "dest_tier": "the destination's tier",
+        "tier": "the tier of this side",
+        "side": "read or write",
+        "engine": "dma, fetch, commit",
+        "dtype": "the element type",
+        "place": "the spot, in words",
+    }
+)
+"""Texts that a message may show beside the ports; a predicate cannot use them."""
+
+EVERY_PORT: frozenset[str] = frozenset(name for scope in SCOPES.values() for name in scope.ports)

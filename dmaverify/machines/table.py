@@ -1,0 +1,162 @@
+"""Tables of a TOML text, read with types: what is missing or misspelt is refused in one line, with its place.
+
+Knows: TOML tables, keys and where they stand. Does not know: targets, rules.
+Law: every key of a table is asked for or refused; nothing is read with a silent default that the caller did not name.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NoReturn
+
+from dmaverify.errors import InputError, Source, Span
+
+_HEADER = re.compile(r"^[ \t]*\[+([^\[\]\n]+)\]+", re.MULTILINE)
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+_TOML_PLACE = re.compile(r"\(at line (\d+), column (\d+)\)")
+
+
+def suggestion(word: str, known: Iterable[str]) -> str | None:
+    """`did you mean ...?`, or None where nothing is near."""
+    near = difflib.get_close_matches(word, list(known), 1)
+    return f"did you mean {near[0]!r}?" if near else None
+
+
+def _dotted(path: Iterable[str]) -> str:
+    return ".".join(part if _BARE.fullmatch(part) else json.dumps(part) for part in path)
+
+
+class Table:
+    """One table of a TOML text. `path` is its header, outermost name first; `called` is what messages call it."""
+
+    def __init__(self, source: Source, data: Mapping[str, Any], path: tuple[str, ...] = (), called: str = "") -> None:
+        self.source = source
+        self.data = data
+        self.path = path
+        self.called = called or _dotted(path) or source.name
+        self._asked: set[str] = set()
+
+    @classmethod
+    def parse(cls, source: Source) -> Table:
+        """The whole text. Raises InputError, with the place, where it is no TOML."""
+        try:
+            return cls(source, tomllib.loads(source.text))
+        except tomllib.TOMLDecodeError as error:
+            raise InputError(f"not TOML: {error}", _toml_place(source, str(error))) from error
+
+    def where(self, key: str | None = None) -> Span:
+        """The header of this table, or the line of `key` below it; the first character where neither is found."""
+        start, end = self._extent()
+        if key is not None:
+            pattern = re.compile(rf"(?:^|[{{,])[ \t]*\"?({re.escape(key)})\"?[ \t]*=", re.MULTILINE)
+            match = pattern.search(self.source.text, start, end)
+            if match is not None:
+                return Span(self.source, *match.span(1))
+        line = self.source.line_of(start)
+        return Span(self.source, start, start + len(self.source.line_text(line)))
+
+    def _extent(self) -> tuple[int, int]:
+        """The text of this table: from its own or the nearest enclosing header to the next header."""
+        headers = [(match.group(1).strip(), match.start()) for match in _HEADER.finditer(self.source.text)]
+        for length in range(len(self.path), 0, -1):
+            wanted = _dotted(self.path[:length])
+            for at, (name, start) in enumerate(headers):
+                if name == wanted:
+                    return start, headers[at + 1][1] if at + 1 < len(headers) else len(self.source.text)
+        return 0, headers[0][1] if headers else len(self.source.text)
+
+    def refuse(self, message: str, key: str | None = None, hint: str | None = None) -> NoReturn:
+        raise InputError(f"{self.called}: {message}", self.where(key), hint)
+
+    def _take(self, key: str, kind: type, default: Any, wanted: str) -> Any:
+        self._asked.add(key)
+        if key not in self.data:
+            if default is None:
+                near = difflib.get_close_matches(key, self.data.keys() - self._asked, 1)
+                hint = f"is it written {near[0]!r}?" if near else f"add `{key}`, {wanted}"
+                self.refuse(f"missing `{key}`", hint=hint)
+            return default
+        value = self.data[key]
+        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+            self.refuse(f"`{key}` must be {wanted}", key)
+        return value
+
+    def text(self, key: str, default: str | None = None) -> str:
+        """A non-empty string; without a default it is required."""
+        value: str = self._take(key, str, default, "a text")
+        if not value.strip() and value != default:
+            self.refuse(f"`{key}` is empty", key)
+        return value
+
+    def choice(self, key: str, choices: Iterable[str], default: str | None = None) -> str:
+        value, known = self.text(key, default), tuple(choices)
+        if value not in known and value != default:
+            self.refuse(f"`{key}` is {value!r}; it must be one of {', '.join(known)}", key, suggestion(value, known))
+        return value
+
+    def integer(self, key: str, default: int | None = None) -> int:
+        value: int = self._take(key, int, default, "an integer")
+        return value
+
+    def texts(self, key: str, default: tuple[str, ...] | None = None) -> tuple[str, ...]:
+        value = self._take(key, object, default, "a list of texts")
+        if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
+            self.refuse(f"`{key}` must be a list of texts", key)
+        return tuple(value)
+
+    def integers(self, key: str, default: Mapping[str, int] | None = None) -> dict[str, int]:
+        """A table of integers."""
+        value = self._take(key, dict, default, "a table of integers")
+        for name, number in value.items():
+            if not isinstance(number, int) or isinstance(number, bool):
+                self.refuse(f"`{key}.{name}` must be an integer", key)
+        return dict(value)
+
+    def strings(self, key: str, default: Mapping[str, str] | None = None) -> dict[str, str]:
+        """A table of texts."""
+        value = self._take(key, dict, default, "a table of texts")
+        for name, text in value.items():
+            if not isinstance(text, str):
+                self.refuse(f"`{key}.{name}` must be a text", key)
+        return dict(value)
+
+    def table(self, key: str, called: str = "", *, required: bool = True) -> Table:
+        """The table `key`; an empty one where it is missing and not required."""
+        data = self._take(key, dict, None if required else {}, "a table")
+        return Table(self.source, data, (*self.path, key), called)
+
+    def tables(self, key: str, called: str = "") -> Iterator[tuple[str, Table]]:
+        """The named tables below `key` (none if it is missing); messages call them `called` and their name."""
+        parent = self.table(key, required=False)
+        for name, data in parent.data.items():
+            if not isinstance(data, dict):
+                parent.refuse(f"`{name}` must be a table", name)
+            yield name, Table(self.source, data, (*parent.path, name), f"{called or key} {name}")
+
+    def list_of_tables(self, key: str) -> list[Table]:
+        """One table or an array of tables, as a list (empty if it is missing)."""
+        value = self._take(key, object, [], "a table or an array of tables")
+        items = value if isinstance(value, list) else [value]
+        if not all(isinstance(item, dict) for item in items):
+            self.refuse(f"`{key}` must be a table or an array of tables", key)
+        return [Table(self.source, item, (*self.path, key), f"{self.called}: {key}") for item in items]
+
+    def finish(self, *, ignored: Iterable[str] = ()) -> None:
+        """Refuse every key that nobody asked for, but those that begin with a word of `ignored`."""
+        prefixes = tuple(ignored)
+        for key in self.data:
+            if key not in self._asked and not (prefixes and key.startswith(prefixes)):
+                self.refuse(f"unknown key `{key}`", key, suggestion(key, self._asked))
+
+
+def _toml_place(source: Source, message: str) -> Span | None:
+    match = _TOML_PLACE.search(message)
+    if match is None:
+        return Span(source, len(source.text), len(source.text))
+    line, column = int(match.group(1)), int(match.group(2))
+    start = source.line_starts[min(line, len(source.line_starts)) - 1] + column - 1
+    return Span(source, start, start + 1)

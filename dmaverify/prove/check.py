@@ -1,0 +1,426 @@
+"""One transfer or access of a plan, judged: well-formed, the core obligations, the machine's rules, one verdict.
+
+Knows: the order of judgement, which program is judged against what, what each status means for the verdict.
+Does not know: how plans are read, how verdicts are shown.
+Law: errors decide the verdict, warnings never do; what could not be judged is said and is never a pass. Everything broken is
+reported, not the first; obligations that assume bounds are judged on the units in bounds, and say so.
+
+Source: DESIGN sections 4 and 5; PLANFILE, What is judged.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from dmaverify.errors import Span
+from dmaverify.execute import TooLarge, execute
+from dmaverify.language.expr import ONE, Expr, pair
+from dmaverify.language.wellformed import problems
+from dmaverify.layout.digits import NotDigits
+from dmaverify.machines.target import Target, load_obligations, load_target
+from dmaverify.prove.core import OBLIGATIONS, CoreResult, judge_core
+from dmaverify.prove.program import (
+    Trouble,
+    derived_program,
+    first_difference,
+    given_program,
+    same_nests,
+    same_units,
+    space_of,
+)
+from dmaverify.prove.repair import Repair, repairs
+from dmaverify.prove.smt import RLIMIT, Session, solver_version
+from dmaverify.prove.static import RuleReport, Ruling, transfer_instances
+from dmaverify.prove.witness import Disagreement, Scene, Side, finding_of
+from dmaverify.transfer.command import Command
+from dmaverify.transfer.move import PLACES, Stream, Tensor, Transfer
+from dmaverify.transfer.space import layout_of, unit_bits_of
+from dmaverify.verdict import Finding, Label, Obligation, Severity, Status, Verdict
+
+REPAIR_UNITS = 1 << 16  # proposals that only an enumeration beyond this could prove are not made
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to judge. `cross_check`: moves up to this many units are executed by numpy as well (0: none)."""
+
+    readings: Mapping[str, str] = field(default_factory=dict)
+    rlimit: int = RLIMIT
+    cross_check: int = 0
+    repair: bool = True
+
+
+@dataclass
+class _Case:
+    """A transfer on its way to a verdict."""
+
+    transfer: Transfer
+    target: Target
+    options: Options
+    axes: Mapping[str, int]
+    findings: list[Finding] = field(default_factory=list)
+    status: dict[str, str] = field(default_factory=dict)
+    by: dict[str, str] = field(default_factory=dict)
+    assumptions: list[str] = field(default_factory=list)
+    asked: list[tuple[str, str, str]] = field(default_factory=list)
+    units: int = 0
+    differs: tuple[str, ...] = ()
+    rules: int = 0
+
+    # ------------------------------------------------------------ well-formed
+
+    def well_formed(self, extra: Iterable[tuple[str, Span, str]]) -> bool:
+        """Reports what makes no sense; whether the meaning is defined, so that judging can go on."""
+        going = True
+        for message, span, hint in extra:
+            self.ill(message, span, hint)
+            going = False
+        fields = [(t, place) for t in (self.transfer.source, self.transfer.dest) for place in PLACES]
+        exprs: list[Expr] = [t.field(place) for t, place in fields]
+        stream = self.transfer.stream
+        if stream is not None:
+            exprs += [stream.chip, stream.cluster, stream.slice, stream.time, stream.packet]
+        seen: set[tuple[str, int]] = set()
+        for expr in exprs:
+            if expr is ONE:
+                continue
+            for problem in problems(expr, self.axes):
+                key = (problem.message, problem.span.start if problem.span else -1)
+                if key in seen:
+                    continue
+                seen.add(key)
+                severity = Severity.WARNING if problem.warning else Severity.ERROR
+                self.ill(problem.message, problem.span, problem.hint, severity)
+                going = going and not problem.fatal
+        return going
+
+    def ill(
+        self, message: str, span: Span | None, hint: str, severity: Severity = Severity.ERROR,
+        labels: tuple[Label, ...] = (), notes: tuple[str, ...] = (),
+    ) -> None:
+        self.findings.append(
+            Finding(
+                "core/well-formed", severity, message, "plan", span, source="DESIGN, Meaning and Obligations", hint=hint,
+                labels=labels, notes=notes,
+            )
+        )
+        if severity is Severity.ERROR:
+            self.status["core/well-formed"] = "refuted"
+
+    def trouble(self, trouble: Trouble, notes: tuple[str, ...] = ()) -> None:
+        labels = (Label(trouble.other, trouble.other_text),) if trouble.other is not None else ()
+        self.ill(trouble.message, trouble.span, trouble.hint, labels=labels, notes=notes)
+
+    # ------------------------------------------------------------ programs
+
+    @property
+    def bits(self) -> int:
+        return self.target.dtypes[self.transfer.dtype]
+
+    def judge(self, commands: Sequence[Command], what: str) -> CoreResult:
+        """The core obligations of one program; findings added, `what` names the program in notes."""
+        transfer = self.transfer
+        session = Session(self.options.rlimit)
+        spaces = (space_of(self.target, transfer.source.tier), space_of(self.target, transfer.dest.tier))
+        result = judge_core(
+            transfer.source, transfer.dest, spaces, self.bits, commands, self.options.readings, session
+        )
+        self.asked += [(f"{what}: {name}", text, status) for name, text, status in session.asked]
+        self.units = max(self.units, result.units)
+        for name, status in result.status.items():
+            if name == "core/consumes" and status == "refuted" and not self.strict_consumes:
+                status = "proved" if False else "reported"
+            if _worse(status, self.status.get(name)):
+                self.status[name] = status
+                self.by[name] = f"{result.by}{f' ({result.why})' if result.why else ''}"
+        scene = Scene(
+            Side(transfer.source, spaces[0], self.bits), Side(transfer.dest, spaces[1], self.bits), commands
+        )
+        proposals = self._proposals(commands, result, spaces) if result.broken and self.options.repair else []
+        self._report(result, scene, what, proposals)
+        self._cross_check(result, commands, spaces)
+        return result
+
+    @property
+    def strict_consumes(self) -> bool:
+        return self.options.readings.get("core/consumes") == "strict"
+
+    def _report(self, result: CoreResult, scene: Scene, what: str, proposals: Sequence[Repair]) -> None:
+        records = load_obligations()
+        for broken in result.broken:
+            finding = finding_of(broken, scene)
+            if finding.rule == "core/consumes" and self.strict_consumes:
+                finding = replace(finding, severity=Severity.ERROR)
+            notes = finding.notes
+            if what:
+                notes = (*notes, what)
+            hint, span = finding.hint, finding.span
+            if proposals and finding.severity is Severity.ERROR:
+                hint = proposals[0].text
+                if len(proposals) > 1:
+                    hint += f"; or {proposals[1].text}"
+                span = proposals[0].span or span
+            record = records.get(finding.rule)
+            self.findings.append(
+                replace(finding, notes=notes, hint=hint, span=span, source=record.source if record else finding.source)
+            )
+
+    def _proposals(self, commands: Sequence[Command], result: CoreResult, spaces) -> list[Repair]:  # type: ignore[no-untyped-def]
+        if all(b.obligation == "core/consumes" for b in result.broken) or result.why:
+            return []
+        source, dest = self.transfer.source, self.transfer.dest
+        try:
+            layouts = (layout_of(source, spaces[0], self.bits)[0], layout_of(dest, spaces[1], self.bits)[0])
+        except NotDigits:
+            return []
+        if result.joint is not None:
+            layouts = (result.joint.source, result.joint.dest)
+
+        def holds(changed: Sequence[Command]) -> bool:
+            again = judge_core(
+                source, dest, spaces, self.bits, changed, self.options.readings, Session(self.options.rlimit // 10),
+                REPAIR_UNITS,
+            )
+            return all(v == "proved" for k, v in again.status.items() if k != "core/consumes")
+
+        return repairs(commands, layouts[0], layouts[1], holds)
+
+    def _cross_check(self, result: CoreResult, commands: Sequence[Command], spaces) -> None:  # type: ignore[no-untyped-def]
+        if not self.options.cross_check or result.units > self.options.cross_check or "enumeration" in result.by:
+            return
+        try:
+            done = execute(
+                self.transfer.source, self.transfer.dest, *spaces, self.bits, commands, readings=self.options.readings
+            )
+        except TooLarge:
+            return
+        for name in OBLIGATIONS:
+            status = result.status[name]
+            if status in ("proved", "refuted") and (name in done.broken) != (status == "refuted"):
+                raise Disagreement(f"{name}: the proof says {status}, executing every unit says otherwise")
+        self.assumptions.append(f"numpy agrees on all {result.units:,} units")
+
+    def same_program(self, derived: Sequence[Command], given: Sequence[Command], results: tuple[CoreResult, CoreResult]) -> None:
+        """The printed program against the stream's."""
+        right = [_keeps(r) for r in results]
+        if same_nests(derived, given) or all(right):
+            self.status["core/same-program"], self.by["core/same-program"] = "proved", "equal nests or both keep the promise"
+            return
+        same: bool | None = False if right[0] != right[1] else same_units(derived, given)
+        if same is None:
+            self.status["core/same-program"] = "not judged"
+        elif same:
+            self.status["core/same-program"] = "proved"
+            self.by["core/same-program"] = "enumeration"
+        else:
+            self.status["core/same-program"] = "refuted"
+            self._differ(derived, given)
+
+    def _differ(self, derived: Sequence[Command], given: Sequence[Command]) -> None:
+        message, span, values, hint = "the printed commands do not do what the stream says", None, {}, ""
+        if len(derived) != len(given):
+            message += f": {len(given)} commands against {len(derived)}"
+        for index, (one, other) in enumerate(zip(given, derived, strict=False)):
+            found = first_difference(one, other)
+            if found is not None:
+                what, span, have, want = found
+                word = f" of command {index}" if len(given) > 1 else ""
+                message += f": {what}{word} is {have}, the stream asks for {want}"
+                values = {"printed": have, "stream": want}
+                hint = f"write {want} there, or change the stream"
+                break
+        self.findings.append(
+            Finding(
+                "core/same-program", Severity.ERROR, message, "commands", span or self.transfer.span, values,
+                source="DESIGN, Obligations", hint=hint,
+                labels=(Label(self.transfer.stream.span, "the stream"),)
+                if self.transfer.stream and self.transfer.stream.span else (),
+            )
+        )
+
+    def rules_on(self, commands: Sequence[Command]) -> RuleReport:
+        transfer, target = self.transfer, self.target
+        limits = target.limits_with(transfer.limits)
+        ruling = Ruling(
+            target, "dma", transfer.source.tier, transfer.dest.tier, transfer.dtype, limits, self.options.readings
+        )
+        instances = transfer_instances(
+            transfer.source, transfer.dest, transfer.stream, transfer.dtype, target, commands, limits, transfer.span
+        )
+        return ruling.judge(instances)
+
+    def take(self, report: RuleReport, without: frozenset[str] = frozenset()) -> None:
+        self.findings += [f for f in report.findings if f.rule not in without]
+        self.rules, self.differs = report.evaluated, report.differs
+
+    # ------------------------------------------------------------ verdict
+
+    def verdict(self, seconds: float, path: str, line: int) -> Verdict:
+        errors = [f for f in self.findings if f.severity is Severity.ERROR]
+        if errors:
+            status = Status.REFUTED
+        elif "unknown" in self.status.values():
+            status = Status.UNKNOWN
+        else:
+            status = Status.PROVED
+        order = ("core/well-formed", *OBLIGATIONS, "core/overlap", "core/same-program")
+        obligations = [
+            Obligation(name, self.status[name], self.by.get(name, "")) for name in order if name in self.status
+        ]
+        if self.rules:
+            broken = {f.rule for f in errors if not f.rule.startswith("core/")}
+            obligations.append(
+                Obligation(f"{self.target.name}/*", "refuted" if broken else "proved", f"{self.rules} rules folded")
+            )
+        readings = dict(self.options.readings)
+        assumptions = list(self.assumptions)
+        for finding in self.findings:
+            if finding.severity is not Severity.ERROR and finding.basis not in ("documented", ""):
+                assumptions.append(f"{finding.rule} is a {finding.severity.value} (basis: {finding.basis})")
+        for rule in self.differs:
+            assumptions.append(f"{rule}: the verdict differs under another reading")
+        word = "half bytes" if unit_bits_of(self.bits) == 4 else "bytes"
+        return Verdict(
+            self.transfer.name, self.target.name, status, tuple(self.findings), tuple(obligations),
+            tuple(dict.fromkeys(assumptions)), readings, seconds, solver_version(), path, line, self.transfer.expect,
+            f"all {self.units:,} {word}" if self.units else "",
+        )
+
+
+_RANK = {None: 0, "proved": 1, "not judged": 2, "reported": 3, "unknown": 4, "refuted": 5}
+
+
+def _worse(status: str, than: str | None) -> bool:
+    return _RANK.get(status, 0) > _RANK[than]
+
+
+def _keeps(result: CoreResult) -> bool:
+    return all(v == "proved" for k, v in result.status.items() if k != "core/consumes")
+
+
+def naive_stream(dest: Tensor) -> Stream:
+    """The destination's own order, one element at a time: what judges a move that says nothing of how."""
+    return Stream(pair(dest.slice, dest.element), ONE, dest.chip, dest.cluster, ONE)
+
+
+def check_transfer(
+    transfer: Transfer,
+    *,
+    axes: Mapping[str, int] | None = None,
+    problems: Iterable[tuple[str, Span, str]] = (),
+    target: Target | None = None,
+    options: Options = Options(),
+    path: str = "",
+    line: int = 0,
+    keep: list[tuple[str, str, str]] | None = None,
+) -> Verdict:
+    """The verdict on one transfer. `keep` receives the solver's questions (name, SMT-LIB text, answer), for certificates.
+
+    Raises Disagreement when the proof and the executor, or the solver and `meaning`, contradict each other.
+    """
+    started = time.perf_counter()
+    case = _Case(transfer, target or load_target(transfer.target), options, axes or {})
+    if case.well_formed(problems):
+        _judge_programs(case)
+        _overlap(case)
+    else:
+        case.assumptions.append("nothing else was judged: the plan has no defined meaning")
+    if keep is not None:
+        keep += case.asked
+    case.status.setdefault("core/well-formed", "proved")
+    return case.verdict(time.perf_counter() - started, path, line)
+
+
+def _judge_programs(case: _Case) -> None:
+    transfer = case.transfer
+    args = (transfer.source, transfer.dest)
+    derived: tuple[Command, ...] | Trouble | None = None
+    if transfer.stream is not None:
+        derived = derived_program(*args, transfer.stream, case.bits, case.target, transfer.given)
+        if isinstance(derived, Trouble):
+            case.trouble(derived)
+    given: tuple[Command, ...] | list[Trouble] = ()
+    if transfer.given:
+        given = given_program(transfer.given, *args, case.bits, case.target)
+        if isinstance(given, list):
+            notes = _wanted(case, derived) if isinstance(derived, tuple) else ()
+            for trouble in given:
+                case.trouble(trouble, notes)
+            if isinstance(derived, tuple):
+                case.status["core/same-program"] = "refuted"
+                case._differ(derived, ())
+    if not transfer.given and transfer.stream is None:
+        return _move_alone(case)
+    programs = [p for p in (derived, given) if isinstance(p, tuple) and p]
+    if not programs:
+        case.assumptions.append("no command could be judged")
+        case.take(case.rules_on(()))
+        return None
+    if len(programs) == 2 and same_nests(*programs):
+        case.judge(programs[1], "")
+        case.status["core/same-program"], case.by["core/same-program"] = "proved", "equal nests"
+    elif len(programs) == 2:
+        first = case.judge(programs[0], "of the commands that the stream gives")
+        second = case.judge(programs[1], "of the printed commands")
+        case.same_program(programs[0], programs[1], (first, second))
+    else:
+        case.judge(programs[0], "")
+    case.take(case.rules_on(programs[-1]))
+    return None
+
+
+def _wanted(case: _Case, derived: Sequence[Command]) -> tuple[str, ...]:
+    """The text the stream would print, as a note beside texts that make no command."""
+    from dmaverify.transfer.text import sequencer_text
+
+    out = []
+    for command in derived[:1]:
+        for side, text in (("read", command.read_text), ("write", command.write_text)):
+            if text is not None:
+                out.append(f"the stream gives {side} {sequencer_text(text, case.target.constants, command.unit_bits)}")
+    return tuple(out)
+
+
+def _move_alone(case: _Case) -> None:
+    """No stream, no commands: the move itself, by the plainest nest there is, and the rules that no stream could meet."""
+    transfer = case.transfer
+    case.assumptions.append("no command was checked: the plan gives neither a stream nor commands")
+    derived = derived_program(transfer.source, transfer.dest, naive_stream(transfer.dest), case.bits, case.target)
+    if isinstance(derived, Trouble):
+        case.trouble(derived)
+    else:
+        case.judge(derived, "of the move itself, element by element")
+    report = case.rules_on(())
+    case.take(report)
+
+
+def _overlap(case: _Case) -> None:
+    """Source and destination regions in one memory: an error, since a nest may read what it already overwrote."""
+    source, dest = case.transfer.source, case.transfer.dest
+    if source.tier != dest.tier:
+        return
+    spaces = (space_of(case.target, source.tier), space_of(case.target, dest.tier))
+    for place in PLACES[:-1]:
+        if place in spaces[0].places:
+            a, b = getattr(source, f"at_{place}"), getattr(dest, f"at_{place}")
+            if a + source.field(place).size <= b or b + dest.field(place).size <= a:
+                case.status["core/overlap"] = "proved"
+                return
+    first, second = (t.base * 8 for t in (source, dest))
+    ends = (first + source.element.size * case.bits, second + dest.element.size * case.bits)
+    if ends[0] <= second or ends[1] <= first:
+        case.status["core/overlap"] = "proved"
+        return
+    case.status["core/overlap"] = "refuted"
+    low, high = max(first, second) // 8, -(-min(ends) // 8)
+    case.findings.append(
+        Finding(
+            "core/overlap", Severity.ERROR,
+            f"source and destination share bytes {low}..{high - 1} of {source.tier}: a read may see what the move already wrote",
+            "dest", dest.base_span or dest.span, {"from": low, "to": high - 1}, source="DESIGN, Obligations",
+            hint=f"place the destination at {-(-ends[0] // 8)} or later, or move through another region",
+            labels=(Label(source.span, "the source"),) if source.span else (),
+        )
+    )

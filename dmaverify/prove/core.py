@@ -1,0 +1,388 @@
+"""The core obligations of a program against a move: which hold, which do not, and the smallest counterexample of each.
+
+Knows: routes (driven, guarded, enumerated), their order, what a broken claim means for the others.
+Does not know: machines' rules, plan files, how anything is printed.
+Law: `proved` is said of an obligation only after an `unsat` for all its claims (or an enumeration of every unit, which is exact);
+`unknown` of any claim makes its obligation unknown; a `sat` is a violation whose witness was evaluated again by `meaning`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from dmaverify.execute import TooLarge, execute
+from dmaverify.language.expr import Kind
+from dmaverify.layout.refine import Joint, Layout, drive, missing_cell
+from dmaverify.prove.cells import WindowRelation, has_window
+from dmaverify.prove.obligations import (
+    Claim,
+    Subject,
+    consume_claim,
+    cover_claims,
+    nest_claims,
+    once_claim,
+    two_copies,
+)
+from dmaverify.prove.smt import Answer, Query, Session, any_of
+from dmaverify.transfer.command import Command
+from dmaverify.transfer.fold import Family, fold
+from dmaverify.transfer.move import Tensor
+from dmaverify.transfer.space import LOCAL_LIMIT, Space, layout_of
+
+OBLIGATIONS = (
+    "core/in-bounds",
+    "core/same-element",
+    "core/covers",
+    "core/writes-once",
+    "core/reads-live",
+    "core/padding",
+    "core/consumes",
+    "core/not-vacuous",
+)
+ENUMERATE_FIRST = 1 << 16  # a nest without carry-free digits, up to this many units, is enumerated straight away
+ENUMERATE_LAST = 1 << 25  # ... and up to this many when the solver gave up
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A violated claim. Counters belong to `command` (loops outer to inner, then the unit in the burst)."""
+
+    obligation: str
+    part: str
+    command: int | None = None
+    counters: tuple[int, ...] | None = None
+    other: tuple[int, tuple[int, ...]] | None = None  # the second writer of a double write
+    position: int | None = None  # global address of a cell (covers, consumes, zero-unwritten)
+    count: int | None = None  # how many units, where an enumeration counted them
+
+
+@dataclass(frozen=True)
+class CoreResult:
+    """`status` per obligation id; `broken` in the order of the obligations."""
+
+    status: Mapping[str, str]
+    broken: tuple[Broken, ...]
+    by: str
+    why: str = ""
+    joint: Joint | None = None
+    families: tuple[Family, ...] = ()
+    asked: tuple[tuple[str, str, str], ...] = ()
+    units: int = 0
+
+
+@dataclass
+class _Judge:
+    source: Tensor
+    dest: Tensor
+    spaces: tuple[Space, Space]
+    dtype_bits: int
+    commands: Sequence[Command]
+    readings: Mapping[str, str]
+    session: Session
+    most_enumerated: int = ENUMERATE_LAST
+    status: dict[str, str] = field(default_factory=dict)
+    broken: list[Broken] = field(default_factory=list)
+
+    def run(self) -> CoreResult:
+        families = fold(self.commands)
+        units = sum(c.amount for c in self.commands)
+        if has_window(self.source) or has_window(self.dest):
+            return self._enumerated(families, units, 1 << 22, "overlapping windows are a relation")
+        for index, command in enumerate(self.commands):
+            if _walks_off(command):
+                self.broken.append(Broken("core/in-bounds", _walks_off(command), index, _corner(command)))
+        if self.broken:
+            return self._result("the range of the addresses", families, None, units, {"core/in-bounds": "refuted"})
+        source, source_opaque = layout_of(self.source, self.spaces[0], self.dtype_bits)
+        dest, dest_opaque = layout_of(self.dest, self.spaces[1], self.dtype_bits)
+        missing = self.readings.get("core/same-element") == "broadcast-missing"
+        subject = Subject(self.source, self.dest, source_opaque, dest_opaque, missing)
+        if units <= ENUMERATE_FIRST and (source_opaque or dest_opaque):
+            return self._enumerated(families, units, ENUMERATE_FIRST, "")
+        joint = drive(source, dest, [f.nest for f in families])
+        if not joint.plain and units <= ENUMERATE_FIRST:
+            return self._enumerated(families, units, ENUMERATE_FIRST, "")
+        try:
+            return self._solved(joint, subject, families, units)
+        except WindowRelation:
+            return self._enumerated(families, units, ENUMERATE_LAST, "overlapping windows are a relation")
+
+    # ------------------------------------------------------------ solved
+
+    def _solved(self, joint: Joint, subject: Subject, families: list[Family], units: int) -> CoreResult:
+        claims: list[Claim] = []
+        for index, nest in enumerate(joint.nests):
+            claims += [*nest_claims(joint, subject, index), once_claim(nest, joint.dest, index)]
+        cover = cover_claims(joint, subject)
+        if not self._reachable(claims + (cover or [])):
+            return self._vacuous(families, joint, units)
+        answer = self._all_at_once(claims + (cover or []))
+        if answer.status == "unsat":
+            for claim in claims + (cover or []):
+                self.status[claim.obligation] = "proved"
+        else:
+            for claim in claims:
+                if claim.obligation == "digits" and claim.violation != "false":
+                    if self.session.ask(claim.question, "digits").status != "unsat":
+                        return self._again(joint, subject, families, units)
+            for claim in claims + (cover or []):
+                self._single(claim, joint, families)
+        if cover is None:
+            self._cover_otherwise(joint, subject, families, units)
+        if "unknown" in self.status.values() and units <= self.most_enumerated:
+            self.status.clear()
+            self.broken.clear()
+            return self._enumerated(families, units, self.most_enumerated, "")
+        self._consumes(joint, subject, families)
+        return self._result("z3 on digits" if joint.plain else "z3 on carried digits", families, joint, units, {})
+
+    def _again(self, joint: Joint, subject: Subject, families: list[Family], units: int) -> CoreResult:
+        """A proposed digit carries after all (a ragged cut): small moves are enumerated, others get free digits."""
+        if units <= ENUMERATE_FIRST:
+            return self._enumerated(families, units, ENUMERATE_FIRST, "")
+        free = joint.all_carried()
+        if free == joint:
+            return self._enumerated(families, units, self.most_enumerated, "digits carry")
+        return self._solved(free, subject, families, units)
+
+    def _vacuous(self, families: list[Family], joint: Joint, units: int) -> CoreResult:
+        self.broken.append(Broken("core/not-vacuous", ""))
+        return self._result("z3", families, joint, units, {"core/not-vacuous": "refuted"}, "the assumptions cannot hold")
+
+    def _all_at_once(self, claims: Sequence[Claim]) -> Answer:
+        """Is any claim violated? One question, `unsat` proves them all."""
+        variables = dict.fromkeys(v for c in claims for v in c.query.variables)
+        constraints = dict.fromkeys(t for c in claims for t in c.query.constraints)
+        violation = any_of([c.violation for c in claims])
+        return self.session.ask(Query(tuple(variables), (*constraints, violation)), "all obligations")
+
+    def _reachable(self, claims: Sequence[Claim]) -> bool:
+        """The assumptions of every claim can hold together (they are about different variables): the proof is not vacuous."""
+        variables = dict.fromkeys(v for c in claims for v in c.query.variables)
+        constraints = dict.fromkeys(t for c in claims for t in c.query.constraints)
+        if not constraints:  # a box of counters, every count at least 1
+            return all(low is None or high is None or low < high for _, low, high in variables)
+        return self.session.ask(Query(tuple(variables), tuple(constraints)), "not vacuous").status == "sat"
+
+    def _single(self, claim: Claim, joint: Joint, families: Sequence[Family]) -> None:
+        if claim.violation == "false":
+            self.status.setdefault(claim.obligation, "proved")
+            return
+        answer = self.session.ask(claim.question, claim.obligation)
+        if answer.status == "sat" and claim.obligation == "core/writes-once" and claim.family >= 0:
+            claim = two_copies([n.nest for n in joint.nests], claim.family, claim.family)
+            answer = self.session.ask(claim.question, claim.obligation)
+        self._record(claim, answer, joint, families)
+
+    def _record(self, claim: Claim, answer: Answer, joint: Joint, families: Sequence[Family]) -> None:
+        if answer.status == "unsat":
+            self.status.setdefault(claim.obligation, "proved")
+        elif answer.status == "unknown":
+            if self.status.get(claim.obligation) != "refuted":
+                self.status[claim.obligation] = "unknown"
+        else:
+            self.status[claim.obligation] = "refuted"
+            smallest = self.session.smallest(claim.question, claim.order, answer)
+            self.broken.append(self._witness(claim, smallest.model, joint, families))
+
+    def _witness(self, claim: Claim, model: Mapping[str, int], joint: Joint, families: Sequence[Family]) -> Broken:
+        if claim.family < 0:
+            layout = joint.source if claim.obligation == "core/consumes" else joint.dest
+            prefix = "s" if claim.obligation == "core/consumes" else "w"
+            values = [model.get(f"{prefix}{i}", 0) for i in range(len(layout.digits))]
+            address = layout.address_of(values)
+            if claim.part == "commands":
+                return Broken(claim.obligation, claim.part, position=address, other=None)
+            return Broken(claim.obligation, claim.part, position=address)
+        command, counters = self._counters(claim.family, model, joint, families, "p")
+        if claim.obligation == "core/writes-once":
+            command, counters = self._counters(claim.family, model, joint, families, "a")
+            other = self._counters(claim.family, model, joint, families, "b")
+            return Broken(claim.obligation, claim.part, command, counters, other)
+        return Broken(claim.obligation, claim.part, command, counters)
+
+    def _counters(
+        self, index: int, model: Mapping[str, int], joint: Joint, families: Sequence[Family], prefix: str
+    ) -> tuple[int, tuple[int, ...]]:
+        family = families[index]
+        nest = joint.nests[index].nest
+        values = [model.get(f"{prefix}{index}_{i}", 0) for i in range(len(nest.pieces))]
+        counters = nest.counters(values, len(family.lanes) + len(family.loops))
+        return family.member_at(counters), family.loop_counters(counters)
+
+    def _consumes(self, joint: Joint, subject: Subject, families: Sequence[Family]) -> None:
+        if self._reads_all(joint):
+            self.status["core/consumes"] = "proved"
+            return
+        claim = consume_claim(joint, subject)
+        if claim is None:
+            self.status["core/consumes"] = "not judged"
+        elif claim.violation == "false":
+            self.status["core/consumes"] = "proved"
+        else:
+            self._record(claim, self.session.ask(claim.question, claim.obligation), joint, families)
+
+    def _reads_all(self, joint: Joint) -> bool:
+        """One nest whose digits each run through all live values reads every cell: a product covers what its sides cover."""
+        if len(joint.nests) != 1 or joint.nests[0].nest.guards or joint.nests[0].read.carried:
+            return False
+        driven, layout = joint.nests[0], joint.source
+        reach = [0] * len(layout.digits)
+        for index, (constant, moved) in enumerate(zip(driven.read.constants, driven.read.terms, strict=True)):
+            if constant and layout.digits[index].axis is not None:
+                return False
+            reach[index] = sum(k * (driven.nest.pieces[i].count - 1) for i, k in moved)
+            if any(k != 1 for _, k in moved):
+                return False
+        return all(
+            digit.axis is None or index in layout.beyond_index or reach[index] >= _last_live(layout, index)
+            for index, digit in enumerate(layout.digits)
+        )
+
+    # ------------------------------------------------------------ coverage where digits carry
+
+    def _cover_otherwise(self, joint: Joint, subject: Subject, families: list[Family], units: int) -> None:
+        nests = [n.nest for n in joint.nests]
+        for first in range(len(nests)):
+            for second in range(first + 1, len(nests)):
+                claim = two_copies(nests, first, second)
+                self._record_pair(claim, self.session.ask(claim.question, claim.obligation), joint, families, first, second)
+        missing = self._missing_by_values(joint, subject)
+        if missing == "none":
+            self.status["core/covers"] = "proved"
+        elif isinstance(missing, int):
+            self.status["core/covers"] = "refuted"
+            self.broken.append(Broken("core/covers", "", position=missing))
+        else:
+            self._covers_by_counting(joint.dest, units, subject)
+        if any(g.kind is Kind.ZERO for g in joint.dest.guards):
+            self.status["core/padding"] = _worst(self.status.get("core/padding"), "unknown")
+
+    def _missing_by_values(self, joint: Joint, subject: Subject) -> int | str | None:
+        """One nest without padding: the values that the carried digits take, listed; the others are a product of intervals.
+
+        The address of a cell never written, "none", or None where this does not decide (several nests, padding, too many).
+        """
+        if len(joint.nests) != 1 or joint.dest.guards or subject.dest_opaque or joint.nests[0].nest.guards:
+            return None
+        return missing_cell(joint.nests[0], joint.dest)
+
+    def _record_pair(
+        self, claim: Claim, answer: Answer, joint: Joint, families: Sequence[Family], first: int, second: int
+    ) -> None:
+        if answer.status != "sat":
+            if answer.status == "unknown":
+                self.status[claim.obligation] = _worst(self.status.get(claim.obligation), "unknown")
+            return
+        self.status[claim.obligation] = "refuted"
+        model = self.session.smallest(claim.question, claim.order, answer).model
+        ends = [self._counters(i, model, joint, families, prefix) for i, prefix in ((first, "a"), (second, "b"))]
+        self.broken.append(Broken(claim.obligation, "commands", ends[0][0], ends[0][1], ends[1]))
+
+    def _covers_by_counting(self, layout: Layout, units: int, subject: Subject) -> None:
+        """As many writes as cells, all to distinct live cells: all are written. One write wasted: some cell is not."""
+        cells = layout.size
+        padded = bool(layout.guards) or subject.dest_opaque
+        once = self.status.get("core/writes-once") == "proved"
+        bounds = not any(b.obligation == "core/in-bounds" and b.part == "write" for b in self.broken)
+        wasted = not once or not bounds
+        known = "unknown" not in (self.status.get("core/writes-once"), self.status.get("core/in-bounds"))
+        if not padded and known and units < cells + (1 if wasted else 0):
+            self.status["core/covers"] = "refuted"
+            self.broken.append(Broken("core/covers", "counted", count=cells - units + (1 if wasted else 0)))
+        elif not padded and known and units == cells and not wasted:
+            self.status["core/covers"] = "proved"
+        else:
+            self.status["core/covers"] = "unknown"
+
+    # ------------------------------------------------------------ enumerated
+
+    def _enumerated(self, families: list[Family], units: int, limit: int, why: str) -> CoreResult:
+        try:
+            done = execute(
+                self.source, self.dest, *self.spaces, self.dtype_bits, self.commands,
+                readings=self.readings, limit_units=limit,
+            )
+        except TooLarge:
+            status = dict.fromkeys(OBLIGATIONS, "unknown")
+            return self._result("nothing", families, None, units, status, why or "too large to enumerate")
+        status = dict.fromkeys(OBLIGATIONS, "proved")
+        for key, violation in done.findings.items():
+            name, _, part = key.partition(":")
+            status[f"core/{name}"] = "refuted"
+            position = violation.write_address if name in ("covers", "padding") else violation.read_address
+            self.broken.append(
+                Broken(
+                    f"core/{name}", part, violation.command, violation.counters, violation.other,
+                    position if violation.command is None else None, violation.count,
+                )
+            )
+        return self._result(f"enumeration of all {units:,} units", families, None, units, status)
+
+    def _result(
+        self, by: str, families: Sequence[Family], joint: Joint | None, units: int, status: Mapping[str, str], why: str = ""
+    ) -> CoreResult:
+        found = {name: "not judged" for name in OBLIGATIONS}
+        found.update({k: v for k, v in self.status.items() if k.startswith("core/")})
+        found.update(status)
+        if "unknown" not in found.values() and found["core/not-vacuous"] == "not judged":
+            found["core/not-vacuous"] = "proved"
+        order = {name: i for i, name in enumerate(OBLIGATIONS)}
+        broken = tuple(sorted(self.broken, key=lambda b: order.get(b.obligation, 99)))
+        return CoreResult(found, broken, by, why, joint, tuple(families), tuple(self.session.asked), units)
+
+
+def _last_live(layout: Layout, index: int) -> int:
+    """The largest value of a digit that occurs in a live cell: guards only grow, so all other digits are 0."""
+    last = layout.digits[index].slots - 1
+    for guard in layout.guards:
+        coefficient = dict(guard.terms).get(index, 0)
+        if coefficient:
+            last = min(last, (guard.bound - 1 - guard.constant) // coefficient)
+    return last
+
+
+def _worst(one: str | None, other: str) -> str:
+    order = ("proved", "not judged", "unknown", "refuted")
+    return max(one or "proved", other, key=order.index)
+
+
+def _walks_off(command: Command) -> str:
+    """Which side leaves every memory there is; empty for none. Beyond it, global addresses of two places would meet."""
+    for side in ("read", "write"):
+        low, high = local_range(command, side)
+        if low <= -LOCAL_LIMIT or high >= LOCAL_LIMIT:
+            return side
+    return ""
+
+
+def local_range(command: Command, side: str) -> tuple[int, int]:
+    """Least and greatest local address that a side visits, in units; exact, since every loop moves by itself."""
+    port = command.read if side == "read" else command.write
+    low = high = port.base
+    for loop in command.loops:
+        reach = (loop.read if side == "read" else loop.write) * (loop.count - 1)
+        low, high = low + min(0, reach), high + max(0, reach)
+    return low, high + command.burst - 1
+
+
+def _corner(command: Command) -> tuple[int, ...]:
+    return (*(loop.count - 1 for loop in command.loops), command.burst - 1)
+
+
+def judge_core(
+    source: Tensor,
+    dest: Tensor,
+    spaces: tuple[Space, Space],
+    dtype_bits: int,
+    commands: Sequence[Command],
+    readings: Mapping[str, str],
+    session: Session,
+    most_enumerated: int = ENUMERATE_LAST,
+) -> CoreResult:
+    """Every core obligation of `commands` against the move. Tensors must be well-formed, counts positive.
+
+    What the solver leaves open is enumerated up to `most_enumerated` units; beyond, it stays unknown.
+    """
+    return _Judge(source, dest, spaces, dtype_bits, commands, readings, session, most_enumerated).run()

@@ -1,0 +1,170 @@
+"""The only door to z3: SMT-LIB 2 text in, an answer out.
+
+Knows: solver contexts, resource limits, models, minimising a model, text of linear terms.
+Does not know: what a question is about.
+Law: every question is text that any SMT-LIB 2 solver can read again; `unknown` is an answer of its own, never a no. Limits are
+z3 resource units, which do not depend on the clock; the random seed is fixed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+RLIMIT = 20_000_000
+_PLANS_PER_CONTEXT = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """`unsat`, `sat` with a model over the variables asked for, or `unknown` with the solver's reason."""
+
+    status: str
+    model: Mapping[str, int] = field(default_factory=dict)
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """Variables with their half-open ranges (None: no bound), constraints over them, as text."""
+
+    variables: tuple[tuple[str, int | None, int | None], ...]
+    constraints: tuple[str, ...] = ()
+
+    def text(self) -> str:
+        lines = [f"(declare-const {name} Int)" for name, _, _ in self.variables]
+        for name, low, high in self.variables:
+            if low is not None:
+                lines.append(f"(assert (<= {number(low)} {name}))")
+            if high is not None:
+                lines.append(f"(assert (< {name} {number(high)}))")
+        lines.extend(f"(assert {c})" for c in self.constraints)
+        return "\n".join(lines)
+
+    def with_constraints(self, *more: str) -> Query:
+        return Query(self.variables, self.constraints + more)
+
+
+# ---------------------------------------------------------------- text of terms
+
+
+def number(value: int) -> str:
+    return str(value) if value >= 0 else f"(- {-value})"
+
+
+def linear(constant: int, terms: Iterable[tuple[int, str]]) -> str:
+    """`constant + sum(coefficient * term)`, without zero parts."""
+    parts = [] if constant == 0 else [number(constant)]
+    for coefficient, term in terms:
+        if coefficient == 1:
+            parts.append(term)
+        elif coefficient:
+            parts.append(f"(* {number(coefficient)} {term})")
+    if not parts:
+        return "0"
+    return parts[0] if len(parts) == 1 else f"(+ {' '.join(parts)})"
+
+
+def any_of(parts: Sequence[str]) -> str:
+    kept = [p for p in parts if p != "false"]
+    if "true" in kept:
+        return "true"
+    if not kept:
+        return "false"
+    return kept[0] if len(kept) == 1 else f"(or {' '.join(kept)})"
+
+
+def all_of(parts: Sequence[str]) -> str:
+    kept = [p for p in parts if p != "true"]
+    if "false" in kept:
+        return "false"
+    if not kept:
+        return "true"
+    return kept[0] if len(kept) == 1 else f"(and {' '.join(kept)})"
+
+
+def negation(part: str) -> str:
+    return {"true": "false", "false": "true"}.get(part, f"(not {part})")
+
+
+# ---------------------------------------------------------------- the solver
+
+
+class Session:
+    """A solver for the questions of one plan. `asked` keeps their texts, for certificates."""
+
+    _context: Any = None
+    _used = 0
+
+    def __init__(self, rlimit: int = RLIMIT) -> None:
+        self.rlimit = rlimit
+        self.asked: list[tuple[str, str, str]] = []
+
+    @classmethod
+    def _fresh(cls) -> Any:
+        """Contexts cost more than most proofs, so a few hundred plans share one; each plan gets its own solvers."""
+        import z3
+
+        if cls._context is None or cls._used >= _PLANS_PER_CONTEXT:
+            cls._context, cls._used = z3.Context(), 0
+        cls._used += 1
+        return z3.SimpleSolver(ctx=cls._context)
+
+    def ask(self, query: Query, name: str = "") -> Answer:
+        """Is there an assignment? `unsat` is the proof that there is none."""
+        text = query.text()
+        solver = self._fresh()
+        solver.set("rlimit", self.rlimit)
+        solver.set("random_seed", 7)
+        solver.from_string(text)
+        answer = self._answer(solver, query)
+        self.asked.append((name, text, answer.status))
+        return answer
+
+    def _answer(self, solver: Any, query: Query) -> Answer:
+        outcome = str(solver.check())
+        if outcome == "sat":
+            return Answer("sat", _model(solver, query))
+        return Answer(outcome, {}, solver.reason_unknown() if outcome == "unknown" else "")
+
+    def smallest(self, query: Query, order: Sequence[str], first: Answer | None = None) -> Answer:
+        """The model that is smallest in the values of `order`, compared from left to right; bisection per variable.
+
+        If the solver gives up on the way, the best model found so far is returned: still a true counterexample.
+        """
+        best = first if first is not None and first.status == "sat" else self.ask(query)
+        if best.status != "sat":
+            return best
+        lows = {name: low for name, low, _ in query.variables}
+        fixed: list[str] = []
+        for name in order:
+            low = lows.get(name)
+            while low is not None and best.model[name] > low:
+                # The least value is by far the most likely one: ask for it first, then bisect.
+                middle = low if low == lows[name] else (low + best.model[name] - 1) // 2
+                trial = self.ask(query.with_constraints(*fixed, f"(<= {name} {number(middle)})"))
+                if trial.status == "sat":
+                    best = trial
+                elif trial.status == "unsat":
+                    low = middle + 1
+                else:
+                    return best
+            fixed.append(f"(= {name} {number(best.model[name])})")
+        return best
+
+
+def _model(solver: Any, query: Query) -> dict[str, int]:
+    import z3
+
+    model = solver.model()
+    context = solver.ctx
+    return {
+        name: model.eval(z3.Int(name, context), model_completion=True).as_long() for name, _, _ in query.variables
+    }
+
+
+def solver_version() -> str:
+    import z3
+
+    return f"z3 {z3.get_version_string()}"

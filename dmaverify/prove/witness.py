@@ -1,0 +1,371 @@
+"""Counterexamples a kernel writer can follow: where, which element, what the layout asks, what the plan does instead.
+
+Knows: how to read an address back into places and cells, by division and by `meaning` alone.
+Does not know: digits, solvers: it would contradict them if they were wrong.
+Law: a violation is reported only after `meaning` has confirmed it at the witness; else `Disagreement` is raised, which is an
+internal error of its own (exit code 4), never hidden.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dmaverify.errors import Span
+from dmaverify.language.expr import Kind, axes_of
+from dmaverify.language.meaning import Index, OutOfBounds, Pad, Several, cell
+from dmaverify.prove.core import Broken, local_range
+from dmaverify.transfer.command import Command
+from dmaverify.transfer.move import PLACES, Tensor
+from dmaverify.transfer.space import SPAN, Space, global_address, unit_bits_of
+from dmaverify.verdict import Finding, Severity
+
+
+class Disagreement(Exception):
+    """Solver and `meaning` say different things of one unit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What a unit of memory stands for. `index` None: not live; `kind` then says what it is."""
+
+    inside: bool
+    places: Mapping[str, int]
+    unit: int = 0
+    index: Mapping[str, int] | None = None
+    kind: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    tensor: Tensor
+    space: Space
+    dtype_bits: int
+
+    def cell_at(self, address: int) -> Cell:
+        """The cell of a global address, by division; positions outside the declared region are not inside."""
+        unit_bits = unit_bits_of(self.dtype_bits)
+        places: dict[str, int] = {}
+        rest, inside = address, True
+        for place in PLACES[:-1]:
+            if place not in self.space.places:
+                continue
+            value, rest = divmod(rest, self.space.stride(place, unit_bits))
+            start = getattr(self.tensor, f"at_{place}")
+            inside &= 0 <= value - start < self.tensor.field(place).size
+            places[place] = value
+        element, unit = divmod(rest - self.tensor.base * 8 // unit_bits, self.dtype_bits // unit_bits)
+        inside &= 0 <= element < self.tensor.element.size
+        places["element"] = element
+        if not inside:
+            return Cell(False, places, unit)
+        position = 0
+        for place in PLACES:
+            start = getattr(self.tensor, f"at_{place}", 0)
+            position = position * self.tensor.field(place).size + (places.get(place, start) - start)
+        return self._cell(position, places, unit)
+
+    def _cell(self, position: int, places: Mapping[str, int], unit: int) -> Cell:
+        sizes = axes_of(self.tensor.mapping)
+        found = cell(self.tensor.mapping, position)
+        match found:
+            case Index(coords):
+                if all(value < sizes[axis] for axis, value in coords):
+                    return Cell(True, places, unit, {**dict.fromkeys(sizes, 0), **dict(coords)})
+                return Cell(True, places, unit, None, Kind.TOP.value)
+            case Pad(kind):
+                return Cell(True, places, unit, None, kind.value)
+            case OutOfBounds():
+                return Cell(True, places, unit, None, "out-of-bounds")
+            case Several():
+                return Cell(True, places, unit, None, "several indices")
+        raise AssertionError(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """Everything a witness is told about."""
+
+    source: Side
+    dest: Side
+    commands: Sequence[Command]
+
+    @property
+    def unit_word(self) -> str:
+        return "half byte" if unit_bits_of(self.source.dtype_bits) == 4 else "byte"
+
+
+def addresses(command: Command, counters: Sequence[int]) -> tuple[int, int]:
+    """Local read and write address of one unit of a command."""
+    read, write = command.read.base + counters[-1], command.write.base + counters[-1]
+    for loop, value in zip(command.loops, _loop_values(command, counters), strict=True):
+        read, write = read + loop.read * value, write + loop.write * value
+    return read, write
+
+
+def _loop_values(command: Command, counters: Sequence[int]) -> Sequence[int]:
+    return counters[: len(command.loops)]
+
+
+def full_counters(command: Command, counters: Sequence[int]) -> tuple[int, ...]:
+    """Loops, then the unit in the burst (0 where the burst is a single unit)."""
+    return tuple(counters) if len(counters) > len(command.loops) else (*counters, 0)
+
+
+def named_counters(command: Command, counters: Sequence[int]) -> dict[str, int]:
+    """Counters by the label of their loop; unnamed loops are `loop 0`, ... from the outermost."""
+    out: dict[str, int] = {}
+    for index, (loop, value) in enumerate(zip(command.loops, counters, strict=False)):
+        name = loop.label or f"loop {index}"
+        out[name if name not in out else f"{name} (loop {index})"] = value
+    if command.burst > 1:
+        out["in packet"] = counters[-1]
+    return out
+
+
+def where(side: Side, local: int) -> str:
+    """An address as people write it: slice and byte on DM, a plain number elsewhere."""
+    unit_bits = unit_bits_of(side.dtype_bits)
+    if "slice" in side.space.places:
+        slice_, byte = divmod(local, side.space.stride("slice", unit_bits))
+        return f"slice {slice_} + {byte}" if slice_ else f"{byte} (slice 0)"
+    return str(local)
+
+
+def show_index(index: Mapping[str, int]) -> str:
+    return ", ".join(f"{axis} = {value}" for axis, value in index.items()) or "the one element"
+
+
+def show_cell(found: Cell) -> str:
+    if not found.inside:
+        return "outside the region"
+    return show_index(found.index) if found.index is not None else f"{found.kind} padding"
+
+
+# ---------------------------------------------------------------- findings
+
+
+def finding_of(broken: Broken, scene: Scene) -> Finding:
+    """The finding for a violated claim, confirmed by `meaning`. Raises Disagreement."""
+    if broken.command is not None and broken.counters is not None:
+        return _at_counters(broken, scene)
+    if broken.position is not None:
+        return _at_cell(broken, scene)
+    return Finding(
+        broken.obligation, Severity.ERROR,
+        f"fewer distinct live cells are written than the destination has ({broken.count or 'some'} missing at least)",
+        "dest", scene.dest.tensor.span, {"missing": broken.count},
+        notes=("counted: every live cell needs a write of its own",),
+    )
+
+
+def _at_counters(broken: Broken, scene: Scene) -> Finding:
+    assert broken.command is not None
+    assert broken.counters is not None
+    command = scene.commands[broken.command]
+    counters = full_counters(command, broken.counters)
+    read, write = addresses(command, counters)
+    source = scene.source.cell_at(global_address(command.read, read))
+    dest = scene.dest.cell_at(global_address(command.write, write))
+    witness: dict[str, Any] = {
+        "command": broken.command,
+        "counters": named_counters(command, counters),
+        "read_address": read,
+        "write_address": write,
+        "source_cell": dict(source.index) if source.index is not None else show_cell(source),
+        "dest_cell": dict(dest.index) if dest.index is not None else show_cell(dest),
+    }
+    if command.engine is not None:
+        witness["engine"] = {"chip": command.engine.chip, "cluster": command.engine.cluster, "dmn": command.engine.dmn}
+    if broken.count is not None:
+        witness["units"] = broken.count
+    teller = _TELLERS[broken.obligation]
+    return teller(broken, scene, command, counters, source, dest, witness)
+
+
+def _confirm(holds: bool, broken: Broken, witness: Mapping[str, Any]) -> None:
+    if not holds:
+        raise Disagreement(f"{broken.obligation} {broken.part}: the solver's witness does not violate it: {dict(witness)}")
+
+
+def _bounds(
+    broken: Broken, scene: Scene, command: Command, counters: Sequence[int], source: Cell, dest: Cell, witness: dict[str, Any]
+) -> Finding:
+    reading = broken.part == "read"
+    side, found = (scene.source, source) if reading else (scene.dest, dest)
+    _confirm(not found.inside, broken, witness)
+    local = witness["read_address" if reading else "write_address"]
+    word = "source" if reading else "destination"
+    low, high = local_range(command, "read" if reading else "write")
+    witness["asked"] = region_text(side)
+    witness["made"] = where(side, local)
+    return Finding(
+        "core/in-bounds", Severity.ERROR,
+        f"{'reads' if reading else 'writes'} {where(side, local)}, outside the {word}: {region_text(side)}",
+        f"{broken.part} addresses", _loop_span(command, counters, reading) or side.tensor.span,
+        {"address": local, "lowest": low, "highest": high}, witness,
+        notes=(f"the nest {'reads' if reading else 'writes'} local addresses {low} to {high}",),
+    )
+
+
+def region_text(side: Side) -> str:
+    """The declared region in words."""
+    unit_bits = unit_bits_of(side.dtype_bits)
+    base = side.tensor.base * 8 // unit_bits
+    size = side.tensor.element.size * side.dtype_bits // unit_bits
+    parts = []
+    for place in PLACES[:-1]:
+        if place in side.space.places:
+            start, count = getattr(side.tensor, f"at_{place}"), side.tensor.field(place).size
+            if count > 1 or start or place == "slice":
+                parts.append(f"{place} {start}..{start + count - 1}" if count > 1 else f"{place} {start}")
+    return ", ".join([*parts, f"{'half bytes' if unit_bits == 4 else 'bytes'} {base}..{base + size - 1}"])
+
+
+def _same_element(
+    broken: Broken, scene: Scene, command: Command, counters: Sequence[int], source: Cell, dest: Cell, witness: dict[str, Any]
+) -> Finding:
+    _confirm(source.index is not None and dest.index is not None, broken, witness)
+    assert source.index is not None
+    assert dest.index is not None
+    different = [
+        axis for axis in source.index if source.index[axis] != dest.index.get(axis, 0)
+    ]
+    _confirm(bool(different) or source.unit != dest.unit, broken, witness)
+    witness["coordinates"] = dict(source.index)
+    asked = _home_of(scene.dest, source.index, dest)
+    if asked is not None:
+        witness["asked"] = asked
+    witness["made"] = where(scene.dest, witness["write_address"])
+    witness["clobbers"] = show_index(dest.index)
+    message = (
+        f"the element {show_index(source.index)} is written where {show_index(dest.index)} belongs"
+        if different
+        else f"unit {source.unit} of an element is written where its unit {dest.unit} belongs"
+    )
+    return Finding(
+        "core/same-element", Severity.ERROR, message, "commands",
+        _loop_span(command, counters, False) or scene.dest.tensor.span, {"axes": different}, witness,
+    )
+
+
+def _home_of(side: Side, index: Mapping[str, int], near: Cell) -> str | None:
+    """Where the layout asks for `index`; None where its mapping has no digits or no such element."""
+    from dmaverify.transfer.derive import base_at
+    from dmaverify.transfer.space import layout_of
+
+    layout, opaque = layout_of(side.tensor, side.space, side.dtype_bits)
+    if opaque:
+        return None
+    known = {axis for axis, _ in layout.sizes}
+    wanted = {**(near.index or {}), **{a: v for a, v in index.items() if a in known}}
+    address = base_at(layout, wanted)
+    found = side.cell_at(address)
+    if not found.inside or found.index is None or any(found.index.get(a, 0) != v for a, v in wanted.items()):
+        return None
+    return where(side, address % SPAN["cluster"])
+
+
+def _reads_live(
+    broken: Broken, scene: Scene, command: Command, counters: Sequence[int], source: Cell, dest: Cell, witness: dict[str, Any]
+) -> Finding:
+    _confirm(source.inside and source.index is None and dest.index is not None, broken, witness)
+    assert dest.index is not None
+    witness["coordinates"] = dict(dest.index)
+    witness["made"] = f"{source.kind} padding at {where(scene.source, witness['read_address'])}"
+    return Finding(
+        "core/reads-live", Severity.ERROR,
+        f"{source.kind} padding of the source is copied into the live element {show_index(dest.index)}", "commands",
+        _loop_span(command, counters, True) or scene.source.tensor.span, {}, witness,
+    )
+
+
+def _padding(
+    broken: Broken, scene: Scene, command: Command, counters: Sequence[int], source: Cell, dest: Cell, witness: dict[str, Any]
+) -> Finding:
+    if broken.part == "write-bottom":
+        _confirm(dest.kind in ("bottom", "out-of-bounds"), broken, witness)
+        text = f"writes {where(scene.dest, witness['write_address'])}, which is {dest.kind} padding and must not be touched"
+        span = _loop_span(command, counters, False) or scene.dest.tensor.span
+    elif broken.part == "read-bottom":
+        _confirm(source.kind in ("bottom", "out-of-bounds"), broken, witness)
+        text = f"reads {where(scene.source, witness['read_address'])}, which is {source.kind} padding and must not be touched"
+        span = _loop_span(command, counters, True) or scene.source.tensor.span
+    else:
+        _confirm(dest.kind == "zero" and source.kind != "zero", broken, witness)
+        text = f"zero padding at {where(scene.dest, witness['write_address'])} is overwritten with {show_cell(source)}"
+        span = _loop_span(command, counters, False) or scene.dest.tensor.span
+    return Finding("core/padding", Severity.ERROR, text, "commands", span, {"part": broken.part}, witness)
+
+
+def _writes_once(
+    broken: Broken, scene: Scene, command: Command, counters: Sequence[int], source: Cell, dest: Cell, witness: dict[str, Any]
+) -> Finding:
+    if broken.other is not None:
+        other = scene.commands[broken.other[0]]
+        second = full_counters(other, broken.other[1])
+        _confirm(
+            global_address(other.write, addresses(other, second)[1])
+            == global_address(command.write, witness["write_address"])
+            and (broken.other[0] != broken.command or tuple(second) != tuple(counters)),
+            broken, witness,
+        )
+        witness["again_by"] = {"command": broken.other[0], "counters": named_counters(other, second)}
+        span = _loop_span(other, second, False)
+    else:
+        span = _loop_span(command, counters, False)
+    witness["clobbers"] = show_cell(dest)
+    return Finding(
+        "core/writes-once", Severity.ERROR,
+        f"the {scene.unit_word} at {where(scene.dest, witness['write_address'])} ({show_cell(dest)}) is written twice", "commands",
+        span or scene.dest.tensor.span, {}, witness,
+    )
+
+
+def _loop_span(command: Command, counters: Sequence[int], reading: bool) -> Span | None:
+    """The entry that the witness moves: the innermost loop whose counter is not 0; else the whole text."""
+    for loop, value in reversed(list(zip(command.loops, counters, strict=False))):
+        if value:
+            span = loop.read_span if reading else loop.write_span
+            if span is not None:
+                return span
+    text = command.read_text if reading else command.write_text
+    return text.span if text is not None else command.span
+
+
+_TELLERS = {
+    "core/in-bounds": _bounds,
+    "core/same-element": _same_element,
+    "core/reads-live": _reads_live,
+    "core/padding": _padding,
+    "core/writes-once": _writes_once,
+}
+
+
+def _at_cell(broken: Broken, scene: Scene) -> Finding:
+    assert broken.position is not None
+    reading = broken.obligation == "core/consumes"
+    side = scene.source if reading else scene.dest
+    found = side.cell_at(broken.position)
+    local = broken.position % SPAN["cluster"]
+    witness: dict[str, Any] = {"address": local, "places": dict(found.places)}
+    if broken.count is not None:
+        witness["units"] = broken.count
+    if found.index is not None:
+        witness["coordinates"] = dict(found.index)
+    if broken.obligation == "core/padding":
+        _confirm(found.kind == "zero", broken, witness)
+        text = f"zero padding at {where(side, local)} is never written, so nothing makes it zero"
+        return Finding("core/padding", Severity.ERROR, text, "dest", side.tensor.element.span, {"part": broken.part}, witness)
+    if broken.obligation == "core/writes-once":
+        text = f"the {scene.unit_word} at {where(side, local)} ({show_cell(found)}) is written by two commands"
+        witness["clobbers"] = show_cell(found)
+        return Finding("core/writes-once", Severity.ERROR, text, "commands", side.tensor.span, {}, witness)
+    _confirm(found.index is not None, broken, witness)
+    assert found.index is not None
+    if reading:
+        text = f"the source element {show_index(found.index)} at {where(side, local)} is never read"
+        return Finding("core/consumes", Severity.WARNING, text, "source", side.tensor.element.span, {}, witness)
+    text = f"the element {show_index(found.index)} at {where(side, local)} is never written"
+    return Finding("core/covers", Severity.ERROR, text, "dest", side.tensor.element.span, {}, witness)

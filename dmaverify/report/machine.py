@@ -1,0 +1,379 @@
+"""Verdicts for other programs: JSON, JSON lines, SARIF 2.1.0, JUnit XML, GitHub annotations.
+
+Knows: the keys of each format and its escapes.
+Does not know: files, terminals, how an answer was obtained.
+Law: numbers stay numbers, text is data and never markup, nothing is dropped that decides the verdict; UNKNOWN is a
+failure in every format, and only what a plan itself declares is marked as expected. It returns text and prints nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import operator
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from typing import Any
+from urllib.parse import quote
+from xml.etree import ElementTree
+
+from dmaverify.errors import InputError, Span
+from dmaverify.report.order import (
+    Place,
+    bucket,
+    findings_in_order,
+    in_order,
+    place_of,
+    place_of_span,
+    place_of_verdict,
+    remarks,
+    undecided,
+    unmet,
+)
+from dmaverify.report.text import render_verdict
+from dmaverify.verdict import Finding, Severity, Status, Verdict, exit_code
+
+SARIF_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.ADVICE: "note"}
+_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+# ---------------------------------------------------------------- JSON
+
+
+def plain(value: Any) -> Any:
+    """`value` as what JSON can hold: enums by value, tuples, sets and arrays as lists, null for NaN and infinity.
+
+    Anything else becomes its text; keys of mappings become text.
+    """
+    if isinstance(value, Enum):
+        return plain(value.value)
+    if value is None or isinstance(value, (bool, str)):
+        return value
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    if isinstance(value, Span):
+        return _where(place_of_span(value))
+    if isinstance(value, Mapping):
+        return {str(plain(key)): plain(part) for key, part in value.items()}
+    if isinstance(value, (set, frozenset)):
+        return sorted((plain(part) for part in value), key=lambda part: json.dumps(part, sort_keys=True))
+    if callable(listed := getattr(value, "tolist", None)):  # arrays and scalars of numpy
+        return plain(listed())
+    if isinstance(value, Iterable) and not isinstance(value, (bytes, bytearray)):
+        return [plain(part) for part in value]
+    if is_dataclass(value) and not isinstance(value, type):
+        return {part.name: plain(getattr(value, part.name)) for part in fields(value)}
+    try:
+        return operator.index(value)
+    except TypeError:
+        return str(value)
+
+
+def _where(place: Place) -> dict[str, Any]:
+    """Line and column are 1-based, in characters, the end exclusive; null where not known."""
+    return {
+        "path": place.path,
+        "line": place.line or None,
+        "column": place.column or None,
+        "end_line": place.end_line or None,
+        "end_column": place.end_column or None,
+    }
+
+
+def finding_json(finding: Finding, verdict: Verdict | None = None) -> dict[str, Any]:
+    """One finding; its numbers as numbers, its counterexample as data."""
+    return {
+        "rule": finding.rule,
+        "severity": finding.severity.value,
+        "message": finding.message,
+        "place": finding.place,
+        "values": plain(finding.values),
+        "witness": plain(finding.witness),
+        "source": finding.source,
+        "hint": finding.hint,
+        "basis": finding.basis,
+        "notes": list(finding.notes),
+        **_where(place_of(finding, verdict)),
+        "labels": [{"text": label.text, **_where(place_of_span(label.span))} for label in finding.labels],
+    }
+
+
+def verdict_json(verdict: Verdict) -> dict[str, Any]:
+    """One element of the list that `check --format json` prints (README, formats)."""
+    return {
+        "name": verdict.name,
+        "path": verdict.path,
+        "line": verdict.line,
+        "target": verdict.target,
+        "status": verdict.status.value,
+        "findings": [finding_json(finding, verdict) for finding in findings_in_order(verdict)],
+        "obligations": [{"id": o.id, "status": o.status, "by": o.by, "why": o.why} for o in verdict.obligations],
+        "assumptions": list(verdict.assumptions),
+        "readings": {key: verdict.readings[key] for key in sorted(verdict.readings)},
+        "seconds": plain(verdict.seconds),
+        "solver": verdict.solver,
+        "claim": verdict.claim,
+        "expect": None if verdict.expect is None else list(verdict.expect),
+        "as_expected": verdict.as_expected,
+    }
+
+
+def error_json(error: InputError) -> dict[str, Any]:
+    """What a bad line of `--stdin` is answered with: `{"error", "where"}`, and the hint where there is one."""
+    said = {"error": error.message, "where": None if error.span is None else _where(place_of_span(error.span))}
+    return {**said, "hint": error.hint} if error.hint else said
+
+
+def dumps(value: Any, *, indent: int | None = None) -> str:
+    """JSON text of anything `plain` can hold; ASCII, so that any terminal and any file takes it."""
+    return json.dumps(plain(value), indent=indent, allow_nan=False)
+
+
+def json_text(verdicts: Iterable[Verdict]) -> str:
+    """A list of verdicts, indented; ends with a line break."""
+    return dumps([verdict_json(verdict) for verdict in in_order(verdicts)], indent=2) + "\n"
+
+
+def json_lines(verdicts: Iterable[Verdict]) -> str:
+    """One verdict a line."""
+    return "".join(dumps(verdict_json(verdict)) + "\n" for verdict in in_order(verdicts))
+
+
+# ---------------------------------------------------------------- SARIF
+
+
+def sarif_json(verdicts: Iterable[Verdict], version: str = "") -> dict[str, Any]:
+    """A SARIF 2.1.0 log of one run. Expected findings are suppressed results; UNKNOWN is a result of level error.
+
+    `version` is the tool's own. Fingerprints hold no line number, so that they survive edits elsewhere in a file.
+    """
+    seen = in_order(verdicts)
+    results = [result for verdict in seen for result in _sarif_results(verdict)]
+    driver: dict[str, Any] = {"name": "dmaverify", "rules": _sarif_rules(seen, results)}
+    if version:
+        driver["version"] = version
+    code = exit_code(seen)
+    run = {
+        "tool": {"driver": driver},
+        "columnKind": "unicodeCodePoints",
+        "invocations": [{"executionSuccessful": code in (0, 1), "exitCode": code}],
+        "results": results,
+    }
+    return {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _sarif_rules(verdicts: Sequence[Verdict], results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    sources = {finding.rule: finding.source for verdict in verdicts for finding in verdict.findings if finding.source}
+    rules: list[dict[str, Any]] = []
+    for rule in sorted({result["ruleId"] for result in results}):
+        known = {"help": {"text": sources[rule]}} if rule in sources else {}
+        rules.append({"id": rule, **known})
+    return rules
+
+
+def _sarif_results(verdict: Verdict) -> list[dict[str, Any]]:
+    results = [_sarif_finding(finding, verdict) for finding in findings_in_order(verdict)]
+    return results + [_sarif_plain(rule, f"{word}: {said}", verdict) for word, rule, said in remarks(verdict)]
+
+
+def _sarif_plain(rule: str, text: str, verdict: Verdict) -> dict[str, Any]:
+    return {
+        "ruleId": rule,
+        "level": "error",
+        "message": {"text": text},
+        "locations": _sarif_locations(place_of_verdict(verdict), verdict),
+        "partialFingerprints": {"dmaverify/v1": _fingerprint(rule, verdict.name)},
+    }
+
+
+def _sarif_finding(finding: Finding, verdict: Verdict) -> dict[str, Any]:
+    rule = finding.rule or "input"
+    written = "" if finding.span is None else "".join(finding.span.text.split())
+    notes = [finding.message, *finding.notes, *([f"help: {finding.hint}"] if finding.hint else [])]
+    result: dict[str, Any] = {
+        "ruleId": rule,
+        "level": _LEVELS[finding.severity],
+        "message": {"text": "\n".join(notes)},
+        "locations": _sarif_locations(place_of(finding, verdict), verdict),
+        "partialFingerprints": {"dmaverify/v1": _fingerprint(rule, verdict.name, finding.place, written)},
+        "properties": {"transfer": verdict.name, "target": verdict.target, "values": plain(finding.values)},
+    }
+    if finding.labels:
+        result["relatedLocations"] = [
+            {"id": number, "message": {"text": label.text}, **_sarif_location(place_of_span(label.span), verdict)}
+            for number, label in enumerate(finding.labels, 1)
+        ]
+    if finding.witness:
+        result["properties"]["witness"] = plain(finding.witness)
+        result["codeFlows"] = [_sarif_flow(finding, verdict)]
+    if bucket(verdict) == "expected" and finding.severity is Severity.ERROR:
+        result["suppressions"] = [{"kind": "inSource", "justification": "the plan expects this finding"}]
+    return result
+
+
+def _sarif_flow(finding: Finding, verdict: Verdict) -> dict[str, Any]:
+    """The counterexample, one step a key, all at the place of the finding."""
+    at = _sarif_location(place_of(finding, verdict), verdict)
+    steps = [
+        {"location": {**at, "message": {"text": f"{str(key).replace('_', ' ')}: {_flat(value)}"}}}
+        for key, value in (finding.witness or {}).items()
+    ]
+    return {"threadFlows": [{"locations": steps}]}
+
+
+def _flat(value: Any) -> str:
+    data = plain(value)
+    if isinstance(data, dict):
+        return ", ".join(f"{key} = {_flat(part)}" for key, part in data.items())
+    return ", ".join(map(_flat, data)) if isinstance(data, list) else str(data)
+
+
+def _sarif_location(place: Place, verdict: Verdict) -> dict[str, Any]:
+    if place.path.startswith("<") and verdict.path:  # text without a file of its own: the transfer that holds it
+        place = place_of_verdict(verdict)
+    if not place.path or place.path.startswith("<"):
+        return {}
+    physical: dict[str, Any] = {"artifactLocation": {"uri": _uri(place.path)}}
+    if place.line:
+        region = {
+            "startLine": place.line,
+            "startColumn": place.column or None,
+            "endLine": place.end_line or None,
+            "endColumn": place.end_column or None,
+        }
+        physical["region"] = {key: value for key, value in region.items() if value is not None}
+    return {"physicalLocation": physical}
+
+
+def _sarif_locations(place: Place, verdict: Verdict) -> list[dict[str, Any]]:
+    return [location] if (location := _sarif_location(place, verdict)) else []
+
+
+def _uri(path: str) -> str:
+    raw = path.replace("\\", "/").removeprefix("./")
+    encoded = quote(raw.encode("utf-8", "surrogateescape"), safe="/")
+    return f"file://{encoded}" if encoded.startswith("/") else encoded
+
+
+def _fingerprint(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def sarif(verdicts: Iterable[Verdict], version: str = "") -> str:
+    """`sarif_json` as text, indented."""
+    return dumps(sarif_json(verdicts, version), indent=2) + "\n"
+
+
+# ---------------------------------------------------------------- JUnit
+
+
+def junit(verdicts: Iterable[Verdict]) -> str:
+    """One suite a file, one case a transfer: refuted is a failure, unknown and unreadable are errors. No times."""
+    seen = in_order(verdicts)
+    root = ElementTree.Element("testsuites", {"name": "dmaverify", **_junit_counts(seen)})
+    for path in dict.fromkeys(verdict.path for verdict in seen):
+        own = [verdict for verdict in seen if verdict.path == path]
+        suite = ElementTree.SubElement(root, "testsuite", {"name": _xml(path or "<input>"), **_junit_counts(own)})
+        for verdict in own:
+            _junit_case(suite, verdict)
+    ElementTree.indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
+
+
+def _junit_outcome(verdict: Verdict) -> str:
+    """`` (passed), `failure` or `error`."""
+    if verdict.status in (Status.UNKNOWN, Status.ERROR):
+        return "error"
+    return "" if verdict.as_expected else "failure"
+
+
+def _junit_counts(verdicts: Sequence[Verdict]) -> dict[str, str]:
+    outcomes = [_junit_outcome(verdict) for verdict in verdicts]
+    number = {"tests": len(outcomes), "failures": outcomes.count("failure"), "errors": outcomes.count("error")}
+    return {key: str(value) for key, value in number.items()}
+
+
+def _junit_case(suite: ElementTree.Element, verdict: Verdict) -> None:
+    where = {"file": _xml(verdict.path), "line": str(verdict.line)} if verdict.path else {}
+    name = {"classname": _xml(verdict.path or "dmaverify"), "name": _xml(verdict.name)}
+    case = ElementTree.SubElement(suite, "testcase", {**name, **where})
+    outcome = _junit_outcome(verdict)
+    text = _xml(render_verdict(verdict, "full"))
+    if not outcome:
+        ElementTree.SubElement(case, "system-out").text = text
+        return
+    rules = sorted({finding.rule for finding in verdict.errors}) or [name for name, _ in undecided(verdict)]
+    said = unmet(verdict) or ", ".join(rules)
+    attributes = {"type": verdict.status.value, "message": _xml(f"{verdict.status.value.upper()}: {said}".rstrip(": "))}
+    ElementTree.SubElement(case, outcome, attributes).text = text
+
+
+def _xml(text: str) -> str:
+    """Without the characters that XML 1.0 cannot hold at all."""
+    return _NOT_XML.sub("\ufffd", text)
+
+
+# ---------------------------------------------------------------- GitHub
+
+
+def github(verdicts: Iterable[Verdict]) -> str:
+    """Workflow commands, one annotation a finding; expected findings are notices."""
+    lines: list[str] = []
+    for verdict in in_order(verdicts):
+        expected = bucket(verdict) == "expected"
+        for finding in findings_in_order(verdict):
+            level = {"note": "notice"}.get(_LEVELS[finding.severity], _LEVELS[finding.severity])
+            level = "notice" if expected and level == "error" else level
+            parts = [finding.message, *finding.notes, *([f"help: {finding.hint}"] if finding.hint else [])]
+            title = f"{finding.rule or 'input'}{' (expected)' if level == 'notice' and expected else ''}"
+            lines.append(_annotation(level, title, "\n".join(parts), place_of(finding, verdict), verdict))
+        for word, rule, said in remarks(verdict):
+            lines.append(_annotation("error", rule, f"{word}: {said}", place_of_verdict(verdict), verdict))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _annotation(level: str, title: str, text: str, place: Place, verdict: Verdict) -> str:
+    if place.path.startswith("<") and verdict.path:
+        place = place_of_verdict(verdict)
+    wanted = {
+        "file": place.path,
+        "line": str(place.line or ""),
+        "col": str(place.column or ""),
+        "endLine": str(place.end_line or ""),
+        "title": title,
+    }
+    properties = ",".join(f"{key}={_github_property(value)}" for key, value in wanted.items() if value)
+    return f"::{level} {properties}::{_github_text(text)}"
+
+
+def _github_text(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _github_property(text: str) -> str:
+    return _github_text(text).replace(":", "%3A").replace(",", "%2C")
+
+
+# ---------------------------------------------------------------- all of them
+
+
+def write(format: str, verdicts: Iterable[Verdict], version: str = "") -> str:
+    """The text of `verdicts` in one of `FORMATS`. Raises KeyError for another name."""
+    seen = list(verdicts)
+    return sarif(seen, version) if format == "sarif" else _WRITERS[format](seen)
+
+
+_WRITERS: Mapping[str, Callable[[Iterable[Verdict]], str]] = {
+    "json": json_text,
+    "json-lines": json_lines,
+    "sarif": sarif,
+    "junit": junit,
+    "github": github,
+}
+FORMATS = tuple(_WRITERS)

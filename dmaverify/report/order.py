@@ -1,0 +1,104 @@
+"""Where a finding stands, in which order findings are told, and which box a verdict is counted in.
+
+Knows: places (path, line, column), the fixed order, the five counts. Does not know: text, colours, formats, files.
+Law: the order depends on path, line, column and rule alone, so that output never depends on who finished first; every
+verdict is counted exactly once, and only a proof is counted as a proof.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from dmaverify.errors import Span
+from dmaverify.verdict import Finding, Status, Verdict
+
+BUCKETS = ("proved", "refuted", "unknown", "expected", "error")
+
+
+@dataclass(frozen=True, order=True)
+class Place:
+    """A range of text: 1-based lines, 1-based columns in characters, the end column exclusive. 0 means not known."""
+
+    path: str = ""
+    line: int = 0
+    column: int = 0
+    end_line: int = 0
+    end_column: int = 0
+
+    def __str__(self) -> str:
+        """`path:line:column`, as editors read it; what is not known reads 1."""
+        return f"{self.path or '<input>'}:{self.line or 1}:{self.column or 1}"
+
+
+def place_of_span(span: Span) -> Place:
+    """The range of `span`; an end behind a line break stays on the line that it ends."""
+    last = max(span.start, span.end - 1)
+    end_line = span.source.line_of(last)
+    end_column = last + 1 - span.source.line_starts[end_line - 1] + 1
+    return Place(span.source.name, span.line, span.column, end_line, end_column)
+
+
+def place_of(finding: Finding, verdict: Verdict | None = None) -> Place:
+    """Where `finding` stands; without a span of its own, where its verdict stands."""
+    if finding.span is not None:
+        return place_of_span(finding.span)
+    return Place() if verdict is None else place_of_verdict(verdict)
+
+
+def place_of_verdict(verdict: Verdict) -> Place:
+    """The line where the transfer or access begins."""
+    return Place(verdict.path, verdict.line, 1 if verdict.line else 0, verdict.line, 1 if verdict.line else 0)
+
+
+def findings_in_order(verdict: Verdict) -> list[Finding]:
+    """By path, line, column, rule, and at last by the message."""
+    return sorted(verdict.findings, key=lambda finding: (place_of(finding, verdict), finding.rule, finding.message))
+
+
+def in_order(verdicts: Iterable[Verdict]) -> list[Verdict]:
+    """By path, line and name."""
+    return sorted(verdicts, key=lambda verdict: (verdict.path, verdict.line, verdict.name, verdict.target))
+
+
+def bucket(verdict: Verdict) -> str:
+    """Which one of `BUCKETS` counts this verdict: `expected` is refuted exactly as the plan itself declares."""
+    if verdict.status is Status.REFUTED and verdict.as_expected:
+        return "expected"
+    return verdict.status.value
+
+
+def unmet(verdict: Verdict) -> str:
+    """What a plan expected of itself and did not get, in words; empty when there is nothing to say."""
+    decided = verdict.status in (Status.PROVED, Status.REFUTED)
+    if not verdict.expect or not decided or verdict.as_expected:
+        return ""
+    got = sorted({finding.rule for finding in verdict.errors})
+    return f"expects {', '.join(sorted(set(verdict.expect)))}, got {', '.join(got) or verdict.status.value}"
+
+
+def undecided(verdict: Verdict) -> list[tuple[str, str]]:
+    """(id, why) of what an UNKNOWN verdict could not answer; never empty for one."""
+    if verdict.status is not Status.UNKNOWN:
+        return []
+    open_ones = [o for o in verdict.obligations if o.status == "unknown"]
+    open_ones = open_ones or [o for o in verdict.obligations if o.status == "not judged"]
+    return [(o.id, f"{o.by}: {o.why}".strip(": ")) for o in open_ones] or [("verdict", "")]
+
+
+def remarks(verdict: Verdict) -> list[tuple[str, str, str]]:
+    """(`unknown` or `error`, rule, words) of whatever keeps `verdict` from a pass and is not a finding."""
+    said = []
+    for rule, why in undecided(verdict):
+        said.append(("unknown", rule, f"no answer for `{verdict.name}`{f' ({why})' if why else ''}"))
+    if unmet(verdict):
+        said.append(("error", "expect", f"`{verdict.name}` {unmet(verdict)}"))
+    if verdict.status in (Status.REFUTED, Status.ERROR) and not (verdict.errors or said):
+        said.append(("error", "verdict", f"`{verdict.name}` is {verdict.status.value.upper()}"))
+    return said
+
+
+def counts(verdicts: Iterable[Verdict]) -> Mapping[str, int]:
+    """How many verdicts lie in each of `BUCKETS`."""
+    seen = [bucket(verdict) for verdict in verdicts]
+    return {name: seen.count(name) for name in BUCKETS}

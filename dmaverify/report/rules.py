@@ -1,0 +1,281 @@
+"""Rules, obligations and targets as text and as data: what `explain`, `rules` and `targets` show.
+
+Knows: how a rule reads best in a terminal, and which of its facts a program wants.
+Does not know: how rules are judged, where output goes. Nothing here prints.
+Law: every line comes from the target's data or the core's; a text never claims what the data does not say.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from dmaverify.errors import InputError
+from dmaverify.machines.rule import LEVEL_READING, Edge, Reading, Rule, When
+from dmaverify.machines.table import suggestion
+from dmaverify.machines.target import CoreObligation, Target, available_targets, load_obligations, load_target
+
+WIDTH = 100
+_LABEL = 10
+
+
+# ------------------------------------------------------------------------------------------ explain
+
+def explain_text(rule: Rule, target: Target) -> str:
+    """A rule in full: what, why, source, examples, formula, edges, readings, hint."""
+    severity = rule.severity.value if rule.severity else "off by default"
+    head = f"{rule.title}  [{severity}, target {target.name} {target.version}]"
+    lines = [*_field("rule", rule.id), *_field("what", head)]
+    lines += _optional("why", rule.why)
+    lines += _field("source", f"{rule.source}   basis: {rule.basis}")
+    lines += _optional("severity", rule.severity_why and f"{rule.base_severity.value}, because: {rule.severity_why}")
+    lines += _optional("level", "" if rule.level == "any" else _level(rule))
+    lines += _field("binds", _binds(rule))
+    lines += _optional("wrong", rule.wrong) + _optional("right", rule.right)
+    lines += _field("formula", rule.formula)
+    limits = [figure for name in rule.ports if (figure := target.limit_figures.get(name)) is not None]
+    for figure in limits:
+        origin = f"({figure.source}; {figure.basis})"
+        lines += _field("limit", f"{figure.name} = {figure.value:,} {figure.unit}: {figure.says} {origin}")
+    for edge in rule.edges:
+        lines += _field("edge", _edge(edge, [figure.name for figure in limits]))
+    lines += _optional("says", rule.message(rule.edges[0].first_bad))
+    lines += _optional("hint", rule.hint)
+    for reading in rule.readings.values():
+        mark = f" (default: {rule.reading_why})" if reading.name == rule.reading else ""
+        lines += _field("reading", f"{reading.name}: {reading.says}{_effect(reading)}{mark}")
+    if rule.readings:
+        lines += _field("choose", f"--reading {rule.id}=NAME")
+    return "\n".join(lines)
+
+
+def explain_obligation_text(obligation: CoreObligation) -> str:
+    """An obligation of the core in full."""
+    head = f"{obligation.title}  [{obligation.severity.value}, every target]"
+    lines = [*_field("rule", obligation.id), *_field("what", head)]
+    for label in ("why", "proof", "source", "wrong", "right", "hint"):
+        lines += _field(label, getattr(obligation, label))
+    for name, says in obligation.readings.items():
+        mark = f" (default: {obligation.reading_why})" if name == obligation.reading else ""
+        lines += _field("reading", f"{name}: {says}{mark}")
+    if obligation.readings:
+        lines += _field("choose", f"--reading {obligation.id}=NAME")
+    return "\n".join(lines)
+
+
+def find_rule(rule_id: str, target: Target | None = None) -> tuple[Rule, Target] | CoreObligation:
+    """The rule or obligation of that id, in `target` or else in the machines that ship. Raises InputError."""
+    obligations = load_obligations()
+    if rule_id in obligations:
+        return obligations[rule_id]
+    targets = [target] if target else [load_target(name) for name in available_targets()]
+    for candidate in targets:
+        if rule_id in candidate.rules:
+            return candidate.rules[rule_id], candidate
+    known = [*obligations, *(name for candidate in targets for name in candidate.rules)]
+    same_end = [name for name in known if name.split("/")[-1] == rule_id.split("/")[-1]]
+    hint = f"did you mean {same_end[0]!r}?" if same_end else suggestion(rule_id, known)
+    raise InputError(f"no rule {rule_id!r}", hint=hint or "`dmaverify rules` lists them")
+
+
+def explain_id(rule_id: str, target: Target | None = None) -> str:
+    """`explain RULE` as text."""
+    found = find_rule(rule_id, target)
+    return explain_obligation_text(found) if isinstance(found, CoreObligation) else explain_text(*found)
+
+
+def explain_id_json(rule_id: str, target: Target | None = None) -> dict[str, Any]:
+    """`explain RULE` as data."""
+    found = find_rule(rule_id, target)
+    return obligation_json(found) if isinstance(found, CoreObligation) else rule_json(*found)
+
+
+def rule_json(rule: Rule, target: Target) -> dict[str, Any]:
+    """A rule as data, ready for JSON."""
+    return {
+        "id": rule.id,
+        "target": target.name,
+        "title": rule.title,
+        "severity": rule.severity.value if rule.severity else None,
+        "severity_why": rule.severity_why,
+        "scope": rule.scope,
+        "ports": list(rule.ports),
+        "when": _when_json(rule.when),
+        "level": rule.level,
+        "says": rule.says,
+        "why": rule.why,
+        "hint": rule.hint,
+        "source": rule.source,
+        "basis": rule.basis,
+        "formula": rule.formula,
+        "smt": rule.function.text,
+        "edges": [{"last_ok": dict(edge.last_ok), "first_bad": dict(edge.first_bad)} for edge in rule.edges],
+        "readings": {name: _reading_json(reading) for name, reading in rule.readings.items()},
+        "reading": rule.reading,
+        "reading_why": rule.reading_why,
+        "wrong": rule.wrong,
+        "right": rule.right,
+    }
+
+
+def obligation_json(obligation: CoreObligation) -> dict[str, Any]:
+    """An obligation as data, with the keys of `rule_json` that it has."""
+    return {
+        "id": obligation.id,
+        "target": None,
+        "title": obligation.title,
+        "severity": obligation.severity.value,
+        "why": obligation.why,
+        "proof": obligation.proof,
+        "hint": obligation.hint,
+        "source": obligation.source,
+        "readings": {name: {"says": says} for name, says in obligation.readings.items()},
+        "reading": obligation.reading,
+        "reading_why": obligation.reading_why,
+        "wrong": obligation.wrong,
+        "right": obligation.right,
+    }
+
+
+# ------------------------------------------------------------------------------------------ tables
+
+def rules_table(target: Target) -> str:
+    """One line a rule: id, severity, basis, title; the core's obligations first."""
+    rows = [(ob.id, ob.severity.value, "core", ob.title) for ob in load_obligations().values()]
+    rows += [(rule.id, _severity(rule), rule.basis, rule.title) for rule in target.rules.values()]
+    return _table(("rule", "severity", "basis", "what"), rows)
+
+
+def rules_json(target: Target) -> list[dict[str, Any]]:
+    """The rows of `rules_table` as data, each in full."""
+    obligations = [obligation_json(obligation) for obligation in load_obligations().values()]
+    return obligations + [rule_json(rule, target) for rule in target.rules.values()]
+
+
+def targets_table(targets: Iterable[Target]) -> str:
+    """One block a target: title, tiers, engines, types, readings, number of rules."""
+    return "\n\n".join("\n".join(_target_lines(target)) for target in targets)
+
+
+def targets_json(targets: Iterable[Target]) -> list[dict[str, Any]]:
+    """Targets as data: geometry, limits, tiers, routes, types, readings, rule ids."""
+    return [_target_json(target) for target in targets]
+
+
+def _target_lines(target: Target) -> list[str]:
+    engines = target.engines
+    amount = f"{engines.chips} chips x {engines.clusters} clusters x {engines.per_cluster}"
+    lines = [*_field(target.name, f"{target.title}, data {target.version}")]
+    for tier in target.tiers.values():
+        sizes = " x ".join(f"{size} {place}s" for place, size in tier.sizes.items()) or "one place"
+        room = f", {_size(tier.capacity_bytes)} in each" if tier.capacity_bytes else ""
+        lines += _field("tier", f"{tier.name}: {tier.title}; {sizes}{room}")
+    lines += _field("engines", f"{', '.join(engines.kinds)}; DMA: {amount}")
+    lines += _field("types", ", ".join(target.dtypes))
+    lines += _field("rules", f"{len(target.rules)} (dmaverify rules --target {target.name})")
+    for key, names in target.readings.items():
+        lines += _field("reading", f"{key} = {names[0]} (default) | {' | '.join(names[1:])}")
+    return lines
+
+
+def _target_json(target: Target) -> dict[str, Any]:
+    engines = target.engines
+    return {
+        "name": target.name,
+        "title": target.title,
+        "version": target.version,
+        "geometry": dict(target.geometry),
+        "limits": {
+            name: {"value": f.value, "unit": f.unit, "says": f.says, "source": f.source, "basis": f.basis}
+            for name, f in target.limit_figures.items()
+        },
+        "constants": dict(target.constants),
+        "tiers": {
+            tier.name: {
+                "title": tier.title, "places": list(tier.places), "sizes": dict(tier.sizes),
+                "capacity_bytes": tier.capacity_bytes, "source": tier.source, "basis": tier.basis,
+            }
+            for tier in target.tiers.values()
+        },
+        "engines": {
+            "kinds": list(engines.kinds), "chips": engines.chips, "clusters": engines.clusters,
+            "per_cluster": engines.per_cluster, "slices": engines.slices, "dmns": engines.dmns,
+        },
+        "routes": [list(pair) for pair in target.routes],
+        "dtypes": dict(target.dtypes),
+        "readings": {key: list(names) for key, names in target.readings.items()},
+        "rules": list(target.rules),
+    }  # fmt: skip
+
+
+# ------------------------------------------------------------------------------------------ pieces
+
+def _field(label: str, text: str) -> list[str]:
+    """A label and its text, wrapped under itself."""
+    body = textwrap.wrap(text, WIDTH - _LABEL, break_long_words=False, break_on_hyphens=False) or [""]
+    head = label.ljust(_LABEL - 1) + " "
+    return [head + body[0], *(" " * _LABEL + line for line in body[1:])]
+
+
+def _optional(label: str, text: str) -> list[str]:
+    return _field(label, text) if text else []
+
+
+def _severity(rule: Rule) -> str:
+    return rule.severity.value if rule.severity else "off"
+
+
+def _level(rule: Rule) -> str:
+    default = " (the default)" if rule.level == "hw" else ""
+    return f"{rule.level}: only under --reading {LEVEL_READING}={rule.level}{default}"
+
+
+def _binds(rule: Rule) -> str:
+    filters = [f"{key} {' or '.join(names)}" for key, names in _when_json(rule.when).items() if key != "side"]
+    filters += [f"side {rule.when.side}"] if rule.when.side else []
+    return f"scope {rule.scope}" + (f"; {', '.join(filters)}" if filters else "")
+
+
+def _when_json(when: When) -> dict[str, Any]:
+    filters: dict[str, Any] = {
+        key: list(names)
+        for key in ("engines", "source", "dest", "either", "neither", "tier")
+        if (names := getattr(when, key))
+    }
+    return {**filters, "side": when.side} if when.side else filters
+
+
+def _edge(edge: Edge, limits: Sequence[str]) -> str:
+    def side(values: Mapping[str, int]) -> str:
+        return ", ".join(f"{port} = {value:,}" for port, value in values.items() if port not in limits)
+
+    return f"good: {side(edge.last_ok)}   bad: {side(edge.first_bad)}"
+
+
+def _effect(reading: Reading) -> str:
+    parts = ["off"] if reading.off else []
+    parts += [reading.severity.value] if reading.severity else []
+    parts += [f"{name} = {value:,}" for name, value in reading.limits.items()]
+    return f" [{', '.join(parts)}]" if parts else ""
+
+
+def _reading_json(reading: Reading) -> dict[str, Any]:
+    severity = "off" if reading.off else reading.severity.value if reading.severity else None
+    return {"says": reading.says, "severity": severity, "limits": dict(reading.limits)}
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    widths = [max(len(row[at]) for row in (heads, *rows)) for at in range(len(heads) - 1)]
+
+    def line(row: Sequence[str]) -> str:
+        return "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1]])
+
+    return "\n".join(line(row) for row in (heads, *rows))
+
+
+def _size(count: int) -> str:
+    for unit, factor in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if count % factor == 0:
+            return f"{count // factor} {unit}"
+    return f"{count:,} B"

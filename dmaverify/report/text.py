@@ -1,0 +1,342 @@
+"""Findings, verdicts and summaries as text for people.
+
+Knows: the words PROVED, REFUTED, UNKNOWN and ERROR, the order in which a finding is told, the concise line, the counts.
+Does not know: files, terminals (the caller says how wide, and whether in colour), how an answer was obtained.
+Law: same verdicts, same text: no times unless asked, a fixed order, a fixed width; UNKNOWN and empty are never worded
+as a pass. It returns text and prints nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from enum import Enum
+from typing import Any, Literal
+
+from dmaverify.errors import InputError
+from dmaverify.report.order import (
+    BUCKETS,
+    bucket,
+    counts,
+    findings_in_order,
+    in_order,
+    place_of,
+    place_of_span,
+    place_of_verdict,
+    remarks,
+    undecided,
+    unmet,
+)
+from dmaverify.report.snippet import Mark, draw, gutter_of, paint, visible, wrap
+from dmaverify.verdict import Finding, Severity, Status, Verdict, exit_code
+
+WIDTH = 100
+TextFormat = Literal["full", "concise"]
+
+_INK = {Status.PROVED: "proved", Status.REFUTED: "error", Status.UNKNOWN: "warning", Status.ERROR: "error"}
+_WITNESS_WORDS = {
+    "coordinates": "element",
+    "counters": "loops at",
+    "asked": "layout asks",
+    "read_address": "plan reads",
+    "write_address": "plan writes",
+    "made": "plan makes",
+    "got": "holds",
+    "clobbers": "clobbers",
+}
+
+
+# ---------------------------------------------------------------- one finding
+
+
+def render_finding(finding: Finding, *, width: int = WIDTH, colour: bool = False, at: str = "") -> str:
+    """The finding with its carets, counterexample, notes and help; no line break at the end.
+
+    A label on the very span of the finding gives the words beside its carets; without one they are its `place`.
+    `at` (`path:line:column`) is shown for a finding that has no span of its own.
+    """
+    marks = _marks(finding)
+    gutter = gutter_of(marks)
+    style = finding.severity.value
+    lines = [_headline(finding.severity.value, finding.rule, finding.message, colour)]
+    lines += draw(marks, gutter, width, style, colour)
+    if at and not marks:
+        lines.append(f" {paint('-->', 'frame', colour)} {visible(at)}")
+    tail: list[str] = []
+    if finding.place and not any(finding.place in mark.text for mark in marks if mark.primary):
+        tail += _remark("place", finding.place, gutter, width, colour)
+    tail += _counterexample(finding.witness, gutter, width, colour)
+    for note in finding.notes:
+        tail += _remark("note", note, gutter, width, colour)
+    if finding.source:
+        basis = "" if finding.basis == "documented" else f" (basis: {finding.basis})"
+        tail += _remark("source", finding.source + basis, gutter, width, colour)
+    if finding.hint:
+        tail += _remark("help", finding.hint, gutter, width, colour)
+    return "\n".join(_joined(lines, tail, gutter, bool(marks), colour))
+
+
+def render_error(error: InputError, *, format: TextFormat = "full", width: int = WIDTH, colour: bool = False) -> str:
+    """Input that cannot be read: what is wrong, where, and what to write instead."""
+    if format == "concise":
+        at = "" if error.span is None else f"{place_of_span(error.span)}: "
+        hint = f" (help: {error.hint})" if error.hint else ""
+        return visible(f"{at}error {error.message}{hint}")
+    marks = [] if error.span is None else [Mark(error.span, primary=True)]
+    gutter = gutter_of(marks)
+    lines = [_headline("error", "", error.message, colour), *draw(marks, gutter, width, "error", colour)]
+    tail = _remark("help", error.hint, gutter, width, colour) if error.hint else []
+    return "\n".join(_joined(lines, tail, gutter, bool(marks), colour))
+
+
+def _headline(word: str, rule: str, message: str, colour: bool) -> str:
+    head = paint(f"{word}[{visible(rule)}]" if rule else word, "warning" if word == "unknown" else word, colour)
+    return f"{head}{paint(':', 'bold', colour)} {paint(visible(message), 'bold', colour)}"
+
+
+def _marks(finding: Finding) -> list[Mark]:
+    if finding.span is None:
+        return [Mark(label.span, label.text) for label in finding.labels]
+    here = finding.span
+
+    def same(mark: Mark) -> bool:
+        span = mark.span
+        return span.source is here.source and (span.start, span.end) == (here.start, here.end)
+
+    others = [Mark(label.span, label.text) for label in finding.labels]
+    own = [Mark(here, mark.text, True) for mark in others if same(mark)] or [Mark(here, finding.place, True)]
+    return own + [mark for mark in others if not same(mark)]
+
+
+def _joined(lines: list[str], tail: list[str], gutter: int, drawn: bool, colour: bool) -> list[str]:
+    bar = [paint(f"{' ' * gutter} |", "frame", colour)] if drawn and tail else []
+    return lines + bar + tail
+
+
+def _remark(word: str, text: str, gutter: int, width: int, colour: bool) -> list[str]:
+    """`= word: text`, wrapped with a hanging indent; line breaks of the text are kept."""
+    indent = gutter + len(f" = {word}: ")
+    lines = [line for part in text.splitlines() or [""] for line in wrap(part, max(20, width - indent))]
+    head = f"{' ' * gutter} {paint('=', 'frame', colour)} {paint(f'{word}:', 'bold', colour)} {lines[0]}".rstrip()
+    return [head, *(f"{' ' * indent}{line}".rstrip() for line in lines[1:])]
+
+
+def _counterexample(witness: Mapping[str, Any] | None, gutter: int, width: int, colour: bool) -> list[str]:
+    """Coordinates, then the address the layout asks for, the address the plan makes, and what is clobbered."""
+    if not witness:
+        return []
+    known = [(word, witness[key]) for key, word in _WITNESS_WORDS.items() if key in witness]
+    other = [(str(key).replace("_", " "), witness[key]) for key in witness if key not in {*_WITNESS_WORDS, "text"}]
+    rows = [(word, line) for word, value in known + other for line in _worded(value)]
+    pad = " " * (gutter + 5)
+    column = max((len(word) for word, _ in rows), default=0) + 3
+    lines = [f"{' ' * gutter} {paint('=', 'frame', colour)} {paint('counterexample:', 'bold', colour)}"]
+    before = ""
+    for word, text in rows:
+        first, *more = wrap(text, max(20, width - len(pad) - column))
+        lines.append(f"{pad}{visible(word) if word != before else '':<{column}}{first}".rstrip())
+        lines += [f"{pad}{' ' * column}{line}" for line in more]
+        before = word
+    text = witness.get("text", ())
+    prepared = text.splitlines() if isinstance(text, str) else [str(line) for line in text]
+    return lines + [f"{pad}{visible(line)}".rstrip() for line in prepared]
+
+
+def _worded(value: Any) -> list[str]:
+    """A part of a witness as lines: mappings as `A = 1   B = 0`, lists of mappings or texts one a line."""
+    if isinstance(value, Mapping):
+        return ["   ".join(f"{key} = {_word(part)}" for key, part in value.items()) or "-"]
+    if isinstance(value, (list, tuple)) and any(isinstance(part, (Mapping, str)) for part in value):
+        return [line for part in value for line in _worded(part)]
+    return [_word(value)]
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, Enum):
+        return str(value.value)
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key} = {_word(part)}" for key, part in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return f"({', '.join(_word(part) for part in value)})"
+    return str(value)
+
+
+# ---------------------------------------------------------------- one verdict
+
+
+def render_verdict(
+    verdict: Verdict,
+    format: TextFormat = "full",
+    *,
+    width: int = WIDTH,
+    colour: bool = False,
+    verbose: bool = False,
+    timings: bool = False,
+) -> str:
+    """All findings of one verdict and its closing line (`full`), or one line a finding (`concise`, empty when proved).
+
+    `verbose` lists the obligations and readings of a proved one too; `timings` adds the milliseconds.
+    """
+    if format == "concise":
+        return "\n".join(_concise(verdict))
+    at = str(place_of_verdict(verdict))
+    blocks = [render_finding(finding, width=width, colour=colour, at=at) for finding in findings_in_order(verdict)]
+    blocks += [_unanswered(verdict, name, why, width, colour) for name, why in undecided(verdict)]
+    closing = [_closing(verdict, colour, timings)]
+    closing += _details(verdict, width, verbose or verdict.status is not Status.PROVED)
+    return "\n\n".join([*blocks, "\n".join(closing)])
+
+
+def _unanswered(verdict: Verdict, name: str, why: str, width: int, colour: bool) -> str:
+    lines = [_headline("unknown", name, f"no answer for `{verdict.name}`", colour)]
+    lines.append(f" {paint('-->', 'frame', colour)} {visible(str(place_of_verdict(verdict)))}")
+    lines += _remark("note", why, 1, width, colour) if why else []
+    return "\n".join(lines)
+
+
+def _closing(verdict: Verdict, colour: bool, timings: bool) -> str:
+    """`REFUTED relayout  plans/row.toml:12  target rngd  core/same-element`."""
+    rules = sorted({finding.rule for finding in verdict.errors})
+    if verdict.status is Status.PROVED:
+        said = verdict.claim
+    elif verdict.status is Status.UNKNOWN:
+        said = "no answer: " + ", ".join(name for name, _ in undecided(verdict))
+    elif bucket(verdict) == "expected":
+        said = f"as expected: {', '.join(rules)}"
+    else:
+        said = ", ".join(rules)
+    at = f"{verdict.path}:{verdict.line}" if verdict.line else verdict.path
+    parts = [verdict.name, at, f"target {verdict.target}" if verdict.target else "", said, unmet(verdict)]
+    parts.append(f"{verdict.seconds * 1000:.1f} ms" if timings else "")
+    word = paint(f"{verdict.status.value.upper():<7}", _INK[verdict.status], colour)
+    return f"{word} {'  '.join(visible(part) for part in parts if part)}".rstrip()
+
+
+def _details(verdict: Verdict, width: int, all_of_them: bool) -> list[str]:
+    """What was proved and by whom, under which readings, and what was assumed."""
+    lines: list[str] = []
+    statuses = dict.fromkeys(["proved", "refuted", "unknown", "not judged", *(o.status for o in verdict.obligations)])
+    for status in statuses if all_of_them else ():
+        named = [_obligation(o.id, o.by, o.why) for o in verdict.obligations if o.status == status]
+        lines += _listed(status, [", ".join(named)] if named else [], width)
+    if all_of_them:
+        lines += _listed("reading", [f"{rule} = {verdict.readings[rule]}" for rule in sorted(verdict.readings)], width)
+    return lines + _listed("assumes", list(verdict.assumptions), width)
+
+
+def _obligation(name: str, by: str, why: str) -> str:
+    inside = ": ".join(part for part in (by, why) if part)
+    return f"{name} ({inside})" if inside else name
+
+
+def _listed(word: str, texts: Sequence[str], width: int) -> list[str]:
+    lines = []
+    for text in texts:
+        first, *more = wrap(text, max(20, width - 14))
+        lines += [f"  {word:<12}{first}", *(f"{' ' * 14}{line}" for line in more)]
+    return lines
+
+
+def _concise(verdict: Verdict) -> list[str]:
+    expected = " (expected)" if bucket(verdict) == "expected" else ""
+    lines = []
+    for finding in findings_in_order(verdict):
+        mark = expected if finding.severity is Severity.ERROR else ""
+        word = f"{finding.severity.value}[{finding.rule}]" if finding.rule else finding.severity.value
+        lines.append(f"{place_of(finding, verdict)}: {word} {finding.message}{mark}")
+    at = place_of_verdict(verdict)
+    lines += [f"{at}: {word}[{rule}] {said}" for word, rule, said in remarks(verdict)]
+    return [visible(line) for line in lines]
+
+
+# ---------------------------------------------------------------- all verdicts
+
+
+def render_summary(
+    verdicts: Iterable[Verdict], *, code: int | None = None, colour: bool = False, timings: bool = False
+) -> str:
+    """The counts, the rule families, the bound of the claim, and `exit N` (`code`, or what the verdicts say)."""
+    seen = in_order(verdicts)
+    leave = f"exit {exit_code(seen) if code is None else code}"
+    if not seen:
+        return f"checked nothing: no transfer and no access was found\n{leave}"
+    files = len({verdict.path for verdict in seen})
+    targets = ", ".join(sorted({verdict.target for verdict in seen if verdict.target}))
+    took = f", {sum(verdict.seconds for verdict in seen):.3f} s" if timings else ""
+    on = f", target {targets}" if targets else ""
+    head = f"checked {_many(len(seen), 'transfer')} in {_many(files, 'file')}{on}{took}"
+    number = counts(seen)
+    digits = max(len(f"{value:,}") for value in number.values())
+    lines = [head]
+    for name in BUCKETS:
+        own = [verdict for verdict in seen if bucket(verdict) == name]
+        word = paint(f"{name.upper():<8}", _style_of(name), colour and bool(own))
+        lines.append(f"  {number[name]:>{digits},} {word}  {_said_of(name, own)}".rstrip())
+    lines += [visible(f"  {place_of_verdict(v)}: `{v.name}` {unmet(v)}") for v in seen if unmet(v)]
+    rules = sorted({f.rule for v in seen if bucket(v) == "refuted" for f in v.errors if f.rule})
+    lines += [visible(f"explain: dmaverify explain {rules[0]}")] if rules else []
+    return "\n".join([*lines, leave])
+
+
+def render_report(
+    verdicts: Iterable[Verdict],
+    format: TextFormat = "full",
+    *,
+    width: int = WIDTH,
+    colour: bool = False,
+    verbose: bool = False,
+    timings: bool = False,
+    code: int | None = None,
+) -> str:
+    """Everything `check` says: the verdicts in order, and in `full` the summary; ends with a line break."""
+    seen = in_order(verdicts)
+    texts = [
+        render_verdict(v, format, width=width, colour=colour, verbose=verbose, timings=timings) for v in seen
+    ]
+    if format == "concise":
+        return "".join(f"{text}\n" for text in texts if text)
+    parts: list[str] = []
+    for text in texts:
+        alone = "\n\n" in text or (parts and "\n\n" in parts[-1])
+        parts += ["", text] if alone and parts else [text]
+    return "\n".join([*parts, "", render_summary(seen, code=code, colour=colour, timings=timings)]).lstrip("\n") + "\n"
+
+
+def _style_of(name: str) -> str:
+    return {"proved": "proved", "expected": "proved", "unknown": "warning"}.get(name, "error")
+
+
+def _many(number: int, name: str) -> str:
+    return f"{number:,} {name}{'' if number == 1 else 's'}"
+
+
+def _said_of(name: str, verdicts: Sequence[Verdict]) -> str:
+    if name == "proved":
+        families = sorted({_family(o.id) for v in verdicts for o in v.obligations if o.status == "proved"})
+        return "   ".join(part for part in (", ".join(f"{family}/*" for family in families), claims(verdicts)) if part)
+    if name == "unknown":
+        return visible(", ".join(sorted({rule for verdict in verdicts for rule, _ in undecided(verdict)})))
+    broken = Counter(_family(finding.rule) for verdict in verdicts for finding in verdict.errors if finding.rule)
+    return visible(", ".join(f"{family}/* {broken[family]:,}" for family in sorted(broken)))
+
+
+def _family(rule: str) -> str:
+    return rule.split("/", 1)[0]
+
+
+def claims(verdicts: Iterable[Verdict]) -> str:
+    """The bound of the claim over several verdicts: `all N UNIT` claims add up, others are named once each."""
+    total: Counter[str] = Counter()
+    others: dict[str, None] = {}
+    for verdict in verdicts:
+        found = re.fullmatch(r"all ([\d,]+) (\S.*)", verdict.claim)
+        if found is not None:
+            total[found[2]] += int(found[1].replace(",", ""))
+        elif verdict.claim:
+            others[verdict.claim] = None
+    return visible("; ".join([*(f"all {total[unit]:,} {unit}" for unit in sorted(total)), *others]))

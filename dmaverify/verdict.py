@@ -1,0 +1,111 @@
+"""What a check answers: findings, obligations and their status, as plain frozen values.
+
+Knows: severities, statuses, exit codes. Does not know: how an answer is obtained, how it is printed.
+Law: unknown, unread and empty are never a pass; `exit_code` has the precedence 4, 2, 1, 3, 0 (DESIGN section 9).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from dmaverify.errors import Span
+
+
+class Severity(Enum):
+    ERROR = "error"
+    WARNING = "warning"
+    ADVICE = "advice"
+
+
+class Status(Enum):
+    PROVED = "proved"
+    REFUTED = "refuted"
+    UNKNOWN = "unknown"
+    ERROR = "error"  # the input could not be read
+
+
+@dataclass(frozen=True)
+class Label:
+    """A second place to underline, with a few words."""
+
+    span: Span
+    text: str
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One broken rule or obligation.
+
+    `place` names the spot in words (`read entry 2`, `dest.element`), `span` in the text; `values` are the numbers that the
+    message speaks of; `witness` is the counterexample as data; `notes` explain; `hint` says what to do next.
+    """
+
+    rule: str
+    severity: Severity
+    message: str
+    place: str = ""
+    span: Span | None = None
+    values: Mapping[str, Any] = field(default_factory=dict)
+    witness: Mapping[str, Any] | None = None
+    source: str = ""
+    basis: str = "documented"
+    hint: str = ""
+    notes: tuple[str, ...] = ()
+    labels: tuple[Label, ...] = ()
+
+
+@dataclass(frozen=True)
+class Obligation:
+    """One claim: its id, its status (`proved`, `refuted`, `unknown`, `not judged`), and what decided it."""
+
+    id: str
+    status: str
+    by: str = ""
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The answer for one transfer or access of a plan."""
+
+    name: str
+    target: str
+    status: Status
+    findings: tuple[Finding, ...] = ()
+    obligations: tuple[Obligation, ...] = ()
+    assumptions: tuple[str, ...] = ()
+    readings: Mapping[str, str] = field(default_factory=dict)
+    seconds: float = 0.0
+    solver: str = ""
+    path: str = ""
+    line: int = 0
+    expect: tuple[str, ...] | None = None
+    claim: str = ""  # the bound of the claim: "all 16,777,216 bytes"
+
+    @property
+    def errors(self) -> tuple[Finding, ...]:
+        return tuple(f for f in self.findings if f.severity is Severity.ERROR)
+
+    @property
+    def as_expected(self) -> bool:
+        """Whether the plan's own `expect` is met exactly (without one: proved)."""
+        if self.expect is None or not self.expect:
+            return self.status is Status.PROVED
+        return self.status is Status.REFUTED and {f.rule for f in self.errors} == set(self.expect)
+
+
+def exit_code(verdicts: Iterable[Verdict], *, internal: bool = False) -> int:
+    """0 all as expected, 1 violated, 2 unreadable or empty, 3 inconclusive, 4 internal."""
+    seen = list(verdicts)
+    if internal:
+        return 4
+    if not seen or any(v.status is Status.ERROR for v in seen):
+        return 2
+    if any(v.status is not Status.UNKNOWN and not v.as_expected for v in seen):
+        return 1
+    if any(v.status is Status.UNKNOWN for v in seen):
+        return 3
+    return 0

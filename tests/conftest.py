@@ -1,0 +1,14 @@
+"""One Hypothesis profile for everybody: the same examples on every machine, no clock in the verdict.
+
+`HYPOTHESIS_PROFILE=search` looks further with fresh seeds.
+"""
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "ci", derandomize=True, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile("search", deadline=None, max_examples=2000, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))

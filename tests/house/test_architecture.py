@@ -1,0 +1,340 @@
+"""The architecture as tests: who may import whom, the single doors, the habits of the house.
+
+Each rule is a function from text to complaints, and is shown planted offences too, so that none of them passes blindly.
+"""
+
+import ast
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "dmaverify"
+
+# A room imports from itself and from rooms above it. This list is the architecture. The executor stands above the
+# prover, which asks it for a second opinion and is not known to it.
+ROOMS = (
+    "errors",
+    "verdict",
+    "language",
+    "layout",
+    "transfer",
+    "machines",
+    "execute",
+    "prove",
+    "cost",
+    "synth",
+    "inputs",
+    "report",
+    "testing",
+    "cli",
+)
+DOOR_TO_Z3 = "prove/smt.py"
+PRINTS = "cli.py"
+CORE = ("language", "layout", "transfer", "prove")
+MACHINES = {"rngd", "pto", "idma"}
+HEAVY = {"cvc5", "islpy", "matplotlib", "numba", "sympy", "z3"}  # imported where they are used: starting is quick
+LONG, TOO_LONG = 400, 600
+MODULES = sorted(PACKAGE.rglob("*.py"))
+TEXTS = {".py", ".toml", ".md", ".smt2", ".json", ".jsonl", ".csv", ".yml", ".yaml", ".txt", ".rs", ".cfg", ""}
+BUILT = {".git", ".venv", "__pycache__", "dist", "build", ".hypothesis", ".pytest_cache", ".mypy_cache", ".ruff_cache"}
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).as_posix()
+
+
+def trees() -> Iterator[tuple[str, ast.Module]]:
+    for path in MODULES:
+        yield name_of(path), ast.parse(path.read_text(encoding="utf-8"))
+
+
+def complaints(check: Callable[[str, ast.Module], Iterator[str]]) -> list[str]:
+    return [f"{name}: {said}" for name, tree in trees() for said in check(name, tree)]
+
+
+# ---------------------------------------------------------------- what modules import
+
+
+def room_of(name: str) -> str:
+    """The first part of a path or dotted name below the package; `execute_address` is a side room of `execute`."""
+    first = re.split(r"[/.]", name)[0]
+    return first if first in ROOMS else first.split("_")[0] or first
+
+
+def imported(name: str, tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """(line, dotted name) of every import in the file `name` of the package, wherever it stands."""
+    package = ["dmaverify", *name.split("/")[:-1]]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            stem = ".".join([*base, *([node.module] if node.module else [])])
+            yield from ((node.lineno, f"{stem}.{alias.name}") for alias in node.names)
+
+
+def upward_imports(name: str, tree: ast.Module) -> Iterator[str]:
+    """Imports from a room below, or of something that is no room. The package's own face may import everything."""
+    if name in ("__init__.py", "__main__.py"):
+        return
+    if room_of(name) not in ROOMS:
+        yield f"`{room_of(name)}` is not in the list of rooms"
+        return
+    for line, dotted in imported(name, tree):
+        top, *rest = dotted.split(".")
+        if top != "dmaverify":
+            continue
+        if not rest or room_of(rest[0]) not in ROOMS:
+            yield f"line {line} imports {dotted}, which is no room"
+        elif ROOMS.index(room_of(rest[0])) > ROOMS.index(room_of(name)):
+            yield f"line {line} imports {dotted} from below"
+
+
+def dependent_opinions(name: str, tree: ast.Module) -> Iterator[str]:
+    """The literal meaning and the executor exist to contradict digits and solver: they may not use either."""
+    if name == "language/meaning.py" or room_of(name) == "execute":
+        for line, dotted in imported(name, tree):
+            if re.match(r"dmaverify\.(layout|prove|synth|cost|transfer\.(derive|fold|pairing))\b", dotted):
+                yield f"line {line} imports {dotted}"
+
+
+def z3_elsewhere(name: str, tree: ast.Module) -> Iterator[str]:
+    if name != DOOR_TO_Z3:
+        yield from (f"line {line} imports z3" for line, dotted in imported(name, tree) if dotted.split(".")[0] == "z3")
+
+
+def heavy_at_start(name: str, tree: ast.Module) -> Iterator[str]:
+    """Heavy libraries imported by the mere import of a module; in functions and under TYPE_CHECKING they are fine."""
+    for node in tree.body:
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            own = ast.Module([node], [])
+            found = {dotted.split(".")[0] for _, dotted in imported(name, own)} & HEAVY
+            yield from (f"line {node.lineno} imports {library} at the start" for library in sorted(found))
+
+
+def printing(name: str, tree: ast.Module) -> Iterator[str]:
+    if name == PRINTS:
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print":
+            yield f"line {node.lineno} prints"
+        elif isinstance(node, ast.Attribute) and ast.unparse(node) in ("sys.stdout", "sys.stderr", "click.echo"):
+            yield f"line {node.lineno} writes to {ast.unparse(node)}"
+
+
+# ---------------------------------------------------------------- what modules name
+
+
+def without_docstrings(tree: ast.Module) -> Iterator[ast.AST]:
+    """Every node but texts that stand alone, which are documentation."""
+    alone = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    yield from (node for node in ast.walk(tree) if not (isinstance(node, ast.Constant) and id(node) in alone))
+
+
+def words_of(node: ast.AST) -> Iterator[str]:
+    """Identifiers and texts of one node."""
+    for field in ("id", "attr", "arg", "name", "asname", "module", "value"):
+        value = getattr(node, field, None)
+        if isinstance(value, str):
+            yield value
+
+
+def parts(word: str) -> set[str]:
+    """`RngdMap` -> {rngd, map}; `rngd/packet-max` -> {rngd, packet, max}."""
+    return {part.lower() for part in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", word)}
+
+
+def machine_names(name: str, tree: ast.Module) -> Iterator[str]:
+    if room_of(name) in CORE:
+        for node in without_docstrings(tree):
+            for word in words_of(node):
+                for machine in sorted(parts(word) & MACHINES):
+                    yield f"line {getattr(node, 'lineno', 0)} names the machine {machine}"
+
+
+def docstring_parts(name: str, tree: ast.Module) -> Iterator[str]:
+    """A module with anything in it begins with what it knows, what it does not know, and its law."""
+    text = ast.get_docstring(tree) or ""
+    for part in (r"^Knows\b", r"\bDoes not know\b", r"^Law\b") if tree.body else ():
+        if not re.search(part, text, re.MULTILINE):
+            yield f"the docstring lacks `{part.strip('^').replace(chr(92) + 'b', '')}`"
+
+
+def unfinished(name: str, tree: ast.Module) -> Iterator[str]:
+    """Functions that only raise NotImplementedError or do nothing outside of a protocol."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and node.id == "NotImplementedError":
+            yield f"line {node.lineno} is not implemented"
+
+
+CHECKS: dict[str, tuple[Callable[[str, ast.Module], Iterator[str]], list[tuple[str, str]], list[tuple[str, str]]]] = {
+    # check: (function, offences, innocent neighbours), each as (file, text)
+    "imports go one way": (
+        upward_imports,
+        [
+            ("language/expr.py", "from dmaverify.layout.digits import Digit"),
+            ("layout/digits.py", "def f():\n    import dmaverify.prove.smt"),
+            ("layout/digits.py", "from ..prove import smt"),
+            ("layout/digits.py", "from .. import cli"),
+            ("errors.py", "from dmaverify import verdict"),
+            ("errors.py", "import dmaverify"),
+            ("report/text.py", "if TYPE_CHECKING:\n    from dmaverify.cli import main"),
+            ("helpers.py", ""),
+            ("execute.py", "from dmaverify.prove import check"),
+            ("transfer/move.py", "from dmaverify.execute_address import Region"),
+            ("cli.py", "from dmaverify.utils import x"),
+        ],
+        [
+            ("execute.py", "from dmaverify.execute_address import Region"),
+            ("layout/digits.py", "from dmaverify.language.expr import Node\nfrom dmaverify.layout import refine"),
+            ("layout/digits.py", "from . import refine\nfrom ..language import expr\nfrom ..errors import Span"),
+            ("cli.py", "from dmaverify.prove import check\nimport dmaverify_other"),
+            ("__init__.py", "from dmaverify.cli import main"),
+        ],
+    ),
+    "meaning and executor share no code with digits and solver": (
+        dependent_opinions,
+        [
+            ("execute.py", "from dmaverify.layout.digits import Digit"),
+            ("execute_address.py", "import dmaverify.prove.smt"),
+            ("language/meaning.py", "def f():\n    from dmaverify.transfer import derive"),
+        ],
+        [("execute.py", "from dmaverify.language import meaning"), ("prove/x.py", "import dmaverify.layout.digits")],
+    ),
+    "z3 has one door": (
+        z3_elsewhere,
+        [("prove/check.py", "def f():\n    import z3"), ("cli.py", "from z3.z3util import get_vars")],
+        [("prove/smt.py", "import z3"), ("prove/check.py", "import z3wrap\nfrom dmaverify.prove import smt")],
+    ),
+    "heavy libraries are imported where they are used": (
+        heavy_at_start,
+        [("prove/smt.py", "import z3"), ("cost/model.py", "from sympy.core import Symbol")],
+        [("prove/smt.py", "def f():\n    import z3"), ("x.py", "if TYPE_CHECKING:\n    import sympy\nimport json")],
+    ),
+    "one module prints": (
+        printing,
+        [
+            ("report/text.py", "print('x')"),
+            ("prove/smt.py", "sys.stderr.write('x')"),
+            ("inputs/plan.py", "click.echo('x')"),
+        ],
+        [("cli.py", "print('x')\nclick.echo('x')"), ("report/text.py", "pprint('x')\n'print(x)'")],
+    ),
+    "the core names no machine": (
+        machine_names,
+        [
+            ("prove/check.py", "rule = 'rngd/packet-max'"),
+            ("layout/x.py", "def rngd_digits(): ..."),
+            ("transfer/x.py", "x = RngdMap"),
+            ("language/x.py", "f(pto=1)"),
+            ("transfer/x.py", "x = f'{y}-iDMA idma'"),
+            ("prove/x.py", "import machines.idma as m"),
+        ],
+        [
+            ("prove/check.py", '"""As on rngd."""\nx = 1  # rngd\ncrypto = "optout"'),
+            ("machines/x.py", "x = 'rngd'"),
+        ],
+    ),
+    "a module says what it knows, what it does not know, and its law": (
+        docstring_parts,
+        [("x.py", "x = 1"), ("x.py", '"""X.\n\nKnows: a.\nLaw: b.\n"""'), ("x.py", '"""Knows: a. Law: b."""')],
+        [("x.py", '"""X.\n\nKnows: a. Does not know: b.\nLaw: c.\n"""\nx = 1'), ("__init__.py", "")],
+    ),
+    "nothing is left unimplemented": (
+        unfinished,
+        [("x.py", "def f():\n    raise NotImplementedError")],
+        [("x.py", "def f():\n    raise ValueError('NotImplementedError')")],
+    ),
+}
+
+
+@pytest.mark.parametrize("rule", CHECKS)
+def test_the_house_keeps_the_rule(rule: str) -> None:
+    assert complaints(CHECKS[rule][0]) == []
+
+
+@pytest.mark.parametrize(("rule", "number"), [(rule, n) for rule in CHECKS for n in range(len(CHECKS[rule][1]))])
+def test_a_planted_offence_is_caught(rule: str, number: int, tmp_path: Path) -> None:
+    check, offences, _ = CHECKS[rule]
+    name, text = offences[number]
+    planted = tmp_path / Path(name).name
+    planted.write_text(text, encoding="utf-8")
+    assert list(check(name, ast.parse(planted.read_text(encoding="utf-8")))) != []
+
+
+@pytest.mark.parametrize("rule", CHECKS)
+def test_an_innocent_neighbour_is_left_alone(rule: str) -> None:
+    check, _, innocent = CHECKS[rule]
+    assert innocent
+    assert [list(check(name, ast.parse(text))) for name, text in innocent] == [[]] * len(innocent)
+
+
+def test_every_room_of_the_list_is_looked_at() -> None:
+    seen = {room_of(name_of(path)) for path in MODULES}
+    assert {"errors", "verdict", "language", "layout", "transfer", "machines", "prove", "report"} <= seen
+    assert PACKAGE / DOOR_TO_Z3 in MODULES
+
+
+def test_modules_stay_short_enough_to_be_read_at_once() -> None:
+    lengths = {name_of(path): len(path.read_text(encoding="utf-8").splitlines()) for path in MODULES}
+    long = [f"{name} {length}" for name, length in lengths.items() if length > LONG]
+    if long:
+        warnings.warn(f"more than {LONG} lines, time to split: {', '.join(long)}", stacklevel=1)
+    assert {name: length for name, length in lengths.items() if length > TOO_LONG} == {}
+
+
+# ---------------------------------------------------------------- the whole repository
+
+
+def texts() -> Iterator[Path]:
+    for path in sorted(ROOT.rglob("*")):
+        inside = path.relative_to(ROOT)
+        if path.is_file() and path.suffix in TEXTS and not BUILT & set(inside.parts) and path.stat().st_size < 2**20:
+            yield path
+
+
+def foreign_paths(text: str) -> list[str]:
+    """Places that exist on one machine only. Written in pieces here, because this file is read too."""
+    roots = "|".join(["work", "root", "home", "Users", "private"])
+    return re.findall(rf"\.\./shared|(?<![\w.*~-])/(?:{roots})/[\w.]", text)
+
+
+def test_nothing_names_a_path_of_one_machine() -> None:
+    planted = ["open('.." + "/shared/x')", "see /" + "work/main", "path = '/" + "home/me/x'", "(/" + "root/.venv)"]
+    assert all(foreign_paths(text) for text in planted)
+    assert foreign_paths("encodings/work/x https://x.org/home/y ./root/x") == []
+    found = {}
+    for path in texts():
+        named = foreign_paths(path.read_text(encoding="utf-8", errors="replace"))
+        if named:
+            found[path.relative_to(ROOT).as_posix()] = named
+    assert found == {}
+
+
+def test_the_encodings_hold_no_python() -> None:
+    """With a package of that name on the path, Python itself does not start: its standard library has one."""
+    assert (ROOT / "encodings" / "core").is_dir()
+    assert list((ROOT / "encodings").rglob("*.py")) == []
+
+
+def evasions(tree: ast.AST) -> list[str]:
+    """Tests that do not run or may fail unseen: `pytest.skip`, `importorskip`, `mark.skip`, `skipif`, `xfail`."""
+    words = {"skip", "skipif", "importorskip", "xfail"}
+    return [node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr in words]
+
+
+def test_no_test_is_skipped() -> None:
+    planted = ast.parse("@pytest.mark.xfail\ndef f():\n    pytest.importorskip('cvc5')")
+    assert evasions(planted) == ["xfail", "importorskip"]
+    tests = sorted((ROOT / "tests").rglob("*.py"))
+    assert [path.name for path in tests if evasions(ast.parse(path.read_text(encoding="utf-8")))] == []
+
+
+def test_no_note_to_self_is_left_in_the_package() -> None:
+    note = re.compile(r"\b(?:TODO|FIXME|XXX|HACK)\b")
+    assert note.search("x = 1  # TODO later")
+    assert [name_of(path) for path in MODULES if note.search(path.read_text(encoding="utf-8"))] == []
