@@ -8,8 +8,8 @@ start-up plus the term that binds; every term is a bound by itself, with its res
 Composition ("DMA Engine", Examples 1 to 6; facts/rngd 8.1): a command that reads one memory and writes another overlaps the
 two (the larger counts), within one memory they add; commands of one engine follow each other, each with its start-up; the
 slowest engine decides, and no shared memory is faster than its busiest channel or DMN. The start-up is the latency of an
-empty pipeline: a command of n requests that nothing holds up ends n issues after it, so a resource that serves n
-requests of s cycles is charged n * s - s + 1.
+empty pipeline: a command of n requests that nothing holds up ends n issues after it (so that Examples 1 to 3 come out as
+printed), and a resource that serves n requests of s cycles is charged n * s less what of it the start-up holds.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from dataclasses import dataclass, field
 
 from dmaverify.cost.constants import TICKS, CostData, cost_data
 from dmaverify.cost.exact import is_exact
-from dmaverify.cost.sides import Side, bank_span, image, reduce_by, side_of
+from dmaverify.cost.nest import image
+from dmaverify.cost.sides import Side, bank_span, pair_of, reduce_by
 from dmaverify.transfer.command import Command, Engine
 
 
@@ -88,12 +89,6 @@ def engine_of(command: Command) -> Engine:
     return command.engine or Engine()
 
 
-def service(side: Side, target: CostData) -> int:
-    """Ticks that one undisturbed request of a side needs of its memory."""
-    names = {"hbm": "hbm_request", "dm": "dm_request", "spm": "spm_request"}
-    return target.ticks(names.get(side.port.tier, "hbm_request"))
-
-
 def cost(commands: Sequence[Command], target: CostData | str = "rngd", profile: str = "book") -> Cost:
     """The cost of commands in cycles, each issued by its engine, engines in parallel.
 
@@ -101,7 +96,7 @@ def cost(commands: Sequence[Command], target: CostData | str = "rngd", profile: 
     Source: "DMA Engine", Performance and Examples; "Memory Performance".
     """
     data = target if isinstance(target, CostData) else cost_data(profile)
-    pairs = [(side_of(command, "read", data), side_of(command, "write", data)) for command in commands]
+    pairs = [pair_of(command, data) for command in commands]
     startup = data.ticks("startup")
     by_engine: dict[Engine, list[list[Bound]]] = defaultdict(list)
     for command, pair in zip(commands, pairs, strict=True):
@@ -160,11 +155,26 @@ def own_bounds(command: Command, pair: tuple[Side, Side], data: CostData) -> lis
     read, write = pair
     same = read.memory == write.memory
     found = [*_issue(command, read, write, same, data)]
-    found += _hbm_bounds([side for side in pair if side.hbm is not None], data, same)
-    found += _dm_bounds([side for side in pair if side.dm is not None], data, same)
-    found += _spm_bounds([side for side in pair if side.port.tier == "spm"], data)
+    for sides in _by_memory([pair]).values():
+        found += _memory_bounds(sides, data)
     found += _link_bounds([pair], data)
     return [bound for bound in found if bound.ticks > 0]
+
+
+def _by_memory(pairs: Iterable[tuple[Side, Side]]) -> dict[tuple[str, int, int], list[Side]]:
+    streams: dict[tuple[str, int, int], list[Side]] = defaultdict(list)
+    for pair in pairs:
+        for side in pair:
+            streams[side.memory].append(side)
+    return streams
+
+
+def _memory_bounds(sides: Sequence[Side], data: CostData) -> list[Bound]:
+    """What streams that share one memory need of it."""
+    tier = sides[0].port.tier
+    if tier == "hbm":
+        return _hbm_bounds(sides, data)
+    return _dm_bounds(sides, data) if tier == "dm" else _spm_bounds(sides, data)
 
 
 def _issue(command: Command, read: Side, write: Side, same: bool, data: CostData) -> list[Bound]:
@@ -182,18 +192,16 @@ def _requests_why(side: Side) -> str:
     return f"{side.nest.packets:,} packets of {side.nest.size} bytes are {side.requests:,} requests ({what})"
 
 
-def _net(load: int, one: int, data: CostData, same: bool = False) -> int:
-    """A resource that needs `load` ticks, `one` of them for a request that the start-up already counts."""
-    return load - (2 if same else 1) * one + data.ticks("issue") if load else 0
+def _net(load: int, sides: Sequence[Side]) -> int:
+    """How long after the start-up a resource that needs `load` ticks lets the command end."""
+    return load + min(side.head for side in sides) + min(side.tail for side in sides) if load else 0
 
 
 # ---------------------------------------------------------------- HBM
 
 
-def _hbm_bounds(sides: Sequence[Side], data: CostData, same: bool) -> list[Bound]:
+def _hbm_bounds(sides: Sequence[Side], data: CostData) -> list[Bound]:
     """Channel, row, bank group and read-modify-write bounds of all streams in one HBM."""
-    if not sides:
-        return []
     s, chip = data.ticks("hbm_request"), f"HBM of chip {sides[0].port.chip}"
     channels = _channel_loads(sides, data)
     extra = [0] * data.hbm_channels
@@ -204,17 +212,17 @@ def _hbm_bounds(sides: Sequence[Side], data: CostData, same: bool) -> list[Bound
     rows = _row_loads(sides, data)
     loads = [n * s for n in channels]
     found = [
-        _busiest("channels", loads, s, chip, _channel_why(channels), data.source("hbm_request"), data, same),
+        _busiest("channels", loads, sides, chip, _channel_why(channels), data.source("hbm_request")),
     ]
     if any(extra):
         why = "windows written in part are read, changed and written back"
         both = [a + b for a, b in zip(loads, extra, strict=True)]
-        found.append(_busiest("partial windows", both, s, chip, why, data.source("hbm_partial"), data, same))
+        found.append(_busiest("partial windows", both, sides, chip, why, data.source("hbm_partial")))
     if rows is not None and any(rows):
         why = f"rows of a bank replace each other at least {sum(rows) // _switch(data):,} times, which no queue avoids"
         both = [a + b + c for a, b, c in zip(loads, extra, rows, strict=True)]
-        found.append(_busiest("row switches", both, s, chip, why, data.source("hbm_row_switch"), data, same))
-    return [*found, *_partial_total(sides, data, same, chip), *_group_bound(sides, data, same, chip)]
+        found.append(_busiest("row switches", both, sides, chip, why, data.source("hbm_row_switch")))
+    return [*found, *_partial_total(sides, data, chip), *_group_bound(sides, data, chip)]
 
 
 def _switch(data: CostData) -> int:
@@ -222,9 +230,9 @@ def _switch(data: CostData) -> int:
 
 
 def _busiest(
-    name: str, loads: Sequence[int], one: int, where: str, why: str, source: str, data: CostData, same: bool
+    name: str, loads: Sequence[int], sides: Sequence[Side], where: str, why: str, source: str
 ) -> Bound:
-    return Bound(name, _net(max(loads), one, data, same), where, why, source)
+    return Bound(name, _net(max(loads), sides), where, why, source)
 
 
 def _channel_loads(sides: Iterable[Side], data: CostData) -> list[int]:
@@ -272,7 +280,7 @@ def _row_loads(sides: Sequence[Side], data: CostData) -> list[int] | None:
     return total
 
 
-def _partial_total(sides: Sequence[Side], data: CostData, same: bool, chip: str) -> list[Bound]:
+def _partial_total(sides: Sequence[Side], data: CostData, chip: str) -> list[Bound]:
     """Partial windows whose channels are not known, spread evenly: no channel can carry less than the mean."""
     s = data.ticks("hbm_request")
     writes = [side for side in sides if side.role == "write"]
@@ -282,10 +290,10 @@ def _partial_total(sides: Sequence[Side], data: CostData, same: bool, chip: str)
     work = sum(side.requests for side in sides) * s + partial * (data.ticks("hbm_partial") - s)
     why = f"{partial:,} windows written in part, spread over all channels"
     mean = -(-work // data.hbm_channels)
-    return [Bound("partial windows, mean", max(0, _net(mean, s, data, same)), chip, why, data.source("hbm_partial"))]
+    return [Bound("partial windows, mean", max(0, _net(mean, sides)), chip, why, data.source("hbm_partial"))]
 
 
-def _group_bound(sides: Sequence[Side], data: CostData, same: bool, chip: str) -> list[Bound]:
+def _group_bound(sides: Sequence[Side], data: CostData, chip: str) -> list[Bound]:
     """Requests to one bank group of one channel follow each other at its own rate (tCCD)."""
     one = data.ticks("hbm_bank_group")
     if one <= data.ticks("hbm_request"):
@@ -297,16 +305,14 @@ def _group_bound(sides: Sequence[Side], data: CostData, same: bool, chip: str) -
     if not max(total):
         return []
     why = f"one bank group of a channel takes {max(total):,} requests at half the rate"
-    return [_busiest("bank groups", [n * one for n in total], one, chip, why, data.source("hbm_bank_group"), data, same)]
+    return [_busiest("bank groups", [n * one for n in total], sides, chip, why, data.source("hbm_bank_group"))]
 
 
 # ---------------------------------------------------------------- data memory, SPM, PCIe
 
 
-def _dm_bounds(sides: Sequence[Side], data: CostData, same: bool) -> list[Bound]:
+def _dm_bounds(sides: Sequence[Side], data: CostData) -> list[Bound]:
     """DMN loads of all streams in one cluster, and blocks of one stream that leave the other DMN idle."""
-    if not sides:
-        return []
     one = data.ticks("dm_request")
     where = f"DM of chip {sides[0].port.chip}, cluster {sides[0].port.cluster}"
     loads = [0] * 8
@@ -316,7 +322,7 @@ def _dm_bounds(sides: Sequence[Side], data: CostData, same: bool) -> list[Bound]
         loads = [a + b * price for a, b in zip(loads, side.dm.dmns or (0,) * 8, strict=True)]
     used = sum(1 for load in loads if load)
     why = f"{used} DMN{'s' if used != 1 else ''} at 128 B/cycle, two cycles a request"
-    found = [_busiest("DMNs", loads, one, where, why, data.source("dm_request"), data, same)] if used else []
+    found = [_busiest("DMNs", loads, sides, where, why, data.source("dm_request"))] if used else []
     return [*found, *(bound for side in sides for bound in _alternation(side, data, where))]
 
 
@@ -332,11 +338,9 @@ def _alternation(side: Side, data: CostData, where: str) -> list[Bound]:
 
 
 def _spm_bounds(sides: Sequence[Side], data: CostData) -> list[Bound]:
-    if not sides:
-        return []
     load = sum(side.requests for side in sides) * data.ticks("spm_request")
     where = f"SPM of chip {sides[0].port.chip}, cluster {sides[0].port.cluster}"
-    return [Bound("SPM", _net(load, data.ticks("spm_request"), data, len(sides) > 1), where, "128 B/cycle", data.source("spm_request"))]
+    return [Bound("SPM", _net(load, sides), where, "128 B/cycle", data.source("spm_request"))]
 
 
 def _link_bounds(pairs: Sequence[tuple[Side, Side]], data: CostData) -> list[Bound]:
@@ -357,20 +361,9 @@ def shared_bounds(pairs: Sequence[tuple[Side, Side]], data: CostData) -> list[Bo
     """What all commands together ask of each memory, in ticks after the first start-up; empty for one command."""
     if len(pairs) < 2:
         return []
-    streams: dict[tuple[str, int, int], list[Side]] = defaultdict(list)
-    mixed: dict[tuple[str, int, int], bool] = defaultdict(bool)
-    for read, write in pairs:
-        for side in (read, write):
-            streams[side.memory].append(side)
-            mixed[side.memory] |= read.memory == write.memory or read.port.tier != pairs[0][0].port.tier
     found: list[Bound] = []
-    for memory, sides in streams.items():
-        if memory[0] == "hbm":
-            found += _hbm_bounds(sides, data, mixed[memory])
-        elif memory[0] == "dm":
-            found += [b for b in _dm_bounds(sides, data, mixed[memory]) if not b.name.endswith("order")]
-        elif memory[0] == "spm":
-            found += _spm_bounds(sides, data)
+    for sides in _by_memory(pairs).values():
+        found += [bound for bound in _memory_bounds(sides, data) if not bound.name.endswith("order")]
     found += _link_bounds(pairs, data)
     return [_all_engines(bound) for bound in found if bound.ticks > 0]
 

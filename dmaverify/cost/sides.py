@@ -17,6 +17,7 @@ from math import ceil, prod
 from dmaverify.cost.constants import CostData
 from dmaverify.cost.nest import Nest, Windows, as_requests, image, nest_of, residues, spread, windows
 from dmaverify.cost.rows import RowUse, kernel, row_use
+from dmaverify.errors import InputError
 from dmaverify.transfer.command import Command, Port
 
 
@@ -48,7 +49,11 @@ class DmUse:
 
 @dataclass(frozen=True)
 class Side:
-    """One side of a command. `requests` is what the engine issues, `per_packet` the fewest of a packet."""
+    """One side of a command. `requests` is what the engine issues, `per_packet` the fewest of a packet.
+
+    In ticks: no request of this side reaches its memory before the start-up plus `head`, and the command goes on for `tail`
+    after the last of them. `head` is below 0 because the start-up is the latency of an empty pipeline.
+    """
 
     role: str
     port: Port
@@ -58,6 +63,8 @@ class Side:
     per_packet: int
     hbm: HbmUse | None = None
     dm: DmUse | None = None
+    head: int = 0
+    tail: int = 0
 
     @property
     def memory(self) -> tuple[str, int, int]:
@@ -66,15 +73,33 @@ class Side:
 
 
 def side_of(command: Command, role: str, target: CostData) -> Side:
-    """The side of a command. Raises InputError where it has no cost (half bytes)."""
+    """The side of a command by itself. Raises InputError where it has no cost: half bytes, or a memory without a model."""
     port = command.read if role == "read" else command.write
     nest, tier = nest_of(command, role), port.tier
+    if tier not in SERVICES:
+        raise InputError(f"the cost model has no memory `{tier}`", command.span, f"one of {', '.join(SERVICES)}")
     seen = windows(nest, target.hbm.window)
     if tier == "hbm":
         return Side(role, port, nest, seen, seen.touched, seen.least, hbm=hbm_use(nest, seen, role, target))
     parts = ceil(nest.size / target.hbm.window)
     dm = dm_use(nest, parts, role, target) if tier == "dm" else None
     return Side(role, port, nest, seen, nest.packets * parts, parts, dm=dm)
+
+
+def pair_of(command: Command, target: CostData) -> tuple[Side, Side]:
+    """Both sides of a command, with their place in its pipeline."""
+    read, write = side_of(command, "read", target), side_of(command, "write", target)
+    issue, first, second = target.ticks("issue"), service(read, target), service(write, target)
+    lead = (second if read.memory == write.memory else first + second) - issue
+    return replace(read, head=-lead, tail=second), replace(write, head=first - lead)
+
+
+def service(side: Side, target: CostData) -> int:
+    """Ticks that one undisturbed request of a side needs of its memory."""
+    return target.ticks(SERVICES[side.port.tier])
+
+
+SERVICES = {"hbm": "hbm_request", "dm": "dm_request", "spm": "spm_request"}
 
 
 def hbm_use(nest: Nest, seen: Windows, role: str, target: CostData) -> HbmUse:

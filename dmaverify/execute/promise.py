@@ -229,8 +229,8 @@ def _held(source: Expr, axis: str, sizes: Mapping[str, int]) -> tuple[tuple[int,
 def steps_of(values: Sequence[int]) -> tuple[tuple[int, int], ...] | None:
     """The (weight, count) such that rising `values` are all sums of weight * (0..count), the last count perhaps not
     reached in full; None where they are no such set, or the weights form no divisibility chain."""
+    values, have = list(values), [0]
     steps: list[tuple[int, int]] = []
-    have = [0]
     while len(have) < len(values):
         weight, size = values[len(have)], len(have)
         if steps and weight % (steps[-1][0] * steps[-1][1]):
@@ -320,12 +320,17 @@ _VALUES = 65_521  # a prime
 
 @lru_cache(maxsize=1)
 def _table() -> Bytes:
-    return np.random.default_rng(0).integers(0, 256, _VALUES, np.uint8)
+    """Scattered bytes that no library's version changes."""
+    mixed = np.arange(1, _VALUES + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+    return (mixed >> np.uint64(56)).astype(np.uint8)
 
 
 def content(tags: Tags, promise: Promise, unit_bits: int) -> Bytes:
     """A value for each unit: a function of the element it must hold (Zero padding: 0; other padding: of its place)."""
-    names = tags if promise.sets is None else _classes(promise)[tags]
+    names: Any = tags
+    if promise.sets:
+        names = _classes(promise)[np.maximum(tags, 0)]
     names = np.where(tags >= 0, names, np.arange(len(tags)))
     values = np.where(tags == ZERO, np.uint8(0), _table()[names % _VALUES])
     return values & np.uint8((1 << unit_bits) - 1)

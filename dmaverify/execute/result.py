@@ -132,7 +132,7 @@ class Execution:
 
     @cached_property
     def source_memory(self) -> Bytes:
-        """Seeded content of the source region, one number a unit: equal where the element is, 0 in Zero padding."""
+        """Scattered content of the source region, one number a unit: equal where the element is, 0 in Zero padding."""
         return content(self.promise.source, self.promise, self.unit_bits)
 
     @cached_property

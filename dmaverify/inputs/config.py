@@ -294,9 +294,7 @@ def _entries(cursor: Cursor, *, paired: bool) -> list[_Line]:
         cursor.fail_here("a configuration starts with `[`", _GRAMMAR)
     close = _closing(cursor, cursor.at - 1)
     pieces = _split(cursor.tokens, cursor.at, close)
-    if len(pieces) > 1 and pieces[-1][0] == pieces[-1][1]:
-        pieces.pop()
-    if len(pieces) == 1 and pieces[0][0] == pieces[0][1]:
+    if pieces[-1][0] == pieces[-1][1]:  # a last comma, or no entry at all
         pieces.pop()
     lines = [_line(cursor, first, last, paired) for first, last in pieces]
     cursor.at, cursor.stop = close + 1, len(cursor.tokens)

@@ -275,8 +275,8 @@ def _reason(kind: str, name: str, item: Mapping[str, Any]) -> tuple[str, str | N
     if name == "schema":
         return f"`schema` must be 1, not {given}", _EXAMPLES[name]
     if kind in _KINDS:
-        what, hint = _KINDS[kind]
-        return f"`{name}` must be {what}, not {given}", _EXAMPLES.get(name, hint)
+        what, how = _KINDS[kind]
+        return f"`{name}` must be {what}, not {given}", _EXAMPLES.get(name, how)
     if kind == "literal_error":
         options = [option.strip("'") for option in context["expected"].replace(" or ", ", ").split(", ")]
         close = get_close_matches(str(item["input"]), options, n=1)

@@ -1,6 +1,7 @@
 """The signs of the mapping language: characters to tokens, and the numbers and names that tokens spell.
 
-Knows: which characters mean something, what a plain decimal and a Rust integer literal are, what people mistype.
+Knows: which characters mean something, what a plain decimal and a Rust integer literal are, what people mistype, where
+each token stands in its source.
 Does not know: grammar, trees, axes.
 Law: `tokens` never fails and takes linear time; what it cannot read is a token of kind "bad" that carries its own
 explanation, so that the first error of a text is the first one in reading order.
@@ -13,7 +14,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable
 from dataclasses import dataclass
+
+from dmaverify.errors import InputError, Source, Span
 
 MAX_NUMBER = 10**18
 MAX_TEXT = 100_000
@@ -106,6 +110,68 @@ def rust_integer(token: Token) -> int:
         raise ValueError(f"{clip(token.text)} is not an integer", "write a number such as `64`, `65_536` or `0x40`")
     base = next(name for name in _BASES if match.group(name) is not None)
     return _bounded(match.group(base).replace("_", ""), _BASES[base])
+
+
+class Reader:
+    """A text, its tokens and the place reached. `offset` is where the text starts in `source`."""
+
+    def __init__(self, text: str, source: Source | None, offset: int) -> None:
+        self.source, self.offset = (source, offset) if source is not None else (Source("<mapping>", text), 0)
+        if len(text) > MAX_TEXT:
+            message = f"{len(text)} characters are too many for one mapping; the limit is {MAX_TEXT}"
+            raise InputError(message, self.span(0, 1), "name the parts of it, and use the names")
+        self.text = text
+        self.tokens = tokens(text)
+        self.at = 0
+
+    @property
+    def token(self) -> Token:
+        return self.tokens[self.at]
+
+    @property
+    def at_end(self) -> bool:
+        return self.token.kind == "end"
+
+    def peek(self, ahead: int = 1) -> Token:
+        return self.tokens[min(self.at + ahead, len(self.tokens) - 1)]
+
+    def take(self) -> Token:
+        token = self.token
+        self.at = min(self.at + 1, len(self.tokens) - 1)
+        return token
+
+    def span(self, start: int, end: int) -> Span:
+        return Span(self.source, self.offset + start, self.offset + end)
+
+    def error(self, message: str, token: Token, hint: str) -> InputError:
+        if token.kind == "bad":
+            message, hint = token.why, token.hint
+        return InputError(message, self.span(token.start, token.end), hint)
+
+    def expect(self, text: str, where: str, hint: str) -> Token:
+        if self.token.text != text:
+            raise self.error(f"expected `{text}` {where}, found {named(self.token)}", self.token, hint)
+        return self.take()
+
+    def decimal(self) -> int:
+        """The plain decimal number here, which is not taken yet."""
+        return self._value(plain_number)
+
+    def integer(self) -> int:
+        """The Rust integer literal here, which is not taken yet."""
+        return self._value(rust_integer)
+
+    def _value(self, spell: Callable[[Token], int]) -> int:
+        try:
+            return spell(self.token)
+        except ValueError as bad:
+            message, hint = bad.args
+            raise self.error(message, self.token, hint) from None
+
+
+def named(token: Token) -> str:
+    """A token as an error message names it."""
+    return "the end of the text" if token.kind == "end" else clip(token.text, 40)
 
 
 def clip(text: str, width: int = 60) -> str:

@@ -26,6 +26,7 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 
 from dmaverify.errors import InputError, Source, Span
+from dmaverify.language.axes import parse_axes
 from dmaverify.language.expr import (
     Broadcast,
     Drop,
@@ -40,7 +41,10 @@ from dmaverify.language.expr import (
     Window,
     children,
 )
-from dmaverify.language.notation import MAX_NUMBER, MAX_TEXT, Token, clip, plain_number, rust_integer, tokens
+from dmaverify.language.mistakes import LET_HINT, SIGNS, Explainer, Opening
+from dmaverify.language.notation import MAX_NUMBER, Token, clip, named
+
+__all__ = ["FIELDS", "MAX_DEPTH", "MAX_NODES", "parse", "parse_axes", "parse_record"]
 
 MAX_DEPTH = 200
 MAX_NODES = 100_000
@@ -54,11 +58,7 @@ _BUILD: dict[str, Callable[[Expr, int, Span], Expr]] = {
     "!": lambda inner, number, span: Resize(inner, number, span),
     "@": lambda inner, number, span: Drop(inner, number, span),
 }
-_POSTFIX = frozenset((*_BUILD, "#", "+"))
 _CLOSER = {"(": ")", "[": "]", "{": "}"}
-_CLOSERS = frozenset(_CLOSER.values())
-_LET_HINT = "write `let A' = A + 1# in A' / 4`"
-_ONE_HINT = "write `1` for the mapping with a single position"
 _GROUP_HINT = "group parts, as in `[A, B], [C, D]`, and leave out operators that change nothing"
 
 
@@ -99,14 +99,6 @@ def parse_record(
     return _Parser(text, axes, lets or {}, params or {}, source, offset).record()
 
 
-def parse_axes(text: str, *, source: Source | None = None, offset: int = 0) -> dict[str, int]:
-    """The sizes in `axes![A = 8, B = 65_536]` or, from the command line, `A=8,B=3`.
-
-    Sizes are Rust integer literals up to 10^18. Raises InputError for a repeated axis, size 0 and anything unreadable.
-    """
-    return _Parser(text, {}, {}, {}, source, offset).axis_list()
-
-
 @dataclass(frozen=True, slots=True)
 class _Part:
     """A parsed mapping: its tree, its extent in the text with the brackets around it, and measures of the tree."""
@@ -120,33 +112,15 @@ class _Part:
 
 
 @dataclass(slots=True)
-class _Frame:
-    """An open bracket, `let` or `$(`, and what was read since."""
+class _Frame(Opening):
+    """An opening and the parts read since."""
 
-    opener: Token | None
-    closer: str
-    name: Token | None = None  # of a `let`
     parts: list[_Part] = field(default_factory=list)
     weights: list[int] = field(default_factory=list)
     bound: list[str] = field(default_factory=list)  # names to forget at the end
-    separator: Token | None = None  # the one just read
-
-    @property
-    def is_window(self) -> bool:
-        return self.opener is not None and self.opener.text == "$"
-
-    @property
-    def opening(self) -> str:
-        """The opening bracket as written."""
-        text = "" if self.opener is None else self.opener.text
-        return {"$": "$(", "m": "m!["}.get(text, text)
-
-    @property
-    def is_let(self) -> bool:
-        return self.name is not None
 
 
-class _Parser:
+class _Parser(Explainer):
     """One text and the place reached in it."""
 
     def __init__(
@@ -158,47 +132,10 @@ class _Parser:
         source: Source | None,
         offset: int,
     ) -> None:
-        self.source, self.offset = (source, offset) if source is not None else (Source("<mapping>", text), 0)
-        if len(text) > MAX_TEXT:
-            message = f"{len(text)} characters are too many for one mapping; the limit is {MAX_TEXT}"
-            raise InputError(message, self.span(0, 1), "name the parts of it, and use the names")
-        self.text = text
-        self.tokens = tokens(text)
-        self.at = 0
-        self.axes, self.lets, self.params = axes, lets, params
+        super().__init__(text, source, offset, axes, params)
+        self.lets = lets
         self.measured: dict[str, _Part] = {}
         self.scope: dict[str, list[_Part]] = {}
-
-    # -- tokens and errors
-
-    @property
-    def token(self) -> Token:
-        return self.tokens[self.at]
-
-    @property
-    def at_end(self) -> bool:
-        return self.token.kind == "end"
-
-    def peek(self, ahead: int = 1) -> Token:
-        return self.tokens[min(self.at + ahead, len(self.tokens) - 1)]
-
-    def take(self) -> Token:
-        token = self.token
-        self.at = min(self.at + 1, len(self.tokens) - 1)
-        return token
-
-    def span(self, start: int, end: int) -> Span:
-        return Span(self.source, self.offset + start, self.offset + end)
-
-    def error(self, message: str, token: Token, hint: str) -> InputError:
-        if token.kind == "bad":
-            message, hint = token.why, token.hint
-        return InputError(message, self.span(token.start, token.end), hint)
-
-    def expect(self, text: str, where: str, hint: str) -> Token:
-        if self.token.text != text:
-            raise self.error(f"expected `{text}` {where}, found {_name(self.token)}", self.token, hint)
-        return self.take()
 
     # -- mappings
 
@@ -209,7 +146,7 @@ class _Parser:
             frame = stack[-1]
             closing = self._closes(frame, ends)
             if closing and (not frame.parts or _demands_more(frame)):
-                raise self._missing_term(frame)
+                raise self.missing_term(frame)
             if not closing:
                 opened = self._open(frame, len(stack))
                 if opened is not None:
@@ -267,9 +204,9 @@ class _Parser:
         self._check_nesting(opener, depth)
         if self.token.kind != "name":
             hint = "names start with an uppercase letter, as in `let A' = A + 1# in A' / 4`"
-            raise self.error(f"expected a name after `let`, found {_name(self.token)}", self.token, hint)
+            raise self.error(f"expected a name after `let`, found {named(self.token)}", self.token, hint)
         name = self.take()
-        self.expect("=", f"after `let {name.text[:40]}`", _LET_HINT)
+        self.expect("=", f"after `let {name.text[:40]}`", LET_HINT)
         return _Frame(opener, "in", name)
 
     def _check_nesting(self, token: Token, depth: int) -> None:
@@ -290,15 +227,15 @@ class _Parser:
         if self.token.text == "," or (self.token.text == "*" and not frame.is_window):
             frame.separator = self.take()
             return True
-        raise self._unexpected(frame)
+        raise self.unexpected(frame)
 
     def _weight(self, part: _Part) -> int:
         if self.token.text == "*":
             hint = "put the pair in brackets: `$([A, B]:1)`"
             raise self.error("`*` cannot join the parts of a window", self.token, hint)
         if self.token.text != ":":
-            hint = f"write the weight of each part: `{self._written(part)}:1`"
-            raise self.error(f"expected `:` after a part of a window, found {_name(self.token)}", self.token, hint)
+            hint = f"write the weight of each part: `{self.written(part.start, part.end)}:1`"
+            raise self.error(f"expected `:` after a part of a window, found {named(self.token)}", self.token, hint)
         self.take()
         return self._number("`:`", None)
 
@@ -348,7 +285,7 @@ class _Parser:
         if token.kind == "number" or (token.kind == "word" and token.text in self.params):
             value = self._number("", None)
             return self._part(Broadcast(value, self.span(token.start, token.end)), token.start, token.end, (), value)
-        raise self._no_atom(frame)
+        raise self.no_atom(frame)
 
     def _named(self, token: Token) -> _Part:
         name, span = token.text, self.span(token.start, token.end)
@@ -369,7 +306,7 @@ class _Parser:
     # -- operators and numbers
 
     def _postfixes(self, part: _Part) -> _Part:
-        while self.token.text in _POSTFIX:
+        while self.token.text in SIGNS:
             operator = self.take()
             if operator.text == "#":
                 kind = self._kind()
@@ -415,8 +352,8 @@ class _Parser:
         """`e + n#`: e padded by n cells."""
         more = self._number("`+`", part)
         if self.token.text != "#":
-            hint = f"`+` only pads, as in `A + 1#`; write `{self._written(part)} + {more}#`"
-            raise self.error(f"expected `#` after `+ {more}`, found {_name(self.token)}", self.token, hint)
+            hint = f"`+` only pads, as in `A + 1#`; write `{self.written(part.start, part.end)} + {more}#`"
+            raise self.error(f"expected `#` after `+ {more}`, found {named(self.token)}", self.token, hint)
         self.take()
         kind = self._kind()
         if part.size + more > MAX_NUMBER:
@@ -431,20 +368,13 @@ class _Parser:
         if token.kind == "word" and token.text in self.params:
             value = self._parameter(token)
         elif token.kind == "number":
-            value = self._decimal(token)
+            value = self.decimal()
         else:
-            raise self._no_number(token, after, part)
+            raise self.no_number(token, after)
         self.take()
         if brace is not None:
             self.expect("}", "after the number", "only one number or parameter can stand in `{ }`")
         return value
-
-    def _decimal(self, token: Token) -> int:
-        try:
-            return plain_number(token)
-        except ValueError as bad:
-            message, hint = bad.args
-            raise self.error(message, token, hint) from None
 
     def _parameter(self, token: Token) -> int:
         value = self.params[token.text]
@@ -452,113 +382,6 @@ class _Parser:
             extent = "negative" if value < 0 else "too large"
             raise self.error(f"the parameter `{token.text}` is {extent}", token, "numbers run from 0 to 10^18")
         return value
-
-    # -- errors that know the grammar
-
-    def _written(self, part: _Part) -> str:
-        """The text of a part, to be quoted in a hint; `A` where it is long."""
-        text = " ".join(self.text[part.start : part.end].split())
-        return text if len(text) <= 40 else "A"
-
-    def _no_number(self, token: Token, after: str, part: _Part | None) -> InputError:
-        message = f"expected a number after {after}, found {_name(token)}"
-        hint = "write a number, such as `4`"
-        if token.kind == "name":
-            size = self.axes.get(token.text, 0)
-            hint = f"write the number itself: `{token.text[:40]}` has {size} positions" if size > 0 else hint
-            if after == "`/`":
-                message = f"cannot divide by {clip(token.text)}: only by a number"
-            elif after == "`+`":
-                hint = "`+` only pads, as in `A + 1#`; A outside B is `A, B`"
-        elif token.kind == "word":
-            return self._unknown_word(token)
-        elif token.text == "-":
-            hint = "numbers are never negative; `A @ k` drops the first k positions"
-            return InputError(message, self.span(token.start, token.end), hint)
-        elif token.text == "=" and after == "`=`":
-            hint = "write a single `=`"
-        elif token.text == "*" and after == "`#`":
-            hint = "write `#{*}` or plain `#`"
-        elif token.text == "}" and part is not None:
-            hint = "write the size in the braces, or drop them"
-        return self.error(message, token, hint)
-
-    def _unknown_word(self, token: Token) -> InputError:
-        word = token.text
-        if word in ("let", "in"):
-            hint = "write `let A' = A + 1# in A' / 4`, at the start of a mapping or of a bracket"
-            return self.error(f"`{word}` is out of place here", token, hint)
-        if word[:1].upper() + word[1:] in self.axes:
-            hint = f"axis names start with an uppercase letter: write `{word[:1].upper() + word[1:]}`"
-        elif self.params:
-            hint = f"the parameters here are {', '.join(f'`{name}`' for name in list(self.params)[:8])}"
-        else:
-            hint = "axis names start with an uppercase letter; lowercase names are parameters, and there are none here"
-        return self.error(f"unknown name {clip(word, 40)}", token, hint)
-
-    def _missing_term(self, frame: _Frame) -> InputError:
-        token = self.token
-        if frame.separator is not None:
-            message = f"nothing follows `{frame.separator.text}`"
-            return self.error(message, frame.separator, "write another term, or leave the sign out")
-        if frame.opener is None:
-            return self.error("the mapping is empty", token, _ONE_HINT)
-        if frame.is_let:
-            return self.error("this `let` has no mapping between `=` and `in`", token, _LET_HINT)
-        if frame.is_window:
-            return self.error("this window is empty", token, "write its parts and their weights: `$(A:1, B:2)`")
-        return self.error("there is nothing in these brackets", token, _ONE_HINT)
-
-    def _no_atom(self, frame: _Frame) -> InputError:
-        token, text = self.token, self.token.text
-        if token.kind == "word":
-            return self._unknown_word(token)
-        if token.kind == "end":
-            return self._unclosed(frame)
-        if text == ",":
-            if frame.separator is None:
-                return self.error("nothing stands before this `,`", token, "write a term before it, or remove it")
-            message = f"nothing stands between `{frame.separator.text}` and `,`"
-            return self.error(message, token, "remove one of them, or write `1` for a term without an axis")
-        if text in _CLOSERS:
-            return self._wrong_closer(frame)
-        if text in _POSTFIX or text == "*":
-            return self.error(f"`{text}` has nothing on its left", token, f"write a term before it, as in `A {text} 4`")
-        message = f"expected an axis, a number or a bracket, found {_name(token)}"
-        return self.error(message, token, "write a term, such as `A / 4`")
-
-    def _unclosed(self, frame: _Frame) -> InputError:
-        opener = frame.opener
-        if opener is None:
-            return self._missing_term(frame)
-        span = self.span(opener.start, opener.end)
-        if frame.is_let:
-            return InputError("this `let` has no `in`", span, _LET_HINT)
-        return InputError(f"`{frame.opening}` is never closed", span, f"add `{frame.closer}` where its part ends")
-
-    def _wrong_closer(self, frame: _Frame) -> InputError:
-        token = self.token
-        if frame.opener is None:
-            return self.error(f"`{token.text}` closes nothing", token, "remove it, or open the bracket before it")
-        if frame.is_let:
-            return self.error(f"expected `in` before `{token.text}`", token, _LET_HINT)
-        message = f"`{frame.opening}` is closed by `{token.text}`"
-        return self.error(message, token, f"write `{frame.closer}`")
-
-    def _unexpected(self, frame: _Frame) -> InputError:
-        """What is wrong with a token behind a complete term."""
-        token = self.token
-        if token.kind == "end":
-            return self._unclosed(frame)
-        if token.text in _CLOSERS:
-            return self._wrong_closer(frame)
-        if token.text == "in":
-            return self._unknown_word(token)
-        if token.text == ":":
-            hint = "`:` belongs to windows, `$(A:1, B:2)`, and to records, `{ slice: A, element: B }`"
-            return self.error("`:` is out of place here", token, hint)
-        hint = "put a `,` between two terms"
-        return self.error(f"expected `,` or an operator, found {_name(token)}", token, hint)
 
     # -- records
 
@@ -569,7 +392,7 @@ class _Parser:
             assert frame.name is not None
             value = self.mapping(lambda: self.token.text == "in" or self.at_end)
             if self.at_end:
-                raise self._unclosed(frame)
+                raise self.unclosed(frame)
             self.take()
             self._bind(bound, frame.name.text, value)
         opener = self.take() if self.token.text == "{" else None
@@ -580,7 +403,7 @@ class _Parser:
             self.take()
         if not self.at_end:
             hint = "fields are `name: mapping`, separated by `,`, within one pair of braces"
-            raise self.error(f"expected the end of the record, found {_name(self.token)}", self.token, hint)
+            raise self.error(f"expected the end of the record, found {named(self.token)}", self.token, hint)
         return found
 
     def _fields(self) -> dict[str, Expr]:
@@ -603,7 +426,7 @@ class _Parser:
         if token.text not in FIELDS:
             near = get_close_matches(token.text[:40].lower(), FIELDS, 1)
             hint = f"did you mean `{near[0]}`?" if near else f"the fields are {', '.join(FIELDS)}"
-            raise self.error(f"expected the name of a field, found {_name(token)}", token, hint)
+            raise self.error(f"expected the name of a field, found {named(token)}", token, hint)
         if token.text in found:
             hint = "put both mappings in one, joined by `,`"
             raise self.error(f"the field `{token.text}` is given twice", token, hint)
@@ -611,75 +434,9 @@ class _Parser:
         self.expect(":", f"after `{token.text}`", f"write `{token.text}: m![A]`")
         return token.text
 
-    # -- axes
-
-    def axis_list(self) -> dict[str, int]:
-        closer = self._axes_opener()
-        found: dict[str, int] = {}
-        while not self.at_end and self.token.text != closer:
-            name, size = self._axis(found)
-            found[name] = size
-            if self.token.text == ",":
-                self.take()
-            elif not self.at_end and self.token.text != closer:
-                message = f"expected `,` after `{name[:40]} = {size}`, found {_name(self.token)}"
-                raise self.error(message, self.token, "write `A = 8, B = 3`")
-        self._axes_end(closer)
-        return found
-
-    def _axes_opener(self) -> str:
-        if self.token.text != "axes":
-            return ""
-        self.take()
-        hint = "write `axes![A = 8, B = 3]`"
-        self.expect("!", "after `axes`", hint)
-        if self.token.text not in _CLOSER:
-            raise self.error(f"expected `[` after `axes!`, found {_name(self.token)}", self.token, hint)
-        return _CLOSER[self.take().text]
-
-    def _axis(self, found: Mapping[str, int]) -> tuple[str, int]:
-        token = self.token
-        if token.kind != "name":
-            hint = "write `A = 8, B = 3`; names start with an uppercase letter"
-            raise self.error(f"expected the name of an axis, found {_name(token)}", token, hint)
-        if token.text in found:
-            raise self.error(f"the axis {clip(token.text, 40)} is declared twice", token, "keep one size for each axis")
-        self.take()
-        self.expect("=", f"after {clip(token.text, 40)}", "write `A = 8`")
-        return token.text, self._axis_size()
-
-    def _axis_size(self) -> int:
-        token = self.token
-        if token.kind != "number":
-            hint = "sizes are numbers such as `64`, `65_536` or `0x40`"
-            raise self.error(f"expected a size, found {_name(token)}", token, hint)
-        try:
-            size = rust_integer(token)
-        except ValueError as bad:
-            message, hint = bad.args
-            raise self.error(message, token, hint) from None
-        if size == 0:
-            raise self.error("an axis of size 0 has no positions", token, "sizes start at 1")
-        self.take()
-        return size
-
-    def _axes_end(self, closer: str) -> None:
-        if closer:
-            self.expect(closer, "at the end of `axes!`", f"add `{closer}`")
-        if self.token.text == ";" and closer:
-            self.take()
-        if not self.at_end:
-            hint = "write `axes![A = 8, B = 3]` or `A=8,B=3`"
-            raise self.error(f"expected the end, found {_name(self.token)}", self.token, hint)
-
-
 def _demands_more(frame: _Frame) -> bool:
     """A trailing `,` may end a list, a trailing `*` may not."""
     return frame.separator is not None and frame.separator.text == "*"
-
-
-def _name(token: Token) -> str:
-    return "the end of the text" if token.kind == "end" else clip(token.text, 40)
 
 
 def _mark(kind: Kind) -> str:

@@ -24,12 +24,13 @@ Source: facts/rngd 1.3 (items 3, 4 and 8) and 1.4.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import islice
 from math import prod
 
 from dmaverify.errors import Span
+from dmaverify.language.compound import Form, Step, boundaries, coarse, cuts_clean, joined, kept, leaf, widened
 from dmaverify.language.expr import (
     Broadcast,
     Drop,
@@ -50,7 +51,6 @@ from dmaverify.language.notation import clip
 SIZE_LIMIT = 2**64
 _LARGE = 200  # nodes or characters that a message prints at most, before it is cut to one line
 _SEARCH = 4096  # how far a hint looks for a divisor
-_MAX_STEPS = 64  # a compound of more digits is not followed for "recombined"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,27 +89,11 @@ def _axes(expr: Expr) -> dict[str, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Step:
-    """A digit of a compound: `slots` positions, each `weight` further on `axis` (None: broadcast), the first `live`
-    not padding."""
-
-    axis: str | None
-    weight: int
-    extent: int  # the size of the axis
-    slots: int
-    live: int
-    kind: Kind | None = None  # of the padding behind `live`; None where there is none, or more than one kind
-
-
-_Form = tuple[_Step, ...] | None  # innermost first; None: not followed
-
-
-@dataclass(frozen=True, slots=True)
 class _Facts:
     """What the nodes around need: the size (None once something below is fatal) and the digits."""
 
     size: int | None
-    form: _Form = None
+    form: Form = None
 
 
 _FATAL = _Facts(None)
@@ -151,7 +135,7 @@ def _judge(node: Expr, inner: tuple[_Facts, ...], known: Mapping[str, int], foun
         case Symbol():
             return _symbol(node, known, found)
         case Broadcast(size):
-            return _sized(node, size, _leaf(None, size), "write `1` for the mapping with a single position", found)
+            return _sized(node, size, leaf(None, size), "write `1` for the mapping with a single position", found)
         case Stride(_, by) | Modulo(_, by):
             return _cut(node, by, inner[0], found)
         case Resize(_, to):
@@ -171,7 +155,7 @@ def _judge(node: Expr, inner: tuple[_Facts, ...], known: Mapping[str, int], foun
 
 def _symbol(node: Symbol, known: Mapping[str, int], found: list[Problem]) -> _Facts:
     if node.size > 0:
-        return _sized(node, node.size, _leaf(node.name, node.size), "", found)
+        return _sized(node, node.size, leaf(node.name, node.size), "", found)
     if node.name in known:
         message = f"the axis {clip(node.name)} has size {known[node.name]}"
         found.append(_fatal("size-zero", message, node, "sizes start at 1"))
@@ -181,7 +165,7 @@ def _symbol(node: Symbol, known: Mapping[str, int], found: list[Problem]) -> _Fa
     return _FATAL
 
 
-def _sized(node: Expr, size: int, form: _Form, hint: str, found: list[Problem]) -> _Facts:
+def _sized(node: Expr, size: int, form: Form, hint: str, found: list[Problem]) -> _Facts:
     """Facts of a node with this size, unless the size is 0 or does not fit 64 bits."""
     if size <= 0:
         found.append(_fatal("size-zero", f"{_show(node)} has no positions", node, hint))
@@ -205,14 +189,14 @@ def _cut(node: Stride | Modulo, by: int, inner: _Facts, found: list[Problem]) ->
         message = f"{_show(node)}: {by} does not divide {inner.size}, the size of {_show(node.inner)}"
         found.append(_fatal("indivisible", message, node, _divisor_hint(node, sign, by, inner.size)))
         return _FATAL
-    clean = inner.form is None or by == inner.size or _clean(inner.form, by)
+    clean = inner.form is None or by == inner.size or cuts_clean(inner.form, by)
     if not clean and inner.form is not None:
         found.append(_recombined(node, sign, by, inner.size, inner.form))
     if sign == "%":
-        return _Facts(by, _kept(inner.form, by))
+        return _Facts(by, kept(inner.form, by))
     if by == inner.size:
         return _Facts(1, ())
-    return _Facts(inner.size // by, _coarse(inner.form, by) if clean else None)
+    return _Facts(inner.size // by, coarse(inner.form, by) if clean else None)
 
 
 def _resized(node: Resize, to: int, inner: _Facts, found: list[Problem]) -> _Facts:
@@ -222,8 +206,8 @@ def _resized(node: Resize, to: int, inner: _Facts, found: list[Problem]) -> _Fac
             f"the last {to - inner.size} are out of bounds"
         )
         found.append(Problem("out-of-bounds", message, node.span, f"to pad, write `# {to}`", fatal=False))
-        return _sized(node, to, _widened(inner, to, Kind.TOP), "", found)
-    return _sized(node, to, _kept(inner.form, to), "keep at least one position: `= 1`", found)
+        return _sized(node, to, widened(inner.form, inner.size, to, Kind.TOP), "", found)
+    return _sized(node, to, kept(inner.form, to), "keep at least one position: `= 1`", found)
 
 
 def _padded(node: Padding, to: int, inner: _Facts, found: list[Problem]) -> _Facts:
@@ -231,17 +215,17 @@ def _padded(node: Padding, to: int, inner: _Facts, found: list[Problem]) -> _Fac
         message = f"{_show(node)} cuts {_show(node.inner)}, which has {_count(inner.size)}, to its first {to}"
         hint = f"to pad, write `# {inner.size}` or more; to keep the first {to}, write `= {to}`"
         found.append(Problem("truncated", message, node.span, hint, fatal=False))
-        return _sized(node, to, _kept(inner.form, to), "", found)
+        return _sized(node, to, kept(inner.form, to), "", found)
     hint = f"write the size with its padding: `# {inner.size}` or more" if inner.size else "write `# 1` or more"
-    return _sized(node, to, _widened(inner, to, node.kind), hint, found)
+    return _sized(node, to, widened(inner.form, inner.size, to, node.kind), hint, found)
 
 
 def _paired(node: Pair, left: _Facts, right: _Facts, found: list[Problem]) -> _Facts:
     if left.size is None or right.size is None:
         return _FATAL
-    form: _Form = None
+    form: Form = None
     if left.form is not None and right.form is not None and prod(step.slots for step in right.form) == right.size:
-        form = _joined(right.form, left.form)
+        form = joined(right.form, left.form)
     return _sized(node, left.size * right.size, form, "", found)
 
 
@@ -269,90 +253,6 @@ def _window(node: Window, weights: tuple[int, ...], inner: tuple[_Facts, ...], f
     return _sized(node, size, None, "", found)
 
 
-# -- digits of a compound, as far as "recombined" needs them
-
-
-def _leaf(axis: str | None, size: int) -> _Form:
-    return (_Step(axis, 1, size, size, size),) if size > 1 else ()
-
-
-def _joined(minor: tuple[_Step, ...], major: tuple[_Step, ...]) -> _Form:
-    """Minor digits below major ones; two that count on as one digit become one."""
-    if len(minor) + len(major) > _MAX_STEPS:
-        return None
-    if minor and major and _continues(minor[-1], major[0]):
-        low, high = minor[-1], major[0]
-        one = replace(high, weight=low.weight, slots=low.slots * high.slots, live=low.slots * high.live)
-        return (*minor[:-1], one, *major[1:])
-    return minor + major
-
-
-def _continues(low: _Step, high: _Step) -> bool:
-    if low.axis != high.axis or low.live != low.slots:
-        return False
-    return low.axis is None or high.weight == low.weight * low.slots
-
-
-def _clean(form: tuple[_Step, ...], by: int) -> bool:
-    """Whether the halves `/ by` and `% by` add up to the whole again, padding that turns into Top apart."""
-    for place, step in enumerate(form):
-        if by % step.slots == 0:
-            by //= step.slots
-            continue
-        return by == 1 or (step.slots % by == 0 and _pads_clean(step, by, form[:place]))
-    return True
-
-
-def _pads_clean(step: _Step, by: int, below: tuple[_Step, ...]) -> bool:
-    """Whether the padding of a digit survives a cut inside it: the cut falls on its edge, or the sums of the halves
-    overshoot the axis and so are Top again, unless a digit below makes them something else."""
-    if step.live == step.slots or (step.kind is not None and (step.live % by == 0 or step.live <= by)):
-        return True
-    overshoots = step.axis is not None and step.weight * step.live >= step.extent
-    return overshoots and all(one.live == one.slots or one.kind is Kind.TOP for one in (step, *below))
-
-
-def _coarse(form: _Form, by: int) -> _Form:
-    """The digits of `/ by`, a clean cut."""
-    if form is None:
-        return None
-    for place, step in enumerate(form):
-        if by % step.slots:
-            live = -(-step.live // by)
-            return (replace(step, weight=step.weight * by, slots=step.slots // by, live=live), *form[place + 1 :])
-        by //= step.slots
-    return ()
-
-
-def _kept(form: _Form, to: int) -> _Form:
-    """The digits of the first `to` positions; the outermost may be walked in part only."""
-    if form is None:
-        return None
-    kept: list[_Step] = []
-    below = 1
-    for step in form:
-        slots = min(step.slots, -(-to // below))
-        if slots > 1:
-            kept.append(replace(step, slots=slots, live=min(step.live, slots)))
-        below *= step.slots
-        if below >= to:
-            break
-    return tuple(kept)
-
-
-def _widened(inner: _Facts, to: int, kind: Kind) -> _Form:
-    """The digits with the outermost walked on into padding."""
-    if inner.form is None or inner.size is None or to == inner.size:
-        return inner.form
-    if prod(step.slots for step in inner.form) != inner.size:
-        return None
-    if not inner.form:
-        return (_Step(None, 1, 1, to, 1, kind),)
-    top, below = inner.form[-1], prod(step.slots for step in inner.form[:-1])
-    only = kind if top.live == top.slots or top.kind is kind else None
-    return (*inner.form[:-1], replace(top, slots=-(-to // below), kind=only))
-
-
 # -- words
 
 
@@ -376,23 +276,16 @@ def _count(positions: int) -> str:
     return "1 position" if positions == 1 else f"{positions} positions"
 
 
-def _recombined(node: Stride | Modulo, sign: str, by: int, size: int, form: tuple[_Step, ...]) -> Problem:
+def _recombined(node: Stride | Modulo, sign: str, by: int, size: int, form: tuple[Step, ...]) -> Problem:
     message = (
         f"{_show(node)} cuts inside a term of {_show(node.inner)}: put together again from its halves `/ {by}` and "
         f"`% {by}`, the vendor's cell map and its closed index need not agree"
     )
-    cuts = [cut for cut in _boundaries(form) if size % cut == 0 and 1 < cut < size]
+    cuts = [cut for cut in boundaries(form) if size % cut == 0 and 1 < cut < size]
     near = sorted(cuts, key=lambda cut: (abs(cut - by), cut))[:2]
     choices = " or ".join(f"`{sign} {cut}`" for cut in sorted(near))
     hint = f"cut where a term ends: {choices}" if near else "cut the terms themselves"
     return Problem("recombined", message, node.span, hint, fatal=False, warning=True)
-
-
-def _boundaries(form: tuple[_Step, ...]) -> Iterator[int]:
-    below = 1
-    for step in form:
-        below *= step.slots
-        yield below
 
 
 def _divisor_hint(node: Stride | Modulo, sign: str, by: int, size: int) -> str:

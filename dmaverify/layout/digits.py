@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import lru_cache
 
 from dmaverify.language.expr import (
     Broadcast,
@@ -94,6 +95,7 @@ class Form:
 # ---------------------------------------------------------------- one constructor at a time
 
 
+@lru_cache(maxsize=8192)
 def compile_digits(expr: Expr) -> Form:
     """The digits of a well-formed mapping, not yet finalized (see `finalize`). Raises NotDigits."""
     match expr:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import gcd
 
 from dmaverify.layout.digits import Digit, Form, Gap, Guard, coalesce, finalize
 
@@ -57,6 +58,23 @@ class Layout:
     @property
     def beyond_index(self) -> frozenset[int]:
         return frozenset(index for index, _, _ in self.beyond)
+
+    @property
+    def replicas(self) -> frozenset[int]:
+        """Digits of broadcasts: they move no coordinate and no guard, so every value stands for the same elements."""
+        guarded = {i for guard in self.guards for i, _ in guard.terms}
+        return frozenset(
+            i for i, d in enumerate(self.digits) if d.axis is None and i not in self.beyond_index and i not in guarded
+        )
+
+    @property
+    def repeats_an_axis(self) -> bool:
+        """Whether two cells may hold one index because an axis is named twice (`A / 2, A`)."""
+        for axis in {d.axis for d in self.digits if d.axis is not None}:
+            held = sorted((d.weight, d.slots) for d in self.digits if d.axis == axis)
+            if any(low * slots > high for (low, slots), (high, _) in zip(held, held[1:], strict=False)):
+                return True
+        return False
 
     def values_at(self, address: int) -> tuple[int, ...] | None:
         """The digits of an address, beyond digits floored; None where a void guard or a full room leaves no such digits."""
@@ -378,9 +396,21 @@ def _drive_side(nest: Nest, side: _Side, pick: str) -> Drive:
     carried = 0
     for at in range(len(layout.digits)):
         room = side.capacity(at)
-        if (low[at] < 0 and at not in side.limits) or (room is not None and high[at] >= room):
-            carried = at + 1
-    return Drive(tuple(constants), tuple(tuple(t) for t in terms), carried)
+        if room is None or (low[at] >= 0 and high[at] < room):
+            continue
+        carried = at + 1
+    return Drive(tuple(constants), tuple(tuple(t) for t in terms), _separable(layout, carried))
+
+
+def _separable(layout: Layout, carried: int) -> int:
+    """Digits below the carried ones stay exact only where every carried step is a multiple of the least of them.
+
+    A ragged digit (12 + 1 of 13) and the end of a room (4 MiB behind rows of 24 bytes) are no multiples: more digits carry.
+    """
+    steps = [digit.step for digit in layout.digits]
+    while 0 < carried < len(steps) and gcd(*steps[:carried]) != steps[carried - 1]:
+        carried += 1
+    return carried
 
 
 def _floor_digits(layout: Layout, address: int) -> list[int]:

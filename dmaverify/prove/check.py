@@ -16,8 +16,8 @@ from dataclasses import dataclass, field, replace
 
 from dmaverify.errors import Span
 from dmaverify.execute import TooLarge, execute
+from dmaverify.language import wellformed
 from dmaverify.language.expr import ONE, Expr, pair
-from dmaverify.language.wellformed import problems
 from dmaverify.layout.digits import NotDigits
 from dmaverify.machines.target import Target, load_obligations, load_target
 from dmaverify.prove.core import OBLIGATIONS, CoreResult, judge_core
@@ -32,11 +32,13 @@ from dmaverify.prove.program import (
 )
 from dmaverify.prove.repair import Repair, repairs
 from dmaverify.prove.smt import RLIMIT, Session, solver_version
-from dmaverify.prove.static import RuleReport, Ruling, transfer_instances
+from dmaverify.prove.static import RuleReport, Ruling, access_instances, transfer_instances
 from dmaverify.prove.witness import Disagreement, Scene, Side, finding_of
+from dmaverify.transfer.access import Access, PlanProblem
+from dmaverify.transfer.adapters import derived_access, given_access, slice_move
 from dmaverify.transfer.command import Command
 from dmaverify.transfer.move import PLACES, Stream, Tensor, Transfer
-from dmaverify.transfer.space import layout_of, unit_bits_of
+from dmaverify.transfer.space import Space, layout_of, unit_bits_of
 from dmaverify.verdict import Finding, Label, Obligation, Severity, Status, Verdict
 
 REPAIR_UNITS = 1 << 16  # proposals that only an enumeration beyond this could prove are not made
@@ -60,6 +62,7 @@ class _Case:
     target: Target
     options: Options
     axes: Mapping[str, int]
+    spaces: tuple[Space, Space]
     findings: list[Finding] = field(default_factory=list)
     status: dict[str, str] = field(default_factory=dict)
     by: dict[str, str] = field(default_factory=dict)
@@ -71,12 +74,12 @@ class _Case:
 
     # ------------------------------------------------------------ well-formed
 
-    def well_formed(self, extra: Iterable[tuple[str, Span, str]]) -> bool:
+    def well_formed(self, extra: Iterable[PlanProblem]) -> bool:
         """Reports what makes no sense; whether the meaning is defined, so that judging can go on."""
         going = True
-        for message, span, hint in extra:
-            self.ill(message, span, hint)
-            going = False
+        for problem in extra:
+            self.ill(problem.message, problem.span, problem.hint)
+            going = going and not problem.fatal
         fields = [(t, place) for t in (self.transfer.source, self.transfer.dest) for place in PLACES]
         exprs: list[Expr] = [t.field(place) for t, place in fields]
         stream = self.transfer.stream
@@ -86,7 +89,7 @@ class _Case:
         for expr in exprs:
             if expr is ONE:
                 continue
-            for problem in problems(expr, self.axes):
+            for problem in wellformed.problems(expr, self.axes):
                 key = (problem.message, problem.span.start if problem.span else -1)
                 if key in seen:
                     continue
@@ -123,24 +126,23 @@ class _Case:
         """The core obligations of one program; findings added, `what` names the program in notes."""
         transfer = self.transfer
         session = Session(self.options.rlimit)
-        spaces = (space_of(self.target, transfer.source.tier), space_of(self.target, transfer.dest.tier))
         result = judge_core(
-            transfer.source, transfer.dest, spaces, self.bits, commands, self.options.readings, session
+            transfer.source, transfer.dest, self.spaces, self.bits, commands, self.options.readings, session
         )
         self.asked += [(f"{what}: {name}", text, status) for name, text, status in session.asked]
         self.units = max(self.units, result.units)
         for name, status in result.status.items():
             if name == "core/consumes" and status == "refuted" and not self.strict_consumes:
-                status = "proved" if False else "reported"
+                status = "reported"
             if _worse(status, self.status.get(name)):
                 self.status[name] = status
                 self.by[name] = f"{result.by}{f' ({result.why})' if result.why else ''}"
         scene = Scene(
-            Side(transfer.source, spaces[0], self.bits), Side(transfer.dest, spaces[1], self.bits), commands
+            Side(transfer.source, self.spaces[0], self.bits), Side(transfer.dest, self.spaces[1], self.bits), commands
         )
-        proposals = self._proposals(commands, result, spaces) if result.broken and self.options.repair else []
+        proposals = self._proposals(commands, result) if result.broken and self.options.repair else []
         self._report(result, scene, what, proposals)
-        self._cross_check(result, commands, spaces)
+        self._cross_check(result, commands)
         return result
 
     @property
@@ -167,12 +169,12 @@ class _Case:
                 replace(finding, notes=notes, hint=hint, span=span, source=record.source if record else finding.source)
             )
 
-    def _proposals(self, commands: Sequence[Command], result: CoreResult, spaces) -> list[Repair]:  # type: ignore[no-untyped-def]
+    def _proposals(self, commands: Sequence[Command], result: CoreResult) -> list[Repair]:
         if all(b.obligation == "core/consumes" for b in result.broken) or result.why:
             return []
         source, dest = self.transfer.source, self.transfer.dest
         try:
-            layouts = (layout_of(source, spaces[0], self.bits)[0], layout_of(dest, spaces[1], self.bits)[0])
+            layouts = (layout_of(source, self.spaces[0], self.bits)[0], layout_of(dest, self.spaces[1], self.bits)[0])
         except NotDigits:
             return []
         if result.joint is not None:
@@ -180,19 +182,19 @@ class _Case:
 
         def holds(changed: Sequence[Command]) -> bool:
             again = judge_core(
-                source, dest, spaces, self.bits, changed, self.options.readings, Session(self.options.rlimit // 10),
+                source, dest, self.spaces, self.bits, changed, self.options.readings, Session(self.options.rlimit // 10),
                 REPAIR_UNITS,
             )
             return all(v == "proved" for k, v in again.status.items() if k != "core/consumes")
 
         return repairs(commands, layouts[0], layouts[1], holds)
 
-    def _cross_check(self, result: CoreResult, commands: Sequence[Command], spaces) -> None:  # type: ignore[no-untyped-def]
+    def _cross_check(self, result: CoreResult, commands: Sequence[Command]) -> None:
         if not self.options.cross_check or result.units > self.options.cross_check or "enumeration" in result.by:
             return
         try:
             done = execute(
-                self.transfer.source, self.transfer.dest, *spaces, self.bits, commands, readings=self.options.readings
+                self.transfer.source, self.transfer.dest, *self.spaces, self.bits, commands, readings=self.options.readings
             )
         except TooLarge:
             return
@@ -216,11 +218,13 @@ class _Case:
             self.by["core/same-program"] = "enumeration"
         else:
             self.status["core/same-program"] = "refuted"
-            self._differ(derived, given)
+            self.differ(derived, given)
 
-    def _differ(self, derived: Sequence[Command], given: Sequence[Command]) -> None:
+    def differ(self, derived: Sequence[Command], given: Sequence[Command]) -> None:
         message, span, values, hint = "the printed commands do not do what the stream says", None, {}, ""
-        if len(derived) != len(given):
+        if not given:
+            message += ": they make no command at all"
+        elif len(derived) != len(given):
             message += f": {len(given)} commands against {len(derived)}"
         for index, (one, other) in enumerate(zip(given, derived, strict=False)):
             found = first_difference(one, other)
@@ -309,7 +313,7 @@ def check_transfer(
     transfer: Transfer,
     *,
     axes: Mapping[str, int] | None = None,
-    problems: Iterable[tuple[str, Span, str]] = (),
+    problems: Iterable[PlanProblem] = (),
     target: Target | None = None,
     options: Options = Options(),
     path: str = "",
@@ -321,7 +325,9 @@ def check_transfer(
     Raises Disagreement when the proof and the executor, or the solver and `meaning`, contradict each other.
     """
     started = time.perf_counter()
-    case = _Case(transfer, target or load_target(transfer.target), options, axes or {})
+    machine = target or load_target(transfer.target)
+    spaces = (space_of(machine, transfer.source.tier), space_of(machine, transfer.dest.tier))
+    case = _Case(transfer, machine, options, axes or {}, spaces)
     if case.well_formed(problems):
         _judge_programs(case)
         _overlap(case)
@@ -334,30 +340,39 @@ def check_transfer(
 
 
 def _judge_programs(case: _Case) -> None:
+    """The commands of the stream and the printed ones, each against the move, then against each other; then the rules."""
     transfer = case.transfer
     args = (transfer.source, transfer.dest)
-    derived: tuple[Command, ...] | Trouble | None = None
-    if transfer.stream is not None:
-        derived = derived_program(*args, transfer.stream, case.bits, case.target, transfer.given)
-        if isinstance(derived, Trouble):
-            case.trouble(derived)
-    given: tuple[Command, ...] | list[Trouble] = ()
-    if transfer.given:
-        given = given_program(transfer.given, *args, case.bits, case.target)
-        if isinstance(given, list):
-            notes = _wanted(case, derived) if isinstance(derived, tuple) else ()
-            for trouble in given:
-                case.trouble(trouble, notes)
-            if isinstance(derived, tuple):
-                case.status["core/same-program"] = "refuted"
-                case._differ(derived, ())
     if not transfer.given and transfer.stream is None:
         return _move_alone(case)
+    derived: tuple[Command, ...] | Trouble | None = None
+    given: tuple[Command, ...] | list[Trouble] = ()
+    if transfer.stream is not None:
+        derived = derived_program(*args, transfer.stream, case.bits, case.target, transfer.given)
+    if transfer.given:
+        given = given_program(transfer.given, *args, case.bits, case.target)
+    judged = _judge_both(case, derived, given)
+    case.take(case.rules_on(judged))
+    return None
+
+
+def _judge_both(
+    case: _Case, derived: tuple[Command, ...] | Trouble | None, given: tuple[Command, ...] | list[Trouble]
+) -> tuple[Command, ...]:
+    """Findings and statuses of both programs; the one that rules look at (the printed one, if it can be paired)."""
+    if isinstance(derived, Trouble):
+        case.trouble(derived)
+    if isinstance(given, list):
+        notes = _wanted(case, derived) if isinstance(derived, tuple) else ()
+        for trouble in given:
+            case.trouble(trouble, notes)
+        if isinstance(derived, tuple):
+            case.status["core/same-program"] = "refuted"
+            case.differ(derived, ())
     programs = [p for p in (derived, given) if isinstance(p, tuple) and p]
     if not programs:
         case.assumptions.append("no command could be judged")
-        case.take(case.rules_on(()))
-        return None
+        return ()
     if len(programs) == 2 and same_nests(*programs):
         case.judge(programs[1], "")
         case.status["core/same-program"], case.by["core/same-program"] = "proved", "equal nests"
@@ -367,8 +382,7 @@ def _judge_programs(case: _Case) -> None:
         case.same_program(programs[0], programs[1], (first, second))
     else:
         case.judge(programs[0], "")
-    case.take(case.rules_on(programs[-1]))
-    return None
+    return programs[-1]
 
 
 def _wanted(case: _Case, derived: Sequence[Command]) -> tuple[str, ...]:
@@ -401,9 +415,8 @@ def _overlap(case: _Case) -> None:
     source, dest = case.transfer.source, case.transfer.dest
     if source.tier != dest.tier:
         return
-    spaces = (space_of(case.target, source.tier), space_of(case.target, dest.tier))
     for place in PLACES[:-1]:
-        if place in spaces[0].places:
+        if place in case.spaces[0].places:
             a, b = getattr(source, f"at_{place}"), getattr(dest, f"at_{place}")
             if a + source.field(place).size <= b or b + dest.field(place).size <= a:
                 case.status["core/overlap"] = "proved"
@@ -424,3 +437,57 @@ def _overlap(case: _Case) -> None:
             labels=(Label(source.span, "the source"),) if source.span else (),
         )
     )
+
+
+def check_access(
+    access: Access,
+    *,
+    axes: Mapping[str, int] | None = None,
+    target: Target | None = None,
+    options: Options = Options(),
+    path: str = "",
+    keep: list[tuple[str, str, str]] | None = None,
+) -> Verdict:
+    """The verdict on one Fetch or Commit access: the move between its memory and its stream, and the rules of its engine.
+
+    Source: "Sequencer" (Configuration, Configuration Failures), facts/rngd 4. Raises Disagreement as `check_transfer`.
+    """
+    started = time.perf_counter()
+    machine = target or load_target(access.target)
+    bits = machine.dtypes[access.dtype]
+    source, dest = slice_move(access)
+    transfer = Transfer(
+        access.name, access.target, access.dtype, source, dest, limits=access.limits, expect=access.expect, span=access.span
+    )
+    spaces = (space_of(machine, source.tier), space_of(machine, dest.tier))
+    case = _Case(transfer, machine, options, axes or {}, spaces)
+    if case.well_formed(access.problems):
+        _judge_access(case, access, bits)
+    else:
+        case.assumptions.append("nothing else was judged: the access has no defined meaning")
+    if keep is not None:
+        keep += case.asked
+    case.status.setdefault("core/well-formed", "proved")
+    return case.verdict(time.perf_counter() - started, path, access.line)
+
+
+def _judge_access(case: _Case, access: Access, bits: int) -> None:
+    space = space_of(case.target, access.memory.tier)
+    found = derived_access(access, space, bits)
+    derived: tuple[Command, ...] | Trouble = (
+        (found,) if isinstance(found, Command) else Trouble(found.message, found.span, found.hint)
+    )
+    given: tuple[Command, ...] | list[Trouble] = ()
+    if access.config is not None:
+        paired = given_access(access, bits)
+        given = (
+            (paired,) if isinstance(paired, Command)
+            else [Trouble(m.message, m.span, m.hint, m.other, m.other_text) for m in paired]
+        )
+    judged = _judge_both(case, derived, given)
+    limits = case.target.limits_with(access.limits)
+    transfer = case.transfer
+    ruling = Ruling(
+        case.target, access.engine, transfer.source.tier, transfer.dest.tier, access.dtype, limits, case.options.readings
+    )
+    case.take(ruling.judge(access_instances(access, judged, bits, limits)))

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from dmaverify.execute import TooLarge, execute
+from dmaverify.execute import Aliased, TooLarge, execute
 from dmaverify.language.expr import Kind
 from dmaverify.layout.refine import Joint, Layout, drive, missing_cell
 from dmaverify.prove.cells import WindowRelation, has_window
@@ -28,7 +28,7 @@ from dmaverify.prove.smt import Answer, Query, Session, any_of
 from dmaverify.transfer.command import Command
 from dmaverify.transfer.fold import Family, fold
 from dmaverify.transfer.move import Tensor
-from dmaverify.transfer.space import LOCAL_LIMIT, Space, layout_of
+from dmaverify.transfer.space import LOCAL_LIMIT, Space, layout_of, unit_bits_of
 
 OBLIGATIONS = (
     "core/in-bounds",
@@ -81,12 +81,14 @@ class _Judge:
     readings: Mapping[str, str]
     session: Session
     most_enumerated: int = ENUMERATE_LAST
+    weight: int = 0  # units that an enumeration walks: the larger of the commands and the two regions
     status: dict[str, str] = field(default_factory=dict)
     broken: list[Broken] = field(default_factory=list)
 
     def run(self) -> CoreResult:
         families = fold(self.commands)
         units = sum(c.amount for c in self.commands)
+        self.weight = max(units, self._region(self.source), self._region(self.dest))
         if has_window(self.source) or has_window(self.dest):
             return self._enumerated(families, units, 1 << 22, "overlapping windows are a relation")
         for index, command in enumerate(self.commands):
@@ -98,15 +100,18 @@ class _Judge:
         dest, dest_opaque = layout_of(self.dest, self.spaces[1], self.dtype_bits)
         missing = self.readings.get("core/same-element") == "broadcast-missing"
         subject = Subject(self.source, self.dest, source_opaque, dest_opaque, missing)
-        if units <= ENUMERATE_FIRST and (source_opaque or dest_opaque):
+        if self.weight <= ENUMERATE_FIRST and (source_opaque or dest_opaque):
             return self._enumerated(families, units, ENUMERATE_FIRST, "")
         joint = drive(source, dest, [f.nest for f in families])
-        if not joint.plain and units <= ENUMERATE_FIRST:
+        if not joint.plain and self.weight <= ENUMERATE_FIRST:
             return self._enumerated(families, units, ENUMERATE_FIRST, "")
         try:
             return self._solved(joint, subject, families, units)
         except WindowRelation:
             return self._enumerated(families, units, ENUMERATE_LAST, "overlapping windows are a relation")
+
+    def _region(self, tensor: Tensor) -> int:
+        return tensor.mapping.size * self.dtype_bits // unit_bits_of(self.dtype_bits)
 
     # ------------------------------------------------------------ solved
 
@@ -130,7 +135,9 @@ class _Judge:
                 self._single(claim, joint, families)
         if cover is None:
             self._cover_otherwise(joint, subject, families, units)
-        if "unknown" in self.status.values() and units <= self.most_enumerated:
+        elif any(b.obligation == "core/in-bounds" and b.part == "write" for b in self.broken):
+            self._pairs(joint, families)  # coverage looks inside the region only; two commands may also meet outside
+        if "unknown" in self.status.values() and self.weight <= self.most_enumerated:
             self.status.clear()
             self.broken.clear()
             return self._enumerated(families, units, self.most_enumerated, "")
@@ -139,7 +146,7 @@ class _Judge:
 
     def _again(self, joint: Joint, subject: Subject, families: list[Family], units: int) -> CoreResult:
         """A proposed digit carries after all (a ragged cut): small moves are enumerated, others get free digits."""
-        if units <= ENUMERATE_FIRST:
+        if self.weight <= ENUMERATE_FIRST:
             return self._enumerated(families, units, ENUMERATE_FIRST, "")
         free = joint.all_carried()
         if free == joint:
@@ -217,37 +224,54 @@ class _Judge:
             return
         claim = consume_claim(joint, subject)
         if claim is None:
-            self.status["core/consumes"] = "not judged"
+            self._consumes_by_running()
         elif claim.violation == "false":
             self.status["core/consumes"] = "proved"
         else:
             self._record(claim, self.session.ask(claim.question, claim.obligation), joint, families)
 
+    def _consumes_by_running(self) -> None:
+        """Padded replicas and shared digits: run it where that is cheap; elsewhere a warning less, and said so."""
+        if self.weight > min(ENUMERATE_FIRST, self.most_enumerated):
+            self.status["core/consumes"] = "not judged"
+            return
+        try:
+            done = execute(self.source, self.dest, *self.spaces, self.dtype_bits, self.commands, readings=self.readings)
+        except (TooLarge, Aliased):
+            self.status["core/consumes"] = "not judged"
+            return
+        found = done.findings.get("consumes")
+        self.status["core/consumes"] = "proved" if found is None else "refuted"
+        if found is not None:
+            self.broken.append(Broken("core/consumes", "", position=found.read_address, count=found.count))
+
     def _reads_all(self, joint: Joint) -> bool:
         """One nest whose digits each run through all live values reads every cell: a product covers what its sides cover."""
         if len(joint.nests) != 1 or joint.nests[0].nest.guards or joint.nests[0].read.carried:
             return False
+        if joint.source.repeats_an_axis:
+            return False
         driven, layout = joint.nests[0], joint.source
-        reach = [0] * len(layout.digits)
+        free, reach = layout.replicas, [0] * len(layout.digits)
+        moved_before: set[int] = set()
         for index, (constant, moved) in enumerate(zip(driven.read.constants, driven.read.terms, strict=True)):
-            if constant and layout.digits[index].axis is not None:
+            pieces = {i for i, _ in moved}
+            if index in free and not pieces & moved_before:
+                moved_before |= pieces
+                continue
+            if constant or any(k != 1 for _, k in moved) or pieces & moved_before or (moved and index in layout.beyond_index):
                 return False
-            reach[index] = sum(k * (driven.nest.pieces[i].count - 1) for i, k in moved)
-            if any(k != 1 for _, k in moved):
-                return False
+            moved_before |= pieces
+            reach[index] = sum(driven.nest.pieces[i].count - 1 for i in pieces)
         return all(
-            digit.axis is None or index in layout.beyond_index or reach[index] >= _last_live(layout, index)
-            for index, digit in enumerate(layout.digits)
+            index in free or index in layout.beyond_index or reach[index] >= _last_live(layout, index)
+            for index in range(len(layout.digits))
         )
 
     # ------------------------------------------------------------ coverage where digits carry
 
     def _cover_otherwise(self, joint: Joint, subject: Subject, families: list[Family], units: int) -> None:
-        nests = [n.nest for n in joint.nests]
-        for first in range(len(nests)):
-            for second in range(first + 1, len(nests)):
-                claim = two_copies(nests, first, second)
-                self._record_pair(claim, self.session.ask(claim.question, claim.obligation), joint, families, first, second)
+        self._pairs(joint, families)
         missing = self._missing_by_values(joint, subject)
         if missing == "none":
             self.status["core/covers"] = "proved"
@@ -258,6 +282,16 @@ class _Judge:
             self._covers_by_counting(joint.dest, units, subject)
         if any(g.kind is Kind.ZERO for g in joint.dest.guards):
             self.status["core/padding"] = _worst(self.status.get("core/padding"), "unknown")
+
+    def _pairs(self, joint: Joint, families: Sequence[Family]) -> None:
+        """Writes-once across nests, on addresses: wherever they lie."""
+        nests = [n.nest for n in joint.nests]
+        for first in range(len(nests)):
+            for second in range(first + 1, len(nests)):
+                if self.status.get("core/writes-once") == "refuted":
+                    return
+                claim = two_copies(nests, first, second)
+                self._record_pair(claim, self.session.ask(claim.question, claim.obligation), joint, families, first, second)
 
     def _missing_by_values(self, joint: Joint, subject: Subject) -> int | str | None:
         """One nest without padding: the values that the carried digits take, listed; the others are a product of intervals.
@@ -304,7 +338,7 @@ class _Judge:
                 self.source, self.dest, *self.spaces, self.dtype_bits, self.commands,
                 readings=self.readings, limit_units=limit,
             )
-        except TooLarge:
+        except (TooLarge, Aliased):
             status = dict.fromkeys(OBLIGATIONS, "unknown")
             return self._result("nothing", families, None, units, status, why or "too large to enumerate")
         status = dict.fromkeys(OBLIGATIONS, "proved")

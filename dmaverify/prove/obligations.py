@@ -208,37 +208,45 @@ def _cover_variables(layout: Layout, prefix: str) -> tuple[tuple[str, ...], list
 
 
 def image_text(driven: Driven, side: str, layout: Layout, terms: Sequence[str], *, any_replica: bool = False) -> str | None:
-    """The cells that a nest touches, as a condition on their digits; None where pieces share a digit under a ragged guard."""
+    """The cells that a nest touches, as a condition on their digits; None where that takes more than sums and intervals.
+
+    Each piece is solved from a digit that it moves by one step; every other digit that it moves must then agree.
+    `any_replica` leaves the digits of broadcasts free: any replica serves.
+    """
     drive = driven.read if side == "read" else driven.write
     nest = driven.nest
     if drive.carried:
         return None
-    parts: list[str] = []
+    free = layout.replicas if any_replica else frozenset()
     solved: dict[int, str] = {}
-    shared: set[int] = set()
-    for digit, term, constant, moved in zip(layout.digits, terms, drive.constants, drive.terms, strict=True):
-        if not moved:
-            if not (any_replica and digit.axis is None):
-                parts.append("true" if term == str(constant) else f"(= {term} {number(constant)})")
-            continue
-        if len(moved) == 1:
+    for at, moved in enumerate(drive.terms):
+        if len(moved) == 1 and at not in free and abs(moved[0][1]) == 1:
             index, k = moved[0]
-            if abs(k) == 1:
-                value = linear(-constant * k, [(k, term)])
-                solved[index] = value
-                parts.append(f"(<= 0 {value})")
-                parts.append(f"(< {value} {number(nest.pieces[index].count)})")
-            else:  # only beyond digits keep a factor: they must be 0
-                if constant % k or not 0 <= -constant // k < nest.pieces[index].count:
-                    return "false"
-                solved[index] = str(-constant // k)
+            solved.setdefault(index, linear(-drive.constants[at] * k, [(k, terms[at])]))
+    parts: list[str] = []
+    shared: set[int] = set()
+    for at, (term, constant, moved) in enumerate(zip(terms, drive.constants, drive.terms, strict=True)):
+        if at in free:
             continue
-        low = constant + sum(min(0, k * (nest.pieces[i].count - 1)) for i, k in moved)
-        high = constant + sum(max(0, k * (nest.pieces[i].count - 1)) for i, k in moved)
-        if any(abs(k) != 1 for _, k in moved):
-            return None
-        shared.update(i for i, _ in moved)
-        parts += [f"(<= {number(low)} {term})", f"(<= {term} {number(high)})"]
+        if not moved:
+            parts.append("true" if term == str(constant) else f"(= {term} {number(constant)})")
+        elif all(i in solved for i, _ in moved):
+            value = linear(constant, ((k, solved[i]) for i, k in moved))
+            parts.append(f"(= {term} {value})")
+        elif len(moved) == 1 and at in layout.beyond_index:  # a beyond digit must be 0, which fixes its piece
+            index, k = moved[0]
+            if constant % k or not 0 <= -constant // k < nest.pieces[index].count:
+                return "false"
+            solved[index] = str(-constant // k)
+        else:
+            if any(abs(k) != 1 or i in solved or i in shared for i, k in moved):
+                return None
+            low = constant + sum(min(0, k * (nest.pieces[i].count - 1)) for i, k in moved)
+            high = constant + sum(max(0, k * (nest.pieces[i].count - 1)) for i, k in moved)
+            shared.update(i for i, _ in moved)
+            parts += [f"(<= {number(low)} {term})", f"(<= {term} {number(high)})"]
+    for index, value in solved.items():
+        parts += [f"(<= 0 {value})", f"(< {value} {number(nest.pieces[index].count)})"]
     for guard, bound in nest.guards:
         if any(i in shared for i, _ in guard):
             return None
@@ -271,8 +279,12 @@ def cover_claims(joint: Joint, subject: Subject) -> list[Claim] | None:
 
 
 def consume_claim(joint: Joint, subject: Subject) -> Claim | None:
-    """A live source cell of which no replica is read."""
+    """A live source cell of which no replica is read; None where cells alone do not tell (padded replicas, an axis named twice)."""
     layout = joint.source
+    if layout.repeats_an_axis:
+        return None
+    if any(d.axis is None and i not in layout.beyond_index | layout.replicas for i, d in enumerate(layout.digits)):
+        return None
     terms, variables, constraints = _cover_variables(layout, "s")
     cell = cell_text(layout, terms, subject.source, subject.source_opaque, "s")
     images: list[str] = []

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from dmaverify.errors import Span
 from dmaverify.machines.target import Target
+from dmaverify.transfer.adapters import STREAM
 from dmaverify.transfer.command import Command, GivenCommand
 from dmaverify.transfer.derive import coalesce, derive
 from dmaverify.transfer.move import Stream, Tensor
@@ -35,6 +36,8 @@ class Trouble:
 
 
 def space_of(target: Target, tier: str) -> Space:
+    if tier == STREAM:
+        return Space(STREAM, ("element",))
     found = target.tiers[tier]
     strides = tuple((name, step) for name, step in found.strides.items() if name not in ("chip", "cluster"))
     places = tuple(p for p in found.places if p != "element")

@@ -21,6 +21,8 @@ from dmaverify.prove.ports import (
     tensor_facts,
     transfer_facts,
 )
+from dmaverify.transfer.access import Access
+from dmaverify.transfer.adapters import access_facts, is_fetch, memory_facts
 from dmaverify.transfer.command import Command, Sequencer
 from dmaverify.transfer.move import Stream, Tensor
 from dmaverify.verdict import Finding, Severity
@@ -195,3 +197,20 @@ def _stride_span(text: Sequencer | None, label: str, stride: int) -> Span | None
         if entry.stride == stride and entry.label == label and entry.stride_span:
             return entry.stride_span
     return None
+
+
+def access_instances(
+    access: Access, commands: Sequence[Command], dtype_bits: int, limits: Mapping[str, int]
+) -> list[Instance]:
+    """Everything that rules look at in a Fetch or Commit access: its memory, its sequencer, its packets."""
+    side = "read" if is_fetch(access) else "write"
+    tier = access.memory.tier
+    out = [Instance("tensor", tensor_facts(access.memory, dtype_bits), "memory", access.memory.span, side, tier)]
+    packet = (access.config.packet_span if access.config else None) or access.stream.packet.span
+    span = (access.config.span if access.config else None) or access.stream.span
+    for command in commands:
+        facts = memory_facts(command, access, limits, dtype_bits)
+        out.append(Instance("sequencer", facts, "sequencer", span, side, tier, packet_span=packet))
+        facts = access_facts(command, access, dtype_bits)
+        out.append(Instance("access", facts, "access", span, side, tier, packet_span=packet))
+    return out

@@ -24,6 +24,7 @@ class PlanProblem(NamedTuple):
     message: str
     span: Span
     hint: str
+    fatal: bool = True  # whether the meaning of the whole is in doubt, so that nothing else can be judged
 
 
 @dataclass(frozen=True, slots=True)

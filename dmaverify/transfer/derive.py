@@ -2,8 +2,9 @@
 
 Knows: layouts of the two sides, the terms of a stream, engines by position, the packet.
 Does not know: limits and alignments of a machine (its rules judge the result), solvers.
-Law: the entries of a term, outer to inner, have the term's size as product; an entry's stride is the address step of the piece of
-axis it walks, 0 where the memory does not hold that piece. Where no common refinement exists, nothing is derived: `Problem`.
+Law: the entries of a term, outer to inner, have the term's size as product; an entry's stride is the address step of
+the piece of axis it walks, 0 where the memory does not hold that piece. Where no common refinement exists, nothing is
+derived: `Problem`.
 
 Source: "Sequencer", Configuration and Configuration Examples; "DMA Engine", Implementation Details; facts/rngd 4.1.
 """
@@ -102,7 +103,8 @@ def _reach(layout: Layout, axis: str, weight: int, term: Expr) -> _Reach:
 
 def _clash(axis: str, cut: int, other: int, term: Expr) -> Problem:
     return Problem(
-        f"no common refinement on axis {axis}: `{term}` cuts it at {cut}, a memory at {other}, and neither divides the other",
+        f"no common refinement on axis {axis}: `{term}` cuts it at {cut}, a memory at {other}, "
+        "and neither divides the other",
         term.span,
         "cut the axis alike on both sides, or split the move into several commands",
         axis,
@@ -111,7 +113,7 @@ def _clash(axis: str, cut: int, other: int, term: Expr) -> Problem:
 
 
 def _fragments_of(
-    term: Expr, index: int, packet: bool, sides: tuple[Layout, Layout], claimed: set[int]
+    term: Expr, index: int, packet: bool, sides: tuple[Layout, Layout], claimed: dict[int, int]
 ) -> list[Fragment]:
     """The entries of one term, outer to inner."""
     try:
@@ -132,13 +134,22 @@ def _fragments_of(
     return out
 
 
-def _broadcast(digit: Digit, index: int, packet: bool, dest: Layout, claimed: set[int]) -> Fragment:
-    """A bare number: it stays in the source, and walks a replica of the same size in the destination if one is left."""
+def _broadcast(digit: Digit, index: int, packet: bool, dest: Layout, claimed: dict[int, int]) -> Fragment:
+    """A bare number: it stays in the source, and walks replicas in the destination, as far as outer terms left some.
+
+    `claimed` says how many values of each replica of the destination outer terms took.
+    """
+    fitting = []
     for at, other in enumerate(dest.digits):
-        if other.axis is None and at not in dest.beyond_index and at not in claimed and other.slots == digit.slots:
-            claimed.add(at)
-            return Fragment(str(digit.slots), digit.slots, 0, other.step, index, packet)
-    return Fragment(str(digit.slots), digit.slots, 0, 0, index, packet)
+        left = other.slots // claimed.get(at, 1)
+        if other.axis is None and at not in dest.beyond_index and left % digit.slots == 0:
+            padded = (other.live < other.slots) != (digit.live < digit.slots)
+            fitting.append((padded, left != digit.slots, at, other.step * (left // digit.slots)))
+    if not fitting:
+        return Fragment(str(digit.slots), digit.slots, 0, 0, index, packet)
+    _, _, at, step = min(fitting)
+    claimed[at] = claimed.get(at, 1) * digit.slots
+    return Fragment(str(digit.slots), digit.slots, 0, step, index, packet)
 
 
 def _walk(
@@ -165,9 +176,11 @@ def _walk(
 
 def _uneven(axis: str, term: Expr, end: int, cut: int) -> Problem:
     return Problem(
-        f"`{term}` ends at {end} on axis {axis}, which the cut at {cut} does not divide: one nest of loops cannot stop there",
+        f"`{term}` ends at {end} on axis {axis}, which the cut at {cut} does not divide: "
+        "one nest of loops cannot stop there",
         term.span,
-        f"walk a padded axis (`{axis} # {-(-end // cut) * cut}`) where both sides hold the padding, or use several commands",
+        f"walk a padded axis (`{axis} # {-(-end // cut) * cut}`) where both sides hold the padding, "
+        "or use several commands",
         axis,
         (end, cut),
     )
@@ -260,12 +273,13 @@ def _derive(
     for tensor, space in zip((source, dest), spaces, strict=True):
         layout, opaque = layout_of(tensor, space, dtype_bits)
         if opaque:
-            raise Incompatible(Problem("the mapping cannot be walked by loops: a cut falls inside a digit", tensor.span))
+            message = "the mapping cannot be walked by loops: a cut falls inside a digit"
+            raise Incompatible(Problem(message, tensor.span))
         layouts.append(layout)
     sides = (layouts[0], layouts[1])
     terms = (*terms_of(stream.time), *terms_of(stream.packet))
     times = len(terms_of(stream.time))
-    claimed: set[int] = set()
+    claimed: dict[int, int] = {}
     fragments: list[Fragment] = []
     offsets: dict[str, int] = {}
     for index, term in enumerate(terms):

@@ -63,7 +63,7 @@ def _family(nest: Nest, lanes: tuple[tuple[int, int, int], ...], members: tuple[
 
 
 def _grid(points: list[tuple[int, int]]) -> tuple[tuple[int, int, int], ...] | None:
-    """(count, read step, write step) outer to inner such that the points are the grid in order; None if they are not one."""
+    """(count, read step, write step) outer to inner so that the points are the grid in order; None if they are none."""
     if len(points) == 1:
         return ()
     step = (points[1][0] - points[0][0], points[1][1] - points[0][1])

@@ -2,16 +2,17 @@
 
 Knows: how two lists of counts become common loops, where a printed base lies, which texts make no sense together.
 Does not know: mappings, solvers, limits of a machine.
-Law: the loops of the command walk, in order, exactly what each sequencer walks by itself; where the counts have no common
-refinement there is no command, only `Mismatch`es that name the entries.
+Law: the loops of the command walk, in order, exactly what each sequencer walks by itself; where the counts have no
+common refinement, not even after merging neighbours, there is no command, only `Mismatch`es that name the entries.
 
-Source: "DMA Engine", Implementation Details (read and write amounts must match) and DMA Command Syntax; PLANFILE, Configuration text.
+Source: "DMA Engine", Implementation Details (read and write amounts must match) and DMA Command Syntax; "Sequencer",
+Merging Entries; PLANFILE, Configuration text.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import gcd
 
 from dmaverify.errors import Span
@@ -41,13 +42,14 @@ class PortRule:
 def pair(
     given: GivenCommand, source: Tensor, dest: Tensor, rules: tuple[PortRule, PortRule], unit_bits: int
 ) -> Command | list[Mismatch]:
-    problems = [*_check(given.read, "read", source), *_check(given.write, "write", dest)]
+    problems = [*_check(given.read, "read"), *_check(given.write, "write")]
     if problems:
         return problems
     if given.read.packet != given.write.packet:
         problems.append(
             Mismatch(
-                f"the read packet is {given.read.packet}, the write packet {given.write.packet}; one packet crosses both",
+                f"the read packet is {given.read.packet}, the write packet {given.write.packet}; "
+                "one packet crosses both",
                 given.write.packet_span or given.write.span, "write the same packet on both sides",
                 given.read.packet_span, f"reads {given.read.packet} at once",
             )
@@ -58,18 +60,20 @@ def pair(
         return problems
     loops = _common_loops(given.read.entries, given.write.entries)
     if isinstance(loops, Mismatch):
-        return [loops]
+        merged = _common_loops(_merged(given.read.entries), _merged(given.write.entries))
+        if isinstance(merged, Mismatch):
+            return [loops]
+        loops = merged
     ports = tuple(
         _port(seq, tensor, rule, given.engine, unit_bits)
         for seq, tensor, rule in zip((given.read, given.write), (source, dest), rules, strict=True)
     )
     outer, burst = split_burst(loops, given.read.packet)
-    return Command(
-        ports[0], ports[1], outer, burst, given.read.packet, given.engine, unit_bits, given.read, given.write, given.span
-    )
+    read, write = given.read, given.write
+    return Command(ports[0], ports[1], outer, burst, read.packet, given.engine, unit_bits, read, write, given.span)
 
 
-def _check(seq: Sequencer, side: str, tensor: Tensor) -> list[Mismatch]:
+def _check(seq: Sequencer, side: str) -> list[Mismatch]:
     out = []
     for index, entry in enumerate(seq.entries):
         if entry.count < 1:
@@ -79,14 +83,6 @@ def _check(seq: Sequencer, side: str, tensor: Tensor) -> list[Mismatch]:
                     "a loop runs at least once",
                 )
             )
-    if seq.tier is not None and seq.tier != tensor.tier:
-        word = "source" if side == "read" else "destination"
-        out.append(
-            Mismatch(
-                f"the {side} sequencer names {seq.tier.upper()}, but the {word} lies in {tensor.tier}",
-                seq.medium_span or seq.span, f"write {tensor.tier.upper()}/D@...", tensor.span, f"the {word}",
-            )
-        )
     return out
 
 
@@ -127,10 +123,20 @@ def _common_loops(read: Sequence[Entry], write: Sequence[Entry]) -> tuple[Loop, 
         loops.append(Loop(count, x.stride, y.stride, label, x.span, y.span))
         for entry, rest in ((x, a), (y, b)):
             if entry.count > count:
-                rest.append(
-                    Entry(entry.count // count, entry.stride * count, entry.label, entry.span, entry.count_span, entry.stride_span)
-                )
+                rest.append(replace(entry, count=entry.count // count, stride=entry.stride * count))
     return tuple(loop for loop in reversed(loops) if loop.count > 1)
+
+
+def _merged(entries: Sequence[Entry]) -> list[Entry]:
+    """Neighbours that step as one, as one; the spans are those of the inner entry."""
+    out: list[Entry] = []
+    for entry in reversed([e for e in entries if e.count > 1]):
+        if out and entry.stride == out[-1].count * out[-1].stride:
+            label = ", ".join(name for name in (entry.label, out[-1].label) if name)
+            out[-1] = replace(out[-1], count=entry.count * out[-1].count, label=label)
+        else:
+            out.append(entry)
+    return out[::-1]
 
 
 def _port(seq: Sequencer, tensor: Tensor, rule: PortRule, engine: Engine | None, unit_bits: int) -> Port:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from dmaverify.language.expr import Expr, axes_of
 from dmaverify.layout.digits import Digit, Form, NotDigits, coalesce, compile_digits, digits_of, finalize
@@ -74,6 +75,7 @@ def _opaque(place: str, expr: Expr) -> Form:
     return Form(size, (Digit(opaque_axis(place), 1, 1, size, size),) if size > 1 else ())
 
 
+@lru_cache(maxsize=2048)
 def layout_of(tensor: Tensor, space: Space, dtype_bits: int) -> tuple[Layout, bool]:
     """The layout, and whether it is opaque: digits of positions only, because the mapping itself has none."""
     unit_bits = unit_bits_of(dtype_bits)

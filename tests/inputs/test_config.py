@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -55,9 +57,8 @@ def nest(seq: Sequencer) -> list[tuple[int, int]]:
             256, "dm", (), 262144,
         ),
         (
-            "[B%256=256:1024, C/256=4:256, A%32=32:2^21, A/32=2:2^26, C%256=256:1]:256 "
-            "HBM/D@(1 * (1024 * 1024) + 3 * (256 * 1024))",
-            [(256, 1024), (4, 256), (32, 1 << 21), (2, 1 << 26), (256, 1)],
+            "[B%256=256:1024, A%32=32:2^21, A/32=2:2^26, C%256=256:1]:256 HBM/D@(1 * (1024 * 1024) + 3 * (256 * 1024))",
+            [(256, 1024), (32, 1 << 21), (2, 1 << 26), (256, 1)],
             256, "hbm", (), 1835008,
         ),
         ("[C=256:1]:256 DM/D@(1, 3, 0)", [(256, 1)], 256, "dm", (1, 3), 0),
@@ -281,14 +282,19 @@ def test_a_target_may_name_its_own_memories() -> None:
         format_sequencer(seq)
 
 
+def refusal(reader: Callable[[str], object], text: str) -> InputError | None:
+    try:
+        reader(text)
+    except InputError as error:
+        return error
+    return None
+
+
 @given(st.text(alphabet="[]()=:,@-+*^/>_ \n'#$19ABhbmdD", max_size=40) | st.text(max_size=20))
 def test_no_text_does_more_than_refuse(text: str) -> None:
     for reader in (read, paired):
-        try:
-            reader(text)
-        except InputError as error:
-            assert error.span is not None
-            assert 0 <= error.span.start <= error.span.end <= len(text)
+        error = refusal(reader, text)
+        assert error is None or (error.span is not None and 0 <= error.span.start <= error.span.end <= len(text))
 
 
 # --- units
@@ -406,7 +412,7 @@ def test_text_that_is_no_paired_configuration_is_refused(text: str, message: str
 
 
 def test_strides_are_printed_as_multiples_of_the_largest_constant() -> None:
-    text = "[A=2:slice_stride, B=2:DMN_stride, C=2:3 * slice_stride, D=2:-2 * DMN_stride, E=2:-slice_stride, F=2:0, G=8:1]:8"
+    text = "[A=2:slice_stride, B=2:DMN_stride, C=2:3 * slice_stride, D=2:-2 * DMN_stride, E=2:-slice_stride, F=2:0]:1"
     assert format_sequencer(read(text), constants=CONSTANTS) == text
     assert "slice" not in format_sequencer(read(text))
 

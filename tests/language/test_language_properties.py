@@ -115,7 +115,8 @@ def spelled(draw: st.DrawFn, tree: Expr, grouped: bool = False) -> str:
         case Drop(part, first):
             text = f"{inner(part)}{space}@{space}{number(first)}"
         case Padding(part, to, kind):
-            text = f"{inner(part)} {draw(st.sampled_from(MARKS[kind]))}{space}{number(to)}"
+            mark = draw(st.sampled_from(MARKS[kind]))
+            text = f"{inner(part)} {mark}{space}{number(to) if mark != '#' or to else '0'}"  # `#{0}` is a kind
             if kind is Kind.TOP and part.size <= to and draw(st.booleans()):
                 text = f"{inner(part)} +{number(to - part.size)}{space}#"
         case Pair(left, right):

@@ -1,0 +1,192 @@
+"""What `import dmaverify as dv` offers: mappings, checks, derivations, runs, comparisons, in a few calls.
+
+Knows: which rooms answer which question, and how a plan file's parts go to them.
+Does not know: command line arguments, formats, exit codes.
+Law: every call is a pure function of its arguments and the files they name; input that cannot be read raises InputErrors,
+a plan that is wrong is a Verdict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dmaverify.errors import InputError
+from dmaverify.language import wellformed
+from dmaverify.language.expr import Expr
+from dmaverify.language.parse import parse
+from dmaverify.verdict import Finding, Severity, Status, Verdict
+
+if TYPE_CHECKING:
+    from dmaverify.execute import Execution
+    from dmaverify.inputs.plan import Plan
+    from dmaverify.machines.target import Target
+    from dmaverify.prove.check import Options
+    from dmaverify.transfer.command import Command
+
+
+def mapping(text: str, axes: Mapping[str, int]) -> Expr:
+    """A mapping from its text. Raises InputError where it cannot be read or has no meaning (an indivisible cut, an unknown axis)."""
+    expr = parse(text, axes)
+    for problem in wellformed.problems(expr, axes):
+        if problem.fatal:
+            raise InputError(problem.message, problem.span, problem.hint)
+    return expr
+
+
+def load(plan: str | Path | Plan, name: str | None = None, *, target: str | None = None) -> Plan:
+    """A plan from a path, `path::name`, or the text of a plan (anything with a line break). Raises InputErrors, InputError."""
+    from dmaverify.inputs.plan import Plan as PlanType
+    from dmaverify.inputs.plan import read_plan, read_plan_text, select
+
+    if isinstance(plan, PlanType):
+        return select(plan, name)
+    text = str(plan)
+    if "\n" in text:
+        return select(read_plan_text(text, target=target), name)
+    path, _, inner = text.partition("::")
+    return select(read_plan(path, target=target), name or inner or None)
+
+
+def check(
+    plan: str | Path | Plan, name: str | None = None, *, target: str | None = None, options: Options | None = None,
+    keep: dict[str, list[tuple[str, str, str]]] | None = None,
+) -> list[Verdict]:
+    """Verdicts of every transfer and access of a plan, in the order of the file.
+
+    `plan` is a path, `path::name`, a Plan or the text of one. `keep` receives the solver's questions per name. Raises
+    InputErrors for what cannot be read, Disagreement where proof and execution contradict each other.
+    """
+    loaded = load(plan, name, target=target)
+    return list(_verdicts(loaded, options, keep))
+
+
+def _verdicts(
+    plan: Plan, options: Options | None, keep: dict[str, list[tuple[str, str, str]]] | None
+) -> Iterator[Verdict]:
+    from dmaverify.prove.check import Options as OptionsType
+    from dmaverify.prove.check import check_access, check_transfer
+
+    chosen = options or OptionsType()
+    for machine in plan.targets.values():
+        machine.check_readings(chosen.readings)
+    entries: list[tuple[int, Verdict]] = []
+    for item in plan.transfers:
+        asked: list[tuple[str, str, str]] = []
+        entries.append(
+            (
+                item.line,
+                check_transfer(
+                    item.transfer, axes=plan.axes, problems=item.problems, target=plan.targets[item.transfer.target],
+                    options=chosen, path=plan.path, line=item.line, keep=asked,
+                ),
+            )
+        )
+        if keep is not None:
+            keep[item.name] = asked
+    for access in plan.accesses:
+        asked = []
+        entries.append(
+            (
+                access.line,
+                check_access(
+                    access, axes=plan.axes, target=plan.targets[access.target], options=chosen, path=plan.path, keep=asked
+                ),
+            )
+        )
+        if keep is not None:
+            keep[access.name] = asked
+    for _, verdict in sorted(entries, key=lambda entry: entry[0]):
+        yield verdict
+
+
+def unreadable(errors: Sequence[InputError], path: str) -> Verdict:
+    """A file that could not be read, as a verdict of status `error`."""
+    findings = tuple(
+        Finding("core/input", Severity.ERROR, e.message, "", e.span, hint=e.hint or "", source="plan file format") for e in errors
+    )
+    line = next((e.span.line for e in errors if e.span is not None), 0)
+    return Verdict(Path(path).stem, "", Status.ERROR, findings, path=path, line=line)
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """What a stream becomes: the commands, or why there are none."""
+
+    name: str
+    commands: tuple[Command, ...]
+    problem: InputError | None = None
+
+
+def program_of(plan: Plan, name: str, target: Target | None = None) -> tuple[Command, ...]:
+    """The commands of a transfer: those given, else those of its stream. Raises InputError where there are none."""
+    from dmaverify.prove.program import Trouble, derived_program, given_program
+
+    item = next(t for t in plan.transfers if t.name == name)
+    transfer = item.transfer
+    machine = target or plan.targets[transfer.target]
+    bits = machine.dtypes[transfer.dtype]
+    if transfer.given:
+        found: object = given_program(transfer.given, transfer.source, transfer.dest, bits, machine)
+        if isinstance(found, list):
+            raise InputError(found[0].message, found[0].span, found[0].hint)
+    elif transfer.stream is not None:
+        found = derived_program(transfer.source, transfer.dest, transfer.stream, bits, machine)
+        if isinstance(found, Trouble):
+            raise InputError(found.message, found.span, found.hint)
+    else:
+        raise InputError(f"`{name}` has neither a stream nor commands", transfer.span, "add `stream = { time, packet }`")
+    assert isinstance(found, tuple)
+    return found
+
+
+def run(plan: str | Path | Plan, name: str | None = None, *, target: str | None = None, limit_units: int = 1 << 26) -> Execution:
+    """Executes one transfer in numpy, unit by unit, and judges it against the literal meaning. Raises InputError, TooLarge."""
+    from dmaverify.execute import execute
+    from dmaverify.prove.program import space_of
+
+    loaded = load(plan, name, target=target)
+    if len(loaded.transfers) != 1:
+        names = ", ".join(t.name for t in loaded.transfers) or "none"
+        raise InputError(f"{loaded.path} has {len(loaded.transfers)} transfers ({names})", None, "name one: PATH::NAME")
+    item = loaded.transfers[0]
+    fatal = [p for p in item.problems if p.fatal]
+    if fatal:
+        raise InputError(fatal[0].message, fatal[0].span, fatal[0].hint)
+    transfer = item.transfer
+    for expr in (transfer.source.mapping, transfer.dest.mapping):
+        for problem in wellformed.problems(expr, loaded.axes):
+            if problem.fatal:
+                raise InputError(problem.message, problem.span, problem.hint)
+    machine = loaded.targets[transfer.target]
+    commands = program_of(loaded, item.name)
+    return execute(
+        transfer.source, transfer.dest, space_of(machine, transfer.source.tier), space_of(machine, transfer.dest.tier),
+        machine.dtypes[transfer.dtype], commands, limit_units=limit_units,
+    )
+
+
+def only(verdicts: Sequence[Verdict], select: Sequence[str], ignore: Sequence[str]) -> list[Verdict]:
+    """Verdicts with only the selected findings, without the ignored ones; what was left out is said as an assumption."""
+
+    def chosen(rule: str) -> bool:
+        return (not select or any(rule == s or rule.startswith(s.rstrip("*")) for s in select)) and not any(
+            rule == s or rule.startswith(s.rstrip("*")) for s in ignore
+        )
+
+    out = []
+    for verdict in verdicts:
+        kept = tuple(f for f in verdict.findings if chosen(f.rule) or verdict.status is Status.ERROR)
+        dropped = sorted({f.rule for f in verdict.findings if f not in kept})
+        if not dropped:
+            out.append(verdict)
+            continue
+        status = verdict.status
+        if status is Status.REFUTED and not any(f.severity is Severity.ERROR for f in kept):
+            undecided = any(o.status == "unknown" for o in verdict.obligations)
+            status = Status.UNKNOWN if undecided else Status.PROVED
+        said = (*verdict.assumptions, f"left out on request: {', '.join(dropped)}")
+        out.append(replace(verdict, findings=kept, status=status, assumptions=said))
+    return out

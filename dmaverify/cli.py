@@ -1,0 +1,641 @@
+"""The command line: arguments, files, exit codes; the only place that prints.
+
+Knows: the surfaces of DESIGN section 9: commands, options, `--stdin` lines, exit codes.
+Does not know: how anything is decided.
+Law: exit codes are 0 as expected, 1 violated, 2 unreadable, empty or misused, 3 inconclusive, 4 internal; precedence 4, 2, 1, 3, 0.
+Output goes to stdout, errors of use and progress to stderr; a traceback is never shown.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dmaverify import __version__
+from dmaverify.errors import InputError
+
+FORMATS = ("full", "concise", "json", "json-lines", "sarif", "junit", "github")
+
+
+class Stop(Exception):
+    """The end of a command with its exit code."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+def say(text: str = "", *, error: bool = False) -> None:
+    stream = sys.stderr if error else sys.stdout
+    stream.write(text if text.endswith("\n") else text + "\n")
+
+
+def fail(errors: Iterable[InputError], code: int = 2) -> Stop:
+    from dmaverify.report.text import render_error
+
+    for error in errors:
+        say(render_error(error, width=_width(), colour=_colour(sys.stderr)), error=True)
+    return Stop(code)
+
+
+def _colour(stream: Any) -> bool:
+    return bool(stream.isatty()) and "NO_COLOR" not in os.environ
+
+
+def _width() -> int:
+    if not sys.stdout.isatty():
+        return 100
+    try:
+        return max(60, os.get_terminal_size().columns)
+    except OSError:
+        return 100
+
+
+def _errors_of(error: Exception) -> list[InputError]:
+    return list(getattr(error, "errors", [])) or [error if isinstance(error, InputError) else InputError(str(error))]
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(__version__, prog_name="dmaverify")
+def cli() -> None:
+    """Proof for tensor DMA: check, explain and derive the loop nests that move tensors.
+
+    Exit codes: 0 as expected, 1 violated, 2 unreadable or empty input, 3 inconclusive, 4 internal error.
+    """
+
+
+# ---------------------------------------------------------------- check
+
+
+def _readings(pairs: Sequence[str]) -> dict[str, str]:
+    out: dict[str, str] = {}
+    for pair in pairs:
+        rule, equals, name = pair.partition("=")
+        if not equals or not rule or not name:
+            raise InputError(f"`--reading {pair}` is not RULE=NAME", None, "for example core/same-element=broadcast-missing")
+        out[rule.strip()] = name.strip()
+    return out
+
+
+def plan_files(paths: Sequence[str]) -> list[tuple[str, str | None]]:
+    """Files with the transfer asked for, sorted: folders are searched for plan files, `PATH::NAME` names one transfer."""
+    out: list[tuple[str, str | None]] = []
+    for path in paths:
+        file, _, name = path.partition("::")
+        if not file:
+            raise InputError(f"`{path}` names no file", None, "write PATH or PATH::NAME")
+        if Path(file).is_dir():
+            if name:
+                raise InputError(f"{file} is a folder, so `::{name}` names nothing", None, "name a plan file")
+            found = sorted(str(p) for p in Path(file).rglob("*.toml") if _is_plan(p))
+            if not found:
+                raise InputError(f"{file} holds no plan file (*.toml with `schema = 1`)", None, "write one, or name a file")
+            out += [(f, None) for f in found]
+        else:
+            out.append((file, name or None))
+    return list(dict.fromkeys(out))
+
+
+def _is_plan(path: Path) -> bool:
+    """A TOML file that says `schema =` at the start of a line."""
+    try:
+        with path.open("rb") as file:
+            return any(line.lstrip().startswith(b"schema") and b"=" in line for line in file.read(1 << 16).splitlines())
+    except OSError:
+        return False
+
+
+def _check_one(job: tuple[str, str | None, str | None, dict[str, Any]]) -> tuple[list[Any], str, dict[str, Any]]:
+    """Verdicts of one file, or of an unreadable one; an internal disagreement as text; the questions asked."""
+    from dmaverify import api
+    from dmaverify.inputs.plan import InputErrors
+    from dmaverify.prove.check import Options
+    from dmaverify.prove.witness import Disagreement
+
+    path, name, target, settings = job
+    keep: dict[str, Any] = {}
+    try:
+        return api.check(path, name, target=target, options=Options(**settings), keep=keep), "", keep
+    except (InputErrors, InputError) as error:
+        return [api.unreadable(_errors_of(error), path)], "", keep
+    except Disagreement as error:
+        return [], f"{path}: {error}", keep
+
+
+def _run_jobs(jobs: list[Any], workers: int) -> Iterator[Any]:
+    """Results in the order of the jobs, whatever the number of processes."""
+    if workers <= 1 or len(jobs) < 2:
+        started, last = time.monotonic(), 0.0
+        for number, job in enumerate(jobs):
+            yield _check_one(job)
+            now = time.monotonic()
+            if sys.stderr.isatty() and now - started > 1 and now - last > 0.2:
+                say(f"\r{number + 1} of {len(jobs)} files ...", error=True)
+                last = now
+        return
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    with ProcessPoolExecutor(min(workers, len(jobs)), mp_context=get_context("spawn")) as pool:
+        yield from pool.map(_check_one, jobs, chunksize=max(1, len(jobs) // (4 * workers)))
+
+
+@cli.command()
+@click.argument("paths", nargs=-1, metavar="PATH[::NAME]...")
+@click.option("--format", "format_", type=click.Choice(FORMATS), default="full", show_default=True)
+@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+@click.option("--output", multiple=True, metavar="FORMAT=FILE", help="Also write a report to a file; repeatable.")
+@click.option("--target", help="Judge by this machine, whatever the file says.")
+@click.option("--select", multiple=True, metavar="RULE", help="Only these rules (a prefix with *); repeatable.")
+@click.option("--ignore", multiple=True, metavar="RULE", help="Not these rules; the report says so; repeatable.")
+@click.option("--reading", multiple=True, metavar="RULE=NAME", help="Read a contested point otherwise; repeatable.")
+@click.option("-j", "workers", type=click.IntRange(1, 256), default=1, show_default=True, help="Processes.")
+@click.option("--rlimit", type=click.IntRange(1), default=20_000_000, show_default=True, help="Solver resource units a question.")
+@click.option("--certify", type=click.Path(file_okay=False), metavar="DIR", help="Write every question as SMT-LIB 2; cvc5 re-checks it.")
+@click.option("--playback", type=click.Path(dir_okay=False), metavar="FILE", help="Write a pytest file that replays the refutations.")
+@click.option("--no-execute", is_flag=True, help="Do not cross-check small moves in numpy.")
+@click.option("--timings", is_flag=True, help="Show times.")
+@click.option("--stdin", is_flag=True, help="Read one JSON object a line, answer one a line.")
+@click.option("-v", "--verbose", is_flag=True, help="Every obligation, also of what is proved.")
+def check(
+    paths: tuple[str, ...], format_: str, as_json: bool, output: tuple[str, ...], target: str | None, select: tuple[str, ...],
+    ignore: tuple[str, ...], reading: tuple[str, ...], workers: int, rlimit: int, certify: str | None, playback: str | None,
+    no_execute: bool, timings: bool, stdin: bool, verbose: bool,
+) -> None:
+    """Prove every transfer and access of plan files, or refute it with the smallest counterexample."""
+    from dmaverify import api
+    from dmaverify.verdict import exit_code
+
+    settings = {"readings": _readings(reading), "rlimit": rlimit, "cross_check": 0 if no_execute else 1 << 16}
+    if stdin:
+        return _check_lines(settings, target, select, ignore)
+    if not paths:
+        raise fail([InputError("nothing to check", None, _what_next())])
+    reports = [_output(text) for text in output]
+    verdicts: list[Any] = []
+    internal: list[str] = []
+    asked: dict[str, Any] = {}
+    jobs = [(path, name, target, settings) for path, name in plan_files(paths)]
+    for job, (found, trouble, keep) in zip(jobs, _run_jobs(jobs, workers), strict=True):
+        verdicts += found
+        internal += [trouble] if trouble else []
+        asked |= {f"{Path(job[0]).stem}.{name}": questions for name, questions in keep.items()}
+    verdicts = api.only(verdicts, select, ignore)
+    code = exit_code(verdicts, internal=bool(internal))
+    show = "json" if as_json else format_
+    say(_rendered(show, verdicts, code, timings, verbose))
+    for name, file in reports:
+        Path(file).write_text(_rendered(name, verdicts, code, timings, verbose), encoding="utf-8")
+    for trouble in internal:
+        say(f"internal error: {trouble}\nPlease report this: a proof and an execution disagree.", error=True)
+    if certify is not None:
+        code = max(code, _certify(certify, asked), key=(0, 3, 1, 2, 4).index)
+    if playback is not None:
+        _write_playback(playback, verdicts)
+    raise Stop(code)
+
+
+def _what_next() -> str:
+    here = sorted(str(p) for p in Path().rglob("*.toml") if _is_plan(p))[:1]
+    return f"dmaverify check {here[0]}" if here else "name a plan file or a folder: dmaverify check PATH[::NAME]"
+
+
+def _output(text: str) -> tuple[str, str]:
+    name, equals, file = text.partition("=")
+    if not equals or name not in FORMATS or not file:
+        raise InputError(f"`--output {text}` is not FORMAT=FILE", None, f"formats: {', '.join(FORMATS)}")
+    return name, file
+
+
+def _rendered(format_: str, verdicts: Sequence[Any], code: int, timings: bool, verbose: bool) -> str:
+    if format_ in ("full", "concise"):
+        from dmaverify.report.text import render_report
+
+        return render_report(
+            verdicts, format_, code=code, width=_width(), colour=_colour(sys.stdout), timings=timings, verbose=verbose  # type: ignore[arg-type]
+        )
+    from dmaverify.report.machine import write
+
+    return write(format_, verdicts, __version__)
+
+
+def _certify(folder: str, asked: dict[str, Any]) -> int:
+    """Writes the questions and lets cvc5 answer them again; 4 where it contradicts z3, 3 where it cannot answer."""
+    from dmaverify.prove.certificate import recheck, write_questions
+
+    files = write_questions(Path(folder), asked)
+    results = recheck(files)
+    bad = [r for r in results if r.contradicts]
+    open_ = [r for r in results if not r.contradicts and not r.agrees]
+    say(f"certificate: {len(files)} questions in {folder}, cvc5 agrees on {len(results) - len(bad) - len(open_)}")
+    for result in bad:
+        say(f"internal error: {result.path}: z3 says {result.expected}, cvc5 says {result.answer}", error=True)
+    for result in open_:
+        say(f"not confirmed: {result.path}: {result.answer}", error=True)
+    return 4 if bad else 3 if open_ else 0
+
+
+def _write_playback(file: str, verdicts: Sequence[Any]) -> None:
+    from dmaverify.report.playback import playback_text
+
+    Path(file).write_text(playback_text(verdicts), encoding="utf-8")
+    say(f"wrote {file}: run it with pytest")
+
+
+def _check_lines(settings: dict[str, Any], target: str | None, select: Sequence[str], ignore: Sequence[str]) -> None:
+    from dmaverify import api
+    from dmaverify.inputs.plan import InputErrors
+    from dmaverify.prove.check import Options
+    from dmaverify.prove.witness import Disagreement
+    from dmaverify.report.machine import verdict_json
+
+    def answer(request: dict[str, Any]) -> Any:
+        known = {"plan", "path", "name", "target", "select", "ignore", "reading", "rlimit", "execute"}
+        _only_known(request, known)
+        own = dict(settings)
+        reading = request.get("reading", {})
+        own["readings"] = {**own["readings"], **(reading if isinstance(reading, dict) else _readings(_texts(reading)))}
+        own["rlimit"] = int(request.get("rlimit", own["rlimit"]))
+        if request.get("execute") is False:
+            own["cross_check"] = 0
+        text, path = request.get("plan"), request.get("path")
+        if (text is None) == (path is None):
+            raise InputError("give either `plan` (the text of a plan file) or `path`")
+        if not isinstance(text if text is not None else path, str):
+            raise InputError("`plan` and `path` are texts")
+        from dmaverify.inputs.plan import read_plan_text, select as select_
+
+        where = request.get("target", target)
+        try:
+            if text is not None:
+                plan = select_(read_plan_text(text, target=where), request.get("name"))
+            else:
+                plan = api.load(str(path), request.get("name"), target=where)
+            verdicts = api.check(plan, options=Options(**own))
+        except (InputErrors, InputError) as error:
+            return [verdict_json(api.unreadable(_errors_of(error), "<stdin>" if text is not None else str(path)))]
+        except Disagreement as error:
+            return {"error": f"internal: {error}", "where": ""}
+        return [
+            verdict_json(v)
+            for v in api.only(verdicts, [*select, *_texts(request.get("select", []))], [*ignore, *_texts(request.get("ignore", []))])
+        ]
+
+    _lines(answer)
+
+
+def _texts(value: Any) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    if not isinstance(value, list) or not all(isinstance(x, str) for x in value):
+        raise InputError(f"{value!r} is no list of texts")
+    return value
+
+
+def _only_known(request: dict[str, Any], known: set[str]) -> None:
+    from difflib import get_close_matches
+
+    for key in request:
+        if key not in known:
+            near = get_close_matches(key, known, 1)
+            raise InputError(f"unknown key `{key}`", None, f"did you mean `{near[0]}`?" if near else f"known: {', '.join(sorted(known))}")
+
+
+def _lines(answer: Callable[[dict[str, Any]], Any]) -> None:
+    """One JSON object a line in, one out, in order; a bad line answers `{"error", "where"}` and the rest go on."""
+    from dmaverify.report.machine import dumps
+
+    for number, line in enumerate(sys.stdin, 1):
+        if not line.strip():
+            continue
+        try:
+            request = json.loads(line)
+            if not isinstance(request, dict):
+                raise InputError("a line is one JSON object")
+            reply = answer(request)
+        except InputError as error:
+            place = f"line {number}" + (f", {error.span}" if error.span else "")
+            reply = {"error": error.message, "where": place, **({"hint": error.hint} if error.hint else {})}
+        except (json.JSONDecodeError, RecursionError) as error:
+            reply = {"error": f"not JSON: {error}", "where": f"line {number}"}
+        except (TypeError, ValueError, OverflowError) as error:
+            reply = {"error": f"cannot be read: {error}", "where": f"line {number}"}
+        say(dumps(reply))
+        sys.stdout.flush()
+
+
+# ---------------------------------------------------------------- cells
+
+
+MOST_CELLS = 1 << 20
+
+
+@cli.command()
+@click.argument("expr", required=False)
+@click.option("--axes", default="", metavar="A=8,B=3", help="Axis sizes.")
+@click.option("--raw", is_flag=True, help="Sums as the constructors add them, not finalized.")
+@click.option("--from", "start", type=click.IntRange(0), default=0, help="First position.")
+@click.option("--count", type=click.IntRange(0), default=None, help="How many positions.")
+@click.option("--json", "as_json", is_flag=True)
+@click.option("--stdin", is_flag=True, help='Read {"axes": {...}, "expr": "..."} lines.')
+def cells(expr: str | None, axes: str, raw: bool, start: int, count: int | None, as_json: bool, stdin: bool) -> None:
+    """What every position of a mapping stands for."""
+    from dmaverify.report.machine import dumps
+
+    if stdin:
+        return _lines(lambda request: _cells_of_request(request, raw))
+    if expr is None:
+        raise fail([InputError("no mapping given", None, 'dmaverify cells "A / 2, B" --axes A=4,B=3')])
+    from dmaverify.language.parse import parse_axes
+
+    sizes = parse_axes(axes) if axes.strip() else {}
+    found, flags = _cells_json(expr, sizes, raw, start, count)
+    if as_json:
+        say(dumps(found))
+    else:
+        say(f"{expr}   size {found['size']}")
+        for offset, cell in enumerate(found["cells"]):
+            say(f"{start + offset:6d}  {_cell_text(cell)}")
+    for flag in flags:
+        say(f"note: {flag}", error=True)
+    raise Stop(0)
+
+
+def _cells_of_request(request: dict[str, Any], raw: bool) -> Any:
+    _only_known(request, {"axes", "expr", "raw", "from", "count"})
+    axes, expr = request.get("axes", {}), request.get("expr")
+    if not isinstance(expr, str):
+        raise InputError("`expr` is a text")
+    if not isinstance(axes, dict) or any(type(v) is not int for v in axes.values()):
+        raise InputError("`axes` maps names to whole numbers")
+    first, count = request.get("from", 0), request.get("count")
+    if type(first) is not int or first < 0 or (count is not None and (type(count) is not int or count < 0)):
+        raise InputError("`from` and `count` are whole numbers, at least 0")
+    return _cells_json(expr, axes, bool(request.get("raw", raw)), first, count)[0]
+
+
+def _cells_json(text: str, axes: dict[str, int], raw: bool, start: int, count: int | None) -> tuple[dict[str, Any], list[str]]:
+    from dmaverify.api import mapping
+    from dmaverify.language import wellformed
+    from dmaverify.language.expr import axes_of
+    from dmaverify.language.meaning import cell_json
+    from dmaverify.language.meaning import cells as cells_of
+
+    expr = mapping(text, axes)
+    stop = expr.size if count is None else min(expr.size, start + count)
+    if stop - start > MOST_CELLS:
+        raise InputError(f"`{text}` has {expr.size:,} positions", None, f"show up to {MOST_CELLS:,} of them with --from and --count")
+    sizes = axes_of(expr)
+    shown = [cell_json(cell, raw, sizes) for cell in cells_of(expr, start, stop)]
+    flags = [p.message for p in wellformed.problems(expr, axes)]
+    return {"size": expr.size, "cells": shown}, flags
+
+
+def _cell_text(cell: Any) -> str:
+    if isinstance(cell, str):
+        return cell
+    if "index" in cell:
+        return ", ".join(f"{axis} = {value}" for axis, value in cell["index"].items()) or "(live, no coordinate)"
+    if "padding" in cell:
+        return f"{cell['padding']} padding"
+    return "one of " + "; ".join(_cell_text({"index": i}) for i in cell["indices"])
+
+
+# ---------------------------------------------------------------- derive
+
+
+@cli.command()
+@click.argument("path", metavar="PATH[::NAME]")
+@click.option("--explain", is_flag=True, help="Term by term: entry, where its stride comes from, the buffer after it.")
+@click.option("--merge", is_flag=True, help="Merge adjacent entries.")
+@click.option("--json", "as_json", is_flag=True)
+def derive(path: str, explain: bool, merge: bool, as_json: bool) -> None:
+    """The commands of a stream, or the configuration of an access."""
+    from dmaverify.report.derivation import derivation_json, derivation_text
+    from dmaverify.report.machine import dumps
+
+    plan = _load(path)
+    out, code = [], 0
+    for name in plan.names:
+        try:
+            out.append(derivation_json(plan, name, merge) if as_json else derivation_text(plan, name, explain, merge))
+        except InputError as error:
+            code = 1
+            if as_json:
+                out.append({"name": name, "error": error.message, "hint": error.hint})
+            else:
+                fail([error])
+    if as_json:
+        say(dumps(out))
+    elif out:
+        say("\n\n".join(map(str, out)))
+    raise Stop(code)
+
+
+def _load(path: str) -> Any:
+    from dmaverify import api
+
+    return api.load(path)
+
+
+# ---------------------------------------------------------------- run
+
+
+@cli.command()
+@click.argument("path", metavar="PATH::NAME")
+@click.option("--limit", type=click.IntRange(1), default=1 << 26, show_default=True, help="Most units to execute.")
+@click.option("--json", "as_json", is_flag=True)
+def run(path: str, limit: int, as_json: bool) -> None:
+    """Execute a transfer in numpy, byte by byte, and compare with the literal meaning."""
+    from dmaverify import api
+    from dmaverify.execute import Aliased, TooLarge, report_json, report_text
+    from dmaverify.report.machine import dumps
+
+    plan = api.load(path)
+    if not plan.transfers:
+        raise fail([InputError(f"{path} has no transfer to run")])
+    codes = []
+    answers = []
+    for item in plan.transfers:
+        try:
+            done = api.run(plan, item.name, limit_units=limit)
+        except TooLarge as error:
+            raise fail([InputError(f"`{item.name}` moves {error.units:,} units", None, "raise --limit, or shrink the axes")]) from None
+        except Aliased as error:
+            raise fail([InputError(str(error))]) from None
+        broken = bool(done.broken - {"core/consumes"})
+        expected = item.transfer.expect
+        codes.append(int(broken != bool(expected)))
+        if as_json:
+            answers.append({"name": item.name, **report_json(done)})
+        else:
+            say(f"{item.name}\n{report_text(done)}")
+    if as_json:
+        say(dumps(answers))
+    raise Stop(max(codes))
+
+
+# ---------------------------------------------------------------- equiv
+
+
+@cli.command()
+@click.argument("a")
+@click.argument("b")
+@click.option("--axes", default="", metavar="A=8,B=3", help="Axis sizes, when A and B are mappings.")
+@click.option("--json", "as_json", is_flag=True)
+def equiv(a: str, b: str, axes: str, as_json: bool) -> None:
+    """Whether two mappings mean the same everywhere, or two plans (PATH::NAME) do the same."""
+    from dmaverify.prove.equiv import equivalent_mappings, equivalent_plans
+    from dmaverify.report.machine import dumps
+
+    if axes.strip():
+        from dmaverify.api import mapping
+        from dmaverify.language.parse import parse_axes
+
+        sizes = parse_axes(axes)
+        answer = equivalent_mappings(mapping(a, sizes), mapping(b, sizes))
+    else:
+        from dmaverify import api
+
+        programs = []
+        for text in (a, b):
+            plan = api.load(text)
+            if len(plan.transfers) != 1:
+                names = ", ".join(t.name for t in plan.transfers)
+                raise fail([InputError(f"{text} names no single transfer", None, f"write PATH::NAME with one of {names}")])
+            item = plan.transfers[0]
+            programs.append((item.transfer, api.program_of(plan, item.name), plan.targets[item.transfer.target]))
+        answer = equivalent_plans(*programs)
+    if as_json:
+        say(dumps(answer.as_json()))
+    else:
+        say(answer.text(a, b))
+    raise Stop(answer.exit_code)
+
+
+# ---------------------------------------------------------------- explain, rules, targets, schema, doctor
+
+
+@cli.command()
+@click.argument("rule")
+@click.option("--target", help="The machine whose rule is meant.")
+@click.option("--json", "as_json", is_flag=True)
+def explain(rule: str, target: str | None, as_json: bool) -> None:
+    """What a rule or obligation says, why, where it is written, and its readings."""
+    from dmaverify.machines.target import load_target
+    from dmaverify.report.machine import dumps
+    from dmaverify.report.rules import explain_id, explain_id_json
+
+    machine = load_target(target) if target else None
+    say(dumps(explain_id_json(rule, machine)) if as_json else explain_id(rule, machine))
+    raise Stop(0)
+
+
+@cli.command()
+@click.option("--target", default="rngd", show_default=True)
+@click.option("--json", "as_json", is_flag=True)
+def rules(target: str, as_json: bool) -> None:
+    """Every rule of a machine."""
+    from dmaverify.machines.target import load_target
+    from dmaverify.report.machine import dumps
+    from dmaverify.report.rules import rules_json, rules_table
+
+    machine = load_target(target)
+    say(dumps(rules_json(machine)) if as_json else rules_table(machine))
+    raise Stop(0)
+
+
+@cli.command()
+@click.option("--json", "as_json", is_flag=True)
+def targets(as_json: bool) -> None:
+    """The machines that ship, with tiers, limits and engines."""
+    from dmaverify.machines.target import available_targets, load_target
+    from dmaverify.report.machine import dumps
+    from dmaverify.report.rules import targets_json, targets_table
+
+    found = [load_target(name) for name in available_targets()]
+    say(dumps(targets_json(found)) if as_json else targets_table(found))
+    raise Stop(0)
+
+
+@cli.command()
+@click.option("--json", "as_json", is_flag=True, help="The default: the schema is JSON.")
+def schema(as_json: bool) -> None:
+    """The JSON Schema of plan files."""
+    from dmaverify.inputs.schema import json_schema
+
+    say(json.dumps(json_schema(), indent=2))
+    raise Stop(0)
+
+
+@cli.command()
+@click.option("--json", "as_json", is_flag=True)
+def doctor(as_json: bool) -> None:
+    """Versions of what dmaverify stands on, hashes of the machine data, and a proof to see that the solver works."""
+    from dmaverify.report.doctor import doctor_report, doctor_text
+    from dmaverify.report.machine import dumps
+
+    report = doctor_report()
+    say(dumps(report) if as_json else doctor_text(report))
+    raise Stop(0 if report["works"] else 4)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """The entry point: runs a command and turns every outcome into an exit code."""
+    sys.exit(invoke(arguments))
+
+
+def invoke(arguments: Sequence[str] | None = None) -> int:
+    from dmaverify.errors import InputError as Unreadable
+
+    try:
+        cli.main(args=list(arguments) if arguments is not None else None, standalone_mode=False)
+    except Stop as stop:
+        return _flushed(stop.code)
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except click.ClickException as error:
+        error.show()
+        return 2
+    except (click.Abort, KeyboardInterrupt):
+        say("interrupted", error=True)
+        return 2
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Unreadable as error:
+        return fail([error]).code
+    except OSError as error:
+        return fail([InputError(f"{error.filename or 'a file'}: {error.strerror or error}")]).code
+    except Exception as error:
+        if error.__class__.__name__ == "InputErrors":
+            return fail(_errors_of(error)).code
+        return _internal(error)
+    return 0
+
+
+def _flushed(code: int) -> int:
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return code
+
+
+def _internal(error: Exception) -> int:
+    """Never a traceback: what happened and where, in two lines, and exit code 4."""
+    import traceback
+
+    if os.environ.get("DMAVERIFY_TRACEBACK"):
+        traceback.print_exc()
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    say(f"internal error: {error.__class__.__name__}: {error}", error=True)
+    say(f"  at {Path(frame.filename).name}:{frame.lineno}; please report this (DMAVERIFY_TRACEBACK=1 shows all)", error=True)
+    return 4

@@ -1,0 +1,249 @@
+"""The simulator's event loop over the tables of cost.kernel: who may issue when, which channel chooses when, what time is next.
+
+Knows: the order of things within one instant, ports, commands of an engine in sequence.
+Does not know: what a request does to its memory (cost.kernel), commands as objects.
+Law: within an instant channels whose transfer ended choose first, then engines issue in turns, then idle channels choose; the next
+instant is the earliest at which any of this can change.
+
+Source: "DMA Engine" (DMA Sequencer Internals, Examples 2 to 4), "Memory Performance" (Peak Bandwidth, Bank Conflict).
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+
+from dmaverify.cost import kernel
+from dmaverify.cost.kernel import (
+    C_END,
+    C_ENGINE,
+    C_FIRST,
+    C_LEAD,
+    C_PACKETS,
+    C_PENDING,
+    C_SAME,
+    C_SIZE,
+    C_START,
+    E_COMMAND,
+    E_DONE,
+    E_LAST,
+    E_READ_FREE,
+    E_STALL,
+    E_WRITE_FREE,
+    FAR,
+    H_BUSY,
+    H_WAITING,
+    HBM,
+    K_ISSUE,
+    K_STARTUP,
+    K_WINDOW,
+    Q_ADDRESS,
+    Q_BYTES,
+    Q_COMMAND,
+    Q_PACKET,
+    Q_WRITE,
+    S_SPLIT,
+    S_TIER,
+    U_ADDRESS,
+    U_CHANNEL,
+    U_LEFT,
+    U_PACKET,
+    Table,
+    _account,
+    _begin,
+    _choose,
+    _complete,
+    _enqueue,
+    _fifo_serve,
+    _fifo_time,
+    _is_full,
+    _leave,
+    _move_to,
+    _next_packet,
+    _record,
+    _request_bytes,
+    _server,
+    _transfer,
+    jit,
+    jit_cached,
+)
+
+
+@jit
+def _serve_channels(
+    now: int, queue: Table, channels: Table, rows: Table, groups: Table, commands: Table, left: Table, done: Table,
+    fifo: Table, sums: Table, trace: Table, traced: Table, k: Table, links: int,
+) -> int:  # fmt: skip
+    """Every free channel with work chooses one entry. When the next of those with more work is free, FAR if there is none."""
+    soonest = FAR
+    for channel in range(channels.shape[0]):
+        if channels[channel, H_BUSY] <= now:
+            if channels[channel, H_WAITING] == 0:
+                continue
+            slot = _choose(channel, now, queue, channels, rows, groups, k)
+            end = _transfer(channel, slot, now, queue, channels, rows, groups, k)
+            command, packet = queue[channel, Q_COMMAND, slot], queue[channel, Q_PACKET, slot]
+            write, size, address = queue[channel, Q_WRITE, slot], queue[channel, Q_BYTES, slot], queue[channel, Q_ADDRESS, slot]
+            _leave(channel, slot, queue, channels)
+            _account(sums, 2 * command + write, address, size)
+            _record(trace, traced, 0, channel, now, end, commands[command, C_ENGINE], write, address)
+            _complete(command, packet, write, size, end, commands, left, done, fifo, k, links)
+        if channels[channel, H_WAITING] > 0:
+            soonest = min(soonest, channels[channel, H_BUSY])
+    return int(soonest)
+
+
+@jit
+def _advance(
+    engine: int, role: int, size: int, command: int, commands: Table, counts: Table, strides: Table, sides: Table,
+    cursors: Table, counters: Table, maps: Table, k: Table,
+) -> None:  # fmt: skip
+    """Moves a cursor past the request just issued."""
+    cursor = cursors[2 * engine + role]
+    cursor[U_LEFT] -= size
+    address = cursor[U_ADDRESS] + size
+    if cursor[U_LEFT] == 0:
+        address -= commands[command, C_SIZE]
+        cursor[U_PACKET] += 1
+        cursor[U_LEFT] = commands[command, C_SIZE]
+        if cursor[U_PACKET] == commands[command, C_PACKETS]:
+            return
+        address = _next_packet(
+            2 * engine + role, 2 * command + role, command, commands, counts, strides, counters, address
+        )
+    _move_to(engine, role, address, command, sides, cursors, maps, k)
+
+
+@jit
+def _issue(
+    engine: int, role: int, now: int, queue: Table, channels: Table, order: Table, maps: Table, bits: Table,
+    commands: Table, counts: Table, strides: Table, sides: Table, cursors: Table, counters: Table, engines: Table, left: Table, done: Table,
+    fifo: Table, slices: Table, sums: Table, trace: Table, traced: Table, k: Table, spms: int, links: int,
+) -> int:  # fmt: skip
+    """Tries to issue the next request of one side: 0 when done, otherwise the earliest time to try again (FAR: wait)."""
+    command = engines[engine, E_COMMAND]
+    cursor = cursors[2 * engine + role]
+    if cursor[U_PACKET] >= commands[command, C_PACKETS]:
+        return FAR
+    slot = commands[command, C_FIRST] + cursor[U_PACKET]
+    if role == 1:
+        if left[0, slot] > 0:
+            return FAR
+        if done[slot] > now:
+            return int(done[slot])
+    side = 2 * command + role
+    address, packet = cursor[U_ADDRESS], cursor[U_PACKET]
+    size = _request_bytes(address, cursor[U_LEFT], k[K_WINDOW], sides[side, S_SPLIT])
+    if sides[side, S_TIER] == HBM:
+        channel = cursor[U_CHANNEL]
+        if _is_full(channel, now, channels, k):
+            return FAR
+        _enqueue(channel, address, size, role, command, packet, queue, channels, order, bits, k)
+    else:
+        when = _fifo_time(side, address, sides, slices, k, now)
+        if when > now:
+            return int(when)
+        end = _fifo_serve(side, address, sides, fifo, slices, k, spms, now)
+        _account(sums, side, address, size)
+        server = _server(side, address, sides, k, spms)
+        _record(trace, traced, sides[side, S_TIER], server, now, end, engine, role, address)
+        _complete(command, packet, role, size, end, commands, left, done, fifo, k, links)
+    _advance(engine, role, size, command, commands, counts, strides, sides, cursors, counters, maps, k)
+    return 0
+
+
+@jit
+def _next_command(
+    engine: int, engines: Table, commands: Table, sides: Table, cursors: Table, counters: Table, maps: Table, k: Table
+) -> None:  # fmt: skip
+    """Ends the engine's command and begins the one after it."""
+    command = engines[engine, E_COMMAND]
+    end = commands[command, C_END]
+    if command + 1 < engines[engine, E_LAST]:
+        command += 1
+        commands[command, C_START] = end
+        first = end + k[K_STARTUP] - commands[command, C_LEAD]
+        engines[engine, E_COMMAND] = command
+        engines[engine, E_READ_FREE] = first
+        engines[engine, E_WRITE_FREE] = first
+        _begin(engine, command, commands, sides, cursors, counters, maps, k)
+    else:
+        engines[engine, E_DONE] = 1
+
+
+@lru_cache(maxsize=1)
+def event_loop(stamp: int) -> Callable[..., int]:
+    """The compiled loop. `stamp` names the source of what it calls: a compiled loop kept on disk is used for the same source only."""
+
+    @jit_cached
+    def run(
+        queue: Table, channels: Table, rows: Table, groups: Table, order: Table, maps: Table, bits: Table, commands: Table,
+        counts: Table, strides: Table, sides: Table, cursors: Table, counters: Table, engines: Table, left: Table, done: Table, fifo: Table,
+        slices: Table, sums: Table, trace: Table, traced: Table, k: Table, spms: int, links: int,
+    ) -> int:  # fmt: skip
+        """Plays all commands; the tick at which the last ends. -1 where nothing can move any more (never, unless the tables lie)."""
+        active = engines.shape[0]
+        now, due, turn = 0, FAR, 0 * stamp
+        for engine in range(active):
+            command = engines[engine, E_COMMAND]
+            first = k[K_STARTUP] - commands[command, C_LEAD]
+            engines[engine, E_READ_FREE] = first
+            engines[engine, E_WRITE_FREE] = first
+            _begin(engine, command, commands, sides, cursors, counters, maps, k)
+        while active > 0:
+            if now >= due:
+                due = _serve_channels(now, queue, channels, rows, groups, commands, left, done, fifo, sums, trace, traced, k, links)
+            seen = order[0]
+            soonest = FAR
+            for index in range(engines.shape[0]):
+                engine = (index + turn) % engines.shape[0]
+                if engines[engine, E_DONE] == 1:
+                    continue
+                command = engines[engine, E_COMMAND]
+                if cursors[2 * engine + 1, U_PACKET] >= commands[command, C_PACKETS]:
+                    if commands[command, C_PENDING] > 0:
+                        continue
+                    if commands[command, C_END] > now:
+                        soonest = min(soonest, commands[command, C_END])
+                        continue
+                    _next_command(engine, engines, commands, sides, cursors, counters, maps, k)
+                    if engines[engine, E_DONE] == 1:
+                        active -= 1
+                        continue
+                    command = engines[engine, E_COMMAND]
+                same = commands[command, C_SAME] == 1
+                for step in range(2):
+                    role = 1 - step
+                    free = E_READ_FREE if role == 0 or same else E_WRITE_FREE
+                    if engines[engine, free] > now:
+                        soonest = min(soonest, engines[engine, free])
+                        continue
+                    when = _issue(
+                        engine, role, now, queue, channels, order, maps, bits, commands, counts, strides, sides, cursors, counters,
+                        engines,
+                        left, done, fifo, slices, sums, trace, traced, k, spms, links,
+                    )  # fmt: skip
+                    if when == 0:
+                        engines[engine, free] = now + k[K_ISSUE]
+                        soonest = min(soonest, engines[engine, free])
+                    else:
+                        soonest = min(soonest, when)
+                        engines[engine, E_STALL] += 1
+            if order[0] > seen:
+                due = _serve_channels(now, queue, channels, rows, groups, commands, left, done, fifo, sums, trace, traced, k, links)
+            soonest = min(soonest, due)
+            turn += 1
+            if active > 0 and soonest >= FAR:
+                return -1
+            now = max(now, soonest) if soonest < FAR else now
+        return int(commands[:, C_END].max())
+
+    return run
+
+
+def source_stamp() -> int:
+    """A number of the text of this module and of cost.kernel."""
+    text = b"".join(Path(module).read_bytes() for module in (__file__, kernel.__file__))
+    return zlib.crc32(text)

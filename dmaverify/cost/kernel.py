@@ -1,0 +1,324 @@
+"""The simulator's inner loop: engines issue, channels schedule, DMNs serve, tick by tick but only where something happens.
+
+Knows: requests, queues, FR-FCFS, open rows, bank groups, DMN ports, slice queues, the PCIe link, read-modify-write.
+Does not know: commands as objects, profiles by name, how results are shown.
+Law: deterministic; time never runs back; a request is served exactly once, after it was issued, and a write is issued only when
+its packet has been read. The same lines run compiled by numba, or as plain Python where numba cannot be imported.
+
+State is in integer tables (rows = commands, engines, channels, ...; columns named below), because that is what compiles.
+Rules: an entry of a channel's queue is held until its transfer ends, so at a choice one entry less than the queue waits; a choice takes
+the hit that can begin first, else the oldest request (which goes first too if it can begin sooner in a closed bank); opening one costs nothing
+beyond the transfer, replacing a row does; requests of an engine are issued in order, writes before reads where they
+share a port; a packet's writes follow its last read. Source: "Memory Performance" (HBM, Data Memory), "DMA Engine" (Examples).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Table = np.ndarray[Any, np.dtype[np.int64]]
+
+    def jit(function: Callable[..., Any]) -> Callable[..., Any]: ...
+
+    def jit_cached(function: Callable[..., Any]) -> Callable[..., Any]: ...
+
+else:
+    Table = np.ndarray
+    try:
+        from numba import njit
+
+        jit = njit(nogil=True, error_model="numpy", inline="always")
+        jit_cached = njit(cache=True, nogil=True, error_model="numpy")
+    except ImportError:
+
+        def jit(function):
+            return function
+
+        jit_cached = jit
+
+
+FAR = 1 << 62
+HBM, DM, SPM = 0, 1, 2
+
+# columns of a side of a command (rows 2c and 2c + 1: read and write of command c)
+S_TIER, S_PLACE, S_BASE, S_SPLIT, S_UNALIGNED, S_COLUMNS = range(6)
+# columns of a command
+(C_ENGINE, C_PACKETS, C_SIZE, C_LOOPS, C_SAME, C_LINK, C_LEAD, C_START, C_END, C_FIRST, C_PENDING, C_COLUMNS) = range(12)
+# columns of an engine
+E_COMMAND, E_LAST, E_READY, E_READ_FREE, E_WRITE_FREE, E_DONE, E_STALL, E_COLUMNS = range(8)
+# columns of a cursor (rows 2e and 2e + 1: read and write side of engine e): packet, address and channel of its next request, bytes left
+U_PACKET, U_ADDRESS, U_LEFT, U_CHANNEL, U_COLUMNS = range(5)
+# columns of a channel
+H_BUSY, H_WAITING, H_SLICE, H_REQUESTS, H_HITS, H_OPENS, H_SWITCHES, H_WORK, H_PEAK, H_PARTIAL, H_COLUMNS = range(11)
+# fields of a queue entry; the first H_WAITING slots of a channel are in use. The key is bank and row in one number
+Q_ORDER, Q_KEY, Q_BANK, Q_GROUP, Q_SLICE, Q_COMMAND, Q_PACKET, Q_WRITE, Q_BYTES, Q_ADDRESS, Q_COLUMNS = range(11)
+# columns of a FIFO server (DMN, SPM, link)
+F_FREE, F_REQUESTS, F_WORK, F_COLUMNS = range(4)
+# constants
+(K_STARTUP, K_ISSUE, K_HBM, K_SWITCH, K_GROUP, K_SLICE, K_PARTIAL, K_DM, K_UNALIGNED, K_SPM, K_PCIE, K_QUEUE, K_CHANNELS,
+ K_WINDOW, K_TOP_SLICE, K_TOP_HIGH, K_TOP_ROW, K_SLICE_SHIFT, K_SLICES, K_DMN_SLICES, K_CHANNEL_BITS, K_ROW_SHIFT, K_ROW_BITS,
+ K_COLUMNS) = range(24)  # fmt: skip
+# columns of the trace: resource kind, resource, start, end, engine, write, address
+T_COLUMNS = 7
+
+
+@jit
+def _parity(value: int) -> int:
+    value ^= value >> 32
+    value ^= value >> 16
+    value ^= value >> 8
+    value ^= value >> 4
+    value ^= value >> 2
+    value ^= value >> 1
+    return value & 1
+
+
+@jit
+def _gather(address: int, bits: Table) -> int:
+    total = 0
+    for index in range(bits.shape[0]):
+        total |= ((address >> bits[index]) & 1) << index
+    return total
+
+
+@jit
+def _account(sums: Table, row: int, address: int, size: int) -> None:
+    """Bytes, sum of addresses and sum of squares of addresses that were served, modulo 2^64 (integers wrap)."""
+    pairs = size * (size - 1)
+    sums[row, 0] += size
+    sums[row, 1] += size * address + pairs // 2
+    sums[row, 2] += size * address * address + address * pairs + pairs * (2 * size - 1) // 6
+
+
+@jit
+def _record(trace: Table, count: Table, kind: int, which: int, start: int, end: int, engine: int, write: int, at: int) -> None:
+    index = count[0]
+    if index < trace.shape[0]:
+        trace[index, 0] = kind
+        trace[index, 1] = which
+        trace[index, 2] = start
+        trace[index, 3] = end
+        trace[index, 4] = engine
+        trace[index, 5] = write
+        trace[index, 6] = at
+        count[0] = index + 1
+
+
+@jit
+def _next_packet(
+    cursor: int, side: int, command: int, commands: Table, counts: Table, strides: Table, counters: Table, address: int
+) -> int:
+    """The address after `address` in the nest: the innermost counter goes on, full ones start over."""
+    for loop in range(commands[command, C_LOOPS] - 1, -1, -1):
+        counters[cursor, loop] += 1
+        address += strides[side, loop]
+        if counters[cursor, loop] < counts[command, loop]:
+            break
+        counters[cursor, loop] = 0
+        address -= strides[side, loop] * counts[command, loop]
+    return address
+
+
+@jit
+def _channel_of(side: int, address: int, sides: Table, maps: Table, k: Table) -> int:
+    """The channel of an HBM address, counted over all chips."""
+    channel = 0
+    for index in range(k[K_CHANNEL_BITS]):
+        channel |= _parity(address & maps[index]) << index
+    return int(channel + sides[side, S_PLACE] * k[K_CHANNELS])
+
+
+@jit
+def _move_to(engine: int, role: int, address: int, command: int, sides: Table, cursors: Table, maps: Table, k: Table) -> None:
+    """The cursor's next request is at this address."""
+    side = 2 * command + role
+    cursors[2 * engine + role, U_ADDRESS] = address
+    if sides[side, S_TIER] == HBM:
+        cursors[2 * engine + role, U_CHANNEL] = _channel_of(side, address, sides, maps, k)
+
+
+@jit
+def _begin(
+    engine: int, command: int, commands: Table, sides: Table, cursors: Table, counters: Table, maps: Table, k: Table
+) -> None:
+    """Both cursors to the first packet."""
+    for role in range(2):
+        cursor = 2 * engine + role
+        cursors[cursor, U_PACKET] = 0
+        cursors[cursor, U_LEFT] = commands[command, C_SIZE]
+        counters[cursor] = 0
+        _move_to(engine, role, sides[2 * command + role, S_BASE], command, sides, cursors, maps, k)
+
+
+@jit
+def _request_bytes(address: int, left: int, window: int, split: int) -> int:
+    """Bytes of the next request: up to the end of the aligned window (split 1), or of the part (split 0)."""
+    room = window - address % window if split == 1 else window
+    return min(room, left)
+
+
+@jit
+def _is_full(channel: int, now: int, channels: Table, k: Table) -> bool:
+    busy = 1 if channels[channel, H_BUSY] > now else 0
+    return bool(channels[channel, H_WAITING] + busy >= k[K_QUEUE])
+
+
+@jit
+def _enqueue(
+    channel: int, address: int, size: int, write: int, command: int, packet: int,
+    queue: Table, channels: Table, order: Table, bits: Table, k: Table,
+) -> None:  # fmt: skip
+    """Puts a request into its channel, which has room."""
+    slot = channels[channel, H_WAITING]
+    low = (address >> k[K_TOP_SLICE]) & 1
+    high = (address >> k[K_TOP_HIGH]) & 1
+    top = (address >> k[K_TOP_ROW]) & 1
+    part = 2 if high else low
+    group = part << bits[0, 0] | _gather(address, bits[0, 1 : 1 + bits[0, 0]])
+    bank = group << bits[1, 0] | _gather(address, bits[1, 1 : 1 + bits[1, 0]])
+    row = (address >> k[K_ROW_SHIFT]) & ((1 << k[K_ROW_BITS]) - 1) | (low if high else top) << k[K_ROW_BITS]
+    queue[channel, Q_ORDER, slot] = order[0]
+    order[0] += 1
+    queue[channel, Q_KEY, slot] = bank << (k[K_ROW_BITS] + 1) | row
+    queue[channel, Q_BANK, slot] = bank
+    queue[channel, Q_GROUP, slot] = group
+    queue[channel, Q_SLICE, slot] = part
+    queue[channel, Q_COMMAND, slot] = command
+    queue[channel, Q_PACKET, slot] = packet
+    queue[channel, Q_WRITE, slot] = write
+    queue[channel, Q_BYTES, slot] = size
+    queue[channel, Q_ADDRESS, slot] = address
+    channels[channel, H_WAITING] = slot + 1
+    channels[channel, H_PEAK] = max(channels[channel, H_PEAK], slot + 1)
+
+
+@jit
+def _leave(channel: int, slot: int, queue: Table, channels: Table) -> None:
+    """Takes an entry out; the last one moves into its place."""
+    last = channels[channel, H_WAITING] - 1
+    channels[channel, H_WAITING] = last
+    if slot != last:
+        for index in range(Q_COLUMNS):
+            queue[channel, index, slot] = queue[channel, index, last]
+
+
+@jit
+def _start(channel: int, slot: int, now: int, queue: Table, channels: Table, groups: Table, k: Table) -> int:
+    """When the transfer of an entry whose row is open could begin: its bank group's turn, and a change of slice."""
+    last = channels[channel, H_SLICE]
+    change = k[K_SLICE] if last >= 0 and last != queue[channel, Q_SLICE, slot] else 0
+    return max(now + change, groups[channel, queue[channel, Q_GROUP, slot]])
+
+
+@jit
+def _choose(channel: int, now: int, queue: Table, channels: Table, rows: Table, groups: Table, k: Table) -> int:
+    """FR-FCFS: the row hit that can begin first (of equals the oldest); the oldest of all where it can begin sooner without
+    replacing a row, or where there is no hit."""
+    hit, oldest = -1, -1
+    hit_order, hit_start, oldest_order = FAR, FAR, FAR
+    orders, keys, banks, opened = queue[channel, Q_ORDER], queue[channel, Q_KEY], queue[channel, Q_BANK], rows[channel]
+    for slot in range(channels[channel, H_WAITING]):
+        order = orders[slot]
+        if order < oldest_order:
+            oldest, oldest_order = slot, order
+        if opened[banks[slot]] == keys[slot]:
+            start = _start(channel, slot, now, queue, channels, groups, k)
+            if start < hit_start or (start == hit_start and order < hit_order):
+                hit, hit_order, hit_start = slot, order, start
+    if hit < 0:
+        return oldest
+    if opened[banks[oldest]] < 0 and _start(channel, oldest, now, queue, channels, groups, k) < hit_start:
+        return oldest
+    return hit
+
+
+@jit
+def _transfer(channel: int, slot: int, now: int, queue: Table, channels: Table, rows: Table, groups: Table, k: Table) -> int:
+    """Serves an entry: when its transfer ends."""
+    key, bank, group = queue[channel, Q_KEY, slot], queue[channel, Q_BANK, slot], queue[channel, Q_GROUP, slot]
+    start = _start(channel, slot, now, queue, channels, groups, k)
+    if rows[channel, bank] == key:
+        channels[channel, H_HITS] += 1
+    elif rows[channel, bank] < 0:
+        channels[channel, H_OPENS] += 1
+    else:
+        channels[channel, H_SWITCHES] += 1
+        start = max(start, now + k[K_SWITCH] - k[K_HBM])
+    length = k[K_HBM]
+    if queue[channel, Q_WRITE, slot] == 1 and queue[channel, Q_BYTES, slot] < k[K_WINDOW]:
+        length = k[K_PARTIAL]
+        channels[channel, H_PARTIAL] += 1
+    rows[channel, bank] = key
+    groups[channel, group] = start + k[K_GROUP]
+    channels[channel, H_SLICE] = queue[channel, Q_SLICE, slot]
+    channels[channel, H_BUSY] = start + length
+    channels[channel, H_REQUESTS] += 1
+    channels[channel, H_WORK] += start + length - now
+    return int(start + length)
+
+
+@jit
+def _complete(
+    command: int, packet: int, write: int, size: int, end: int,
+    commands: Table, left: Table, done: Table, fifo: Table, k: Table, links: int,
+) -> None:  # fmt: skip
+    """Books a served request: the packet it is of, the link it crosses, the end of its command."""
+    slot = commands[command, C_FIRST] + packet
+    if write == 1:
+        left[1, slot] -= size
+        commands[command, C_PENDING] -= size
+        commands[command, C_END] = max(commands[command, C_END], end)
+        return
+    left[0, slot] -= size
+    done[slot] = max(done[slot], end)
+    link = commands[command, C_LINK]
+    if left[0, slot] == 0 and link >= 0:
+        server = fifo[links + link]
+        work = commands[command, C_SIZE] * k[K_PCIE]
+        server[F_FREE] = max(server[F_FREE], done[slot]) + work
+        server[F_REQUESTS] += 1
+        server[F_WORK] += work
+        done[slot] = server[F_FREE]
+
+
+@jit
+def _slice_row(side: int, address: int, sides: Table, k: Table) -> int:
+    return int(sides[side, S_PLACE] * k[K_SLICES] + (address >> k[K_SLICE_SHIFT]) % k[K_SLICES])
+
+
+@jit
+def _server(side: int, address: int, sides: Table, k: Table, spms: int) -> int:
+    """Which FIFO server a DM or SPM request goes to: its DMN, or the SPM of its cluster."""
+    if sides[side, S_TIER] == SPM:
+        return int(spms + sides[side, S_PLACE])
+    return int(_slice_row(side, address, sides, k) // k[K_DMN_SLICES])
+
+
+@jit
+def _fifo_time(side: int, address: int, sides: Table, slices: Table, k: Table, now: int) -> int:
+    """When a DM or SPM request may be issued: a slice holds two."""
+    if sides[side, S_TIER] == SPM:
+        return now
+    where = _slice_row(side, address, sides, k)
+    return max(now, min(slices[where, 0], slices[where, 1]))
+
+
+@jit
+def _fifo_serve(side: int, address: int, sides: Table, fifo: Table, slices: Table, k: Table, spms: int, now: int) -> int:
+    """Serves a DM or SPM request in its turn: when it ends."""
+    server = fifo[_server(side, address, sides, k, spms)]
+    work = k[K_SPM]
+    if sides[side, S_TIER] == DM:
+        work = k[K_UNALIGNED] if sides[side, S_UNALIGNED] == 1 else k[K_DM]
+    server[F_FREE] = max(server[F_FREE], now) + work
+    server[F_REQUESTS] += 1
+    server[F_WORK] += work
+    if sides[side, S_TIER] == DM:
+        where = _slice_row(side, address, sides, k)
+        slices[where, 1 if slices[where, 1] < slices[where, 0] else 0] = server[F_FREE]
+    return int(server[F_FREE])

@@ -1,0 +1,287 @@
+"""The simulator: every request of every engine through queues, channels, banks and DMN ports.
+
+Knows: how commands become the tables of cost.kernel, what the filled tables mean.
+Does not know: the closed form, except that it may not exceed what comes out here.
+Law: deterministic; every byte that a command reads and writes is served exactly once, checked by its count and by the sum and
+the sum of squares of the addresses, which the command's loops give in closed form. A mismatch is an AssertionError.
+
+Source: "Memory Performance" (HBM, Data Memory), "DMA Engine" (Performance, Examples); the rules of play are in cost.kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from dmaverify.cost.constants import TICKS, CostData, cost_data
+from dmaverify.cost.nest import Nest, nest_of
+from dmaverify.cost.sides import dm_use
+from dmaverify.errors import InputError
+from dmaverify.transfer.command import Command, Engine
+
+if TYPE_CHECKING:
+    from dmaverify.cost.kernel import Table
+
+MOST_REQUESTS = 40_000_000
+"""Requests of one simulation; beyond it the tables would not fit."""
+
+
+@dataclass(frozen=True)
+class SimResult:
+    """What came out. `cycles` is the end of the last command; the rest are plain numbers and tables."""
+
+    cycles: float
+    requests: int
+    channels: tuple[dict[str, float], ...]
+    dmns: tuple[dict[str, float], ...]
+    commands: tuple[dict[str, Any], ...]
+    profile: str
+    trace: tuple[dict[str, Any], ...] = field(default=(), repr=False)
+
+    def statistics(self) -> dict[str, Any]:
+        """Plain data for JSON: totals, then a row per command, channel and DMN in use."""
+        hits = sum(row["hits"] for row in self.channels)
+        switches = sum(row["row_switches"] for row in self.channels)
+        return {
+            "cycles": self.cycles,
+            "profile": self.profile,
+            "requests": self.requests,
+            "row_hits": hits,
+            "row_switches": switches,
+            "channels_in_use": len(self.channels),
+            "dmns_in_use": len(self.dmns),
+            "commands": list(self.commands),
+            "channels": list(self.channels),
+            "dmns": list(self.dmns),
+        }
+
+
+def simulate(commands: Sequence[Command], target: CostData | str = "rngd", profile: str = "book", record: int = 0) -> SimResult:
+    """Plays the commands. `record` keeps that many served requests for a trace.
+
+    Raises InputError for more than `MOST_REQUESTS` requests.
+    """
+    from dmaverify.cost import clockwork, kernel
+
+    data = target if isinstance(target, CostData) else cost_data(profile)
+    tables = Tables.of(commands, data, record)
+    last = clockwork.event_loop(clockwork.source_stamp())(*tables.arguments())
+    if last < 0:
+        raise AssertionError("the simulation stopped before every request was served")
+    _check_served(tables)
+    return _result(int(last), tables, data, kernel)
+
+
+def _engine_order(commands: Sequence[Command]) -> list[list[int]]:
+    found: dict[Engine, list[int]] = {}
+    for index, command in enumerate(commands):
+        found.setdefault(command.engine or Engine(), []).append(index)
+    return [found[engine] for engine in sorted(found, key=lambda e: (e.chip, e.cluster, e.dmn))]
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """The integer tables of one simulation; `program` is the commands in the order of their rows."""
+
+    program: tuple[Command, ...]
+    nests: tuple[tuple[Nest, Nest], ...]
+    data: dict[str, Any]
+
+    def arguments(self) -> tuple[Any, ...]:
+        """In the order in which the event loop takes them."""
+        names = (
+            "queue channels rows groups order maps bits commands counts strides sides cursors counters engines left done fifo slices "
+            "sums trace traced k spms links"
+        )
+        return tuple(self.data[name] for name in names.split())
+
+    @staticmethod
+    def of(commands: Sequence[Command], data: CostData, record: int) -> Tables:
+        """Tables before the first tick."""
+        import numpy as np
+
+        from dmaverify.cost import kernel as q
+
+        order = _engine_order(commands)
+        program = tuple(commands[index] for engine in order for index in engine)
+        nests = tuple((nest_of(c, "read"), nest_of(c, "write")) for c in program)
+        packets = [pair[0].packets for pair in nests]
+        most = sum(p * (pair[0].size // 256 + 2) for p, pair in zip(packets, nests, strict=True))
+        if not program or max(packets) * 1 > MOST_REQUESTS or most > 2 * MOST_REQUESTS:
+            raise InputError(f"a simulation of {sum(packets):,} packets is too large; the closed form has no such limit")
+        chips = 1 + max(max(c.read.chip, c.write.chip) for c in program)
+        clusters = 2 * chips
+
+        def zeros(*shape: int) -> Table:
+            return np.zeros(shape, dtype=np.int64)
+
+        channels = chips * data.hbm_channels
+        groups = 3 << len(data.hbm.bank_group)
+        table = {
+            "queue": zeros(channels, q.Q_COLUMNS, data.hbm_queue),
+            "channels": zeros(channels, q.H_COLUMNS),
+            "rows": zeros(channels, groups << len(data.hbm.bank)) - 1,
+            "groups": zeros(channels, groups),
+            "order": zeros(1),
+            "maps": np.array(data.hbm.channel_masks, dtype=np.int64),
+            "bits": _bits(data, zeros),
+            "commands": zeros(len(program), q.C_COLUMNS),
+            "counts": zeros(len(program), max(1, *(len(a.loops) for a, _ in nests)) if nests else 1),
+            "strides": zeros(2 * len(program), max(1, *(len(a.loops) for a, _ in nests)) if nests else 1),
+            "sides": zeros(2 * len(program), q.S_COLUMNS),
+            "cursors": zeros(2 * len(order), q.U_COLUMNS),
+            "counters": zeros(2 * len(order), max(1, *(len(a.loops) for a, _ in nests)) if nests else 1),
+            "engines": zeros(len(order), q.E_COLUMNS),
+            "left": zeros(2, sum(packets)),
+            "done": zeros(sum(packets)),
+            "fifo": zeros(clusters * 8 + clusters + chips, q.F_COLUMNS),
+            "slices": zeros(clusters * data.dm.slices, 2),
+            "sums": zeros(2 * len(program), 3),
+            "trace": zeros(record, q.T_COLUMNS),
+            "traced": zeros(1),
+            "k": _constants(data),
+            "spms": clusters * 8,
+            "links": clusters * 8 + clusters,
+        }
+        table["channels"][:, q.H_SLICE] = -1
+        tables = Tables(program, nests, table)
+        tables._fill(order, data)
+        return tables
+
+    def _fill(self, order: Sequence[Sequence[int]], data: CostData) -> None:
+        from dmaverify.cost import kernel as q
+
+        t, row, slot = self.data, 0, 0
+        for engine, own in enumerate(order):
+            t["engines"][engine, q.E_COMMAND], t["engines"][engine, q.E_LAST] = row, row + len(own)
+            for _ in own:
+                command, (read, write) = self.program[row], self.nests[row]
+                services = [_side_row(t["sides"][2 * row + i], command, nest, i, data) for i, nest in enumerate((read, write))]
+                places = [(p.tier, p.chip, 0 if p.tier == "hbm" else p.cluster) for p in (command.read, command.write)]
+                for i, nest in enumerate((read, write)):
+                    self._loops(row, i, nest)
+                t["commands"][row, : q.C_COLUMNS] = (
+                    engine, read.packets, read.size, len(read.loops), places[0] == places[1],
+                    command.read.chip if command.read.chip != command.write.chip else -1,
+                    (services[1] if places[0] == places[1] else sum(services)) - data.ticks("issue"), 0, 0, slot, read.packets * read.size,
+                )  # fmt: skip
+                t["left"][:, slot : slot + read.packets] = read.size
+                slot += read.packets
+                row += 1
+
+    def _loops(self, row: int, role: int, nest: Nest) -> None:
+        """Strides in the command's own direction: a flipped loop starts at its top."""
+        from dmaverify.cost import kernel as q
+
+        base = nest.base
+        for index, ((count, stride), flip) in enumerate(zip(nest.loops, nest.flipped, strict=True)):
+            self.data["counts"][row, index] = count
+            self.data["strides"][2 * row + role, index] = -stride if flip else stride
+            base += (count - 1) * stride if flip else 0
+        self.data["sides"][2 * row + role, q.S_BASE] = base
+
+
+def _side_row(row: Table, command: Command, nest: Nest, role: int, data: CostData) -> int:
+    """Fills the row of a side; what one undisturbed request of it needs."""
+    from dmaverify.cost import kernel as q
+
+    port = command.write if role else command.read
+    if port.tier not in ("hbm", "dm", "spm"):
+        raise InputError(f"no memory `{port.tier}` in the simulator", command.span)
+    tier = {"hbm": q.HBM, "dm": q.DM, "spm": q.SPM}[port.tier]
+    row[q.S_TIER] = tier
+    row[q.S_PLACE] = port.chip if tier == q.HBM else 2 * port.chip + port.cluster
+    row[q.S_SPLIT] = tier == q.HBM
+    row[q.S_UNALIGNED] = bool(tier == q.DM and role and dm_use(nest, 1, "write", data).unaligned)
+    return data.ticks(("hbm_request", "dm_request", "spm_request")[tier])
+
+
+def _bits(data: CostData, zeros: Any) -> Table:
+    """Row 0 the bank group's bits, row 1 the bank's, their number first."""
+    found: Table = zeros(2, 8)
+    for index, bits in enumerate((data.hbm.bank_group, data.hbm.bank)):
+        found[index, 0] = len(bits)
+        found[index, 1 : 1 + len(bits)] = bits
+    return found
+
+
+def _constants(data: CostData) -> Table:
+    import numpy as np
+
+    names = (
+        "startup issue hbm_request hbm_row_switch hbm_bank_group hbm_slice_change hbm_partial dm_request dm_unaligned "
+        "spm_request pcie_byte"
+    )
+    where = data.hbm
+    shape = [
+        data.hbm_queue, data.hbm_channels, where.window, where.top_slice, where.top_high, where.top_row,
+        data.dm.slice_stride.bit_length() - 1, data.dm.slices, data.dm.dmn_slices, len(where.channel_masks),
+        where.row[0], len(where.row),
+    ]  # fmt: skip
+    return np.array([*(data.ticks(name) for name in names.split()), *shape], dtype=np.int64)
+
+
+# ---------------------------------------------------------------- served once
+
+
+def expected_sums(nest: Nest) -> tuple[int, int, int]:
+    """Bytes, sum and sum of squares of the addresses of all bytes of a nest, exactly, from its loops alone."""
+    digits = [*nest.loops, (nest.size, 1)]
+    number = prod(count for count, _ in digits)
+    mean = Fraction(nest.base) + sum((Fraction((count - 1) * stride, 2) for count, stride in digits), Fraction(0))
+    spread = sum((Fraction((count * count - 1) * stride * stride, 12) for count, stride in digits), Fraction(0))
+    return number, int(number * mean), int(number * (spread + mean * mean))
+
+
+def _check_served(tables: Tables) -> None:
+    for row, pair in enumerate(tables.nests):
+        for role, nest in enumerate(pair):
+            size, total, squares = expected_sums(nest)
+            got = [int(value) % (1 << 64) for value in tables.data["sums"][2 * row + role]]
+            if got != [size, total % (1 << 64), squares % (1 << 64)]:
+                raise AssertionError(f"command {row}: bytes were lost or served twice ({got[0]} of {size})")
+    if tables.data["left"].any():
+        raise AssertionError("a packet was not served whole")
+
+
+# ---------------------------------------------------------------- what came out
+
+
+def _result(last: int, tables: Tables, data: CostData, q: Any) -> SimResult:
+    t = tables.data
+    channels = []
+    for index, row in enumerate(t["channels"].tolist()):
+        if row[q.H_REQUESTS]:
+            channels.append({
+                "chip": index // data.hbm_channels, "channel": index % data.hbm_channels, "requests": row[q.H_REQUESTS],
+                "hits": row[q.H_HITS], "opens": row[q.H_OPENS], "row_switches": row[q.H_SWITCHES],
+                "partial_writes": row[q.H_PARTIAL], "busy_cycles": row[q.H_WORK] / TICKS, "most_waiting": row[q.H_PEAK],
+            })  # fmt: skip
+    dmns = []
+    for index, row in enumerate(t["fifo"][: t["spms"]].tolist()):
+        if row[q.F_REQUESTS]:
+            dmns.append({
+                "chip": index // 16, "cluster": index // 8 % 2, "dmn": index % 8, "requests": row[q.F_REQUESTS],
+                "busy_cycles": row[q.F_WORK] / TICKS,
+            })  # fmt: skip
+    commands = []
+    for command, row in zip(tables.program, t["commands"].tolist(), strict=True):
+        commands.append({
+            "engine": str(command.engine or Engine()), "start": row[q.C_START] / TICKS, "end": row[q.C_END] / TICKS,
+            "bytes": row[q.C_PACKETS] * row[q.C_SIZE],
+        })  # fmt: skip
+    requests = sum(int(row[q.H_REQUESTS]) for row in t["channels"]) + sum(int(row[q.F_REQUESTS]) for row in t["fifo"][: t["links"]])
+    trace = tuple(_event(row, tables, data) for row in t["trace"][: int(t["traced"][0])].tolist())
+    return SimResult(last / TICKS, requests, tuple(channels), tuple(dmns), tuple(commands), data.profile, trace)
+
+
+def _event(row: Sequence[int], tables: Tables, data: CostData) -> dict[str, Any]:
+    kind, which, start, end, engine, write, address = row
+    place = f"channel {which}" if kind == 0 else (f"DMN {which}" if kind == 1 else f"SPM {which - tables.data['spms']}")
+    return {
+        "resource": place, "start": start / TICKS, "cycles": (end - start) / TICKS, "engine": engine,
+        "kind": "write" if write else "read", "address": address,
+    }  # fmt: skip

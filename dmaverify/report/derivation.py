@@ -1,0 +1,150 @@
+"""What `derive` shows: the commands of a stream, per engine, and how each entry came about.
+
+Knows: plans, derivation, the document's tables.
+Does not know: the terminal, whether the result is right (`check` says).
+Law: the printed texts are those a plan file reads again; the same plan gives the same text.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dmaverify.errors import InputError
+from dmaverify.inputs.plan import Plan
+from dmaverify.machines.target import Target
+from dmaverify.prove.program import Trouble, derived_program, port_rule, space_of
+from dmaverify.transfer.access import Access
+from dmaverify.transfer.adapters import derived_access
+from dmaverify.transfer.command import Command, Entry, Sequencer
+from dmaverify.transfer.derive import coalesce
+from dmaverify.transfer.move import Stream, Tensor, Transfer
+from dmaverify.transfer.space import unit_bits_of
+from dmaverify.transfer.tables import fetch_size, merged, render_merged, render_table, table_json, table_of
+from dmaverify.transfer.text import sequencer_text
+
+
+def commands_of(plan: Plan, name: str) -> tuple[Transfer | Access, tuple[Command, ...], Target]:
+    """What the stream of a transfer or access becomes. Raises InputError where there is none."""
+    for item in plan.transfers:
+        if item.name == name:
+            transfer = item.transfer
+            target = plan.targets[transfer.target]
+            if transfer.stream is None:
+                raise InputError(f"`{name}` has no stream to derive from", transfer.span, "add `stream = { time, packet }`")
+            bits = target.dtypes[transfer.dtype]
+            found = derived_program(transfer.source, transfer.dest, transfer.stream, bits, target, transfer.given)
+            if isinstance(found, Trouble):
+                raise InputError(found.message, found.span, found.hint)
+            return transfer, found, target
+    access = next(a for a in plan.accesses if a.name == name)
+    target = plan.targets[access.target]
+    one = derived_access(access, space_of(target, access.memory.tier), target.dtypes[access.dtype])
+    if not isinstance(one, Command):
+        raise InputError(one.message, one.span, one.hint)
+    return access, (one,), target
+
+
+def merged_text(text: Sequencer) -> Sequencer:
+    """Adjacent entries merged ("Sequencer", Merging Entries)."""
+    entries = tuple(Entry(count, stride) for count, stride in coalesce([(e.count, e.stride) for e in text.entries]))
+    return Sequencer(entries or (Entry(1, 1),), text.packet, text.tier, text.base, text.place)
+
+
+def texts_of(command: Command, target: Target, sides: tuple[str, ...], merge: bool) -> dict[str, str]:
+    """Side -> configuration text in bytes, with the place of the base where the command names an engine."""
+    out = {}
+    for side in sides:
+        text, port = (command.read_text, command.read) if side == "read" else (command.write_text, command.write)
+        if text is None:
+            continue
+        if merge:
+            text = merged_text(text)
+        place, base = _place(command, port.tier, port.base, port.chip, port.cluster, target)
+        shown = Sequencer(text.entries, text.packet, port.tier, base)
+        out[side] = sequencer_text(shown, target.constants, command.unit_bits, place)
+    return out
+
+
+def _place(command: Command, tier: str, base: int, chip: int, cluster: int, target: Target) -> tuple[tuple[int, ...], int]:
+    """The leading parts of a printed base; on a tier with dmn parts the base is counted from the engine's own first slice."""
+    if command.engine is None or tier not in target.tiers:
+        return (), base
+    rule = port_rule(target, tier, command.unit_bits)
+    values = {"chip": chip, "cluster": cluster}
+    for part, step in rule.steps.items():
+        values[part], base = divmod(base, step)
+    return tuple(values[part] for part in rule.parts), base
+
+
+def _sides(item: Transfer | Access) -> tuple[str, ...]:
+    if isinstance(item, Access):
+        return ("read",) if item.engine == "fetch" else ("write",)
+    return ("read", "write")
+
+
+def _buffers(item: Transfer | Access) -> list[tuple[str, Tensor, Stream]]:
+    if isinstance(item, Access):
+        return [("memory", item.memory, item.stream)]
+    assert item.stream is not None
+    return [("source", item.source, item.stream), ("dest", item.dest, item.stream)]
+
+
+def derivation_text(plan: Plan, name: str, explain: bool, merge: bool) -> str:
+    item, commands, target = commands_of(plan, name)
+    lines = [_headline(item)]
+    for command in commands:
+        if command.engine is not None:
+            lines.append(f"  engine {command.engine}")
+        texts = texts_of(command, target, _sides(item), merge)
+        lines += [f"  {side:<5}  {text}" for side, text in texts.items()]
+    if explain:
+        for side, tensor, stream in _buffers(item):
+            lines += ["", f"{side}: {_buffer_name(tensor)}"]
+            table = table_of(tensor.element, stream)
+            lines.append(render_table(table))
+            if table.problem is None:
+                lines += ["", "merged", render_merged(merged(table))]
+            if isinstance(item, Access):
+                entries = [(row.count, row.stride) for row in table.rows]
+                size = fetch_size(entries, stream.packet.size, target.dtypes[item.dtype])
+                lines.append(f"largest {item.engine} access: {size} bytes")
+    return "\n".join(lines)
+
+
+def _headline(item: Transfer | Access) -> str:
+    if isinstance(item, Access):
+        arrow = "->" if item.engine == "fetch" else "<-"
+        return f"{item.name}   {item.engine} ({item.context})   {item.memory.tier} {_mappings(item.memory)} {arrow} stream   {item.dtype}"
+    source, dest = item.source, item.dest
+    return f"{item.name}   {source.tier} {_mappings(source)} -> {dest.tier} {_mappings(dest)}   {item.dtype}"
+
+
+def _mappings(tensor: Tensor) -> str:
+    parts = [f"{p} m![{tensor.field(p)}]" for p in ("chip", "cluster", "slice") if tensor.field(p).size > 1]
+    return ", ".join([*parts, f"m![{tensor.element}]" if not parts else f"element m![{tensor.element}]"])
+
+
+def _buffer_name(tensor: Tensor) -> str:
+    return f"{tensor.tier} {_mappings(tensor)} (strides in elements within a slice)" if tensor.slice.size > 1 else f"{tensor.tier} {_mappings(tensor)}"
+
+
+def derivation_json(plan: Plan, name: str, merge: bool) -> dict[str, Any]:
+    item, commands, target = commands_of(plan, name)
+    unit = unit_bits_of(target.dtypes[item.dtype])
+    return {
+        "name": name,
+        "unit_bits": unit,
+        "commands": [
+            {
+                "engine": None if c.engine is None else [c.engine.chip, c.engine.cluster, c.engine.dmn],
+                **texts_of(c, target, _sides(item), merge),
+                "packet": c.packet,
+                "burst": c.burst,
+                "loops": [{"label": x.label, "count": x.count, "read": x.read, "write": x.write} for x in c.loops],
+                "read_port": {"tier": c.read.tier, "chip": c.read.chip, "cluster": c.read.cluster, "base": c.read.base},
+                "write_port": {"tier": c.write.tier, "chip": c.write.chip, "cluster": c.write.cluster, "base": c.write.base},
+            }
+            for c in commands
+        ],
+        "tables": {side: table_json(table_of(tensor.element, stream)) for side, tensor, stream in _buffers(item)},
+    }

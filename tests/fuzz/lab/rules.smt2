@@ -1,0 +1,1 @@
+; The lab machine has no rules.
