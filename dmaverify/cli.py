@@ -104,7 +104,9 @@ def plan_files(paths: Sequence[str]) -> list[tuple[str, str | None]]:
 
 
 def _is_plan(path: Path) -> bool:
-    """A TOML file that says `schema =` at the start of a line."""
+    """A TOML file that says `schema =` at the start of a line; a machine's own target.toml is none."""
+    if path.name == "target.toml":
+        return False
     try:
         with path.open("rb") as file:
             return any(line.lstrip().startswith(b"schema") and b"=" in line for line in file.read(1 << 16).splitlines())

@@ -67,7 +67,7 @@ def _kinds(ordered: Sequence[tuple[str, Kind | Gap]]) -> tuple[str, str, str]:
     before: list[str] = []
     for text, kind in ordered:
         if kind in (Kind.BOTTOM, Kind.ZERO):
-            found[kind].append(all_of([*(negation(b) for b in before), text]))  # type: ignore[index]
+            found[kind].append(all_of([*(negation(b) for b in before), text]))
         before.append(text)
     return live, any_of(found[Kind.BOTTOM]), any_of(found[Kind.ZERO])
 
@@ -86,20 +86,62 @@ def _from_digits(layout: Layout, terms: Sequence[str]) -> CellText:
     return CellText(live, bottom, zero, coordinates)
 
 
-class _Tree:
-    """The guarded encoding: a fresh quotient and remainder per pair, never `div` or `mod`."""
+class Quotients:
+    """Variables for quotients and remainders. The same text divided by the same number is the same pair (Euclid)."""
 
     def __init__(self, prefix: str) -> None:
         self.prefix = prefix
         self.variables: list[tuple[str, int | None, int | None]] = []
         self.constraints: list[str] = []
+        self.known: dict[tuple[str, int], tuple[str, str]] = {}
+
+    def divided(self, at: str, by: int) -> tuple[str, str]:
+        """`at = by * high + low`, for a text that is at least 0."""
+        found = self.known.get((at, by))
+        if found is None:
+            found = self.known[at, by] = self._fresh(None), self._fresh(by)
+            high, low = found
+            self.constraints.append(f"(= {at} {linear(0, [(by, high), (1, low)])})")
+        return found
+
+    def _fresh(self, bound: int | None) -> str:
+        name = f"{self.prefix}q{len(self.variables)}"
+        self.variables.append((name, 0, bound))
+        return name
+
+
+@dataclass(frozen=True, slots=True)
+class TreeText:
+    """The cell of a mapping at one position: a condition per kind of cell that is no index, and coordinates where none holds."""
+
+    live: str
+    kinds: dict[Kind | Gap, str]
+    coordinates: dict[str, str]
+
+
+def tree_text(expr: Expr, at: str, quotients: Quotients) -> TreeText:
+    """The finalized cell of `expr` at the position `at` (text, at least 0), by its tree alone. Raises WindowRelation."""
+    tree = _Tree(quotients)
+    tree.visit(expr, at)
+    sizes = axes_of(expr)
+    coordinates = {axis: linear(0, parts) for axis, parts in tree.sums.items()}
+    tree.ordered += [(f"(>= {text} {number(sizes[axis])})", Kind.TOP) for axis, text in coordinates.items()]
+    kinds: dict[Kind | Gap, list[str]] = {}
+    before: list[str] = []
+    for text, kind in tree.ordered:
+        kinds.setdefault(kind, []).append(all_of([*(negation(b) for b in before), text]))
+        before.append(text)
+    live = all_of([negation(text) for text in before])
+    return TreeText(live, {kind: any_of(parts) for kind, parts in kinds.items()}, coordinates)
+
+
+class _Tree:
+    """The guarded encoding: a quotient and a remainder per pair, never `div` or `mod`."""
+
+    def __init__(self, quotients: Quotients) -> None:
+        self.quotients = quotients
         self.ordered: list[tuple[str, Kind | Gap]] = []
         self.sums: dict[str, list[tuple[int, str]]] = {}
-
-    def fresh(self, low: int | None, high: int | None) -> str:
-        name = f"{self.prefix}q{len(self.variables)}"
-        self.variables.append((name, low, high))
-        return name
 
     def visit(self, expr: Expr, at: str) -> None:
         """Adds what the cell of `expr` at position `at` is. The position is known to be at least 0."""
@@ -125,9 +167,7 @@ class _Tree:
                 self.visit(inner, linear(first, [(1, at)]))
             case Pair(left, right):
                 self._beyond(at, expr.size)
-                high = self.fresh(0, None)
-                low = self.fresh(0, right.size)
-                self.constraints.append(f"(= {at} {linear(0, [(right.size, high), (1, low)])})")
+                high, low = self.quotients.divided(at, right.size)
                 self.visit(left, high)
                 self.visit(right, low)
             case Window():
@@ -161,7 +201,8 @@ def has_window(tensor: Tensor) -> Window | None:
 
 
 def _from_tree(layout: Layout, terms: Sequence[str], tensor: Tensor, prefix: str) -> CellText:
-    tree = _Tree(prefix)
+    quotients = Quotients(prefix)
+    tree = _Tree(quotients)
     sizes: dict[str, int] = {}
     coordinates: dict[str, str] = {}
     for place in PLACES:
@@ -178,4 +219,4 @@ def _from_tree(layout: Layout, terms: Sequence[str], tensor: Tensor, prefix: str
         if digit.axis == BYTE:
             coordinates[BYTE] = linear(0, [(digit.weight, term)])
     live, bottom, zero = _kinds(tree.ordered)
-    return CellText(live, bottom, zero, coordinates, tuple(tree.variables), tuple(tree.constraints))
+    return CellText(live, bottom, zero, coordinates, tuple(quotients.variables), tuple(quotients.constraints))

@@ -77,9 +77,9 @@ class _Case:
     def well_formed(self, extra: Iterable[PlanProblem]) -> bool:
         """Reports what makes no sense; whether the meaning is defined, so that judging can go on."""
         going = True
-        for problem in extra:
-            self.ill(problem.message, problem.span, problem.hint)
-            going = going and not problem.fatal
+        for stated in extra:
+            self.ill(stated.message, stated.span, stated.hint)
+            going = going and not stated.fatal
         fields = [(t, place) for t in (self.transfer.source, self.transfer.dest) for place in PLACES]
         exprs: list[Expr] = [t.field(place) for t, place in fields]
         stream = self.transfer.stream

@@ -23,6 +23,7 @@ from dmaverify.prove.obligations import (
     nest_claims,
     once_claim,
     two_copies,
+    writes_to,
 )
 from dmaverify.prove.smt import Answer, Query, Session, any_of
 from dmaverify.transfer.command import Command
@@ -279,7 +280,7 @@ class _Judge:
             self.status["core/covers"] = "refuted"
             self.broken.append(Broken("core/covers", "", position=missing))
         else:
-            self._covers_by_counting(joint.dest, units, subject)
+            self._covers_by_counting(joint, units, subject)
         if any(g.kind is Kind.ZERO for g in joint.dest.guards):
             self.status["core/padding"] = _worst(self.status.get("core/padding"), "unknown")
 
@@ -314,8 +315,20 @@ class _Judge:
         ends = [self._counters(i, model, joint, families, prefix) for i, prefix in ((first, "a"), (second, "b"))]
         self.broken.append(Broken(claim.obligation, "commands", ends[0][0], ends[0][1], ends[1]))
 
-    def _covers_by_counting(self, layout: Layout, units: int, subject: Subject) -> None:
+    def _unwritten(self, joint: Joint) -> int | None:
+        """An address that no nest writes, looked for where one digit steps once; None if none of those is it."""
+        layout = joint.dest
+        inner = [d for i, d in enumerate(layout.digits) if i not in layout.beyond_index]
+        tries = sorted({layout.origin, *(layout.origin + d.step * k for d in inner for k in (1, d.slots - 1))})
+        for address in tries:
+            if all(self.session.ask(writes_to(n.nest, i, address), "is it written").status == "unsat"
+                   for i, n in enumerate(joint.nests)):
+                return address
+        return None
+
+    def _covers_by_counting(self, joint: Joint, units: int, subject: Subject) -> None:
         """As many writes as cells, all to distinct live cells: all are written. One write wasted: some cell is not."""
+        layout = joint.dest
         cells = layout.size
         padded = bool(layout.guards) or subject.dest_opaque
         once = self.status.get("core/writes-once") == "proved"
@@ -324,7 +337,8 @@ class _Judge:
         known = "unknown" not in (self.status.get("core/writes-once"), self.status.get("core/in-bounds"))
         if not padded and known and units < cells + (1 if wasted else 0):
             self.status["core/covers"] = "refuted"
-            self.broken.append(Broken("core/covers", "counted", count=cells - units + (1 if wasted else 0)))
+            least = cells - units + (1 if wasted else 0)
+            self.broken.append(Broken("core/covers", "counted", position=self._unwritten(joint), count=least))
         elif not padded and known and units == cells and not wasted:
             self.status["core/covers"] = "proved"
         else:

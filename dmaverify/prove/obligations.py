@@ -335,6 +335,13 @@ def two_copies(nests: Sequence[Nest], first: int, second: int) -> Claim:
     return Claim("core/writes-once", "", first, Query((*va, *vb), (*ga, *gb)), all_of(text), order)
 
 
+def writes_to(nest: Nest, family: int, address: int) -> Query:
+    """Does a counter of the nest write this very address?"""
+    variables, guards = _domain(nest, family)
+    steps = [(p.write, piece_name(family, i)) for i, p in enumerate(nest.pieces) if p.count > 1]
+    return Query(tuple(variables), (*guards, f"(= {linear(nest.write_base, steps)} {number(address)})"))
+
+
 def _before(left: Sequence[str], right: Sequence[str]) -> str:
     """`left` comes before `right` in the order of the nest."""
     text = "false"

@@ -11,15 +11,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from dmaverify.errors import Span
 from dmaverify.machines.target import Target
 from dmaverify.transfer.adapters import STREAM
 from dmaverify.transfer.command import Command, GivenCommand
-from dmaverify.transfer.derive import coalesce, derive
+from dmaverify.transfer.derive import Problem, coalesce, derive
 from dmaverify.transfer.move import Stream, Tensor
 from dmaverify.transfer.pairing import Mismatch, PortRule, pair
 from dmaverify.transfer.space import Space, unit_bits_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 COMPARE_UNITS = 1 << 20
 
@@ -55,9 +60,9 @@ def derived_program(
     engine = engine_of[0].engine if len(engine_of) == 1 else None
     spaces = (space_of(target, source.tier), space_of(target, dest.tier))
     found = derive(source, dest, spaces, dtype_bits, stream, engine)
-    if hasattr(found, "commands"):
-        return found.commands  # type: ignore[union-attr]
-    return Trouble(found.message, found.span, found.hint)  # type: ignore[union-attr]
+    if isinstance(found, Problem):
+        return Trouble(found.message, found.span, found.hint)
+    return found.commands
 
 
 def given_program(
@@ -108,7 +113,7 @@ def same_units(a: Sequence[Command], b: Sequence[Command]) -> bool | None:
     return bool(sets[0].shape == sets[1].shape and (sets[0] == sets[1]).all())
 
 
-def _unit_addresses(command: Command):  # type: ignore[no-untyped-def]
+def _unit_addresses(command: Command) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     import numpy as np
 
     from dmaverify.transfer.space import global_address

@@ -107,7 +107,8 @@ def _bases(commands: Sequence[Command], index: int, source: Layout, dest: Layout
 
 def _with_stride(command: Command, number: int, side: str, stride: int) -> Command:
     loops = list(command.loops)
-    loops[number] = replace(loops[number], **{side: stride})
+    old = loops[number]
+    loops[number] = replace(old, read=stride) if side == "read" else replace(old, write=stride)
     return replace(command, loops=tuple(loops))
 
 

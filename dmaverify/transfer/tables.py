@@ -333,9 +333,13 @@ class _Derivation:
         ratio = cut.weight // piece.weight
         at = self.now.index(piece)
         reached = -(-piece.slots // ratio)
-        beyond = piece.live > ratio * cut.extent  # live values outside of what is taken stay in the buffer
-        if beyond and reached % cut.extent and any(p.axis == row.axis and p.weight >= piece.end for p in self.declared):
-            beyond = self._needed(row, term, cut, piece)
+        # what lies outside of what is taken stays in the buffer if it is live, or if another term walks it
+        needed = any(a == row.axis and cut.weight * cut.extent <= w < piece.end for a, w in self.wanted)
+        beyond = needed or piece.live > ratio * cut.extent
+        if reached % cut.extent and any(p.axis == row.axis and p.weight >= piece.end for p in self.declared):
+            if needed:
+                raise _NoEntry(_clash(str(row.axis), cut.weight * cut.extent, piece.end, term))
+            beyond = False  # the cut leaves no whole number of values, and nobody needs them: a slice
         extent = min(cut.extent, reached) if beyond else reached
         outer = [_part(piece, ratio * extent, -(-reached // extent))] if beyond else []
         inner = [_part(piece, 1, ratio)] if ratio > 1 else []
@@ -352,13 +356,6 @@ class _Derivation:
         self.now = _joined(taken)
         return replace(row, stride=stride, source=source, source_declared=before, after=_text(self.now))
 
-
-    def _needed(self, row: Row, term: Expr, cut: _Cut, piece: _Piece) -> bool:
-        """The cut leaves no whole number of values: no harm (False) unless a term of the stream needs the rest."""
-        end = cut.weight * cut.extent
-        if any(axis == row.axis and end <= weight < piece.end for axis, weight in self.wanted):
-            raise _NoEntry(_clash(str(row.axis), end, piece.end, term))
-        return False
 
 
 def _source(axis: str | None, stride: int, inside: Sequence[_Piece], whole: Sequence[_Piece], sliced: int) -> str:

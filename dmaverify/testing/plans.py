@@ -1,0 +1,490 @@
+"""Random moves and plans: tensors that hold the same elements, streams that walk them, the commands as printed text would say.
+
+Knows: how an axis is cut alike on two sides, where a tier has room, how a stream follows from the cuts, plan text.
+Does not know: faults (`faults`), what a judge says of a plan, Hypothesis.
+Law: a plan drawn with `valid=True` keeps every core obligation but `core/consumes`, and its commands are those of its stream,
+perhaps with loops split or reordered, which changes nothing. Nothing else is promised of other plans but that they can be read.
+
+Source: "DMA Engine", Structural Requirements and Implementation Details; "Sequencer", Configuration; the plan file format.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import prod
+
+from dmaverify.inputs.config import format_sequencer
+from dmaverify.inputs.texts import units
+from dmaverify.language.expr import ONE, Broadcast, Expr, Kind, Modulo, Padding, Stride, Symbol, pair
+from dmaverify.machines.target import Target
+from dmaverify.prove.program import given_program, space_of
+from dmaverify.testing.draw import Draw
+from dmaverify.testing.mappings import axes as draw_axes
+from dmaverify.testing.mappings import mapping
+from dmaverify.transfer.command import Command, Engine, Entry, GivenCommand, Sequencer
+from dmaverify.transfer.derive import derive
+from dmaverify.transfer.move import PLACES, Stream, Tensor, Transfer
+from dmaverify.transfer.space import SPAN, Space, unit_bits_of
+
+MOST_UNITS = 4096
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A transfer with the axes it is about. `fault` names what `with_fault` broke ("" for nothing), `broke` says where."""
+
+    axes: Mapping[str, int]
+    transfer: Transfer
+    fault: str = ""
+    broke: str = ""
+    seed: str = field(default="", compare=False)
+
+    def commands(self, target: Target) -> tuple[Command, ...] | None:
+        """The printed commands, paired; None where two sides make no command."""
+        bits = target.dtypes[self.transfer.dtype]
+        found = given_program(self.transfer.given, self.transfer.source, self.transfer.dest, bits, target)
+        return None if isinstance(found, list) else found
+
+    def spaces(self, target: Target) -> tuple[Space, Space]:
+        return space_of(target, self.transfer.source.tier), space_of(target, self.transfer.dest.tier)
+
+    def text(self, target: Target) -> str:
+        """The plan as the text of a plan file."""
+        return "\n".join(_lines(self, target)) + "\n"
+
+
+@dataclass(frozen=True)
+class Move:
+    """Source and destination of one move. `stream` is one that fits both, None where the two cut an axis incompatibly."""
+
+    axes: Mapping[str, int]
+    dtype: str
+    source: Tensor
+    dest: Tensor
+    stream: Stream | None
+
+
+# ---------------------------------------------------------------- axes and their cuts
+
+
+@dataclass(frozen=True, slots=True)
+class _Axis:
+    """An axis of `size` elements that is cut at `cuts` (1 < cut < full, each divides the next); padded to `full` on a side where
+    `pads` has a kind for it."""
+
+    name: str
+    size: int
+    full: int
+    cuts: tuple[int, ...]
+    pads: tuple[Kind | None, Kind | None]
+
+    def base(self, side: int) -> Expr:
+        kind = self.pads[side]
+        axis = Symbol(self.name, self.size)
+        return axis if kind is None else Padding(axis, self.full, kind)
+
+    def terms(self, side: int, cuts: Sequence[int]) -> list[Expr]:
+        """The pieces of the axis between the cuts, outermost first."""
+        whole = self.base(side)
+        ends = [1, *cuts, whole.size]
+        pieces: list[Expr] = []
+        for low, high in zip(ends, ends[1:], strict=False):
+            piece = Stride(whole, low) if low > 1 else whole
+            pieces.append(Modulo(piece, high // low) if high < whole.size else piece)
+        return [piece for piece in reversed(pieces) if piece.size > 1] or [whole]
+
+
+def _axis(draw: Draw, name: str, valid: bool) -> _Axis:
+    factors = [draw.choice((2, 2, 3, 4, 5)) for _ in range(draw.choice((1, 1, 2, 2, 3)))]
+    full = prod(factors)
+    cuts = tuple(prod(factors[i:]) for i in range(len(factors) - 1, 0, -1))
+    if not draw.chance(35) or full == 2:
+        return _Axis(name, full, full, cuts, (None, None))
+    size = full - draw.integer(1, max(1, min(full // 2, full - 1)))
+    if valid:
+        pads = draw.choice(
+            ((Kind.TOP, Kind.TOP), (Kind.ZERO, Kind.TOP), (Kind.ZERO, Kind.ZERO), (None, Kind.TOP), (Kind.TOP, Kind.BOTTOM), (None, None))
+        )
+    else:
+        kinds = (None, Kind.TOP, Kind.ZERO, Kind.BOTTOM)
+        pads = (draw.choice(kinds), draw.choice(kinds))
+    if None in pads or pads[1] is Kind.BOTTOM:
+        cuts = () if valid or not draw.chance(50) else cuts
+        if cuts and None in pads:
+            cuts = tuple(c for c in cuts if size % c == 0)
+    return _Axis(name, size, full, cuts, pads)
+
+
+def _walked_alive(axis: _Axis) -> bool:
+    """A stream has to walk the bare axis where one side has no padding, or one that may not be touched."""
+    return None in axis.pads or axis.pads[1] is Kind.BOTTOM or axis.pads[0] is Kind.BOTTOM
+
+
+def _some(draw: Draw, cuts: Sequence[int]) -> list[int]:
+    return [cut for cut in cuts if draw.chance(50)]
+
+
+# ---------------------------------------------------------------- tensors
+
+
+def _spread(draw: Draw, terms: Sequence[Expr], target: Target, tier: str, units_an_element: int, unit_bits: int) -> dict[str, list[Expr]] | None:
+    """The terms by place; None where they do not fit."""
+    found = target.tiers[tier]
+    places: dict[str, list[Expr]] = {place: [] for place in PLACES}
+    for term in terms:
+        place = draw.choice(("element", "element", "element", *found.places)) if found.places else "element"
+        limit = found.sizes.get(place)
+        if limit is not None and term.size * prod(t.size for t in places[place]) > limit:
+            place = "element"
+        places[place].append(term)
+    room = found.slice_stride_bytes * 8 // unit_bits
+    size = prod(t.size for t in places["element"]) * units_an_element
+    return None if room and size > room else places
+
+
+def tensor(
+    draw: Draw, target: Target, tier: str, dtype: str, terms: Sequence[Expr], *, kinds: Sequence[Kind] = (), origin: int = 0
+) -> Tensor:
+    """A tensor on `tier` that holds `terms` (each a mapping of its own) in some order and some of the tier's places.
+
+    `kinds`: what rows or the whole element may be padded with besides. `origin`: the least base. Terms that do not fit a slice
+    go to other places; what fits nowhere is left in `element`, where capacity rules will find it.
+    """
+    bits = target.dtypes[dtype]
+    unit_bits = unit_bits_of(bits)
+    width = bits // unit_bits
+    for _ in range(6):
+        ordered = draw.shuffled(terms)
+        places = _spread(draw, ordered, target, tier, width, unit_bits)
+        if places is not None:
+            break
+    else:
+        places = {**{place: [] for place in PLACES}, "element": list(terms)}
+    fields = {place: pair(*parts) for place, parts in places.items()}
+    if kinds and draw.chance(25):
+        fields["element"] = _padded_rows(draw, places["element"], kinds)
+    room = target.tiers[tier].slice_stride_bytes
+    size = fields["element"].size * bits // 8
+    base = origin + draw.choice((0, 0, 1, 3, 8, 16) if bits <= 8 else (0, 0, bits // 8, 8, 16))
+    if room and base + size > room:
+        base = 0
+    if room and size > room:
+        fields["element"] = pair(*places["element"])
+    found = target.tiers[tier]
+    starts = {
+        f"at_{place}": draw.integer(0, max(0, min(2, found.sizes.get(place, 1) - fields[place].size)))
+        for place in found.places
+        if draw.chance(15)
+    }
+    return Tensor(tier, base=base, **fields, **starts)
+
+
+def _padded_rows(draw: Draw, terms: Sequence[Expr], kinds: Sequence[Kind]) -> Expr:
+    """The terms with padding after the innermost few of them."""
+    at = draw.integer(0, len(terms))
+    rows = pair(*terms[at:])
+    return pair(*terms[:at], Padding(rows, rows.size + draw.integer(1, 3), draw.choice(list(kinds))))
+
+
+def _apart(source: Tensor, dest: Tensor, bits: int) -> Tensor:
+    """The destination moved behind a source in the same tier."""
+    if source.tier != dest.tier:
+        return dest
+    return replace(dest, base=source.base + -(-source.element.size * bits // 8) + dest.base)
+
+
+# ---------------------------------------------------------------- moves
+
+
+def move(draw: Draw, target: Target, *, valid: bool | None = None, tiers: Sequence[str] = ()) -> Move:
+    """A move between two tiers of `target`, of at most a few thousand elements.
+
+    `valid=True`: cuts are compatible, paddings agree, a stream exists. Otherwise anything goes: incompatible cuts, paddings of
+    any kind, mappings of any shape.
+    """
+    names = list(tiers) or list(target.tiers)
+    for _ in range(12):
+        found = _move(draw, target, valid is True, names)
+        if found is not None and _size(found) <= MOST_UNITS:
+            return found
+    dtype = draw.choice(list(target.dtypes))
+    size = {"A": 2}
+    a = Symbol("A", 2)
+    source, dest = (tensor(draw, target, draw.choice(names), dtype, [a]) for _ in range(2))
+    return Move(size, dtype, source, _apart(source, dest, target.dtypes[dtype]), Stream(a, ONE))
+
+
+def _size(found: Move) -> int:
+    return max(found.source.mapping.size, found.dest.mapping.size)
+
+
+def _move(draw: Draw, target: Target, valid: bool, names: Sequence[str]) -> Move | None:
+    dtype = draw.choice(list(target.dtypes))
+    bits = target.dtypes[dtype]
+    tiers = [draw.choice(names), draw.choice(names)]
+    if not valid and draw.chance(20):
+        return _wild_move(draw, target, dtype, tiers)
+    parts = [_axis(draw, name, valid) for name in "ABC"[: draw.integer(1, 3)]]
+    held: tuple[list[Expr], list[Expr]] = ([], [])
+    walked: list[Expr] = []
+    for part in parts:
+        cuts = (_some(draw, part.cuts), _some(draw, part.cuts))
+        if not valid and draw.chance(8):
+            cuts = (cuts[0], _other_cuts(draw, part, cuts[0]))
+        for side in (0, 1):
+            held[side].extend(part.terms(side, [c for c in cuts[side] if part.base(side).size % c == 0]))
+        alive = replace(part, pads=(None, None)) if _walked_alive(part) else part
+        fine = sorted({c for c in (*cuts[0], *cuts[1], *_some(draw, part.cuts)) if alive.base(0).size % c == 0})
+        walked.extend(alive.terms(0, fine))
+    sizes = {part.name: part.size for part in parts}
+    _replicate(draw, sizes, held, walked)
+    safe = (Kind.TOP, Kind.BOTTOM)
+    source = tensor(draw, target, tiers[0], dtype, held[0], kinds=tuple(Kind))
+    dest = tensor(draw, target, tiers[1], dtype, held[1], kinds=safe if valid else tuple(Kind))
+    dest = _apart(source, dest, bits)
+    return Move(sizes, dtype, source, dest, _stream(draw, source, dest, walked))
+
+
+def _other_cuts(draw: Draw, part: _Axis, cuts: Sequence[int]) -> list[int]:
+    """A cut that divides the axis, and perhaps no cut of the other side."""
+    size = part.full if part.pads[1] is not None else part.size
+    return [draw.choice([c for c in range(1, size + 1) if size % c == 0])] if size > 1 else list(cuts)
+
+
+def _replicate(draw: Draw, sizes: dict[str, int], held: tuple[list[Expr], list[Expr]], walked: list[Expr]) -> None:
+    """Broadcasts: replicas in the source, a bare number or a new axis in the destination."""
+    if draw.chance(10):
+        held[0].append(Broadcast(2))
+    if draw.chance(12):
+        count = draw.integer(2, 3)
+        copies: Expr = Broadcast(count)
+        if draw.chance(50):
+            sizes["D"] = count
+            copies = Symbol("D", count)
+        held[1].append(copies)
+        walked.append(copies)
+
+
+def _wild_move(draw: Draw, target: Target, dtype: str, tiers: Sequence[str]) -> Move:
+    sizes = draw_axes(draw)
+    sides = []
+    for tier in tiers:
+        found = target.tiers[tier]
+        room = found.slice_stride_bytes * 8 // target.dtypes[dtype] if found.slice_stride_bytes else 64
+        places = {
+            place: mapping(draw, sizes, 2, most=min(3, found.sizes.get(place, 1)))
+            for place in found.places
+            if draw.chance(35)
+        }
+        element = mapping(draw, sizes, 3, most=max(1, room), flagged=True, windows=draw.chance(5))
+        sides.append(Tensor(tier, element, base=draw.choice((0, 0, 4)) if element.size < room else 0, **places))
+    stream = Stream(sides[1].element, ONE, sides[1].chip, sides[1].cluster, sides[1].slice)
+    if draw.chance(40):
+        stream = Stream(pair(*draw.shuffled([Symbol(n, s) for n, s in sizes.items()])), ONE)
+    return Move(sizes, dtype, sides[0], _apart(sides[0], sides[1], target.dtypes[dtype]), stream)
+
+
+# ---------------------------------------------------------------- streams
+
+
+def _stream(draw: Draw, source: Tensor, dest: Tensor, walked: Sequence[Expr]) -> Stream:
+    """An order of the pieces. Those that choose a chip or cluster belong to the engines, the others to time and packet."""
+    elsewhere = [_text_of(t.field(place)) for t in (source, dest) for place in ("chip", "cluster")]
+    engines, loops = [], []
+    for term in walked:
+        (engines if any(_touches(term, texts) for texts in elsewhere) else loops).append(term)
+    loops = draw.shuffled(loops)
+    dmn: list[Expr] = []
+    if loops and draw.chance(20) and loops[0].size <= 4 and not isinstance(loops[0], Broadcast):
+        dmn = [loops.pop(0)]
+    inner = draw.integer(0, min(2, len(loops)))
+    at = len(loops) - inner
+    return Stream(pair(*loops[:at]), pair(*loops[at:]), pair(*engines), ONE, pair(*dmn))
+
+
+def _text_of(expr: Expr) -> list[Expr]:
+    from dmaverify.language.expr import terms_of
+
+    return [term for term in terms_of(expr) if term.size > 1]
+
+
+def _reach(term: Expr) -> tuple[str, int, int]:
+    """Axis, least weight and end of a piece of an axis; a number is an axis of its own."""
+    low, size = 1, term.size
+    node = term
+    while not isinstance(node, (Symbol, Broadcast)):
+        if isinstance(node, Stride):
+            low *= node.by
+        inner = getattr(node, "inner", None)
+        if inner is None:
+            return "", 1, 1
+        node = inner
+    return (node.name if isinstance(node, Symbol) else f"#{size}"), low, low * size
+
+
+def _touches(term: Expr, others: Sequence[Expr]) -> bool:
+    axis, low, high = _reach(term)
+    return any(a == axis and low < h and lo < high for a, lo, h in map(_reach, others))
+
+
+# ---------------------------------------------------------------- plans
+
+
+def plan(draw: Draw, target: Target, *, valid: bool | None = None, tiers: Sequence[str] = ()) -> Plan:
+    """A plan of one transfer with printed commands, and often a stream.
+
+    `valid=True`: proved, but for the machine's own rules (alignment and the like). `valid=False`: one fault is drawn in, which may
+    turn out harmless. None: either.
+    """
+    if valid is False or (valid is None and draw.chance(60)):
+        from dmaverify.testing.faults import FAULTS, applicable, with_fault
+
+        base = _plan(draw, target, None if draw.chance(30) else True, tiers)
+        names = [name for name in FAULTS if name in applicable(base, target)]
+        return with_fault(base, draw.choice(names), draw=draw, target=target) if names else base
+    return _plan(draw, target, valid, tiers)
+
+
+def _plan(draw: Draw, target: Target, valid: bool | None, tiers: Sequence[str]) -> Plan:
+    for _ in range(12):
+        found = move(draw, target, valid=valid, tiers=tiers)
+        commands = derived(found, target)
+        if commands is None and valid is True:
+            continue
+        given = tuple(printed(command, target) for command in commands or wild_commands(draw, found, target))
+        if commands:
+            given = tuple(retold(draw, one) for one in given)
+        stream = found.stream if commands and draw.chance(40) else None
+        return Plan(found.axes, Transfer("move", target.name, found.dtype, found.source, found.dest, stream, given))
+    a = Symbol("A", 2)
+    source, dest = (Tensor(name, a) for name in (list(tiers) or list(target.tiers))[:1] * 2)
+    last = Move({"A": 2}, "i8", source, _apart(source, dest, 8), Stream(a, ONE))
+    given = tuple(printed(command, target) for command in derived(last, target) or ())
+    return Plan(last.axes, Transfer("move", target.name, "i8", last.source, last.dest, last.stream, given))
+
+
+def derived(found: Move, target: Target) -> tuple[Command, ...] | None:
+    """The commands of a move's stream; None where it has none."""
+    if found.stream is None:
+        return None
+    spaces = (space_of(target, found.source.tier), space_of(target, found.dest.tier))
+    result = derive(found.source, found.dest, spaces, target.dtypes[found.dtype], found.stream)
+    return getattr(result, "commands", None)
+
+
+def printed(command: Command, target: Target) -> GivenCommand:
+    """A command as a plan prints it, with the whole place in its bases."""
+    sides = []
+    for text, port in ((command.read_text, command.read), (command.write_text, command.write)):
+        parts = target.tiers[port.tier].base_parts
+        known = {"chip": port.chip, "cluster": port.cluster}
+        entries = text.entries if text is not None else _entries_of(command, port is command.read)
+        place = tuple(known.get(part, 0) for part in parts)
+        sides.append(Sequencer(entries, text.packet if text is not None else 1, port.tier, port.base, place))
+    return GivenCommand(command.engine, sides[0], sides[1])
+
+
+def _entries_of(command: Command, reading: bool) -> tuple[Entry, ...]:
+    loops = [Entry(x.count, x.read if reading else x.write, x.label) for x in command.loops]
+    return (*loops, Entry(command.burst, 1))
+
+
+def retold(draw: Draw, one: GivenCommand) -> GivenCommand:
+    """The same units in other words: loops split or in another order."""
+    read, write = list(one.read.entries), list(one.write.entries)
+    if [e.count for e in read] != [e.count for e in write]:
+        return one
+    if len(read) > 2 and draw.chance(25):
+        order = [*draw.shuffled(range(len(read) - 1)), len(read) - 1]
+        read, write = [read[i] for i in order], [write[i] for i in order]
+    if draw.chance(25):
+        at = draw.integer(0, len(read) - 1)
+        count = read[at].count
+        factor = draw.choice([k for k in range(1, count + 1) if count % k == 0])
+        if at < len(read) - 1 and 1 < factor < count:
+            for entries in (read, write):
+                old = entries[at]
+                entries[at : at + 1] = [Entry(count // factor, old.stride * factor), Entry(factor, old.stride)]
+    return replace(one, read=replace(one.read, entries=tuple(read)), write=replace(one.write, entries=tuple(write)))
+
+
+def wild_commands(draw: Draw, found: Move, target: Target) -> list[Command]:
+    """Nests that go where they like: any strides, any bases near the tensors."""
+    from dmaverify.transfer.command import Loop, Port
+
+    bits = target.dtypes[found.dtype]
+    unit_bits = unit_bits_of(bits)
+    width = bits // unit_bits
+    slice_units = max((t.slice_stride_bytes for t in target.tiers.values()), default=0) * 8 // unit_bits
+    steps = (1, 2, 3, 4, 6, 8, width, 2 * width, -1, -2, 0, slice_units, -slice_units, 12, 16)
+    out = []
+    for _ in range(draw.integer(1, 2)):
+        loops = tuple(
+            Loop(draw.integer(1, 4), draw.choice(steps), draw.choice(steps)) for _ in range(draw.integer(0, 3))
+        )
+        ports = []
+        for tensor_ in (found.source, found.dest):
+            base = tensor_.base * 8 // unit_bits + draw.choice((0, 0, 0, 1, 2, 4, -1))
+            base += tensor_.at_slice * slice_units if "slice" in target.tiers[tensor_.tier].places else 0
+            ports.append(Port(tensor_.tier, base, tensor_.at_chip, tensor_.at_cluster))
+        out.append(Command(ports[0], ports[1], loops, draw.integer(1, 4), 1, Engine(), unit_bits))
+    return out
+
+
+# ---------------------------------------------------------------- text
+
+
+def _lines(plan: Plan, target: Target) -> Iterator[str]:
+    transfer = plan.transfer
+    if plan.fault:
+        yield f"# {plan.fault}: {plan.broke}"
+    yield "schema = 1"
+    yield f'target = "{transfer.target}"'
+    yield "[axes]"
+    yield from (f"{name} = {size}" for name, size in plan.axes.items())
+    yield f"[transfer.{transfer.name}]"
+    yield f'dtype = "{transfer.dtype}"'
+    unit = "elements" if target.dtypes[transfer.dtype] == 4 else "bytes"
+    yield f'unit = "{unit}"'
+    yield f"source = {tensor_text(transfer.source)}"
+    yield f"dest = {tensor_text(transfer.dest)}"
+    if transfer.stream is not None:
+        yield f"stream = {_table((k, getattr(transfer.stream, k)) for k in ('time', 'packet', 'chip', 'cluster', 'slice'))}"
+    for one in transfer.given:
+        yield f"[[transfer.{transfer.name}.command]]"
+        if one.engine is not None:
+            yield f"engine = {{ chip = {one.engine.chip}, cluster = {one.engine.cluster}, dmn = {one.engine.dmn} }}"
+        yield f'read = "{_sequencer_text(one.read, target, transfer.dtype, unit)}"'
+        yield f'write = "{_sequencer_text(one.write, target, transfer.dtype, unit)}"'
+
+
+def _sequencer_text(text: Sequencer, target: Target, dtype: str, unit: str) -> str:
+    counted = units(target, dtype, unit)
+    bare = replace(text, entries=tuple(replace(e, label="") for e in text.entries))
+    return format_sequencer(
+        bare, element_units=counted["element_units"], byte_units=counted["byte_units"], unit=unit, media=counted["media"]
+    )
+
+
+def tensor_text(found: Tensor) -> str:
+    """The inline table of a tensor in a plan file."""
+    fields = _table((place, found.field(place)) for place in PLACES)
+    at = {"chip": found.at_chip, "cluster": found.at_cluster, "slice": found.at_slice}
+    base = str(found.base)
+    if any(at.values()):
+        parts = [f"{place} = {value}" for place, value in at.items() if value] + [f"element = {found.base}"]
+        base = f"{{ {', '.join(parts)} }}"
+    return f'{{ tier = "{found.tier}", base = {base}, {fields[2:]}'
+
+
+def _table(fields: object) -> str:
+    pairs: list[tuple[str, Expr]] = list(fields)  # type: ignore[call-overload]
+    needed = [(name, expr) for name, expr in pairs if expr != ONE or name in ("time", "packet", "element")]
+    return "{ " + ", ".join(f'{name} = "{expr}"' for name, expr in needed) + " }"
+
+
+def global_of(plan: Plan, side: str, address: int, command: Command) -> int:
+    """The global address of a local one, as the judges count."""
+    port = command.read if side == "read" else command.write
+    return port.chip * SPAN["chip"] + port.cluster * SPAN["cluster"] + address
