@@ -272,7 +272,8 @@ def _check_lines(settings: dict[str, Any], target: str | None, select: Sequence[
             raise InputError("give either `plan` (the text of a plan file) or `path`")
         if not isinstance(text if text is not None else path, str):
             raise InputError("`plan` and `path` are texts")
-        from dmaverify.inputs.plan import read_plan_text, select as select_
+        from dmaverify.inputs.plan import read_plan_text
+        from dmaverify.inputs.plan import select as select_
 
         where = request.get("target", target)
         try:

@@ -20,12 +20,15 @@ from dmaverify.cost.kernel import (
     C_END,
     C_ENGINE,
     C_FIRST,
+    C_ISSUE,
+    C_ISSUE_PARTIAL,
     C_LEAD,
     C_PACKETS,
     C_PENDING,
     C_SAME,
     C_SIZE,
     C_START,
+    C_STARTUP,
     E_COMMAND,
     E_DONE,
     E_LAST,
@@ -36,8 +39,6 @@ from dmaverify.cost.kernel import (
     H_BUSY,
     H_WAITING,
     HBM,
-    K_ISSUE,
-    K_STARTUP,
     K_WINDOW,
     Q_ADDRESS,
     Q_BYTES,
@@ -89,6 +90,8 @@ def _serve_channels(
             _leave(channel, slot, queue, channels)
             _account(sums, 2 * command + write, address, size)
             _record(trace, traced, 0, channel, now, end, commands[command, C_ENGINE], write, address)
+            if write == 1 and size < k[K_WINDOW]:
+                end += commands[command, C_ISSUE_PARTIAL]
             _complete(command, packet, write, size, end, commands, left, done, fifo, k, links)
         if channels[channel, H_WAITING] > 0:
             soonest = min(soonest, channels[channel, H_BUSY])
@@ -122,7 +125,8 @@ def _issue(
     commands: Table, counts: Table, strides: Table, sides: Table, cursors: Table, counters: Table, engines: Table, left: Table, done: Table,
     fifo: Table, slices: Table, sums: Table, trace: Table, traced: Table, k: Table, spms: int, links: int,
 ) -> int:  # fmt: skip
-    """Tries to issue the next request of one side: 0 when done, otherwise the earliest time to try again (FAR: wait)."""
+    """Tries to issue the next request of one side: minus the ticks it keeps the port when done, otherwise the earliest time to
+    try again (FAR: wait)."""
     command = engines[engine, E_COMMAND]
     cursor = cursors[2 * engine + role]
     if cursor[U_PACKET] >= commands[command, C_PACKETS]:
@@ -151,7 +155,8 @@ def _issue(
         _record(trace, traced, sides[side, S_TIER], server, now, end, engine, role, address)
         _complete(command, packet, role, size, end, commands, left, done, fifo, k, links)
     _advance(engine, role, size, command, commands, counts, strides, sides, cursors, counters, maps, k)
-    return 0
+    partial = role == 1 and sides[side, S_TIER] == HBM and size < k[K_WINDOW]
+    return -int(commands[command, C_ISSUE] + (commands[command, C_ISSUE_PARTIAL] if partial else 0))
 
 
 @jit
@@ -164,7 +169,7 @@ def _next_command(
     if command + 1 < engines[engine, E_LAST]:
         command += 1
         commands[command, C_START] = end
-        first = end + k[K_STARTUP] - commands[command, C_LEAD]
+        first = end + commands[command, C_STARTUP] - commands[command, C_LEAD]
         engines[engine, E_COMMAND] = command
         engines[engine, E_READ_FREE] = first
         engines[engine, E_WRITE_FREE] = first
@@ -188,7 +193,7 @@ def event_loop(stamp: int) -> Callable[..., int]:
         now, due, turn = 0, FAR, 0 * stamp
         for engine in range(active):
             command = engines[engine, E_COMMAND]
-            first = k[K_STARTUP] - commands[command, C_LEAD]
+            first = commands[command, C_STARTUP] - commands[command, C_LEAD]
             engines[engine, E_READ_FREE] = first
             engines[engine, E_WRITE_FREE] = first
             _begin(engine, command, commands, sides, cursors, counters, maps, k)
@@ -225,8 +230,8 @@ def event_loop(stamp: int) -> Callable[..., int]:
                         engines,
                         left, done, fifo, slices, sums, trace, traced, k, spms, links,
                     )  # fmt: skip
-                    if when == 0:
-                        engines[engine, free] = now + k[K_ISSUE]
+                    if when < 0:
+                        engines[engine, free] = now - when
                         soonest = min(soonest, engines[engine, free])
                     else:
                         soonest = min(soonest, when)

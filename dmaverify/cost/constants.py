@@ -51,21 +51,35 @@ class CostData:
     slice_queue: int
     engine_slices: int
     sources: Mapping[str, str] = field(default_factory=dict)
-    tuning: Mapping[str, float] = field(default_factory=dict)
 
     def ticks(self, name: str) -> int:
-        """A constant in ticks."""
+        """A constant in ticks; an optional one that the profile leaves out is what `OPTIONAL` says."""
+        if name not in self.constants:
+            fallback = OPTIONAL[name]
+            return self.ticks(fallback) if fallback else 0
         return self.constants[name].ticks
 
     def source(self, name: str) -> str:
-        return self.constants[name].source
+        while name not in self.constants and OPTIONAL.get(name):
+            name = str(OPTIONAL[name])
+        return self.constants[name].source if name in self.constants else ""
 
 
 NEEDED = (
     "startup", "issue", "hbm_request", "hbm_row_switch", "hbm_bank_group", "hbm_slice_change", "hbm_partial",
     "dm_request", "dm_unaligned", "spm_request", "pcie_byte",
 )  # fmt: skip
-"""What every profile must give; the rest (`tuning`) is optional and 0 where it is missing."""
+"""What every profile must give."""
+
+OPTIONAL = {
+    "startup_store": "startup",
+    "slice_setup": None,
+    "issue_store": "issue",
+    "issue_reread": "issue",
+    "issue_region": "issue_reread",
+    "issue_partial": None,
+}
+"""What a profile may refine, and what holds where it does not (None: 0)."""
 
 
 def profiles(path: Path | None = None) -> tuple[str, ...]:
@@ -103,5 +117,4 @@ def cost_data(profile: str = "book", reading: str | None = None, path: Path | No
         slice_queue=memory["dm"]["queue"],
         engine_slices=memory["dm"]["engine_slices"],
         sources={name: memory[name]["source"] for name in ("hbm", "dm", "spm")},
-        tuning={name: value["value"] for name, value in table.items() if isinstance(value, dict) and "value" in value},
     )

@@ -22,12 +22,14 @@ def is_exact(commands: Sequence[Command], pairs: Sequence[tuple[Side, Side]], da
     if len(commands) != 1 or data.ticks("hbm_request") < data.ticks("dm_request"):
         return False
     read, write = pairs[0]
+    if read.issue != data.ticks("issue"):
+        return False
     if read.windows.least * read.windows.packets != read.requests or read.per_packet != 1 or write.per_packet != 1:
         return False
     if read.port.chip != write.port.chip or {read.port.tier, write.port.tier} != {"hbm", "dm"}:
         return False
     hbm, dm = (read, write) if read.hbm is not None else (write, read)
-    if hbm.hbm is None or hbm.hbm.partial or hbm.windows.partial and hbm.role == "write" or (dm.dm is None or dm.dm.unaligned):
+    if hbm.hbm is None or hbm.hbm.partial or (hbm.windows.partial and hbm.role == "write") or (dm.dm is None or dm.dm.unaligned):
         return False
     smooth = _hbm_smooth(hbm.hbm, data)
     if read is hbm:

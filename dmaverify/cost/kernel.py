@@ -48,7 +48,8 @@ HBM, DM, SPM = 0, 1, 2
 # columns of a side of a command (rows 2c and 2c + 1: read and write of command c)
 S_TIER, S_PLACE, S_BASE, S_SPLIT, S_UNALIGNED, S_COLUMNS = range(6)
 # columns of a command
-(C_ENGINE, C_PACKETS, C_SIZE, C_LOOPS, C_SAME, C_LINK, C_LEAD, C_START, C_END, C_FIRST, C_PENDING, C_COLUMNS) = range(12)
+(C_ENGINE, C_PACKETS, C_SIZE, C_LOOPS, C_SAME, C_LINK, C_LEAD, C_START, C_END, C_FIRST, C_PENDING,
+ C_ISSUE, C_ISSUE_PARTIAL, C_STARTUP, C_COLUMNS) = range(15)  # fmt: skip
 # columns of an engine
 E_COMMAND, E_LAST, E_READY, E_READ_FREE, E_WRITE_FREE, E_DONE, E_STALL, E_COLUMNS = range(8)
 # columns of a cursor (rows 2e and 2e + 1: read and write side of engine e): packet, address and channel of its next request, bytes left
@@ -60,9 +61,9 @@ Q_ORDER, Q_KEY, Q_BANK, Q_GROUP, Q_SLICE, Q_COMMAND, Q_PACKET, Q_WRITE, Q_BYTES,
 # columns of a FIFO server (DMN, SPM, link)
 F_FREE, F_REQUESTS, F_WORK, F_COLUMNS = range(4)
 # constants
-(K_STARTUP, K_ISSUE, K_HBM, K_SWITCH, K_GROUP, K_SLICE, K_PARTIAL, K_DM, K_UNALIGNED, K_SPM, K_PCIE, K_QUEUE, K_CHANNELS,
+(K_HBM, K_SWITCH, K_GROUP, K_SLICE, K_PARTIAL, K_DM, K_UNALIGNED, K_SPM, K_PCIE, K_QUEUE, K_CHANNELS,
  K_WINDOW, K_TOP_SLICE, K_TOP_HIGH, K_TOP_ROW, K_SLICE_SHIFT, K_SLICES, K_DMN_SLICES, K_CHANNEL_BITS, K_ROW_SHIFT, K_ROW_BITS,
- K_COLUMNS) = range(24)  # fmt: skip
+ K_COLUMNS) = range(22)  # fmt: skip
 # columns of the trace: resource kind, resource, start, end, engine, write, address
 T_COLUMNS = 7
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from dmaverify.cost.constants import TICKS, CostData, cost_data
 from dmaverify.cost.exact import is_exact
 from dmaverify.cost.nest import image
-from dmaverify.cost.sides import Side, bank_span, pair_of, reduce_by
+from dmaverify.cost.sides import Side, bank_span, pairs_of, reduce_by
 from dmaverify.transfer.command import Command, Engine
 
 
@@ -96,22 +96,22 @@ def cost(commands: Sequence[Command], target: CostData | str = "rngd", profile: 
     Source: "DMA Engine", Performance and Examples; "Memory Performance".
     """
     data = target if isinstance(target, CostData) else cost_data(profile)
-    pairs = [pair_of(command, data) for command in commands]
-    startup = data.ticks("startup")
-    by_engine: dict[Engine, list[list[Bound]]] = defaultdict(list)
+    pairs = pairs_of(commands, data)
+    by_engine: dict[Engine, list[tuple[int, list[Bound]]]] = defaultdict(list)
     for command, pair in zip(commands, pairs, strict=True):
-        by_engine[engine_of(command)].append(own_bounds(command, pair, data))
+        by_engine[engine_of(command)].append((pair[0].startup, own_bounds(command, pair, data)))
     alone = {
-        engine: sum(startup + max((b.ticks for b in bounds), default=0) for bounds in all_bounds)
-        for engine, all_bounds in by_engine.items()
+        engine: sum(startup + max((b.ticks for b in bounds), default=0) for startup, bounds in own)
+        for engine, own in by_engine.items()
     }
     shared = shared_bounds(pairs, data)
     slowest = max(alone, key=lambda engine: alone[engine], default=Engine())
-    bounds = [*_engine_terms(by_engine.get(slowest, []), slowest, data), *shared]
-    first = startup * max(1, len(by_engine.get(slowest, [])))
-    best = max(bounds, key=lambda bound: bound.ticks + (startup if bound in shared else first), default=None)
-    total = max([*alone.values(), *(startup + bound.ticks for bound in shared)], default=0)
-    waits = Bound("start-up", first, "engine", _startup_why(by_engine.get(slowest, [])), data.source("startup"))
+    own = by_engine.get(slowest, [])
+    bounds = [*_engine_terms([b for _, b in own], slowest), *shared]
+    first, least = sum(startup for startup, _ in own), min((read.startup for read, _ in pairs), default=0)
+    best = max(bounds, key=lambda bound: bound.ticks + (least if bound in shared else first), default=None)
+    total = max([*alone.values(), *(least + bound.ticks for bound in shared)], default=0)
+    waits = Bound("start-up", first, "engine", _startup_why(own), data.source("startup"))
     terms = [waits, *sorted(bounds, key=lambda bound: -bound.ticks)] if commands else []
     return Cost(
         total / TICKS,
@@ -132,7 +132,7 @@ def _startup_why(commands: Sequence[object]) -> str:
     return "one command" if len(commands) == 1 else f"{len(commands)} commands, one after the other"
 
 
-def _engine_terms(commands: Sequence[Sequence[Bound]], engine: Engine, data: CostData) -> list[Bound]:
+def _engine_terms(commands: Sequence[Sequence[Bound]], engine: Engine) -> list[Bound]:
     """The bounds of the slowest engine; of several commands, each resource is added up."""
     if len(commands) <= 1:
         return [bound for bounds in commands for bound in bounds]
@@ -178,12 +178,14 @@ def _memory_bounds(sides: Sequence[Side], data: CostData) -> list[Bound]:
 
 
 def _issue(command: Command, read: Side, write: Side, same: bool, data: CostData) -> list[Bound]:
-    issue, where, source = data.ticks("issue"), f"engine {engine_of(command)}", data.source("issue")
+    where, source = f"engine {engine_of(command)}", data.source("issue")
+    loads = [side.requests * side.issue + side.windows.partial * side.issue_partial for side in (read, write)]
     if same:
         why = f"{read.requests:,} reads and {write.requests:,} writes in one memory take turns, one request per issue"
-        return [Bound("issue", (read.requests + write.requests) * issue, where, why, source)]
+        return [Bound("issue", sum(loads), where, why, source)]
     return [
-        Bound(f"{side.role} issue", side.requests * issue, where, _requests_why(side), source) for side in (read, write)
+        Bound(f"{side.role} issue", load, where, _requests_why(side), source)
+        for side, load in zip((read, write), loads, strict=True)
     ]
 
 
@@ -298,14 +300,14 @@ def _group_bound(sides: Sequence[Side], data: CostData, chip: str) -> list[Bound
     one = data.ticks("hbm_bank_group")
     if one <= data.ticks("hbm_request"):
         return []
-    total = [0] * (8 * data.hbm_channels)
+    total, rest = [0] * (8 * data.hbm_channels), one - data.ticks("hbm_request")
     for side in sides:
         if side.hbm is not None and side.hbm.groups is not None and not side.hbm.high:
             total = [a + b for a, b in zip(total, side.hbm.groups, strict=True)]
     if not max(total):
         return []
     why = f"one bank group of a channel takes {max(total):,} requests at half the rate"
-    return [_busiest("bank groups", [n * one for n in total], sides, chip, why, data.source("hbm_bank_group"))]
+    return [_busiest("bank groups", [n * one - rest for n in total], sides, chip, why, data.source("hbm_bank_group"))]
 
 
 # ---------------------------------------------------------------- data memory, SPM, PCIe
@@ -329,7 +331,7 @@ def _dm_bounds(sides: Sequence[Side], data: CostData) -> list[Bound]:
 def _alternation(side: Side, data: CostData, where: str) -> list[Bound]:
     """Blocks that stay in one DMN: what its slices cannot queue waits for it."""
     assert side.dm is not None
-    one, issue, block = data.ticks("dm_request"), data.ticks("issue"), side.dm.block
+    one, issue, block = data.ticks("dm_request"), side.issue, side.dm.block
     held = max(0, block - data.slice_queue * side.dm.block_slices) * one
     if held <= block * issue or side.requests % block:
         return []

@@ -52,7 +52,8 @@ class Side:
     """One side of a command. `requests` is what the engine issues, `per_packet` the fewest of a packet.
 
     In ticks: no request of this side reaches its memory before the start-up plus `head`, and the command goes on for `tail`
-    after the last of them. `head` is below 0 because the start-up is the latency of an empty pipeline.
+    after the last of them. `head` is below 0 because the start-up is the latency of an empty pipeline. `issue` is what the
+    engine needs per request, `issue_partial` what a window written in part adds, `startup` what the command waits at first.
     """
 
     role: str
@@ -65,6 +66,9 @@ class Side:
     dm: DmUse | None = None
     head: int = 0
     tail: int = 0
+    issue: int = 0
+    issue_partial: int = 0
+    startup: int = 0
 
     @property
     def memory(self) -> tuple[str, int, int]:
@@ -86,12 +90,40 @@ def side_of(command: Command, role: str, target: CostData) -> Side:
     return Side(role, port, nest, seen, nest.packets * parts, parts, dm=dm)
 
 
-def pair_of(command: Command, target: CostData) -> tuple[Side, Side]:
-    """Both sides of a command, with their place in its pipeline."""
-    read, write = side_of(command, "read", target), side_of(command, "write", target)
-    issue, first, second = target.ticks("issue"), service(read, target), service(write, target)
+def pairs_of(commands: Sequence[Command], target: CostData) -> list[tuple[Side, Side]]:
+    """Both sides of every command, with their place in its pipeline."""
+    raw = [(side_of(command, "read", target), side_of(command, "write", target)) for command in commands]
+    regions = {(read.memory, read.nest.base, read.nest.loops) for read, _ in raw}
+    one_region = len(raw) > 1 and len(regions) == 1
+    return [_placed(read, write, one_region, target) for read, write in raw]
+
+
+REREADS = 4
+"""Touches per distinct window from which on a window counts as read by several slices."""
+
+
+def _placed(read: Side, write: Side, one_region: bool, target: CostData) -> tuple[Side, Side]:
+    name = "issue"
+    if write.port.tier == "hbm":
+        name = "issue_store"
+    elif read.port.tier == "hbm" and read.requests > REREADS * -(-(read.nest.last - read.nest.base) // target.hbm.window):
+        name = "issue_region" if one_region else "issue_reread"
+    issue, first, second = target.ticks(name), service(read, target), service(write, target)
+    startup = target.ticks("startup_store" if write.port.tier == "hbm" else "startup")
+    startup += target.ticks("slice_setup") * max(slices_of(read.nest, read, target), slices_of(write.nest, write, target))
     lead = (second if read.memory == write.memory else first + second) - issue
-    return replace(read, head=-lead, tail=second), replace(write, head=first - lead)
+    partial = target.ticks("issue_partial") if write.port.tier == "hbm" else 0
+    return (
+        replace(read, head=-lead, tail=second, issue=issue, startup=startup),
+        replace(write, head=first - lead, issue=issue, issue_partial=partial, startup=startup),
+    )
+
+
+def slices_of(nest: Nest, side: Side, target: CostData) -> int:
+    """Slices that a side steps over, 0 outside of DM."""
+    if side.port.tier != "dm":
+        return 0
+    return prod(count for count, step in nest.loops if step and step % target.dm.slice_stride == 0)
 
 
 def service(side: Side, target: CostData) -> int:

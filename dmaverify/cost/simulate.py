@@ -17,8 +17,8 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.cost.constants import TICKS, CostData, cost_data
-from dmaverify.cost.nest import Nest, nest_of
-from dmaverify.cost.sides import dm_use
+from dmaverify.cost.nest import Nest
+from dmaverify.cost.sides import Side, pairs_of
 from dmaverify.errors import InputError
 from dmaverify.transfer.command import Command, Engine
 
@@ -87,8 +87,12 @@ class Tables:
     """The integer tables of one simulation; `program` is the commands in the order of their rows."""
 
     program: tuple[Command, ...]
-    nests: tuple[tuple[Nest, Nest], ...]
+    pairs: tuple[tuple[Side, Side], ...]
     data: dict[str, Any]
+
+    @property
+    def nests(self) -> list[tuple[Nest, Nest]]:
+        return [(read.nest, write.nest) for read, write in self.pairs]
 
     def arguments(self) -> tuple[Any, ...]:
         """In the order in which the event loop takes them."""
@@ -107,7 +111,8 @@ class Tables:
 
         order = _engine_order(commands)
         program = tuple(commands[index] for engine in order for index in engine)
-        nests = tuple((nest_of(c, "read"), nest_of(c, "write")) for c in program)
+        pairs = tuple(pairs_of(program, data))
+        nests = [(read.nest, write.nest) for read, write in pairs]
         packets = [pair[0].packets for pair in nests]
         most = sum(p * (pair[0].size // 256 + 2) for p, pair in zip(packets, nests, strict=True))
         if not program or max(packets) * 1 > MOST_REQUESTS or most > 2 * MOST_REQUESTS:
@@ -147,29 +152,28 @@ class Tables:
             "links": clusters * 8 + clusters,
         }
         table["channels"][:, q.H_SLICE] = -1
-        tables = Tables(program, nests, table)
-        tables._fill(order, data)
+        tables = Tables(program, pairs, table)
+        tables._fill(order)
         return tables
 
-    def _fill(self, order: Sequence[Sequence[int]], data: CostData) -> None:
+    def _fill(self, order: Sequence[Sequence[int]]) -> None:
         from dmaverify.cost import kernel as q
 
         t, row, slot = self.data, 0, 0
         for engine, own in enumerate(order):
             t["engines"][engine, q.E_COMMAND], t["engines"][engine, q.E_LAST] = row, row + len(own)
             for _ in own:
-                command, (read, write) = self.program[row], self.nests[row]
-                services = [_side_row(t["sides"][2 * row + i], command, nest, i, data) for i, nest in enumerate((read, write))]
-                places = [(p.tier, p.chip, 0 if p.tier == "hbm" else p.cluster) for p in (command.read, command.write)]
-                for i, nest in enumerate((read, write)):
-                    self._loops(row, i, nest)
+                read, write = self.pairs[row]
+                for i, side in enumerate((read, write)):
+                    _side_row(t["sides"][2 * row + i], side)
+                    self._loops(row, i, side.nest)
+                nest, link = read.nest, read.port.chip if read.port.chip != write.port.chip else -1
                 t["commands"][row, : q.C_COLUMNS] = (
-                    engine, read.packets, read.size, len(read.loops), places[0] == places[1],
-                    command.read.chip if command.read.chip != command.write.chip else -1,
-                    (services[1] if places[0] == places[1] else sum(services)) - data.ticks("issue"), 0, 0, slot, read.packets * read.size,
+                    engine, nest.packets, nest.size, len(nest.loops), read.memory == write.memory, link, -read.head, 0, 0, slot,
+                    nest.packets * nest.size, read.issue, write.issue_partial, read.startup,
                 )  # fmt: skip
-                t["left"][:, slot : slot + read.packets] = read.size
-                slot += read.packets
+                t["left"][:, slot : slot + nest.packets] = nest.size
+                slot += nest.packets
                 row += 1
 
     def _loops(self, row: int, role: int, nest: Nest) -> None:
@@ -184,19 +188,15 @@ class Tables:
         self.data["sides"][2 * row + role, q.S_BASE] = base
 
 
-def _side_row(row: Table, command: Command, nest: Nest, role: int, data: CostData) -> int:
-    """Fills the row of a side; what one undisturbed request of it needs."""
+def _side_row(row: Table, side: Side) -> None:
+    """Fills the row of a side."""
     from dmaverify.cost import kernel as q
 
-    port = command.write if role else command.read
-    if port.tier not in ("hbm", "dm", "spm"):
-        raise InputError(f"no memory `{port.tier}` in the simulator", command.span)
-    tier = {"hbm": q.HBM, "dm": q.DM, "spm": q.SPM}[port.tier]
+    tier = {"hbm": q.HBM, "dm": q.DM, "spm": q.SPM}[side.port.tier]
     row[q.S_TIER] = tier
-    row[q.S_PLACE] = port.chip if tier == q.HBM else 2 * port.chip + port.cluster
+    row[q.S_PLACE] = side.port.chip if tier == q.HBM else 2 * side.port.chip + side.port.cluster
     row[q.S_SPLIT] = tier == q.HBM
-    row[q.S_UNALIGNED] = bool(tier == q.DM and role and dm_use(nest, 1, "write", data).unaligned)
-    return data.ticks(("hbm_request", "dm_request", "spm_request")[tier])
+    row[q.S_UNALIGNED] = side.dm is not None and side.dm.unaligned
 
 
 def _bits(data: CostData, zeros: Any) -> Table:
@@ -212,7 +212,7 @@ def _constants(data: CostData) -> Table:
     import numpy as np
 
     names = (
-        "startup issue hbm_request hbm_row_switch hbm_bank_group hbm_slice_change hbm_partial dm_request dm_unaligned "
+        "hbm_request hbm_row_switch hbm_bank_group hbm_slice_change hbm_partial dm_request dm_unaligned "
         "spm_request pcie_byte"
     )
     where = data.hbm

@@ -14,18 +14,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import combinations
 from pathlib import Path as FilePath
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dmaverify.errors import InputError, Source, Span
+from dmaverify.inputs.programs import Parts, engine_streams, read_program, read_region
 from dmaverify.inputs.texts import Texts, did_you_mean, units
 from dmaverify.inputs.toml_spans import Document, Path, parse_toml, read_source, source_of
 from dmaverify.language.expr import Expr
 from dmaverify.machines.target import Target, available_targets, load_target
 from dmaverify.transfer.access import Access, PlanProblem
 from dmaverify.transfer.command import Engine, GivenCommand, Sequencer
-from dmaverify.transfer.move import PLACES, Stream, Tensor, Transfer
+from dmaverify.transfer.move import PLACES, EngineStream, Stream, Tensor, Transfer
+from dmaverify.transfer.schedule import Program, Region
 
 if TYPE_CHECKING:
     from dmaverify.inputs import schema
@@ -76,11 +79,13 @@ class Plan:
     transfers: tuple[PlanTransfer, ...]
     accesses: tuple[Access, ...]
     problems: tuple[PlanProblem, ...] = ()
+    programs: tuple[Program, ...] = ()
+    regions: tuple[Region, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of transfers and accesses, each kind in the order of the file."""
-        return (*(transfer.name for transfer in self.transfers), *(access.name for access in self.accesses))
+        """Names of transfers, accesses and programs, each kind in the order of the file."""
+        return (*(t.name for t in self.transfers), *(a.name for a in self.accesses), *(p.name for p in self.programs))
 
 
 def read_plan(path: str | FilePath, *, target: str | None = None) -> Plan:
@@ -105,16 +110,17 @@ def read_plan_text(text: str, name: str = "<plan>", *, target: str | None = None
 
 
 def select(plan: Plan, name: str | None) -> Plan:
-    """The plan with only the transfer or access of that name, all for None. Raises InputError for an unknown name."""
+    """The plan with only the transfer, access or program of that name, all for None. Raises InputError for another."""
     if name is None:
         return plan
     if name not in plan.names:
         hint = did_you_mean(name, plan.names) or f"it has {', '.join(plan.names)}"
-        raise InputError(f"{plan.path} has no transfer or access `{name}`", None, hint)
+        raise InputError(f"{plan.path} has no transfer, access or program `{name}`", None, hint)
     return replace(
         plan,
         transfers=tuple(transfer for transfer in plan.transfers if transfer.name == name),
         accesses=tuple(access for access in plan.accesses if access.name == name),
+        programs=tuple(program for program in plan.programs if program.name == name),
     )
 
 
@@ -161,6 +167,13 @@ class _PlanReader:
             self._collect(partial(self.texts.define, name))
         transfers = [self._collect(partial(self._transfer, *item)) for item in self.table.transfer.items()]
         accesses = [self._collect(partial(self._access, *item)) for item in self.table.access.items()]
+        regions = [self._collect(partial(read_region, self, *item)) for item in self.table.region.items()]
+        found = Parts(
+            {transfer.name: transfer for transfer in transfers if transfer is not None},
+            {access.name: access for access in accesses if access is not None},
+            {region.name: region for region in regions if region is not None},
+        )
+        programs = [self._collect(partial(read_program, self, *item, found)) for item in self.table.program.items()]
         return Plan(
             path=self.doc.source.name,
             source=self.doc.source,
@@ -171,6 +184,8 @@ class _PlanReader:
             transfers=tuple(transfer for transfer in transfers if transfer is not None),
             accesses=tuple(access for access in accesses if access is not None),
             problems=tuple(self._empty_axis(name) for name, size in self.texts.axes.items() if size == 0),
+            programs=tuple(program for program in programs if program is not None),
+            regions=tuple(found.regions.values()),
         )
 
     def _collect(self, build: Callable[[], T]) -> T | None:
@@ -182,11 +197,13 @@ class _PlanReader:
             return None
 
     def _check_whole(self) -> None:
-        both = self.doc.data.get("transfer", {}).keys() & self.doc.data.get("access", {}).keys()
-        for name in sorted(both):
-            span = self.doc.key_span(("access", name))
-            self.errors.append(InputError(f"`{name}` is a transfer and an access", span, "give one another name"))
-        if not self.doc.data.get("transfer") and not self.doc.data.get("access"):
+        kinds = {"transfer": "a transfer", "access": "an access", "program": "a program"}
+        for first, second in combinations(kinds, 2):
+            for name in sorted(self.doc.data.get(first, {}).keys() & self.doc.data.get(second, {}).keys()):
+                span = self.doc.key_span((second, name))
+                message = f"`{name}` is {kinds[first]} and {kinds[second]}"
+                self.errors.append(InputError(message, span, "give one another name"))
+        if not any(self.doc.data.get(kind) for kind in kinds):
             hint = "add [transfer.NAME] with dtype, source and dest"
             self.errors.append(InputError(f"{self.doc.source.name} has nothing to check", None, hint))
 
@@ -259,6 +276,13 @@ class _PlanReader:
         mappings = {name: self.texts.mapping((*path, name), getattr(table, name)) for name in names}
         return Stream(**mappings, span=self.doc.span(path))
 
+    def _streams(
+        self, path: Path, given: schema.StreamTable | list[schema.CaseTable] | None
+    ) -> Stream | tuple[EngineStream, ...] | None:
+        if isinstance(given, list):
+            return engine_streams(self, path, given)
+        return None if given is None else self._stream(path, given)
+
     def _limits(self, path: Path, limits: Mapping[str, int], target: Target) -> tuple[tuple[str, int], ...]:
         for name, value in limits.items():
             target.limits_with([(name, value)], self.doc.key_span((*path, "limits", name)))
@@ -272,15 +296,16 @@ class _PlanReader:
 
     # --- transfers
 
-    def _transfer(self, name: str, table: schema.TransferTable) -> PlanTransfer:
-        path = ("transfer", name)
+    def _transfer(self, name: str, table: schema.TransferTable, path: Path = ()) -> PlanTransfer:
+        """A transfer of the plan, or one that is written at `path`."""
+        path = path or ("transfer", name)
         key, target = self._target(path, table.target)
         self._dtype(path, table.dtype, target)
         problems: list[PlanProblem] = []
         steps: dict[str, Callable[[], Any]] = {
             "source": lambda: self._tensor((*path, "source"), table.source, target, problems),
             "dest": lambda: self._tensor((*path, "dest"), table.dest, target, problems),
-            "stream": lambda: None if table.stream is None else self._stream((*path, "stream"), table.stream),
+            "stream": lambda: self._streams((*path, "stream"), table.stream),
             "given": lambda: self._given(path, table, target),
             "limits": lambda: self._limits(path, table.limits, target),
         }
@@ -295,13 +320,14 @@ class _PlanReader:
             dtype=table.dtype,
             source=source,
             dest=dest,
-            stream=made["stream"],
+            stream=made["stream"] if isinstance(made["stream"], Stream) else None,
+            streams=made["stream"] if isinstance(made["stream"], tuple) else (),
             given=given,
             limits=made["limits"],
             expect=self._expect(table.expect),
             span=self.doc.key_span(path),
         )
-        return PlanTransfer(transfer, self.key_spans[path], tuple(problems), self.doc.key_span(path).line)
+        return PlanTransfer(transfer, self.key_spans.get(path, {}), tuple(problems), self.doc.key_span(path).line)
 
     def _all(self, steps: Mapping[str, Callable[[], Any]]) -> dict[str, Any]:
         """Every step's result. All are taken before the first error ends the table; the other errors are collected."""
@@ -382,8 +408,8 @@ class _PlanReader:
 
     # --- accesses
 
-    def _access(self, name: str, table: schema.AccessTable) -> Access:
-        path = ("access", name)
+    def _access(self, name: str, table: schema.AccessTable, path: Path = ()) -> Access:
+        path = path or ("access", name)
         key, target = self._target(path, table.target)
         self._dtype(path, table.dtype, target)
         problems: list[PlanProblem] = []
@@ -410,7 +436,7 @@ class _PlanReader:
             problems=tuple(problems),
             line=self.doc.key_span(path).line,
             span=self.doc.key_span(path),
-            key_spans=self.key_spans[path],
+            key_spans=self.key_spans.get(path, {}),
         )
 
 

@@ -4,6 +4,34 @@ Knows: keys, their types, defaults and documentation; the JSON Schema.
 Does not know: spans, mappings, targets, what a plan means.
 Law: what these models accept has exactly the shape that `plan` reads; nothing is converted, no bool is a number.
 
+Programs, beside transfers and accesses:
+
+    [region.acts]                           # memory with a name: bytes base..base+size of each place of a box of places
+    tier = "dm"
+    extent = { cluster = 2, slice = 256 }   # how many places; `place = {...}` is the first
+    base = 4096
+    size = 65536
+    lifetime = ["load", "use"]              # first and last step, of the programs that name the region
+
+    [program.layer]
+    regions = ["acts"]
+    order = "contexts"                      # default; or "written" (each step after the one above), or "none"
+    expect = "proved"
+    [[program.layer.step]]
+    transfer = "load"                       # the name of a transfer, or a table that is one
+    writes = "acts"
+    [[program.layer.step]]
+    name = "use"
+    access = ["fetch0", "commit0"]          # a name, several that run together, or a table
+    after = ["load"]                        # an explicit sync: `load` ends before `use` begins
+
+Steps of one context run one after the other: `main` and `sub` for accesses, the engine for a transfer, `tdma` for a
+transfer without engine; `context` names another. All else may run at once.
+
+A stream by engine is a list of cases: `stream = [{ when = { chip = "0..3", dmn = [0, 1, 2] }, chip = "D / 2 @ i = 1",
+time = ..., packet = ... }, ...]`; i, j and k are the engine's chip, cluster and dmn. Cases of one engine are commands of
+it, in order.
+
 Source: the plan file format, `schema = 1`.
 """
 
@@ -35,6 +63,16 @@ def _base_kind(value: object) -> str:
 
 def _expect_kind(value: object) -> str:
     return "list" if isinstance(value, list) else "word"
+
+
+def _work_kind(value: object) -> str:
+    if isinstance(value, list):
+        return "list"
+    return "name" if isinstance(value, str) else "table"
+
+
+def _stream_kind(value: object) -> str:
+    return "cases" if isinstance(value, list) else "one"
 
 
 class _Table(BaseModel):
@@ -71,6 +109,26 @@ class StreamTable(_Table):
     chip: Mapped = "1"
     cluster: Mapped = "1"
     slice: Mapped = "1"
+
+
+Places = Annotated[
+    Annotated[list[Natural], Tag("list"), Field(min_length=1)] | Annotated[str, Tag("word")],
+    Discriminator(_expect_kind),
+]
+
+
+class WhenTable(_Table):
+    """The engines of a case, each class a list or a range such as "0..3"; k counts the engines of a cluster."""
+
+    chip: Places = "0..0"
+    cluster: Places = "0..0"
+    dmn: Places = "0..0"
+
+
+class CaseTable(StreamTable):
+    """The stream of the engines of one case; its mappings may use i, j and k (chip, cluster and dmn) as numbers."""
+
+    when: WhenTable = Field(default_factory=WhenTable)
 
 
 class EngineTable(_Table):
@@ -110,7 +168,13 @@ class TransferTable(_Table):
     dtype: str
     source: TensorTable
     dest: TensorTable
-    stream: StreamTable | None = None
+    stream: (
+        Annotated[
+            Annotated[StreamTable, Tag("one")] | Annotated[list[CaseTable], Tag("cases"), Field(min_length=1)],
+            Discriminator(_stream_kind),
+        ]
+        | None
+    ) = Field(default=None, description="one stream, or for each engine its own: a list of cases")
     unit: Unit = "bytes"
     read: Configuration | None = None
     write: Configuration | None = None
@@ -137,6 +201,75 @@ class AccessTable(_Table):
     target: str | None = None
 
 
+class PlaceTable(_Table):
+    """A place of a tier."""
+
+    chip: Natural = 0
+    cluster: Natural = 0
+    slice: Natural = 0
+
+
+class ExtentTable(_Table):
+    """How many neighbouring places, of each class."""
+
+    chip: Annotated[int, Field(ge=1, le=MAX_NUMBER)] = 1
+    cluster: Annotated[int, Field(ge=1, le=MAX_NUMBER)] = 1
+    slice: Annotated[int, Field(ge=1, le=MAX_NUMBER)] = 1
+
+
+class RegionTable(_Table):
+    """A part of memory with a name: the same bytes of every place of a box of places."""
+
+    tier: str
+    place: PlaceTable = Field(default_factory=PlaceTable, description="the first place")
+    extent: ExtentTable = Field(default_factory=ExtentTable, description="how many places from there on")
+    base: Natural = Field(default=0, description="byte address within the place")
+    size: Annotated[int, Field(ge=1, le=MAX_NUMBER)] = Field(description="bytes in each place")
+    lifetime: Annotated[list[str], Field(min_length=2, max_length=2)] | None = Field(
+        default=None, description="first and last step that use it; without: the whole program"
+    )
+    target: str | None = None
+
+
+class StepTable(_Table):
+    """One operation of a program: a transfer, or an access (several: those that run together)."""
+
+    name: MoveName | None = Field(default=None, description="how `after` and `lifetime` call it; default: what it does")
+    transfer: (
+        Annotated[
+            Annotated[str, Tag("name")] | Annotated[TransferTable, Tag("table")], Discriminator(_work_kind)
+        ]
+        | None
+    ) = Field(default=None, description="the name of a transfer of the plan, or a transfer written here")
+    access: (
+        Annotated[
+            Annotated[str, Tag("name")] | Annotated[list[str], Tag("list"), Field(min_length=1)]
+            | Annotated[AccessTable, Tag("table")],
+            Discriminator(_work_kind),
+        ]
+        | None
+    ) = Field(default=None, description="the name of an access, several names, or an access written here")
+    context: MoveName | None = Field(
+        default=None, description="where it runs; default: its engines, `tdma` without engines, an access's own context"
+    )
+    after: list[str] = Field(default_factory=list, description="steps that end before this one begins (a sync)")
+    reads: str | None = Field(default=None, description="the region that holds what it reads")
+    writes: str | None = Field(default=None, description="the region that holds what it writes")
+
+
+class ProgramTable(_Table):
+    """Steps, in the written order; what is not ordered may run at once."""
+
+    step: Annotated[list[StepTable], Field(min_length=1)]
+    regions: list[str] = Field(default_factory=list, description="regions that the program uses")
+    order: Literal["contexts", "written", "none"] = Field(
+        default="contexts",
+        description="contexts: steps of one context one after the other; written: all steps; none: only by `after`",
+    )
+    expect: Expect | None = None
+    target: str | None = None
+
+
 class PlanTable(_Table):
     """A plan file."""
 
@@ -149,6 +282,8 @@ class PlanTable(_Table):
     let: dict[AxisName, Mapped] = Field(default_factory=dict)
     transfer: dict[MoveName, TransferTable] = Field(default_factory=dict)
     access: dict[MoveName, AccessTable] = Field(default_factory=dict)
+    region: dict[MoveName, RegionTable] = Field(default_factory=dict)
+    program: dict[MoveName, ProgramTable] = Field(default_factory=dict)
 
 
 _TABLES: Mapping[str, type[_Table]] = {
@@ -159,10 +294,22 @@ _TABLES: Mapping[str, type[_Table]] = {
     "engine": EngineTable,
     "base": Base,
     "command": CommandTable,
+    "when": WhenTable,
+    "place": PlaceTable,
+    "extent": ExtentTable,
+    "step": StepTable,
+    "transfer": TransferTable,
+    "access": AccessTable,
 }
 
 
-_MOVES: Mapping[str, type[_Table]] = {"transfer": TransferTable, "access": AccessTable}
+_MOVES: Mapping[str, type[_Table]] = {
+    "transfer": TransferTable,
+    "access": AccessTable,
+    "region": RegionTable,
+    "program": ProgramTable,
+}
+_MARKS = {"transfer": "dtype", "access": "dtype", "region": "tier", "program": "step"}
 
 
 def json_schema() -> dict[str, Any]:
@@ -181,9 +328,9 @@ class Complaint:
 
 
 def validate(data: Mapping[str, Any]) -> tuple[PlanTable | None, list[Complaint]]:
-    """The plan's data as typed tables, and all complaints. Transfers and accesses with complaints are left out.
+    """The plan's data as typed tables, and all complaints. Named tables with complaints are left out.
 
-    None instead of tables where anything outside of transfers and accesses is wrong.
+    None instead of tables where anything outside of the named tables is wrong.
     """
     nameless = [Complaint((kind,), f"the {kind} has no name", f"write [{kind}.NAME]", True) for kind in _nameless(data)]
     if nameless:
@@ -193,10 +340,10 @@ def validate(data: Mapping[str, Any]) -> tuple[PlanTable | None, list[Complaint]
     except ValidationError as error:
         complaints = [_complaint(data, dict(item)) for item in error.errors(include_url=False)]
     bad = {complaint.path[:2] for complaint in complaints}
-    if any(len(path) < 2 or path[0] not in ("transfer", "access") for path in bad):
+    if any(len(path) < 2 or path[0] not in _MOVES for path in bad):
         return None, complaints
     kept = dict(data)
-    for kind in ("transfer", "access"):
+    for kind in _MOVES:
         kept[kind] = {name: table for name, table in data.get(kind, {}).items() if (kind, name) not in bad}
     return PlanTable.model_validate(kept), complaints
 
@@ -204,7 +351,8 @@ def validate(data: Mapping[str, Any]) -> tuple[PlanTable | None, list[Complaint]
 def _nameless(data: Mapping[str, Any]) -> list[str]:
     """Kinds of tables that were opened as `[transfer]` instead of `[transfer.NAME]`."""
     tables = {kind: data.get(kind) for kind in _MOVES}
-    return [kind for kind, table in tables.items() if isinstance(table, dict) and isinstance(table.get("dtype"), str)]
+    marked = {kind: table.get(_MARKS[kind]) for kind, table in tables.items() if isinstance(table, dict)}
+    return [kind for kind, mark in marked.items() if isinstance(mark, list if kind == "program" else str)]
 
 
 def _complaint(data: Mapping[str, Any], item: Mapping[str, Any]) -> Complaint:
@@ -325,6 +473,8 @@ _NAMES = {
     "let": ("a mapping", _AXIS_HINT),
     "transfer": ("a transfer", "write letters, digits, _ and -"),
     "access": ("an access", "write letters, digits, _ and -"),
+    "region": ("a region", "write letters, digits, _ and -"),
+    "program": ("a program", "write letters, digits, _ and -"),
 }
 
 _EXAMPLES = {
@@ -346,4 +496,11 @@ _EXAMPLES = {
     "transfer": "write [transfer.NAME]",
     "access": "write [access.NAME]",
     "limits": "write `limits = { entries = 8 }`",
+    "region": "write [region.NAME]",
+    "program": "write [program.NAME] and [[program.NAME.step]]",
+    "step": "write [[program.NAME.step]], with two brackets, once for each step",
+    "lifetime": 'write `lifetime = ["first step", "last step"]`',
+    "size": "bytes in each place, at least 1",
+    "when": 'write `when = { chip = "0..3", cluster = [0, 1], dmn = [0, 1, 2] }`',
+    "after": 'write `after = ["step", ...]`',
 }

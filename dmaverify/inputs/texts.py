@@ -104,11 +104,11 @@ class Texts:
                     waiting.append(used)
         return False
 
-    def mapping(self, path: Path, text: str) -> Expr:
+    def mapping(self, path: Path, text: str, params: Mapping[str, int] | None = None) -> Expr:
         lets, axes = self.lets, self.axes
 
         def read(source: Source, offset: int) -> Expr:
-            return parse(text, axes, lets=lets, source=source, offset=offset)
+            return parse(text, axes, lets=lets, params=params, source=source, offset=offset)
 
         return self._in_place(path, text, read)
 

@@ -437,10 +437,14 @@ def missing_cell(driven: Driven, dest: Layout) -> int | str | None:
     """
     drive, pieces = driven.write, driven.nest.pieces
     moved_high = {i for terms in drive.terms[: drive.carried] for i, _ in terms}
+    taken = set(moved_high)
     for index in range(drive.carried, len(dest.digits)):
         terms = drive.terms[index]
-        if any(i in moved_high for i, _ in terms) or index in dest.beyond_index:
-            return None
+        if index in dest.beyond_index and not terms and not drive.constants[index]:
+            continue
+        if any(i in taken for i, _ in terms) or index in dest.beyond_index:
+            return None  # one piece moves two digits: what they reach together is no product
+        taken.update(i for i, _ in terms)
         reached = {drive.constants[index]}
         for i, k in terms:
             if len(reached) * pieces[i].count > MOST_VALUES:
@@ -454,7 +458,7 @@ def missing_cell(driven: Driven, dest: Layout) -> int | str | None:
 
 def _missing_carried(driven: Driven, dest: Layout, moved: Sequence[int]) -> int | str | None:
     drive, pieces = driven.write, driven.nest.pieces
-    weights = {i: 0 for i in moved}
+    weights = dict.fromkeys(moved, 0)
     start = 0
     for digit, constant, terms in zip(dest.digits[: drive.carried], drive.constants, drive.terms, strict=False):
         start += digit.step * constant

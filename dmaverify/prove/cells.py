@@ -2,8 +2,8 @@
 
 Knows: layouts (digits and guards) and, where a mapping has no digits, its tree, one case per constructor.
 Does not know: commands, obligations.
-Law: for digit terms that are in range and violate no void guard, the text says exactly what `meaning` says of the cell there,
-finalized: an index whose sum on an axis reaches the axis size is Top.
+Law: for digit terms that are in range and violate no void guard, the text says exactly what `meaning` says of the cell
+there, finalized: an index whose sum on an axis reaches the axis size is Top.
 """
 
 from __future__ import annotations
@@ -34,12 +34,13 @@ from dmaverify.transfer.space import opaque_axis
 
 @dataclass(frozen=True, slots=True)
 class CellText:
-    """Text over digit terms. `variables` and `constraints` are what the text needs besides (quotients of the guarded encoding)."""
+    """Text over digit terms. `variables` and `constraints` are what the text needs besides (quotients of a tree)."""
 
     live: str
     bottom: str
     zero: str
     coordinates: dict[str, str]
+    outside: str = "false"  # `=` beyond the size: Top where it is read, Bottom where it is written
     variables: tuple[tuple[str, int | None, int | None], ...] = ()
     constraints: tuple[str, ...] = ()
 
@@ -60,30 +61,30 @@ def void_text(layout: Layout, terms: Sequence[str]) -> str:
     return any_of([guard_text(layout, i, terms) for i, g in enumerate(layout.guards) if g.kind is Gap.VOID])
 
 
-def _kinds(ordered: Sequence[tuple[str, Kind | Gap]]) -> tuple[str, str, str]:
-    """live, bottom, zero from conditions in order of precedence."""
+def _kinds(ordered: Sequence[tuple[str, Kind | Gap]]) -> tuple[str, str, str, str]:
+    """live, bottom, zero, outside from conditions in order of precedence."""
     live = all_of([negation(text) for text, _ in ordered])
-    found: dict[Kind, list[str]] = {Kind.BOTTOM: [], Kind.ZERO: []}
+    found: dict[Kind | Gap, list[str]] = {Kind.BOTTOM: [], Kind.ZERO: [], Gap.OUT: []}
     before: list[str] = []
     for text, kind in ordered:
-        if kind in (Kind.BOTTOM, Kind.ZERO):
+        if kind in found:
             found[kind].append(all_of([*(negation(b) for b in before), text]))
         before.append(text)
-    return live, any_of(found[Kind.BOTTOM]), any_of(found[Kind.ZERO])
+    return live, any_of(found[Kind.BOTTOM]), any_of(found[Kind.ZERO]), any_of(found[Gap.OUT])
 
 
 def _from_digits(layout: Layout, terms: Sequence[str]) -> CellText:
     ordered = [
         (guard_text(layout, i, terms), g.kind) for i, g in enumerate(layout.guards) if g.kind is not Gap.VOID
     ]
-    live, bottom, zero = _kinds(ordered)
+    live, bottom, zero, outside = _kinds(ordered)
     sums: dict[str, list[tuple[int, str]]] = {axis: [] for axis, _ in layout.sizes}
     for digit, term in zip(layout.digits, terms, strict=True):
         if digit.axis is not None:
             sums.setdefault(digit.axis, []).append((digit.weight, term))
     constants = dict(layout.offsets)
     coordinates = {axis: linear(constants.get(axis, 0), parts) for axis, parts in sums.items()}
-    return CellText(live, bottom, zero, coordinates)
+    return CellText(live, bottom, zero, coordinates, outside)
 
 
 class Quotients:
@@ -112,7 +113,7 @@ class Quotients:
 
 @dataclass(frozen=True, slots=True)
 class TreeText:
-    """The cell of a mapping at one position: a condition per kind of cell that is no index, and coordinates where none holds."""
+    """The cell of a mapping at one position: a condition per kind that is no index, coordinates where none holds."""
 
     live: str
     kinds: dict[Kind | Gap, str]
@@ -120,7 +121,7 @@ class TreeText:
 
 
 def tree_text(expr: Expr, at: str, quotients: Quotients) -> TreeText:
-    """The finalized cell of `expr` at the position `at` (text, at least 0), by its tree alone. Raises WindowRelation."""
+    """The finalized cell of `expr` at position `at` (a text, at least 0), by its tree alone. Raises WindowRelation."""
     tree = _Tree(quotients)
     tree.visit(expr, at)
     sizes = axes_of(expr)
@@ -218,5 +219,5 @@ def _from_tree(layout: Layout, terms: Sequence[str], tensor: Tensor, prefix: str
     for digit, term in zip(layout.digits, terms, strict=True):
         if digit.axis == BYTE:
             coordinates[BYTE] = linear(0, [(digit.weight, term)])
-    live, bottom, zero = _kinds(tree.ordered)
-    return CellText(live, bottom, zero, coordinates, tuple(quotients.variables), tuple(quotients.constraints))
+    live, bottom, zero, outside = _kinds(tree.ordered)
+    return CellText(live, bottom, zero, coordinates, outside, tuple(quotients.variables), tuple(quotients.constraints))

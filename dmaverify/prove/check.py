@@ -13,6 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from dmaverify.errors import Span
 from dmaverify.execute import TooLarge, execute
@@ -21,6 +22,7 @@ from dmaverify.language.expr import ONE, Expr, pair
 from dmaverify.layout.digits import NotDigits
 from dmaverify.machines.target import Target, load_obligations, load_target
 from dmaverify.prove.core import OBLIGATIONS, CoreResult, judge_core
+from dmaverify.prove.overlap import Early, written_early
 from dmaverify.prove.program import (
     Trouble,
     derived_program,
@@ -29,16 +31,17 @@ from dmaverify.prove.program import (
     same_nests,
     same_units,
     space_of,
+    streamed_program,
 )
 from dmaverify.prove.repair import Repair, repairs
 from dmaverify.prove.smt import RLIMIT, Session, solver_version
 from dmaverify.prove.static import RuleReport, Ruling, access_instances, transfer_instances
-from dmaverify.prove.witness import Disagreement, Scene, Side, finding_of
+from dmaverify.prove.witness import Disagreement, Scene, Side, finding_of, full_counters, named_counters
 from dmaverify.transfer.access import Access, PlanProblem
 from dmaverify.transfer.adapters import derived_access, given_access, slice_move
 from dmaverify.transfer.command import Command
 from dmaverify.transfer.move import PLACES, Stream, Tensor, Transfer
-from dmaverify.transfer.space import Space, layout_of, unit_bits_of
+from dmaverify.transfer.space import LOCAL_LIMIT, Space, layout_of, unit_bits_of
 from dmaverify.verdict import Finding, Label, Obligation, Severity, Status, Verdict
 
 REPAIR_UNITS = 1 << 16  # proposals that only an enumeration beyond this could prove are not made
@@ -83,8 +86,9 @@ class _Case:
         fields = [(t, place) for t in (self.transfer.source, self.transfer.dest) for place in PLACES]
         exprs: list[Expr] = [t.field(place) for t, place in fields]
         stream = self.transfer.stream
-        if stream is not None:
-            exprs += [stream.chip, stream.cluster, stream.slice, stream.time, stream.packet]
+        for one in (stream, *(each.stream for each in self.transfer.streams)):
+            if one is not None:
+                exprs += [one.chip, one.cluster, one.slice, one.time, one.packet]
         seen: set[tuple[str, int]] = set()
         for expr in exprs:
             if expr is ONE:
@@ -329,8 +333,7 @@ def check_transfer(
     spaces = (space_of(machine, transfer.source.tier), space_of(machine, transfer.dest.tier))
     case = _Case(transfer, machine, options, axes or {}, spaces)
     if case.well_formed(problems):
-        _judge_programs(case)
-        _overlap(case)
+        _overlap(case, _judge_programs(case))
     else:
         case.assumptions.append("nothing else was judged: the plan has no defined meaning")
     if keep is not None:
@@ -339,21 +342,20 @@ def check_transfer(
     return case.verdict(time.perf_counter() - started, path, line)
 
 
-def _judge_programs(case: _Case) -> None:
+def _judge_programs(case: _Case) -> tuple[Command, ...]:
     """The commands of the stream and the printed ones, each against the move, then against each other; then the rules."""
     transfer = case.transfer
     args = (transfer.source, transfer.dest)
-    if not transfer.given and transfer.stream is None:
-        return _move_alone(case)
-    derived: tuple[Command, ...] | Trouble | None = None
+    if not transfer.given and transfer.stream is None and not transfer.streams:
+        _move_alone(case)
+        return ()
     given: tuple[Command, ...] | list[Trouble] = ()
-    if transfer.stream is not None:
-        derived = derived_program(*args, transfer.stream, case.bits, case.target, transfer.given)
+    derived = streamed_program(transfer, case.bits, case.target)
     if transfer.given:
         given = given_program(transfer.given, *args, case.bits, case.target)
     judged = _judge_both(case, derived, given)
     case.take(case.rules_on(judged))
-    return None
+    return judged
 
 
 def _judge_both(
@@ -410,8 +412,8 @@ def _move_alone(case: _Case) -> None:
     case.take(report)
 
 
-def _overlap(case: _Case) -> None:
-    """Source and destination regions in one memory: an error, since a nest may read what it already overwrote."""
+def _overlap(case: _Case, commands: Sequence[Command]) -> None:
+    """Source and destination regions that share bytes: an error unless every byte is read before it is written."""
     source, dest = case.transfer.source, case.transfer.dest
     if source.tier != dest.tier:
         return
@@ -426,17 +428,50 @@ def _overlap(case: _Case) -> None:
     if ends[0] <= second or ends[1] <= first:
         case.status["core/overlap"] = "proved"
         return
-    case.status["core/overlap"] = "refuted"
     low, high = max(first, second) // 8, -(-min(ends) // 8)
+    early = _written_early(case, commands)
+    if early is None:
+        case.status["core/overlap"] = "proved"
+        case.by["core/overlap"] = f"the order of the commands, though both hold bytes {low}..{high - 1} of {source.tier}"
+        return
+    if early == "unknown":
+        case.status["core/overlap"] = "unknown"
+        return
+    case.status["core/overlap"] = "refuted"
     case.findings.append(
         Finding(
             "core/overlap", Severity.ERROR,
-            f"source and destination share bytes {low}..{high - 1} of {source.tier}: a read may see what the move already wrote",
-            "dest", dest.base_span or dest.span, {"from": low, "to": high - 1}, source="DESIGN, Obligations",
+            f"source and destination share bytes {low}..{high - 1} of {source.tier}: {_risk(early)}",
+            "dest", dest.base_span or dest.span, {"from": low, "to": high - 1},
+            _early_witness(commands, early) if isinstance(early, Early) else None, source="DESIGN, Obligations",
             hint=f"place the destination at {-(-ends[0] // 8)} or later, or move through another region",
             labels=(Label(source.span, "the source"),) if source.span else (),
         )
     )
+
+
+def _written_early(case: _Case, commands: Sequence[Command]) -> Early | str | None:
+    """As `written_early`; "no order" where there are no commands that could have one."""
+    if not commands:
+        return "no order"
+    session = Session(case.options.rlimit)
+    found = written_early(commands, session)
+    case.asked += session.asked
+    return found
+
+
+def _risk(early: Early | str) -> str:
+    if isinstance(early, str):
+        return "without commands nothing says in which order they are read and written"
+    return "the order of the commands writes one of them before it is read"
+
+
+def _early_witness(commands: Sequence[Command], early: Early) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for word, (number, counters) in (("written_by", early.write), ("read_later_by", early.read)):
+        command = commands[number]
+        out[word] = {"command": number, "counters": named_counters(command, full_counters(command, counters))}
+    return {**out, "address": early.address % LOCAL_LIMIT}
 
 
 def check_access(

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dmaverify.execute import Aliased, TooLarge, execute
+from dmaverify.execute.address import region_of
 from dmaverify.language.expr import Kind
 from dmaverify.layout.refine import Joint, Layout, drive, missing_cell
 from dmaverify.prove.cells import WindowRelation, has_window
@@ -20,6 +21,7 @@ from dmaverify.prove.obligations import (
     Subject,
     consume_claim,
     cover_claims,
+    live_cell,
     nest_claims,
     once_claim,
     two_copies,
@@ -90,6 +92,11 @@ class _Judge:
         families = fold(self.commands)
         units = sum(c.amount for c in self.commands)
         self.weight = max(units, self._region(self.source), self._region(self.dest))
+        for side, space in zip((self.source, self.dest), self.spaces, strict=True):
+            try:
+                region_of(side, space, self.dtype_bits)
+            except Aliased as reason:
+                return self._result("nothing", families, None, units, dict.fromkeys(OBLIGATIONS, "unknown"), str(reason))
         if has_window(self.source) or has_window(self.dest):
             return self._enumerated(families, units, 1 << 22, "overlapping windows are a relation")
         for index, command in enumerate(self.commands):
@@ -121,19 +128,23 @@ class _Judge:
         for index, nest in enumerate(joint.nests):
             claims += [*nest_claims(joint, subject, index), once_claim(nest, joint.dest, index)]
         cover = cover_claims(joint, subject)
-        if not self._reachable(claims + (cover or [])):
+        if cover is None and self.weight <= ENUMERATE_FIRST:
+            return self._enumerated(families, units, ENUMERATE_FIRST, "")
+        possible = self._possible(claims + (cover or []))
+        if possible == "unsat":
             return self._vacuous(families, joint, units)
+        if possible == "unknown":
+            return self._open(families, joint, units, "the solver found no example of the assumptions")
         answer = self._all_at_once(claims + (cover or []))
         if answer.status == "unsat":
             for claim in claims + (cover or []):
                 self.status[claim.obligation] = "proved"
         else:
-            for claim in claims:
-                if claim.obligation == "digits" and claim.violation != "false":
-                    if self.session.ask(claim.question, "digits").status != "unsat":
-                        return self._again(joint, subject, families, units)
-            for claim in claims + (cover or []):
-                self._single(claim, joint, families)
+            digits = [c for c in claims if c.obligation == "digits" and c.violation != "false"]
+            if digits and self._all_at_once(digits).status != "unsat":
+                return self._again(joint, subject, families, units)
+            for family in range(-1, len(joint.nests)):
+                self._one_by_one([c for c in claims + (cover or []) if c.family == family], joint, families)
         if cover is None:
             self._cover_otherwise(joint, subject, families, units)
         elif any(b.obligation == "core/in-bounds" and b.part == "write" for b in self.broken):
@@ -143,6 +154,7 @@ class _Judge:
             self.broken.clear()
             return self._enumerated(families, units, self.most_enumerated, "")
         self._consumes(joint, subject, families)
+        self._live_cells(joint, subject)
         return self._result("z3 on digits" if joint.plain else "z3 on carried digits", families, joint, units, {})
 
     def _again(self, joint: Joint, subject: Subject, families: list[Family], units: int) -> CoreResult:
@@ -158,6 +170,33 @@ class _Judge:
         self.broken.append(Broken("core/not-vacuous", ""))
         return self._result("z3", families, joint, units, {"core/not-vacuous": "refuted"}, "the assumptions cannot hold")
 
+    def _live_cells(self, joint: Joint, subject: Subject) -> None:
+        """A destination without any live cell promises nothing. Guards only grow, so the cell of all zeros decides."""
+        if subject.dest_opaque:
+            live = self.session.ask(live_cell(joint, subject), "a live cell").status
+        else:
+            live = "sat" if joint.dest.kind_at((0,) * len(joint.dest.digits)) is None else "unsat"
+        if live == "unsat":
+            self.status["core/not-vacuous"] = "refuted"
+            self.broken.append(Broken("core/not-vacuous", ""))
+        elif live == "unknown":
+            self.status["core/not-vacuous"] = "unknown"
+
+    def _open(self, families: list[Family], joint: Joint, units: int, why: str) -> CoreResult:
+        """The solver gave up: what is small enough is enumerated, else everything stays unknown."""
+        if self.weight <= self.most_enumerated:
+            return self._enumerated(families, units, self.most_enumerated, "")
+        return self._result("z3", families, joint, units, dict.fromkeys(OBLIGATIONS, "unknown"), why)
+
+    def _one_by_one(self, claims: Sequence[Claim], joint: Joint, families: Sequence[Family]) -> None:
+        """The claims about one nest, or about the cells: one question first, since most nests of many keep their promise."""
+        if len(joint.nests) > 1 and claims and self._all_at_once(claims).status == "unsat":
+            for claim in claims:
+                self.status.setdefault(claim.obligation, "proved")
+            return
+        for claim in claims:
+            self._single(claim, joint, families)
+
     def _all_at_once(self, claims: Sequence[Claim]) -> Answer:
         """Is any claim violated? One question, `unsat` proves them all."""
         variables = dict.fromkeys(v for c in claims for v in c.query.variables)
@@ -165,13 +204,13 @@ class _Judge:
         violation = any_of([c.violation for c in claims])
         return self.session.ask(Query(tuple(variables), (*constraints, violation)), "all obligations")
 
-    def _reachable(self, claims: Sequence[Claim]) -> bool:
-        """The assumptions of every claim can hold together (they are about different variables): the proof is not vacuous."""
+    def _possible(self, claims: Sequence[Claim]) -> str:
+        """Whether the assumptions of all claims can hold together (they are about different variables): sat, unsat or unknown."""
         variables = dict.fromkeys(v for c in claims for v in c.query.variables)
         constraints = dict.fromkeys(t for c in claims for t in c.query.constraints)
         if not constraints:  # a box of counters, every count at least 1
-            return all(low is None or high is None or low < high for _, low, high in variables)
-        return self.session.ask(Query(tuple(variables), tuple(constraints)), "not vacuous").status == "sat"
+            return "sat" if all(low is None or high is None or low < high for _, low, high in variables) else "unsat"
+        return self.session.ask(Query(tuple(variables), tuple(constraints)), "not vacuous").status
 
     def _single(self, claim: Claim, joint: Joint, families: Sequence[Family]) -> None:
         if claim.violation == "false":
@@ -220,8 +259,11 @@ class _Judge:
         return family.member_at(counters), family.loop_counters(counters)
 
     def _consumes(self, joint: Joint, subject: Subject, families: Sequence[Family]) -> None:
-        if self._reads_all(joint):
-            self.status["core/consumes"] = "proved"
+        unread = self._first_unread(joint)
+        if unread is not None:
+            self.status["core/consumes"] = "proved" if unread == "none" else "refuted"
+            if isinstance(unread, int):
+                self.broken.append(Broken("core/consumes", "", position=unread))
             return
         claim = consume_claim(joint, subject)
         if claim is None:
@@ -246,12 +288,16 @@ class _Judge:
         if found is not None:
             self.broken.append(Broken("core/consumes", "", position=found.read_address, count=found.count))
 
-    def _reads_all(self, joint: Joint) -> bool:
-        """One nest whose digits each run through all live values reads every cell: a product covers what its sides cover."""
+    def _first_unread(self, joint: Joint) -> int | str | None:
+        """For one nest that reads a box from 0: "none", or the address of the first live cell outside it; None: not that simple.
+
+        Live cells are closed downwards (guards only grow), so a box holds them all exactly when it reaches the last live value of
+        every digit; where it does not, the first cell outside steps the innermost such digit once beyond the box.
+        """
         if len(joint.nests) != 1 or joint.nests[0].nest.guards or joint.nests[0].read.carried:
-            return False
+            return None
         if joint.source.repeats_an_axis:
-            return False
+            return None
         driven, layout = joint.nests[0], joint.source
         free, reach = layout.replicas, [0] * len(layout.digits)
         moved_before: set[int] = set()
@@ -260,14 +306,18 @@ class _Judge:
             if index in free and not pieces & moved_before:
                 moved_before |= pieces
                 continue
-            if constant or any(k != 1 for _, k in moved) or pieces & moved_before or (moved and index in layout.beyond_index):
-                return False
+            if constant or any(k != 1 for _, k in moved) or pieces & moved_before:
+                return None
+            if moved and index in layout.beyond_index:
+                return None
             moved_before |= pieces
             reach[index] = sum(driven.nest.pieces[i].count - 1 for i in pieces)
-        return all(
-            index in free or index in layout.beyond_index or reach[index] >= _last_live(layout, index)
-            for index in range(len(layout.digits))
-        )
+        for index in reversed(range(len(layout.digits))):
+            if index in free or index in layout.beyond_index:
+                continue
+            if reach[index] < _last_live(layout, index):
+                return layout.origin + layout.digits[index].step * (reach[index] + 1)
+        return "none"
 
     # ------------------------------------------------------------ coverage where digits carry
 
@@ -281,7 +331,7 @@ class _Judge:
             self.broken.append(Broken("core/covers", "", position=missing))
         else:
             self._covers_by_counting(joint, units, subject)
-        if any(g.kind is Kind.ZERO for g in joint.dest.guards):
+        if subject.dest_opaque or any(g.kind is Kind.ZERO for g in joint.dest.guards):
             self.status["core/padding"] = _worst(self.status.get("core/padding"), "unknown")
 
     def _pairs(self, joint: Joint, families: Sequence[Family]) -> None:
@@ -371,7 +421,7 @@ class _Judge:
     def _result(
         self, by: str, families: Sequence[Family], joint: Joint | None, units: int, status: Mapping[str, str], why: str = ""
     ) -> CoreResult:
-        found = {name: "not judged" for name in OBLIGATIONS}
+        found = dict.fromkeys(OBLIGATIONS, "not judged")
         found.update({k: v for k, v in self.status.items() if k.startswith("core/")})
         found.update(status)
         if "unknown" not in found.values() and found["core/not-vacuous"] == "not judged":

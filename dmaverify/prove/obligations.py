@@ -119,10 +119,9 @@ def _carry_equation(layout: Layout, sums: Sequence[str], terms: Sequence[str], f
     left = linear(0, ((steps[i] // scale, sums[i]) for i in range(fresh)))
     right = linear(0, ((steps[i] // scale, terms[i]) for i in range(fresh)))
     out = [f"(= {left} {right})", negation(void_text(layout, terms))]
-    for outer in layout.room_strides[:-1]:
-        inside = [i for i in range(len(steps)) if steps[i] < outer]
-        if any(i < fresh for i in inside):
-            part = linear(0, ((steps[i], terms[i]) for i in inside))
+    for (first, _, _), outer in zip(layout.beyond[1:], layout.room_strides[:-1], strict=True):
+        if first < fresh:
+            part = linear(0, ((steps[i], terms[i]) for i in range(first, len(steps))))
             out += [f"(<= 0 {part})", f"(< {part} {number(outer)})"]
     return out
 
@@ -143,6 +142,9 @@ def _digit_claim(driven: Driven, side: str, layout: Layout, terms: Sequence[str]
     outside = layout.beyond_index
     for index, (digit, parts) in enumerate(zip(layout.digits, drive.terms, strict=True)):
         if parts and index >= fresh and index not in outside:
+            if drive.constants[index] == 0 and len(parts) == 1 and parts[0][1] == 1:
+                if nest.pieces[parts[0][0]].count <= digit.slots:
+                    continue  # the digit is the piece itself, whose range the domain states
             wrong += [f"(< {terms[index]} 0)", f"(>= {terms[index]} {number(digit.slots)})"]
     return any_of(wrong)
 
@@ -172,7 +174,7 @@ def nest_claims(joint: Joint, subject: Subject, family: int) -> list[Claim]:
         claim("core/in-bounds", "write", write.beyond),
         claim("core/reads-live", "", all_of([inside, dest.live, negation(source.live)])),
         claim("core/same-element", "", all_of([inside, dest.live, source.live, _mismatch(source.coordinates, wanted)])),
-        claim("core/padding", "write-bottom", all_of([inside, dest.bottom])),
+        claim("core/padding", "write-bottom", all_of([inside, any_of([dest.bottom, dest.outside])])),
         claim("core/padding", "read-bottom", all_of([inside, source.bottom])),
         claim("core/padding", "zero-overwritten", all_of([inside, dest.zero, negation(source.zero)])),
     ]
@@ -232,7 +234,7 @@ def image_text(driven: Driven, side: str, layout: Layout, terms: Sequence[str], 
             parts.append("true" if term == str(constant) else f"(= {term} {number(constant)})")
         elif all(i in solved for i, _ in moved):
             value = linear(constant, ((k, solved[i]) for i, k in moved))
-            parts.append(f"(= {term} {value})")
+            parts.append("true" if term == value else f"(= {term} {value})")
         elif len(moved) == 1 and at in layout.beyond_index:  # a beyond digit must be 0, which fixes its piece
             index, k = moved[0]
             if constant % k or not 0 <= -constant // k < nest.pieces[index].count:
@@ -276,6 +278,14 @@ def cover_claims(joint: Joint, subject: Subject) -> list[Claim] | None:
         twice = any_of([all_of([a, b]) for i, a in enumerate(images) for b in images[i + 1 :]])
         claims.append(Claim("core/writes-once", "commands", -1, domain, twice, order))
     return claims
+
+
+def live_cell(joint: Joint, subject: Subject) -> Query:
+    """Is any cell of the destination live?"""
+    terms, variables, constraints = _cover_variables(joint.dest, "w")
+    cell = cell_text(joint.dest, terms, subject.dest, subject.dest_opaque, "w")
+    texts = (*constraints, *cell.constraints, cell.live)
+    return Query((*variables, *cell.variables), tuple(t for t in texts if t != "true"))
 
 
 def consume_claim(joint: Joint, subject: Subject) -> Claim | None:

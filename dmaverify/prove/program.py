@@ -10,7 +10,7 @@ the other does not is different.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dmaverify.errors import Span
@@ -18,7 +18,7 @@ from dmaverify.machines.target import Target
 from dmaverify.transfer.adapters import STREAM
 from dmaverify.transfer.command import Command, GivenCommand
 from dmaverify.transfer.derive import Problem, coalesce, derive
-from dmaverify.transfer.move import Stream, Tensor
+from dmaverify.transfer.move import Stream, Tensor, Transfer
 from dmaverify.transfer.pairing import Mismatch, PortRule, pair
 from dmaverify.transfer.space import Space, unit_bits_of
 
@@ -63,6 +63,29 @@ def derived_program(
     if isinstance(found, Problem):
         return Trouble(found.message, found.span, found.hint)
     return found.commands
+
+
+def program_of_transfer(transfer: Transfer, dtype_bits: int, target: Target) -> tuple[Command, ...] | list[Trouble] | None:
+    """The commands that a plan means: the printed ones, else those of its stream or streams; None where it has neither."""
+    if transfer.given:
+        return given_program(transfer.given, transfer.source, transfer.dest, dtype_bits, target)
+    found = streamed_program(transfer, dtype_bits, target)
+    return [found] if isinstance(found, Trouble) else found
+
+
+def streamed_program(transfer: Transfer, dtype_bits: int, target: Target) -> tuple[Command, ...] | Trouble | None:
+    """The commands of the stream, or of the stream of each engine; None where there is none."""
+    if transfer.stream is not None:
+        return derived_program(transfer.source, transfer.dest, transfer.stream, dtype_bits, target, transfer.given)
+    if not transfer.streams:
+        return None
+    commands: list[Command] = []
+    for one in transfer.streams:
+        found = derived_program(transfer.source, transfer.dest, one.stream, dtype_bits, target)
+        if isinstance(found, Trouble):
+            return replace(found, message=f"engine {one.engine}: {found.message}")
+        commands += [replace(command, engine=one.engine) for command in found]
+    return tuple(commands)
 
 
 def given_program(

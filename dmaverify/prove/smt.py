@@ -35,9 +35,11 @@ class Query:
     def text(self) -> str:
         lines = [f"(declare-const {name} Int)" for name, _, _ in self.variables]
         for name, low, high in self.variables:
-            if low is not None:
+            if low is not None and high is not None:
+                lines.append(f"(assert (<= {number(low)} {name} {number(high - 1)}))")
+            elif low is not None:
                 lines.append(f"(assert (<= {number(low)} {name}))")
-            if high is not None:
+            elif high is not None:
                 lines.append(f"(assert (< {name} {number(high)}))")
         lines.extend(f"(assert {c})" for c in self.constraints)
         return "\n".join(lines)
@@ -57,6 +59,8 @@ def linear(constant: int, terms: Iterable[tuple[int, str]]) -> str:
     """`constant + sum(coefficient * term)`, without zero parts."""
     parts = [] if constant == 0 else [number(constant)]
     for coefficient, term in terms:
+        if term == "0":
+            continue
         if coefficient == 1:
             parts.append(term)
         elif coefficient:
@@ -115,8 +119,7 @@ class Session:
         """Is there an assignment? `unsat` is the proof that there is none."""
         text = query.text()
         solver = self._fresh()
-        solver.set("rlimit", self.rlimit)
-        solver.set("random_seed", 7)
+        solver.set(rlimit=self.rlimit, random_seed=7)
         solver.from_string(text)
         answer = self._answer(solver, query)
         self.asked.append((name, text, answer.status))

@@ -14,9 +14,9 @@ What is asked of the solver, with the residue of the first address symbolic:
 - `run`: an access of the stated run misses the bank. Counters and their position in the nest are symbolic. That the
   run lies in the nest is evaluated (`lies_in`).
 
-What is not asked: that a stretch over several children consists of a suffix, full children and a prefix, and the
-induction from the inner loops outwards. The first is a theorem for every size (proofs/starvation-across), the second
-is on paper.
+What is not asked: that a stretch over several children is a suffix, full children and a prefix, and that residues
+repeat; these are theorems for every size (proofs/starvation-across, starvation-turn). The induction over the loops,
+from the inner ones outwards, is on paper.
 
 Source: "Memory Performance" (Bank Starvation), facts/rngd 6.
 """
@@ -31,6 +31,7 @@ from dmaverify.prove.smt import Query, Session, all_of, linear, number
 from dmaverify.transfer.starvation import AccessNest, Banks, Level, Run, Summaries, longest_run, summaries
 
 Variable = tuple[str, int | None, int | None]
+Reach = tuple[Variable, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,26 +83,35 @@ class _Grid:
     def index(self, name: str) -> Variable:
         return name, 0, self.size
 
-    def moved(self, start: str, counter: str, stride: int, end: str, turns: str) -> str:
-        """The residue `end` lies `counter * stride` bytes after `start`; whole periods of the stride are left out."""
+    def step(self, stride: int) -> int:
+        """The stride as a number of indices, the nearest to 0 of those that are equal modulo the period."""
         step = stride % self.period // self.unit
-        return f"(= {linear(0, ((1, start), (step, counter)))} {linear(0, ((self.size, turns), (1, end)))})"
+        return step - self.size if 2 * step > self.size else step
 
-    def stepped(self, start: str, stride: int, end: str, turns: str) -> str:
-        step = stride % self.period // self.unit
-        return f"(= {linear(step, ((1, start),))} {linear(0, ((self.size, turns), (1, end)))})"
+    def turn(self, stride: int) -> int:
+        """After so many iterations the residues repeat (proofs/starvation-turn)."""
+        return self.size // gcd(self.step(stride), self.size)
+
+    def reach(self, start: str, far: int, end: str, step: int = 0, counter: str = "", bound: int = 1) -> Reach:
+        """The residue `end` lies `far + step * counter` indices after `start`; the counter is in [0, bound)."""
+        most = step * (bound - 1)
+        low, high = far + min(0, most) - self.size + 1, far + max(0, most) + self.size - 1
+        rounds = f"{end}_rounds"
+        there = linear(far, ((1, start), (step, counter)))
+        variable = rounds, low // self.size, high // self.size + 1
+        return variable, f"(= {there} {linear(0, ((self.size, rounds), (1, end)))})"
 
 
 def _ahead(child: Level, count: int, stride: int, grid: _Grid) -> list[int]:
-    """For each residue: how many children follow each other, all of them full, `count` at most."""
-    step = stride % grid.period // grid.unit
+    """For each residue: how many children follow each other, all of them full; `count` where a turn of them is."""
+    step, reach = grid.step(stride), min(count, grid.turn(stride))
     full = [length == child.length for length in child.prefix]
     found = []
     for start in range(grid.size):
         steps = 0
-        while steps < min(count, grid.size) and full[(start + steps * step) % grid.size]:
+        while steps < reach and full[(start + steps * step) % grid.size]:
             steps += 1
-        found.append(count if steps == min(count, grid.size) else steps)
+        found.append(count if steps == reach else steps)
     return found
 
 
@@ -127,46 +137,59 @@ def _least(level: Level) -> list[int]:
 
 
 def _loop(name: str, child: Level, level: Level, count: int, stride: int, grid: _Grid) -> list[Question]:
-    """That the tables of a loop follow from those of its child."""
-    n, best = child.length, lookup(level.best, "x")
+    """That the tables of a loop follow from those of its child.
+
+    `x` is the residue of the loop's first child, `y` that of the child in question, `next` that of the one after it,
+    `end` that of the child where the run ends. A run that starts in a child starts as well a whole turn of the residues
+    before, so that its number `i` is below the turn. Full children in a row are `turns` turns and `rest` more.
+    """
+    n, turn, step = child.length, grid.turn(stride), grid.step(stride)
+    some = min(turn, count)
     ahead = _ahead(child, count, stride, grid)
-    whole: list[Variable] = [grid.index("x"), ("i", 0, count), grid.index("y"), ("u", 0, None)]
-    reach = grid.moved("x", "i", stride, "y", "u")
-    first_after = grid.stepped("y", stride, "z", "v")
-    after: list[Variable] = [grid.index("z"), ("v", 0, None)]
-    more: list[Variable] = [("k", 0, count), grid.index("end"), ("t", 0, None)]
-    claims = {
+    full = linear(0, ((turn, "turns"), (1, "rest")))
+    start: list[Variable] = [grid.index("x"), ("i", 0, some), grid.index("y")]
+    between: list[Variable] = [("turns", 0, -(-count // turn)), ("rest", 0, turn)]
+    to_y, at_y = grid.reach("x", 0, "y", step, "i", some)
+    to_rest, at_rest = grid.reach("x", 0, "y", step, "rest", turn)
+    to_last, at_last = grid.reach("x", (count - 1) * step % grid.size, "y", -step, "rest", turn)
+    to_next, at_next = grid.reach("y", step, "next")
+    to_end, at_end = grid.reach("next", 0, "end", step, "rest", turn)
+    nexts: list[Variable] = [grid.index("next"), to_next]
+    best = lookup(level.best, "x")
+    claims: dict[str, tuple[list[Variable], list[str]]] = {
         "ahead": (
-            whole,
-            [reach, f"(= i {lookup(ahead, 'x')})", f"(= {lookup(child.prefix, 'y')} {n})"],
+            [*start, to_y],
+            [at_y, f"(= i {lookup(ahead, 'x')})", f"(= {lookup(child.prefix, 'y')} {n})"],
         ),
         "prefix": (
-            whole,
+            [grid.index("x"), *between, grid.index("y"), to_rest],
             [
-                reach,
-                f"(<= i {lookup(ahead, 'x')})",
-                f"(> (+ {linear(0, ((n, 'i'),))} {lookup(child.prefix, 'y')}) {lookup(level.prefix, 'x')})",
+                at_rest,
+                f"(< {full} {count})",
+                f"(<= {full} {lookup(ahead, 'x')})",
+                f"(> (+ (* {n} {full}) {lookup(child.prefix, 'y')}) {lookup(level.prefix, 'x')})",
             ],
         ),
         "suffix": (
-            whole + after,
+            [grid.index("x"), *between, grid.index("y"), to_last, *nexts],
             [
-                reach,
-                first_after,
-                f"(<= (- {count - 1} i) {lookup(ahead, 'z')})",
-                f"(> (+ (* {n} (- {count - 1} i)) {lookup(child.suffix, 'y')}) {lookup(level.suffix, 'x')})",
+                at_last,
+                at_next,
+                f"(< {full} {count})",
+                f"(<= {full} {lookup(ahead, 'next')})",
+                f"(> (+ (* {n} {full}) {lookup(child.suffix, 'y')}) {lookup(level.suffix, 'x')})",
             ],
         ),
-        "inside": (whole, [reach, f"(> {lookup(child.best, 'y')} {best})"]),
+        "inside": ([*start, to_y], [at_y, f"(> {lookup(child.best, 'y')} {best})"]),
         "across": (
-            whole + after + more,
+            [*start, to_y, *nexts, *between, grid.index("end"), to_end],
             [
-                reach,
-                first_after,
-                grid.moved("z", "k", stride, "end", "t"),
-                f"(< (+ i k) {count - 1})",
-                f"(<= k {lookup(ahead, 'z')})",
-                f"(> (+ {lookup(child.suffix, 'y')} (* {n} k) {lookup(child.prefix, 'end')}) {best})",
+                at_y,
+                at_next,
+                at_end,
+                f"(< (+ i {full}) {count - 1})",
+                f"(<= {full} {lookup(ahead, 'next')})",
+                f"(> (+ {lookup(child.suffix, 'y')} (* {n} {full}) {lookup(child.prefix, 'end')}) {best})",
             ],
         ),
     }

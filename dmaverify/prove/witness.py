@@ -14,7 +14,7 @@ from typing import Any
 
 from dmaverify.errors import Span
 from dmaverify.language.expr import Kind, axes_of
-from dmaverify.language.meaning import Index, OutOfBounds, Pad, Several, cell
+from dmaverify.language.meaning import Index, OutOfBounds, Pad, cell
 from dmaverify.prove.core import Broken, local_range
 from dmaverify.transfer.command import Command
 from dmaverify.transfer.move import PLACES, Tensor
@@ -35,6 +35,11 @@ class Cell:
     unit: int = 0
     index: Mapping[str, int] | None = None
     kind: str = ""
+    others: tuple[Mapping[str, int], ...] = ()  # of overlapping windows: the indices beside `index`
+
+    @property
+    def indices(self) -> tuple[Mapping[str, int], ...]:
+        return () if self.index is None else (self.index, *self.others)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +52,7 @@ class Side:
         """The cell of a global address, by division; positions outside the declared region are not inside."""
         unit_bits = unit_bits_of(self.dtype_bits)
         places: dict[str, int] = {}
-        rest, inside = address, True
+        rest, inside = address - self.tensor.base * 8 // unit_bits, True
         for place in PLACES[:-1]:
             if place not in self.space.places:
                 continue
@@ -55,7 +60,7 @@ class Side:
             start = getattr(self.tensor, f"at_{place}")
             inside &= 0 <= value - start < self.tensor.field(place).size
             places[place] = value
-        element, unit = divmod(rest - self.tensor.base * 8 // unit_bits, self.dtype_bits // unit_bits)
+        element, unit = divmod(rest, self.dtype_bits // unit_bits)
         inside &= 0 <= element < self.tensor.element.size
         places["element"] = element
         if not inside:
@@ -70,17 +75,16 @@ class Side:
         sizes = axes_of(self.tensor.mapping)
         found = cell(self.tensor.mapping, position)
         match found:
-            case Index(coords):
-                if all(value < sizes[axis] for axis, value in coords):
-                    return Cell(True, places, unit, {**dict.fromkeys(sizes, 0), **dict(coords)})
-                return Cell(True, places, unit, None, Kind.TOP.value)
             case Pad(kind):
                 return Cell(True, places, unit, None, kind.value)
             case OutOfBounds():
                 return Cell(True, places, unit, None, "out-of-bounds")
-            case Several():
-                return Cell(True, places, unit, None, "several indices")
-        raise AssertionError(found)
+        every = (found.coords,) if isinstance(found, Index) else sorted(found.indices)
+        live = [one for one in every if all(value < sizes[axis] for axis, value in one)]
+        if not live:
+            return Cell(True, places, unit, None, Kind.TOP.value)
+        first, *others = ({**dict.fromkeys(sizes, 0), **dict(one)} for one in live)
+        return Cell(True, places, unit, first, others=tuple(others))
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +156,12 @@ def finding_of(broken: Broken, scene: Scene) -> Finding:
         return _at_counters(broken, scene)
     if broken.position is not None:
         return _at_cell(broken, scene)
+    if broken.obligation == "core/not-vacuous":
+        return Finding(
+            broken.obligation, Severity.ERROR,
+            "nothing is promised: the destination has no live element, or the commands move nothing",
+            "dest", scene.dest.tensor.span,
+        )
     return Finding(
         broken.obligation, Severity.ERROR,
         f"fewer distinct live cells are written than the destination has ({broken.count or 'some'} missing at least)",
@@ -229,9 +239,9 @@ def _same_element(
     _confirm(source.index is not None and dest.index is not None, broken, witness)
     assert source.index is not None
     assert dest.index is not None
-    different = [
-        axis for axis in source.index if source.index[axis] != dest.index.get(axis, 0)
-    ]
+    served = [{axis: one.get(axis, 0) for axis in source.index} for one in dest.indices]
+    missing = next((one for one in served if one not in source.indices), None)
+    different = [] if missing is None else [axis for axis in source.index if source.index[axis] != missing[axis]]
     _confirm(bool(different) or source.unit != dest.unit, broken, witness)
     witness["coordinates"] = dict(source.index)
     asked = _home_of(scene.dest, source.index, dest)

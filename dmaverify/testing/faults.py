@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from dmaverify.language.expr import Drop, Expr, Kind, Modulo, Padding, Pair, Resize, Stride, Window, pair, terms_of
 from dmaverify.machines.target import Target
@@ -18,6 +19,7 @@ from dmaverify.transfer.command import Entry, GivenCommand, Sequencer
 from dmaverify.transfer.move import PLACES, Tensor
 
 Broken = tuple[Plan, str] | None
+_TRIALS = 6  # places tried before a plan counts as one that cannot have the fault
 
 
 class NotApplicable(ValueError):
@@ -30,11 +32,12 @@ def with_fault(plan: Plan, name: str, *, draw: Draw | None = None, target: Targe
     Without `draw` the place is chosen by a fixed seed. Raises NotApplicable where the plan has no such thing, KeyError for an
     unknown name. `target` is only needed for the fault "tier".
     """
-    found = _FAULTS[name](plan, draw or Seeded(0), target)
-    if found is None:
-        raise NotApplicable(f"nothing in the plan can have the fault {name!r}")
-    changed, broke = found
-    return replace(changed, fault=name, broke=broke)
+    source = draw or Seeded(0)
+    for _ in range(_TRIALS):
+        found = _FAULTS[name](plan, source, target)
+        if found is not None:
+            return replace(found[0], fault=name, broke=found[1])
+    raise NotApplicable(f"nothing in the plan can have the fault {name!r}")
 
 
 def applicable(plan: Plan, target: Target | None = None) -> tuple[str, ...]:
@@ -51,6 +54,16 @@ def applicable(plan: Plan, target: Target | None = None) -> tuple[str, ...]:
         "tier": target is not None and len(target.tiers) > 1,
     }
     return tuple(name for name in FAULTS if words.get(name, bool(given)))
+
+
+def any_fault(plan: Plan, draw: Draw, target: Target) -> Plan:
+    """`plan` with one fault of a kind that it can have; the plan itself where it can have none."""
+    for name in draw.shuffled(applicable(plan, target)):
+        try:
+            return with_fault(plan, name, draw=draw, target=target)
+        except NotApplicable:
+            continue
+    return plan
 
 
 # ---------------------------------------------------------------- commands
@@ -248,9 +261,11 @@ def _rebuilt(expr: Expr, change: Callable[[Expr], Expr | None]) -> Expr:
 
 
 def _with_field(plan: Plan, side: str, place: str, expr: Expr) -> Plan:
-    old: Tensor = getattr(plan.transfer, side)
-    new = replace(old, **{place: expr})
-    return replace(plan, transfer=replace(plan.transfer, **{side: new}))
+    transfer = plan.transfer
+    change: dict[str, Any] = {place: expr}
+    if side == "source":
+        return replace(plan, transfer=replace(transfer, source=replace(transfer.source, **change)))
+    return replace(plan, transfer=replace(transfer, dest=replace(transfer.dest, **change)))
 
 
 def _padding_kind(plan: Plan, draw: Draw, target: Target | None) -> Broken:

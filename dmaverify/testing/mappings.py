@@ -52,8 +52,9 @@ def mapping(
         found = _grown(draw, sizes, draw.integer(0, depth), flagged, windows)
         if found.size <= most:
             return found
-    fitting = [Symbol(name, size) for name, size in sizes.items() if size <= most]
-    return draw.choice([*fitting, Broadcast(1)])
+    fitting: list[Expr] = [Symbol(name, size) for name, size in sizes.items() if size <= most]
+    fitting.append(Broadcast(1))
+    return draw.choice(fitting)
 
 
 def _leaf(draw: Draw, sizes: Mapping[str, int]) -> Expr:
@@ -96,11 +97,12 @@ def illegal_mapping(draw: Draw, sizes: Mapping[str, int], depth: int = 2, *, cod
     broken: Expr
     if code == "indivisible":
         by = draw.choice([k for k in range(2, size + 3) if size % k])
-        broken = draw.choice([Stride(inner, by), Modulo(inner, by)])
+        broken = Stride(inner, by) if draw.chance(50) else Modulo(inner, by)
     elif code == "zero-divisor":
-        broken = draw.choice([Stride(inner, 0), Modulo(inner, 0)])
+        broken = Stride(inner, 0) if draw.chance(50) else Modulo(inner, 0)
     elif code == "size-zero":
-        broken = draw.choice([Resize(inner, 0), Padding(inner, 0), Pair(inner, Broadcast(0))])
+        empty: list[Expr] = [Resize(inner, 0), Padding(inner, 0), Pair(inner, Broadcast(0))]
+        broken = draw.choice(empty)
     elif code == "drop-beyond":
         broken = Drop(inner, draw.integer(size, size + 2))
     elif code == "unknown-axis":

@@ -80,8 +80,10 @@ def _differences(result: core.CoreResult, done: Execution, scene: Scene) -> Iter
         if said in ("proved", "refuted"):
             if (said == "refuted") != broken:
                 yield f"{name}: the proof ({result.by}) says {said}, the run says {'broken' if broken else 'kept'}"
-        elif said == "not judged" and name != "core/consumes" and not stopped:
+        elif said == "not judged" and name not in ("core/consumes", "core/not-vacuous") and not stopped:
             yield f"{name}: not judged ({result.by})"
+    if result.status["core/not-vacuous"] == "not judged" and not stopped and "unknown" not in result.status.values():
+        yield "core/not-vacuous: not judged, though nothing is unknown"
     parts = {(b.obligation, b.part) for b in result.broken if b.obligation == "core/in-bounds" or "padding" in b.obligation}
     for key in done.findings:
         name, _, part = key.partition(":")

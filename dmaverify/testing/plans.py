@@ -12,7 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from math import prod
+from typing import Any
 
 from dmaverify.inputs.config import format_sequencer
 from dmaverify.inputs.texts import units
@@ -89,7 +91,7 @@ class _Axis:
         whole = self.base(side)
         ends = [1, *cuts, whole.size]
         pieces: list[Expr] = []
-        for low, high in zip(ends, ends[1:], strict=False):
+        for low, high in pairwise(ends):
             piece = Stride(whole, low) if low > 1 else whole
             pieces.append(Modulo(piece, high // low) if high < whole.size else piece)
         return [piece for piece in reversed(pieces) if piece.size > 1] or [whole]
@@ -172,12 +174,13 @@ def tensor(
     if room and size > room:
         fields["element"] = pair(*places["element"])
     found = target.tiers[tier]
-    starts = {
+    starts: dict[str, Any] = {
         f"at_{place}": draw.integer(0, max(0, min(2, found.sizes.get(place, 1) - fields[place].size)))
         for place in found.places
         if draw.chance(15)
     }
-    return Tensor(tier, base=base, **fields, **starts)
+    starts |= fields
+    return Tensor(tier, base=base, **starts)
 
 
 def _padded_rows(draw: Draw, terms: Sequence[Expr], kinds: Sequence[Kind]) -> Expr:
@@ -272,7 +275,7 @@ def _wild_move(draw: Draw, target: Target, dtype: str, tiers: Sequence[str]) -> 
     for tier in tiers:
         found = target.tiers[tier]
         room = found.slice_stride_bytes * 8 // target.dtypes[dtype] if found.slice_stride_bytes else 64
-        places = {
+        places: dict[str, Any] = {
             place: mapping(draw, sizes, 2, most=min(3, found.sizes.get(place, 1)))
             for place in found.places
             if draw.chance(35)
@@ -291,7 +294,8 @@ def _wild_move(draw: Draw, target: Target, dtype: str, tiers: Sequence[str]) -> 
 def _stream(draw: Draw, source: Tensor, dest: Tensor, walked: Sequence[Expr]) -> Stream:
     """An order of the pieces. Those that choose a chip or cluster belong to the engines, the others to time and packet."""
     elsewhere = [_text_of(t.field(place)) for t in (source, dest) for place in ("chip", "cluster")]
-    engines, loops = [], []
+    engines: list[Expr] = []
+    loops: list[Expr] = []
     for term in walked:
         (engines if any(_touches(term, texts) for texts in elsewhere) else loops).append(term)
     loops = draw.shuffled(loops)
@@ -338,11 +342,9 @@ def plan(draw: Draw, target: Target, *, valid: bool | None = None, tiers: Sequen
     turn out harmless. None: either.
     """
     if valid is False or (valid is None and draw.chance(60)):
-        from dmaverify.testing.faults import FAULTS, applicable, with_fault
+        from dmaverify.testing.faults import any_fault
 
-        base = _plan(draw, target, None if draw.chance(30) else True, tiers)
-        names = [name for name in FAULTS if name in applicable(base, target)]
-        return with_fault(base, draw.choice(names), draw=draw, target=target) if names else base
+        return any_fault(_plan(draw, target, None if draw.chance(30) else True, tiers), draw, target)
     return _plan(draw, target, valid, tiers)
 
 

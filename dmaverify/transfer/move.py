@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from dmaverify.errors import Span
 from dmaverify.language.expr import ONE, Expr, pair
-from dmaverify.transfer.command import GivenCommand
+from dmaverify.transfer.command import Engine, GivenCommand
 
 PLACES = ("chip", "cluster", "slice", "element")
 
@@ -64,10 +64,22 @@ class Stream:
 
 
 @dataclass(frozen=True, slots=True)
+class EngineStream:
+    """One command of a heterogeneous aggregate: the engine, its own stream, the number of the case it comes from.
+
+    The chip, cluster and slice of the stream each hold the one position that is this engine's part.
+    """
+
+    engine: Engine
+    stream: Stream
+    case: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Transfer:
     """One named move of a plan: what is promised, and whatever the plan says of how it is kept.
 
-    `given` are the sequencers as written, in order, not yet paired. `expect` is None where the plan says nothing, `()` for proved.
+    `streams` are those of a heterogeneous aggregate, one per command, instead of `stream`. `given` are the sequencers as written, in order, not yet paired. `expect` is None where the plan says nothing, `()` for proved.
     """
 
     name: str
@@ -80,3 +92,4 @@ class Transfer:
     limits: tuple[tuple[str, int], ...] = ()
     expect: tuple[str, ...] | None = None
     span: Span | None = field(default=None, compare=False, repr=False)
+    streams: tuple[EngineStream, ...] = ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -215,6 +216,15 @@ def test_what_the_stream_does_not_take_stays_in_the_buffer_and_is_noted():
     assert found.notes == ("the stream leaves A / 4, B of Buf unread",)
 
 
+def test_padding_that_another_term_walks_stays_in_the_buffer_for_it():
+    found = table("A # 24, B", "A # 24 % 12, A # 24 / 12", "B", A=12, B=4)
+    assert [(r.entry, r.after) for r in found.rows[:2]] == [
+        ("12 : 4", "m![A # 24 / 12, 1 # 12, B]"),
+        ("2 : 48", "m![1 # 24, B]"),
+    ]
+    assert table("A # 24, B", "A # 24 % 12", "B", A=12, B=4).rows[0].after == "m![1 # 24, B]"
+
+
 def test_a_piece_named_twice_has_a_reason():
     found = table("A, B", "A, A % 2", "B", A=8, B=2)
     assert found.problem is not None
@@ -336,7 +346,7 @@ def derived_entries(buffer: Expr, stream: Stream) -> list[tuple[int, int]] | Pro
 
 
 def assert_agrees(buffer: Expr, stream: Stream) -> bool:
-    """Whether both derive something. Where the table has a problem, `derive` has one or the stream names a piece twice."""
+    """Whether both derive something. Where a table has a problem, `derive` has one or a piece is named twice."""
     mine, other = table_of(buffer, stream), derived_entries(buffer, stream)
     if mine.problem is not None:
         assert isinstance(other, Problem) or "add up" in mine.problem.message, (str(buffer), stream)
@@ -375,7 +385,7 @@ def cut_axis(draw: st.DrawFn, axis: str) -> list[str]:
     cuts = [c for i, c in enumerate(cuts) if i == 0 or c % cuts[i - 1] == 0]
     ends = [1, *cuts, padded]
     terms = []
-    for low, high in zip(ends, ends[1:], strict=False):
+    for low, high in pairwise(ends):
         part = base if low == 1 else f"{base} / {low}"
         terms.append(part if high == padded else f"{part} % {high // low}")
     if draw(st.booleans()) and draw(st.booleans()):
@@ -401,13 +411,13 @@ def accesses(draw: st.DrawFn) -> tuple[Expr, Stream]:
     return parse(", ".join(buffer), SIZES), stream_of(", ".join(time), ", ".join(packet), SIZES)
 
 
-@settings(max_examples=400)
+@settings(max_examples=150)
 @given(accesses())
 def test_the_strides_are_those_of_derive_on_random_accesses(access):
     assert_agrees(*access)
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(accesses())
 def test_rows_multiply_to_their_terms_and_volumes_never_change(access):
     buffer, stream = access
@@ -419,20 +429,24 @@ def test_rows_multiply_to_their_terms_and_volumes_never_change(access):
         for row in found.rows:
             product *= row.count if row.index == index else 1
         assert product == term.size, (str(term), found.rows)
-    divisible = all("#" not in str(t) for t in terms_of(buffer)) and all("#" not in str(t) for t in terms_of(stream.mapping))
-    if divisible and "=" not in str(buffer):
+    if "#" not in f"{buffer}{stream.mapping}" and "=" not in str(buffer):
         for row in found.rows:
             text = row.after.removeprefix("m![").removesuffix("]")
             assert parse(text, axes_of(buffer)).size == buffer.size, row
 
 
-def test_random_accesses_are_often_derivable():
+def test_axes_cut_in_two_derive_in_every_order():
     # guards the two tests above against passing on nothing but problems
     rng = random.Random(5)
-    derivable = 0
-    for _ in range(200):
+    for _ in range(100):
         axes = rng.sample(sorted(SIZES), 3)
-        terms = [t for a in axes for t in ([a] if rng.random() < 0.5 else [f"{a} / {SIZES[a]}", a])]
-        rng.shuffle(terms)
-        derivable += assert_agrees(parse(", ".join(axes), SIZES), stream_of(", ".join(terms), "1", SIZES))
-    assert derivable > 100
+        buffer, stream = ([t for a in axes for t in halves(a, rng)] for _ in range(2))
+        rng.shuffle(buffer)
+        rng.shuffle(stream)
+        assert assert_agrees(parse(", ".join(buffer), SIZES), stream_of(", ".join(stream), "1", SIZES))
+
+
+def halves(axis: str, rng: random.Random) -> list[str]:
+    """The axis whole, or cut in two at one and the same place."""
+    cut = {"A": 4, "B": 2, "C": 5, "D": 1}[axis]
+    return [axis] if cut == 1 or rng.random() < 0.5 else [f"{axis} / {cut}", f"{axis} % {cut}"]

@@ -1,0 +1,123 @@
+"""Published measurements as commands: what a row says of a transfer's geometry, built so that the model can price it.
+
+Knows: the columns of the two files of points (tests/data/README_cost.md), how such a transfer is usually laid out.
+Does not know: constants, how a cost is computed.
+Law: a row becomes commands only where it states direction, live clusters and slices, run length and number of runs; nothing
+is guessed from its cycles. Where a row leaves something open the plainest choice is made, and named here:
+
+- slices are live from the first of each cluster on, 64 to an engine; every slice has the same number of runs;
+- the runs of a slice are contiguous in it, and HBM holds the runs one after the other in the order of the slices (a run of bytes per
+  slice, then the next run of each), so that offsets mod 256 follow from the run length;
+- `N regions` and `all same` in the offsets: the slices read N distinct runs, readers next to each other;
+- a run that is no multiple of 256 is sent in its largest packets of at most 1,024 bytes (facts/rngd 8.2: 1,920 as two of 960).
+
+Source: facts/rngd 8.2 and 8.3; the files' own source columns.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from dmaverify.transfer.command import Command, Engine, Loop, Port
+
+SLICE = 1 << 22
+ENGINE_SLICES = 64
+CLUSTER_SLICES = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One measured transfer. `cycles` in the clock of its file; `regions` distinct runs read, 0: every run its own."""
+
+    id: str
+    direction: str
+    clusters: int
+    slices: int
+    run_bytes: int
+    runs: int
+    regions: int
+    cycles: float
+
+
+def _number(text: str) -> int:
+    return int(text) if text.strip().isdigit() else 0
+
+
+def regions_of(offsets: str, slices: int) -> int:
+    """How many distinct runs the slices read, from the words of the offsets column; 0 where each reads its own."""
+    if "all" in offsets and "same" in offsets:
+        return 1
+    found = re.search(r"(\d+) regions", offsets)
+    return int(found.group(1)) if found and int(found.group(1)) < slices else 0
+
+
+def static_points(path: Path) -> list[Point]:
+    """The rows of a file of compiler schedules that state their geometry: loads and stores between HBM and DM."""
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    found = []
+    for row in rows:
+        numbers = [_number(row[name]) for name in ("live_clusters", "live_slices_total", "run_bytes", "runs_total")]
+        if row["dir"] in ("HBM>DM", "DM>HBM") and all(numbers):
+            clusters, slices, run, runs = numbers
+            regions = regions_of(row["start_offsets_mod256"], slices) if row["dir"] == "HBM>DM" else 0
+            found.append(Point(row["id"], row["dir"], clusters, slices, run, runs, regions, float(row["static_cycles"])))
+    return found
+
+
+def hardware_points(path: Path) -> list[Point]:
+    """The rows of a file of silicon timings that state bytes, run length and cycles of one load over two clusters."""
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    found = []
+    for row in rows:
+        size, run, cycles = (_number(row[name]) for name in ("bytes", "run_bytes", "hw_cycles_2GHz"))
+        if size and run and cycles and size % run == 0:
+            runs = size // run
+            regions = regions_of(row["what"].replace("x", " "), runs)
+            clusters = 1 if "only" in row["source"] else 2
+            slices = next(n for n in (256 * clusters, 128, 64, 32, 16, 8, 1) if runs % n == 0)
+            found.append(Point(row["id"], "HBM>DM", clusters, slices, run, runs, regions, float(cycles)))
+    return found
+
+
+def packet_of(run: int) -> int:
+    """The packet of a run of contiguous bytes: 4,096 at most, and 1,024 where the run is no multiple of 256."""
+    most = 4096 if run % 256 == 0 else 1024
+    if run <= most:
+        return run
+    fits = [size for size in range(most, 0, -1) if run % size == 0]
+    return next((size for size in fits if size % 8 == 0), fits[0])
+
+
+def commands_of(point: Point) -> tuple[Command, ...]:
+    """The commands of a point, one an engine. Source of the layout: this module's docstring."""
+    per_cluster = -(-point.slices // point.clusters)
+    found = []
+    for index in range(0, point.slices, per_cluster):
+        cluster = index // per_cluster
+        here = min(per_cluster, point.slices - index)
+        for first in range(0, here, ENGINE_SLICES):
+            found.append(_command(point, cluster, first, min(ENGINE_SLICES, here - first), index + first))
+    return tuple(found)
+
+
+def _command(point: Point, cluster: int, first: int, slices: int, before: int) -> Command:
+    run, each = point.run_bytes, max(1, point.runs // point.slices)
+    near = Loop(each, point.slices * run, run), Loop(slices, run, SLICE)
+    base = before * run
+    if point.regions:
+        readers = -(-point.slices // point.regions)
+        inner = min(readers, slices)
+        near = (Loop(each, point.regions * run, run), Loop(slices // inner, run, inner * SLICE), Loop(inner, 0, SLICE))
+        base = before // readers * run
+    hbm, dm = Port("hbm", base), Port("dm", first * SLICE, cluster=cluster)
+    loops = tuple(loop for loop in near if loop.count > 1)
+    engine = Engine(0, cluster, first // ENGINE_SLICES)
+    if point.direction == "HBM>DM":
+        return Command(hbm, dm, loops, run, packet_of(run), engine)
+    swapped = tuple(Loop(loop.count, loop.write, loop.read) for loop in loops)
+    return Command(dm, hbm, swapped, run, packet_of(run), engine)

@@ -1,0 +1,225 @@
+"""Programs and regions of a plan file, and the streams that an aggregate has by engine.
+
+Knows: steps by name or written in place, regions, cases over engines with i, j and k.
+Does not know: TOML, how a transfer or an access is read (the plan reader does), whether a program is right.
+Law: names that nothing in the plan has are errors at their place; a step without a name has that of what it does.
+
+Source: the plan file format, `schema = 1`; "DMA Engine" (Heterogeneous Aggregate Operation, Example 6).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from typing import TYPE_CHECKING, TypeVar
+
+from dmaverify.errors import InputError
+from dmaverify.inputs.texts import did_you_mean
+from dmaverify.inputs.toml_spans import Path
+from dmaverify.machines.target import Target
+from dmaverify.transfer.access import Access, PlanProblem
+from dmaverify.transfer.command import Engine
+from dmaverify.transfer.move import EngineStream, Stream
+from dmaverify.transfer.schedule import Box, Program, Region, Step
+
+if TYPE_CHECKING:
+    from dmaverify.inputs import schema
+    from dmaverify.inputs.plan import PlanTransfer, _PlanReader
+
+T = TypeVar("T")
+
+MOST_ENGINES = 1024
+_RANGE = re.compile(r"\s*([0-9]{1,6})\s*(?:\.\.\s*([0-9]{1,6})\s*)?")
+
+
+# ---------------------------------------------------------------- streams by engine
+
+
+def engine_streams(reader: _PlanReader, path: Path, cases: Sequence[schema.CaseTable]) -> tuple[EngineStream, ...]:
+    """One stream per engine and case, in the order of engines, cases of one engine in their order."""
+    found: list[EngineStream] = []
+    for index, case in enumerate(cases):
+        place = (*path, index)
+        for engine in _engines(reader, (*place, "when"), case.when):
+            found.append(EngineStream(engine, _stream(reader, place, case, engine), index))
+        if len(found) > MOST_ENGINES:
+            raise InputError(f"more than {MOST_ENGINES} commands", reader.doc.span(place), "name fewer engines")
+    return tuple(sorted(found, key=lambda one: (one.engine.chip, one.engine.cluster, one.engine.dmn, one.case)))
+
+
+def _stream(reader: _PlanReader, path: Path, case: schema.CaseTable, engine: Engine) -> Stream:
+    params = {"i": engine.chip, "j": engine.cluster, "k": engine.dmn}
+    names = ("time", "packet", "chip", "cluster", "slice")
+    parts = {name: reader.texts.mapping((*path, name), getattr(case, name), params) for name in names}
+    for name in names[2:]:
+        if parts[name].size != 1:
+            raise InputError(
+                f"engine {engine} is given {parts[name].size} positions of `{getattr(case, name)}`",
+                reader.doc.span((*path, name)), f"pick its own: `... @ {'ijk'[names.index(name) - 2]} = 1`",
+            )
+    return Stream(**parts, span=reader.doc.span(path))
+
+
+def _engines(reader: _PlanReader, path: Path, when: schema.WhenTable) -> Iterator[Engine]:
+    for chip, cluster, dmn in product(
+        *(_numbers(reader, (*path, name), getattr(when, name)) for name in ("chip", "cluster", "dmn"))
+    ):
+        yield Engine(chip, cluster, dmn)
+
+
+def _numbers(reader: _PlanReader, path: Path, given: list[int] | str) -> list[int]:
+    if isinstance(given, list):
+        return sorted(set(given))
+    match = _RANGE.fullmatch(given)
+    low, high = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
+    if low > high or high - low >= MOST_ENGINES:
+        raise InputError(f'"{given}" is no range of engines', reader.doc.span(path), 'write "0..3", or a list [0, 1, 2]')
+    return list(range(low, high + 1))
+
+
+# ---------------------------------------------------------------- regions
+
+
+def read_region(reader: _PlanReader, name: str, table: schema.RegionTable) -> Region:
+    path = ("region", name)
+    _, target = reader._target(path, table.target)
+    if table.tier not in target.tiers:
+        hint = did_you_mean(table.tier, target.tiers) or f"known: {', '.join(target.tiers)}"
+        raise InputError(f"{target.name} has no tier `{table.tier}`", reader.doc.span((*path, "tier")), hint)
+    first = (table.place.chip, table.place.cluster, table.place.slice)
+    last = (first[0] + table.extent.chip, first[1] + table.extent.cluster, first[2] + table.extent.slice)
+    for key in ("place", "extent"):
+        for place in getattr(table, key).model_fields_set - set(target.tiers[table.tier].places):
+            hint = f"{table.tier} has {', '.join((*target.tiers[table.tier].places, 'element'))}"
+            raise InputError(f"{table.tier} has no {place}", reader.doc.key_span((*path, key, place)), hint)
+    return Region(
+        name,
+        Box(table.tier, first, last, table.base, table.base + table.size),
+        None if table.lifetime is None else (table.lifetime[0], table.lifetime[1]),
+        reader.doc.key_span(path),
+        reader.doc.span((*path, "lifetime")) if table.lifetime is not None else None,
+    )
+
+
+# ---------------------------------------------------------------- programs
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What the plan has that a program may name, as far as it could be read."""
+
+    transfers: Mapping[str, PlanTransfer]
+    accesses: Mapping[str, Access]
+    regions: Mapping[str, Region]
+
+
+def read_program(reader: _PlanReader, name: str, table: schema.ProgramTable, parts: Parts) -> Program:
+    path = ("program", name)
+    key, target = reader._target(path, table.target)
+    steps: list[Step] = []
+    for index, step in enumerate(table.step):
+        made = reader._collect(partial(_step, reader, path, index, step, parts))
+        if made is not None:
+            steps.append(made)
+    if len(steps) == len(table.step):
+        _check_names(reader, path, table, steps, parts.regions)
+    for index, made in enumerate(steps):
+        _same_machine(reader, (*path, "step", index), made, key)
+    used = tuple(parts.regions[one] for one in dict.fromkeys(table.regions) if one in parts.regions)
+    return Program(
+        name,
+        key,
+        tuple(steps),
+        used,
+        table.order,
+        reader._expect(table.expect),
+        tuple(_foreign_regions(used, target)),
+        reader.doc.key_span(path).line,
+        reader.doc.key_span(path),
+    )
+
+
+def _step(reader: _PlanReader, path: Path, index: int, table: schema.StepTable, parts: Parts) -> Step:
+    here: Path = (*path, "step", index)
+    span = reader.doc.key_span(here)
+    if (table.transfer is None) == (table.access is None):
+        raise InputError("a step is either a transfer or an access", span, 'write `transfer = "NAME"` or `access = "NAME"`')
+    common = {
+        "context": table.context, "after": tuple(table.after), "reads": table.reads, "writes": table.writes, "span": span,
+    }
+    if table.transfer is not None:
+        inline = not isinstance(table.transfer, str)
+        if isinstance(table.transfer, str):
+            known = _named(reader, (*here, "transfer"), table.transfer, "transfer", parts.transfers)
+        else:
+            known = reader._transfer(table.name or f"step-{index}", table.transfer, (*here, "transfer"))
+        name = table.name or known.name
+        return Step(name, known.transfer, inline=inline, problems=known.problems, **common)  # type: ignore[arg-type]
+    if isinstance(table.access, str | list):
+        names = [table.access] if isinstance(table.access, str) else table.access
+        places = [(*here, "access", at) if isinstance(table.access, list) else (*here, "access") for at in range(len(names))]
+        found = tuple(_named(reader, p, n, "access", parts.accesses) for p, n in zip(places, names, strict=True))
+        return Step(table.name or "+".join(names), None, found, **common)  # type: ignore[arg-type]
+    assert table.access is not None
+    one = reader._access(table.name or f"step-{index}", table.access, (*here, "access"))
+    return Step(table.name or one.name, None, (one,), inline=True, **common)  # type: ignore[arg-type]
+
+
+def _named(reader: _PlanReader, path: Path, name: str, kind: str, known: Mapping[str, T]) -> T:
+    if name in known:
+        return known[name]
+    declared = reader.doc.data.get(kind, {})
+    hint = did_you_mean(name, declared) or (f"known: {', '.join(declared)}" if declared else f"write [{kind}.{name}]")
+    if name in declared:
+        hint = f"[{kind}.{name}] cannot be read"
+    raise InputError(f"no {kind} `{name}`", reader.doc.span(path), hint)
+
+
+def _check_names(
+    reader: _PlanReader, path: Path, table: schema.ProgramTable, steps: Sequence[Step], regions: Mapping[str, Region]
+) -> None:
+    names = [step.name for step in steps]
+    for index, step in enumerate(steps):
+        here: Path = (*path, "step", index)
+        if names.index(step.name) != index:
+            hint = "give one of them a `name` of its own"
+            reader.errors.append(InputError(f"two steps are called `{step.name}`", reader.doc.key_span(here), hint))
+        for at, other in enumerate(step.after):
+            if other not in names:
+                _unknown(reader, (*here, "after", at), "step", other, names)
+        for key in ("reads", "writes"):
+            region = getattr(step, key)
+            if region is not None and region not in table.regions:
+                _unknown(reader, (*here, key), "region of this program", region, table.regions)
+    for at, name in enumerate(table.regions):
+        if name not in reader.table.region:
+            _unknown(reader, (*path, "regions", at), "region", name, list(reader.table.region))
+        elif name in regions:
+            for end in regions[name].lifetime or ():
+                if end not in names:
+                    place = ("region", name, "lifetime")
+                    _unknown(reader, place, f"step of {path[1]}", end, names)
+
+
+def _unknown(reader: _PlanReader, path: Path, kind: str, name: str, known: Iterable[str]) -> None:
+    known = list(known)
+    hint = did_you_mean(name, known) or (f"known: {', '.join(known)}" if known else "the plan declares none")
+    reader.errors.append(InputError(f"no {kind} `{name}`", reader.doc.span(path), hint))
+
+
+def _same_machine(reader: _PlanReader, path: Path, step: Step, key: str) -> None:
+    for work in (step.transfer, *step.accesses):
+        if work is not None and work.target != key:
+            message = f"`{work.name}` is for {work.target}, the program for {key}"
+            reader.errors.append(InputError(message, reader.doc.key_span(path), "a program runs on one machine"))
+
+
+def _foreign_regions(regions: Iterable[Region], target: Target) -> Iterator[PlanProblem]:
+    for region in regions:
+        tier = target.tiers.get(region.box.tier)
+        if tier is None and region.span is not None:
+            yield PlanProblem(f"{target.name} has no tier `{region.box.tier}`", region.span, "name a tier of the program's target")
+

@@ -1,0 +1,220 @@
+"""Certificates: the solver's questions as files that any SMT-LIB 2 solver answers again, and cvc5 answering them.
+
+Knows: the form of a question file and of the manifest beside it, how cvc5 is asked.
+Does not know: what a question is about, z3.
+Law: a file holds the whole question, so that its answer needs nothing of dmaverify. An answer is confirmed only by the
+same `sat` or `unsat` from the other solver, which is not told the first answer; `unknown` confirms nothing, whoever
+says it. Limits are cvc5 resource units, which do not depend on the clock.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from dmaverify.errors import InputError
+from dmaverify.prove.smt import solver_version
+
+MANIFEST = "MANIFEST.json"
+SCRIPT = "recheck.py"
+LOGIC = "QF_LIA"
+CVC5_RLIMIT = 2_000_000
+DECIDED = ("sat", "unsat")
+_STATUS = re.compile(r"\(set-info :status \w+\)\n?")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question on disk. `plan` and `name` say what it is about, `status` what z3 answered, `sha256` is the file's."""
+
+    path: Path
+    plan: str
+    name: str
+    status: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Recheck:
+    """cvc5's answer to one question: `sat`, `unsat`, `unknown`, or what is wrong with the file."""
+
+    path: Path
+    expected: str
+    answer: str
+
+    @property
+    def agrees(self) -> bool:
+        return self.answer == self.expected and self.answer in DECIDED
+
+    @property
+    def contradicts(self) -> bool:
+        return self.answer != self.expected and self.answer in DECIDED and self.expected in DECIDED
+
+
+# ---------------------------------------------------------------- writing
+
+
+def write_questions(folder: Path, asked: Mapping[str, Sequence[tuple[str, str, str]]]) -> list[Question]:
+    """One .smt2 file a question, a manifest with their hashes, and a script that asks them again without dmaverify.
+
+    `asked` maps a plan's name to its (name, SMT-LIB text, answer), in order; unknown ones are written as well. Files of
+    an earlier certificate in `folder` that its manifest names are removed. Raises OSError.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in _earlier(folder):
+        (folder / name).unlink(missing_ok=True)
+    written: list[Question] = []
+    taken: set[str] = set()
+    for plan, questions in asked.items():
+        stem = _unused(_slug(plan), taken)
+        for number, (name, text, status) in enumerate(questions):
+            path = folder / f"{stem}.{number:03d}-{_slug(_said(name))}.smt2"
+            data = question_text(plan, name, text, status).encode("utf-8")
+            path.write_bytes(data)
+            written.append(Question(path, plan, name, status, hashlib.sha256(data).hexdigest()))
+    (folder / MANIFEST).write_text(_manifest(written), encoding="utf-8")
+    (folder / SCRIPT).write_text(_SCRIPT, encoding="utf-8")
+    return written
+
+
+def question_text(plan: str, name: str, text: str, status: str) -> str:
+    """The file of one question: logic, where it comes from, z3's answer, the question, `(check-sat)`."""
+    source = re.sub(r"[|\\]", "/", f"dmaverify: {plan}: {_said(name)}")
+    return (
+        f"(set-info :smt-lib-version 2.6)\n(set-logic {LOGIC})\n(set-info :source |{source}|)\n"
+        f"(set-info :status {status})\n{text}\n(check-sat)\n"
+    )
+
+
+def _said(name: str) -> str:
+    return name.strip(": ") or "a smaller counterexample"
+
+
+def _manifest(questions: Iterable[Question]) -> str:
+    rows = [
+        {"file": q.path.name, "plan": q.plan, "question": _said(q.name), "status": q.status, "sha256": q.sha256}
+        for q in questions
+    ]
+    head = {"schema": 1, "dmaverify": _own_version(), "solver": solver_version(), "logic": LOGIC}
+    return json.dumps({**head, "questions": rows}, indent=1) + "\n"
+
+
+def _own_version() -> str:
+    try:
+        return version("dmaverify")
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def _earlier(folder: Path) -> list[str]:
+    """Names of question files that a manifest in the folder claims; plain names in this folder alone."""
+    try:
+        rows = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["questions"]
+        names = [row["file"] for row in rows]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+    return [name for name in names if isinstance(name, str) and re.fullmatch(r"[\w.-]+\.smt2", name)]
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_.]+", "-", text).strip("-.")[:60] or "question"
+
+
+def _unused(stem: str, taken: set[str]) -> str:
+    """`stem`, or `stem-2`, ... when another plan has it already (also on disks that take A for a)."""
+    name, number = stem, 2
+    while name.lower() in taken:
+        name, number = f"{stem}-{number}", number + 1
+    taken.add(name.lower())
+    return name
+
+
+_SCRIPT = '''\
+#!/usr/bin/env python3
+"""Asks every question of MANIFEST.json again, without dmaverify: python recheck.py [z3|cvc5] [resource limit]
+
+Needs `pip install z3-solver` or `pip install cvc5`. Exits 0 if every answer is confirmed, 1 if one is contradicted or a
+file was changed, 3 if one stays open.
+"""
+import hashlib, json, pathlib, re, sys
+
+
+def ask_z3(text, limit):
+    import z3
+    context = z3.Context()
+    return z3.Z3_eval_smtlib2_string(context.ref(), f"(set-option :rlimit {limit})\\n{text}").split()[-1]
+
+
+def ask_cvc5(text, limit):
+    import cvc5
+    solver = cvc5.Solver(cvc5.TermManager())
+    solver.setOption("rlimit", str(limit))
+    parser = cvc5.InputParser(solver)
+    parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, text, "question")
+    said = ["nothing"]
+    while not (command := parser.nextCommand()).isNull():
+        said += command.invoke(solver, parser.getSymbolManager()).split()
+    return said[-1]
+
+
+here = pathlib.Path(__file__).resolve().parent
+ask = {"z3": ask_z3, "cvc5": ask_cvc5}[(sys.argv[1:] or ["cvc5"])[0]]
+limit = int((sys.argv[2:] or ["20000000"])[0])
+total = {"confirmed": 0, "open": 0, "CONTRADICTED": 0, "CHANGED": 0}
+for row in json.loads((here / "MANIFEST.json").read_text())["questions"]:
+    data = (here / row["file"]).read_bytes()
+    answer, status = "", row["status"]
+    if hashlib.sha256(data).hexdigest() != row["sha256"]:
+        word = "CHANGED"
+    else:
+        answer = ask(re.sub(r"\\(set-info :status \\w+\\)", "", data.decode()), limit)
+        known = {"sat", "unsat"}
+        word = "open" if not {answer, status} <= known else "confirmed" if answer == status else "CONTRADICTED"
+    total[word] += 1
+    if word != "confirmed":
+        print(f"{word}: {row['file']}: {status} {answer}")
+print(", ".join(f"{number} {word}" for word, number in total.items()))
+sys.exit(1 if total["CONTRADICTED"] + total["CHANGED"] else 3 if total["open"] or not total["confirmed"] else 0)
+'''
+
+
+# ---------------------------------------------------------------- asking cvc5
+
+
+def recheck(files: Iterable[Question], rlimit: int = CVC5_RLIMIT) -> list[Recheck]:
+    """Every file read again from disk and answered by cvc5, within `rlimit` resource units each.
+
+    Raises InputError when cvc5 is not installed.
+    """
+    try:
+        import cvc5  # noqa: F401
+    except ImportError:
+        missing = "cvc5 is not installed, so nothing can check the answers of z3 again"
+        raise InputError(missing, None, "pip install dmaverify[certify]") from None
+    return [Recheck(q.path, q.status, cvc5_answer(q.path.read_text(encoding="utf-8"), rlimit)) for q in files]
+
+
+def cvc5_answer(text: str, rlimit: int = CVC5_RLIMIT) -> str:
+    """What cvc5 says to the last `(check-sat)` of an SMT-LIB 2 text: an answer, or `error: ...`.
+
+    A declared status is left out: cvc5 refuses to give an answer that contradicts it.
+    """
+    import cvc5
+
+    solver = cvc5.Solver(cvc5.TermManager())
+    solver.setOption("rlimit", str(rlimit))
+    parser = cvc5.InputParser(solver)
+    parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, _STATUS.sub("", text), "question")
+    said = "error: no (check-sat)"
+    try:
+        while not (command := parser.nextCommand()).isNull():
+            lines = command.invoke(solver, parser.getSymbolManager()).split("\n")
+            said = next((line.strip() for line in lines if line.strip()), said)
+    except RuntimeError as error:
+        return f"error: {' '.join(str(error).split())}"
+    return said if said in (*DECIDED, "unknown") or said.startswith("error") else f"error: {said}"

@@ -1,0 +1,205 @@
+"""Whether two loop nests reach one address: cheap tests, one question, the smallest pair of counters.
+
+Knows: walks (a base and loops over one memory), sums of bounded multiples, residues.
+Does not know: steps, order, tiers, what an address means.
+Law: `apart` and an `unsat` of `question` are proofs that no address is shared; a `meeting` is checked by evaluating both
+walks. Counts may be of any size: nothing is enumerated.
+
+Two walks meet when `sum(stride * t) = distance` has a solution, where each t is a difference of counters: loops of one
+stride, of either walk, are one bounded t. For every cut of the sorted strides the larger ones move in steps of their gcd
+and the smaller ones fill an interval: where no multiple of that gcd falls into it, the walks are apart (intervals,
+columns and residues are special cases; proofs/apart-is-disjoint).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import gcd
+
+from dmaverify.prove.smt import Query, linear, number
+
+MOST_STEPS = 50_000  # of the search for the smallest meeting
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """Addresses `base + sum(counter * stride)` for all counters of the box of `loops` (count, stride), outer to inner."""
+
+    base: int
+    loops: tuple[tuple[int, int], ...]
+
+    @property
+    def low(self) -> int:
+        return self.base + sum(min(0, stride * (count - 1)) for count, stride in self.loops)
+
+    @property
+    def high(self) -> int:
+        return self.base + sum(max(0, stride * (count - 1)) for count, stride in self.loops)
+
+    def address(self, counters: Sequence[int]) -> int:
+        return self.base + sum(c * stride for c, (_, stride) in zip(counters, self.loops, strict=True))
+
+    def scaled(self, factor: int) -> Walk:
+        """The same bytes in units `factor` times as fine."""
+        if factor == 1:
+            return self
+        moved = tuple((count, stride * factor) for count, stride in self.loops)
+        return Walk(self.base * factor, (*moved, (factor, 1)))
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """`stride * t` with t from `low` to `high`, both inclusive; `stride` is positive."""
+
+    stride: int
+    low: int
+    high: int
+
+
+@dataclass(frozen=True, slots=True)
+class Equation:
+    """`sum of terms = target`; terms by falling stride, one per stride."""
+
+    terms: tuple[Term, ...]
+    target: int
+
+
+def equation(parts: Sequence[tuple[int, int, int]], target: int) -> Equation:
+    """From (coefficient, low, high) of independent bounded integers."""
+    sums: dict[int, tuple[int, int]] = {}
+    for coefficient, low, high in parts:
+        if coefficient < 0:
+            coefficient, low, high = -coefficient, -high, -low
+        if coefficient and low != high:
+            before = sums.get(coefficient, (0, 0))
+            sums[coefficient] = (before[0] + low, before[1] + high)
+        else:
+            target -= coefficient * low
+    return Equation(tuple(Term(s, *sums[s]) for s in sorted(sums, reverse=True)), target)
+
+
+def difference(a: Walk, b: Walk) -> Equation:
+    """Solvable exactly when the walks share an address."""
+    parts = [(stride, 0, count - 1) for count, stride in a.loops]
+    parts += [(-stride, 0, count - 1) for count, stride in b.loops]
+    return equation(parts, b.base - a.base)
+
+
+def apart(eq: Equation) -> bool:
+    """Whether a cut of the strides shows that there is no solution; False decides nothing."""
+    low = high = 0
+    lows, highs = [0], [0]
+    for term in reversed(eq.terms):
+        low, high = low + term.stride * term.low, high + term.stride * term.high
+        lows.append(low)
+        highs.append(high)
+    steps = 0
+    for cut, (least, most) in enumerate(zip(reversed(lows), reversed(highs), strict=True)):
+        first, last = eq.target - most, eq.target - least
+        if not first <= 0 <= last if steps == 0 else last // steps * steps < first:
+            return True
+        if cut < len(eq.terms):
+            steps = gcd(steps, eq.terms[cut].stride)
+    return False
+
+
+def question(eq: Equation) -> Query:
+    """Its `unsat` is the proof that the walks are apart."""
+    names = [f"t{index}" for index in range(len(eq.terms))]
+    variables = tuple((name, term.low, term.high + 1) for name, term in zip(names, eq.terms, strict=True))
+    total = linear(0, ((term.stride, name) for name, term in zip(names, eq.terms, strict=True)))
+    return Query(variables, (f"(= {total} {number(eq.target)})",))
+
+
+# ---------------------------------------------------------------- search
+
+
+class TooDeep(Exception):
+    """The search took more than its steps."""
+
+
+class _Search:
+    """Depth first over falling strides; bounds and residues of what remains leave few values at each level."""
+
+    def __init__(self, eq: Equation, steps: list[int]) -> None:
+        self.terms = eq.terms
+        self.steps = steps
+        self.low, self.high, self.gcd = [0], [0], [0]
+        self.whole = [True]
+        for term in reversed(eq.terms):
+            step, reach = gcd(term.stride, self.gcd[-1]), self.high[-1] - self.low[-1]
+            # what remains takes every multiple of its gcd between its bounds when each stride is within reach
+            fills = self.whole[-1] and (not self.gcd[-1] or term.stride % self.gcd[-1] == 0) and (
+                term.stride <= reach + (self.gcd[-1] or term.stride)
+            )
+            self.whole.append(fills)
+            self.low.append(self.low[-1] + term.stride * term.low)
+            self.high.append(self.high[-1] + term.stride * term.high)
+            self.gcd.append(step)
+        for table in (self.low, self.high, self.gcd, self.whole):
+            table.reverse()
+
+    def solvable(self, target: int, at: int = 0) -> bool:
+        self.steps[0] -= 1
+        if self.steps[0] < 0:
+            raise TooDeep
+        if not self.low[at] <= target <= self.high[at] or (target % self.gcd[at] if self.gcd[at] else target):
+            return False
+        if self.whole[at]:
+            return True
+        term = self.terms[at]
+        first = max(term.low, -((self.high[at + 1] - target) // term.stride))
+        last = min(term.high, (target - self.low[at + 1]) // term.stride)
+        return any(self.solvable(target - term.stride * value, at + 1) for value in range(first, last + 1))
+
+
+def solvable(eq: Equation, steps: list[int] | None = None) -> bool:
+    """Whether the equation has a solution, by search. Raises TooDeep."""
+    return _Search(eq, steps or [MOST_STEPS]).solvable(eq.target)
+
+
+def least(parts: Sequence[tuple[int, int, int]], target: int) -> tuple[int, ...] | None:
+    """The solution of `sum(coefficient * value) = target` that is smallest from left to right. Raises TooDeep."""
+    steps = [MOST_STEPS]
+    bounds = [(low, high) for _, low, high in parts]
+
+    def possible() -> bool:
+        moved = [(k, low, high) for (k, _, _), (low, high) in zip(parts, bounds, strict=True)]
+        return solvable(equation(moved, target), steps)
+
+    if not possible():
+        return None
+    for index, (low, high) in enumerate(bounds):
+        bounds[index] = (low, low)
+        if possible():
+            continue
+        below, above = low, high
+        while above - below > 1:  # `below` is too small for every solution, `above` is not
+            middle = (below + above) // 2
+            bounds[index] = (low, middle)
+            below, above = (below, middle) if possible() else (middle, above)
+        bounds[index] = (above, above)
+    return tuple(low for low, _ in bounds)
+
+
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """Counters of both walks at one address."""
+
+    first: tuple[int, ...]
+    second: tuple[int, ...]
+    address: int
+
+
+def smallest_meeting(a: Walk, b: Walk) -> Meeting | None:
+    """The meeting with the smallest counters of `a`, then of `b`, compared from the outermost. Raises TooDeep."""
+    parts = [(stride, 0, count - 1) for count, stride in a.loops]
+    parts += [(-stride, 0, count - 1) for count, stride in b.loops]
+    found = least(parts, b.base - a.base)
+    if found is None:
+        return None
+    first, second = found[: len(a.loops)], found[len(a.loops) :]
+    if a.address(first) != b.address(second):
+        raise ArithmeticError(f"{first} and {second} do not meet")
+    return Meeting(first, second, a.address(first))

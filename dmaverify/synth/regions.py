@@ -1,0 +1,333 @@
+"""What a move asks to be copied, as boxes of loops: the digits of both sides, refined, with padding and uneven ends cut off.
+
+Knows: address layouts of both sides, mixed radix, which cells are live, arithmetic progressions.
+Does not know: engines, packets, order, cost, rules of a machine.
+Law: a `Cover` proposes nests that write every live cell of the destination once, from the cell of the source that holds the
+same element; nothing rests on it, since the program made of it is proved like any other (`check_transfer`).
+
+Source: DESIGN sections 3 and 8; "DMA Engine", Example 6 (segmentation); facts/rngd 3.4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from math import prod
+
+from dmaverify.layout.digits import Digit
+from dmaverify.layout.refine import BYTE, Layout
+from dmaverify.transfer.derive import label_of
+
+MOST_BOXES = 64
+"""Boxes of one cover: beyond it the start-ups alone make the plan pointless."""
+MOST_POINTS = 1 << 13
+"""Values of an axis that are listed one by one where two cuts have no common refinement."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoPlan(Exception):
+    """Why nothing can be proposed: the rule or obligation, and a sentence."""
+
+    rule: str
+    message: str
+    hint: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.rule}: {self.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """One loop: `count` values of a piece of an axis, `read` and `write` units apart. `axis` None: replicas."""
+
+    axis: str | None
+    weight: int
+    count: int
+    read: int
+    write: int
+    size: int = 0  # of the axis
+
+    @property
+    def label(self) -> str:
+        """The piece as plans write it, without blanks."""
+        return "" if self.axis == BYTE else label_of(self.axis, self.weight, self.count, self.size)
+
+    def cut(self, at: int) -> tuple[Atom, Atom]:
+        """(high, low) with `at` values in the low part. `at` divides the count."""
+        high = replace(
+            self, weight=self.weight * at, count=self.count // at, read=self.read * at, write=self.write * at
+        )
+        return high, replace(self, count=at)
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A nest at global addresses, in units. Atoms are in the destination's order, outer to inner."""
+
+    read: int
+    write: int
+    atoms: tuple[Atom, ...]
+
+    @property
+    def amount(self) -> int:
+        return prod(atom.count for atom in self.atoms)
+
+
+@dataclass(frozen=True, slots=True)
+class Cover:
+    """Boxes that together are the move; `how` says how uneven ends were treated."""
+
+    boxes: tuple[Box, ...]
+    how: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A box of one axis: address contributions of its first value, and its digits."""
+
+    read: int
+    write: int
+    atoms: tuple[Atom, ...]
+
+
+def covers(source: Layout, dest: Layout) -> list[Cover]:
+    """Every treatment of the move's uneven ends, plainest first. Raises NoPlan where an axis cannot be cut up."""
+    axes = [axis for axis in dict.fromkeys(d.axis for d in _held(dest)) if axis is not None]
+    axes += [axis for axis, _ in dest.offsets if axis not in axes]
+    choices = [_choices(axis, source, dest) for axis in axes]
+    found: dict[tuple[Box, ...], str] = {}
+    for chosen in product(*choices):
+        if prod(len(parts) for _, parts in chosen) > MOST_BOXES:
+            continue
+        boxes = tuple(_boxes([parts for _, parts in chosen], source, dest))
+        ways = ", ".join(dict.fromkeys(way for way, _ in chosen if way)) or "whole"
+        found.setdefault(boxes, ways)
+    if not found:
+        raise NoPlan("core/well-formed", f"the move falls into more than {MOST_BOXES} boxes of loops", "cut both sides alike")
+    return [Cover(boxes, how) for boxes, how in sorted(found.items(), key=lambda item: len(item[0]))]
+
+
+def _held(layout: Layout) -> list[Digit]:
+    return [d for i, d in enumerate(layout.digits) if i not in layout.beyond_index]
+
+
+def _boxes(parts: Sequence[Sequence[_Part]], source: Layout, dest: Layout) -> Iterator[Box]:
+    replicas = tuple(Atom(None, 0, d.live, 0, d.step) for d in _held(dest) if d.axis is None and d.live > 1)
+    for chosen in product(*parts):
+        atoms = [atom for part in chosen for atom in part.atoms if atom.count > 1] + list(replicas)
+        atoms.sort(key=lambda atom: (-abs(atom.write), -abs(atom.read), atom.axis or ""))
+        read, write = source.origin + sum(p.read for p in chosen), dest.origin + sum(p.write for p in chosen)
+        yield Box(read, write, tuple(_joined(atoms)))
+
+
+def _joined(atoms: Sequence[Atom]) -> list[Atom]:
+    """Neighbours of one axis that step as one on both sides are one digit."""
+    out: list[Atom] = []
+    for atom in reversed(atoms):
+        low = out[-1] if out else None
+        if (
+            low is not None and low.axis == atom.axis and atom.axis is not None and atom.weight == low.count * low.weight
+            and atom.read == low.count * low.read and atom.write == low.count * low.write
+        ):
+            out[-1] = replace(low, count=low.count * atom.count)
+        else:
+            out.append(atom)
+    return out[::-1]
+
+
+# ---------------------------------------------------------------- one axis
+
+
+def _choices(axis: str, source: Layout, dest: Layout) -> list[tuple[str, tuple[_Part, ...]]]:
+    """(how, boxes of the axis): with its padding, live values only, cut from above or from below, value by value."""
+    size = dict(dest.sizes)[axis]
+    found: list[tuple[str, tuple[_Part, ...]]] = []
+    digits = _refined(axis, source, dest)
+    if digits is not None:
+        offset = dict(dest.offsets).get(axis, 0)
+        live = [(w, n) for w, n, _ in digits]
+        slots = [(w, n) for w, _, n in digits]
+        ways = [("padding walked", ranges(slots, 0, _reach(slots)))] if slots != live or _reach(slots) > size - offset else []
+        ways += [("", ranges(live, 0, size - offset)), ("cut from below", low_first(live, size - offset))]
+        for way, pieces in ways:
+            parts = [_part(axis, offset, start, shape, source, dest, size) for start, shape in pieces]
+            if parts and all(part is not None for part in parts):
+                known = tuple(part for part in parts if part is not None)
+                if known not in [old for _, old in found]:
+                    found.append((way, known))
+    if not found:
+        found = [("value by value", _by_points(axis, source, dest, size))]
+    return found
+
+
+def _reach(digits: Sequence[tuple[int, int]]) -> int:
+    """One more than the greatest value."""
+    return 1 + sum(w * (n - 1) for w, n in digits)
+
+
+def _refined(axis: str, source: Layout, dest: Layout) -> list[tuple[int, int, int]] | None:
+    """(weight, live, slots) of the axis in the destination, cut where the source cuts, largest first; None without a chain."""
+    own = [d for d in _held(dest) if d.axis == axis]
+    theirs = [d for d in _held(source) if d.axis == axis]
+    cuts = {d.weight for d in theirs} | {d.weight * d.slots for d in theirs}
+    out: list[tuple[int, int, int]] = []
+    for digit in own:
+        inside = sorted(c for c in cuts if digit.weight < c < digit.weight * digit.slots)
+        chain = [digit.weight, *inside]
+        if any(high % low for low, high in zip(chain, chain[1:], strict=False)):
+            return None
+        top = chain[-1] // digit.weight
+        if (digit.slots % top or digit.live % top) and digit is not max(own, key=lambda d: d.weight):
+            return None
+        pieces = [(chain[-1], -(-digit.live // top), -(-digit.slots // top))]
+        for low, high in zip(reversed(chain[:-1]), reversed(chain[1:]), strict=True):
+            pieces.append((low, high // low, high // low))
+        if digit.slots % top:
+            pieces = [(w, live, live) for w, live, _ in pieces]
+        out += pieces
+    return sorted(out, key=lambda piece: -piece[0])
+
+
+def ranges(digits: Sequence[tuple[int, int]], low: int, high: int) -> list[tuple[int, tuple[tuple[int, int], ...]]]:
+    """Boxes (first value, digits) whose values are those of the digits in [low, high), the largest digit cut first."""
+    reach = _reach(digits)
+    if low <= 0 and reach <= high:
+        return [(0, tuple(digits))]
+    if not digits or low >= reach or high <= 0:
+        return []
+    (weight, count), rest = digits[0], digits[1:]
+    span = _reach(rest)
+    out: list[tuple[int, tuple[tuple[int, int], ...]]] = []
+    first = min(count, max(0, -(-low // weight)))
+    last = min(count, max(first, (high - span) // weight + 1 if high >= span else first))
+    partial = [v for v in (first - 1,) if v >= 0] + [v for v in (last,) if v < count]
+    if last > first:
+        out.append((first * weight, ((weight, last - first), *rest)))
+    for value in partial:
+        out += [(value * weight + x, ((weight, 1), *s)) for x, s in ranges(rest, low - value * weight, high - value * weight)]
+    return out
+
+
+def low_first(digits: Sequence[tuple[int, int]], limit: int) -> list[tuple[int, tuple[tuple[int, int], ...]]]:
+    """The values below the limit, cut at the smaller digits: each value of them with as many of the largest as fit."""
+    if not digits or _reach(digits) <= limit:
+        return ranges(digits, 0, limit)
+    (weight, count), rest = digits[0], digits[1:]
+    whole, over = divmod(limit, weight)
+    if whole >= count or _reach(rest) > weight or not over or not whole:
+        return ranges(digits, 0, limit)
+    out = [(x, ((weight, whole + 1), *shape)) for x, shape in ranges(rest, 0, over)]
+    return out + [(x, ((weight, whole), *shape)) for x, shape in ranges(rest, over, weight)]
+
+
+# ---------------------------------------------------------------- addresses
+
+
+def _address(layout: Layout, axis: str, value: int) -> int | None:
+    """What the axis adds to an address; None where the layout has no place for that value."""
+    held = sorted((d for d in _held(layout) if d.axis == axis), key=lambda d: -d.weight)
+    rest = value - dict(layout.offsets).get(axis, 0)
+    if rest < 0:
+        return None
+    total = 0
+    for number, digit in enumerate(held):
+        part = rest // digit.weight
+        if number == 0 and part >= digit.slots:
+            return None
+        part %= digit.slots
+        total += part * digit.step
+        rest -= part * digit.weight
+    return total
+
+
+def _part(
+    axis: str, offset: int, start: int, shape: Sequence[tuple[int, int]], source: Layout, dest: Layout, size: int
+) -> _Part | None:
+    """The box with its steps on both sides; None where a side does not step evenly over it."""
+    bases = [_address(layout, axis, offset + start) for layout in (source, dest)]
+    if bases[0] is None or bases[1] is None:
+        return None
+    far = offset + start + sum(w * (n - 1) for w, n in shape)
+    atoms = []
+    ends = [bases[0], bases[1]]
+    for weight, count in shape:
+        if count == 1:
+            continue
+        steps = []
+        for side, layout in enumerate((source, dest)):
+            base, there = bases[side], _address(layout, axis, offset + start + weight)
+            if there is None or base is None:
+                return None
+            steps.append(there - base)
+            ends[side] = (ends[side] or 0) + (there - base) * (count - 1)
+        atoms.append(Atom(axis, weight, count, steps[0], steps[1], size))
+    if [_address(layout, axis, far) for layout in (source, dest)] != ends:
+        return None
+    return _Part(bases[0], bases[1], tuple(atoms))
+
+
+def _by_points(axis: str, source: Layout, dest: Layout, size: int) -> tuple[_Part, ...]:
+    """Live values one by one, gathered into even runs of even runs."""
+    offset = dict(dest.offsets).get(axis, 0)
+    values = [offset]
+    for digit in (d for d in _held(dest) if d.axis == axis):
+        if len(values) * digit.live > MOST_POINTS:
+            raise NoPlan(
+                "core/well-formed", f"the two sides cut axis {axis} without a common refinement, and it has {size:,} values",
+                "cut the axis alike on both sides",
+            )
+        values = [value + digit.weight * v for value in values for v in range(digit.live)]
+    points: list[tuple[int, int, int]] = []
+    for value in sorted(set(values)):
+        if value >= size:
+            continue
+        pair = _address(source, axis, value), _address(dest, axis, value)
+        if pair[0] is None or pair[1] is None:
+            raise NoPlan(
+                "core/same-element", f"the source holds no {axis} = {value}, which the destination asks for",
+                "a destination holds at most what its source holds",
+            )
+        points.append((pair[0], pair[1], value))
+    parts = _gathered([_Run(r, w, value, ()) for r, w, value in points], axis, size)
+    if len(parts) > MOST_BOXES:
+        raise NoPlan(
+            "core/well-formed", f"axis {axis} has no common refinement and falls into {len(parts)} pieces",
+            "cut the axis alike on both sides",
+        )
+    return parts
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    read: int
+    write: int
+    value: int
+    shape: tuple[tuple[int, int, int, int], ...]  # (count, read, write, weight), outer to inner
+
+
+def _gathered(runs: list[_Run], axis: str, size: int) -> tuple[_Part, ...]:
+    """Equal runs at even distances become one, until nothing joins."""
+    while True:
+        out: list[_Run] = []
+        index = 0
+        while index < len(runs):
+            first, length = runs[index], 1
+            if index + 1 < len(runs):
+                step = _distance(first, runs[index + 1])
+                while index + length < len(runs) and _distance(runs[index + length - 1], runs[index + length]) == step is not None:
+                    length += 1
+                if step is not None and length > 1:
+                    first = replace(first, shape=((length, *step), *first.shape))
+            out.append(first)
+            index += length
+        if len(out) == len(runs):
+            break
+        runs = out
+    return tuple(
+        _Part(run.read, run.write, tuple(Atom(axis, weight, n, r, w, size) for n, r, w, weight in run.shape)) for run in out
+    )
+
+
+def _distance(a: _Run, b: _Run) -> tuple[int, int, int] | None:
+    return (b.read - a.read, b.write - a.write, b.value - a.value) if a.shape == b.shape else None

@@ -1,0 +1,369 @@
+"""The space that is searched: which engine takes what part of which box, in which packets, in which order of loops.
+
+Knows: boxes, places and engines of a chip, divisors, packets that are contiguous on both sides, merging of loops.
+Does not know: what anything costs, rules of a machine by name, streams as text.
+Law: every member copies exactly the units of its cover: splitting over engines, packets and order only rearrange the counters of
+the same nests. `plans` lists them in a fixed order, each once; `orders` are all permutations of its loops.
+
+Source: DESIGN section 8; "DMA Engine", Homogeneous and Heterogeneous Aggregate Operation, DMA Command Syntax.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import product
+from math import gcd, prod
+
+from dmaverify.synth.regions import Atom, Box, Cover
+from dmaverify.transfer.command import Command, Engine, Port
+from dmaverify.transfer.derive import Fragment, command_of
+from dmaverify.transfer.space import SPAN, Space
+
+MOST_LANES = 64
+"""Commands that places alone may ask for (chips and clusters on either side)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What the space needs of a target: engines of a chip in order of use, packet limit, distances where a digit is cut."""
+
+    engines: tuple[Engine, ...]
+    packet_max: int
+    cuts: tuple[int, ...]
+    unit_bits: int
+    dtype_bits: int
+    spaces: tuple[Space, Space]
+    tiers: tuple[str, str]
+
+    @property
+    def per_chip(self) -> int:
+        return len({(e.cluster, e.dmn) for e in self.engines})
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Part of a box on one engine: `start` and `step` say which values of the split atoms it has."""
+
+    engine: Engine
+    box: Box
+
+
+@dataclass(frozen=True, slots=True)
+class Layering:
+    """How boxes are shared out. `split` names it for people; `works` are the parts, in order of engines."""
+
+    works: tuple[Work, ...]
+    split: str
+    cover: str
+
+    @property
+    def commands(self) -> int:
+        return len(self.works)
+
+
+# ---------------------------------------------------------------- places
+
+
+def lanes_of(cover: Cover, cuts: Sequence[int]) -> list[Box]:
+    """Boxes that stay within one chip and cluster on each side, with digits cut where a DMN ends."""
+    out: list[Box] = []
+    for box in cover.boxes:
+        far = [a for a in box.atoms if max(abs(a.read), abs(a.write)) >= SPAN["cluster"]]
+        near = tuple(a for a in box.atoms if a not in far)
+        for values in product(*(range(a.count) for a in far)):
+            read = box.read + sum(v * a.read for v, a in zip(values, far, strict=True))
+            write = box.write + sum(v * a.write for v, a in zip(values, far, strict=True))
+            out.append(Box(read, write, _cut_at(near, cuts)))
+    return out
+
+
+def _cut_at(atoms: Sequence[Atom], cuts: Sequence[int]) -> tuple[Atom, ...]:
+    """Digits that step over one of the distances are cut there."""
+    out: list[Atom] = []
+    for atom in atoms:
+        for cut in sorted(cuts, reverse=True):
+            for step in (abs(atom.write), abs(atom.read)):
+                ratio = cut // step if step and cut % step == 0 else 0
+                if 1 < ratio < atom.count and atom.count % ratio == 0:
+                    high, atom = atom.cut(ratio)
+                    out.append(high)
+        out.append(atom)
+    return tuple(out)
+
+
+def home(box: Box) -> tuple[int, int]:
+    """(chip, cluster) whose engines are nearest: that of the side that lies in a cluster other than the first, else the source."""
+    chip, rest = divmod(box.read, SPAN["chip"])
+    other = box.write // SPAN["chip"]
+    return chip if chip or not other else other, max(rest, box.write % SPAN["chip"]) // SPAN["cluster"]
+
+
+# ---------------------------------------------------------------- sharing out
+
+
+def layerings(cover: Cover, machine: Machine) -> Iterator[Layering]:
+    """Ways to share a cover out, from one engine a box to all engines of a chip, most engines first."""
+    lanes = lanes_of(cover, machine.cuts)
+    if len(lanes) > MOST_LANES:
+        return
+    chips: dict[int, list[Box]] = {}
+    for lane in lanes:
+        chips.setdefault(home(lane)[0], []).append(lane)
+    seen: set[tuple[Work, ...]] = set()
+    for counts in _counts(chips, machine):
+        for split in _splits(chips, counts, machine):
+            if split.works not in seen:
+                seen.add(split.works)
+                yield replace(split, cover=cover.how)
+
+
+def _counts(chips: Mapping[int, Sequence[Box]], machine: Machine) -> Iterator[tuple[int, ...]]:
+    """How many engines each box of the fullest chip gets; boxes of equal shape get equally many."""
+    boxes = max(chips.values(), key=len)
+    shapes = list(dict.fromkeys(_shape(box) for box in boxes))
+    many = [sum(1 for box in boxes if _shape(box) == shape) for shape in shapes]
+    pool = machine.per_chip
+    found = {
+        counts
+        for counts in product(range(1, pool + 1), repeat=min(len(shapes), 3))
+        if sum(n * m for n, m in zip(counts, many, strict=False)) <= pool
+    }
+    if len(shapes) > 3 or not found:
+        found.add(tuple(1 for _ in shapes[:3]))
+    yield from sorted(found, key=lambda counts: (-sum(n * m for n, m in zip(counts, many, strict=False)), counts))
+
+
+def _shape(box: Box) -> tuple[tuple[int, int, int], ...]:
+    return tuple((a.count, a.read, a.write) for a in box.atoms)
+
+
+def _splits(chips: Mapping[int, Sequence[Box]], counts: Sequence[int], machine: Machine) -> Iterator[Layering]:
+    """Every way to cut the boxes into as many parts: one way per shape, the same for all boxes of it."""
+    shapes = list(dict.fromkeys(_shape(box) for boxes in chips.values() for box in boxes))
+    want = {shape: counts[min(i, len(counts) - 1)] if i < 3 else 1 for i, shape in enumerate(shapes)}
+    sample = {_shape(box): box for boxes in chips.values() for box in boxes}
+    ways = [list(cuts_of(sample[shape], want[shape], machine.unit_bits)) for shape in shapes]
+    for chosen in product(*ways):
+        how = dict(zip(shapes, chosen, strict=True))
+        works: list[Work] = []
+        for chip, boxes in sorted(chips.items()):
+            works += _placed(chip, boxes, how, machine)
+        label = "; ".join(dict.fromkeys(c.text for c in chosen if c.text)) or "one engine"
+        yield Layering(tuple(works), label, "")
+
+
+def _placed(chip: int, boxes: Sequence[Box], how: Mapping[object, Cut], machine: Machine) -> list[Work]:
+    """Parts given to engines: those of the box's own cluster first, the idle ones of the chip next, then a second round."""
+    pool = [replace(e, chip=chip + e.chip) for e in machine.engines]
+    load = dict.fromkeys(pool, 0)
+    out: list[Work] = []
+    parts = [(home(box)[1], part) for box in boxes for part in how[_shape(box)].parts(box)]
+    for cluster, part in sorted(parts, key=lambda item: -item[1].amount) if len({p.amount for _, p in parts}) > 1 else parts:
+        engine = min(pool, key=lambda e: (load[e], e.cluster != cluster, e.cluster, e.dmn))
+        load[engine] += part.amount
+        out.append(Work(engine, part))
+    return sorted(out, key=lambda w: (w.engine.chip, w.engine.cluster, w.engine.dmn))
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Which atoms are cut in how many parts: (index, parts, block or cyclic)."""
+
+    cuts: tuple[tuple[int, int, bool], ...]
+    text: str
+    grain: int = 1
+
+    def parts(self, box: Box) -> list[Box]:
+        """The parts, in order of their first values."""
+        found = [box]
+        for index, count, block in self.cuts:
+            found = [part for b in found for part in _cut(b, index, count, block, self.grain)]
+        return found
+
+
+def _cut(box: Box, index: int, count: int, block: bool, grain: int) -> list[Box]:
+    atom, out = box.atoms[index], []
+    if block:
+        each = -(-atom.count // count)
+        each = -(-each // grain) * grain
+        pieces = [(at, min(each, atom.count - at), 1) for at in range(0, atom.count, each)]
+    else:
+        pieces = [(at, -(-(atom.count - at) // count), count) for at in range(count)]
+    for start, many, step in pieces:
+        piece = replace(atom, count=many, weight=atom.weight * step, read=atom.read * step, write=atom.write * step)
+        atoms = (*box.atoms[:index], piece, *box.atoms[index + 1 :])
+        out.append(Box(box.read + start * atom.read, box.write + start * atom.write, atoms))
+    return out
+
+
+def cuts_of(box: Box, parts: int, unit_bits: int) -> Iterator[Cut]:
+    """Every way to cut a box in `parts`: one atom in blocks or in turns, or two or three atoms whose parts multiply."""
+    if parts == 1:
+        yield Cut((), "")
+        return
+    chain = {atom for atom in chain_of(box)[1]}
+    for factors in _factorings(parts):
+        for chosen in _ordered(len(box.atoms), len(factors)):
+            if any(box.atoms[i].count < n or (not box.atoms[i].axis and box.atoms[i].weight) for i, n in zip(chosen, factors, strict=True)):
+                continue
+            for ways in product((True, False), repeat=len(factors)):
+                cuts = tuple(zip(chosen, factors, ways, strict=True))
+                if any(not way and (box.atoms[i] in chain or box.atoms[i].count == n) for i, n, way in cuts):
+                    continue
+                inner = min((box.atoms[i].write for i, _, _ in cuts if box.atoms[i] in chain), default=0)
+                words = ", ".join(f"{box.atoms[i].label or 'bytes'} in {n}{'' if way else ' by turns'}" for i, n, way in cuts)
+                window = 256 * 8 // unit_bits
+                if len(cuts) == 1 and inner and window % inner == 0 and box.atoms[chosen[0]].count * inner >= parts * window:
+                    yield Cut(cuts, words, window // inner)
+                    if box.atoms[chosen[0]].count * inner % (parts * window) == 0:
+                        continue
+                yield Cut(cuts, words)
+
+
+def _factorings(n: int) -> list[tuple[int, ...]]:
+    pairs = [(a, n // a) for a in range(2, n) if n % a == 0]
+    triples = [(a, b, c) for a, rest in pairs for b, c in [(x, rest // x) for x in range(2, rest) if rest % x == 0] if a <= b <= c]
+    return [(n,), *pairs, *triples]
+
+
+def _ordered(n: int, k: int) -> Iterator[tuple[int, ...]]:
+    """Increasing tuples of k indices below n."""
+    if k == 1:
+        yield from ((i,) for i in range(n))
+        return
+    for head in _ordered(n, k - 1):
+        yield from ((*head, i) for i in range(head[-1] + 1, n))
+
+
+# ---------------------------------------------------------------- packets
+
+
+def chain_of(box: Box) -> tuple[int, list[Atom]]:
+    """(units, atoms inner to outer) of the innermost run that is contiguous on both sides."""
+    run, chain, left = 1, [], [a for a in box.atoms if a.count > 1]
+    while True:
+        found = next((a for a in left if a.read == run and a.write == run), None)
+        if found is None:
+            return run, chain
+        run *= found.count
+        chain.append(found)
+        left.remove(found)
+
+
+@lru_cache(maxsize=4096)
+def packets_of(run: int, unit_bits: int, packet_max: int) -> tuple[int, ...]:
+    """Packets in units that divide a run, whole bytes, at most the limit: fewest 256-byte requests first, then the largest."""
+    limit = packet_max * 8 // unit_bits
+    found = {p for d in range(1, min(run, limit, int(run**0.5) + 1) + 1) if run % d == 0 for p in (d, run // d)}
+    legal = [p for p in found if p <= limit and p * unit_bits % 8 == 0]
+
+    def requests(p: int) -> int:
+        return run // p * -(-p * unit_bits // 8 // 256)
+
+    return tuple(sorted(legal, key=lambda p: (requests(p), -p)))
+
+
+def segmented(cover: Cover, machine: Machine) -> Cover | None:
+    """Runs that no large packet divides, as a head of whole packets and a tail: one command more; None where nothing is gained."""
+    limit = machine.packet_max * 8 // machine.unit_bits
+    boxes: list[Box] = []
+    for box in cover.boxes:
+        run, chain = chain_of(box)
+        best = packets_of(run, machine.unit_bits, machine.packet_max)
+        ideal = -(-run // (256 * 8 // machine.unit_bits))
+        if not chain or (best and run // best[0] * -(-best[0] * machine.unit_bits // 2048) <= ideal) or len(chain) > 2:
+            boxes.append(box)
+            continue
+        top = chain[-1]
+        packet = min(limit, run)
+        many = run // packet * packet // top.write
+        if many in (0, top.count) or packet % top.write:
+            boxes.append(box)
+            continue
+        boxes += [
+            _with(box, top, 0, many), _with(box, top, many, top.count - many),
+        ]  # fmt: skip
+    return Cover(tuple(boxes), f"{cover.how}, cut into whole packets and a rest") if len(boxes) > len(cover.boxes) else None
+
+
+def _with(box: Box, atom: Atom, start: int, count: int) -> Box:
+    atoms = tuple(replace(a, count=count) if a is atom else a for a in box.atoms)
+    return Box(box.read + start * atom.read, box.write + start * atom.write, tuple(a for a in atoms if a.count > 1))
+
+
+# ---------------------------------------------------------------- loops and commands
+
+
+@dataclass(frozen=True, slots=True)
+class Nested:
+    """A part with its packet: `loops` in the destination's order, `inside` the atoms of the packet, outer to inner."""
+
+    work: Work
+    packet: int
+    loops: tuple[Atom, ...]
+    inside: tuple[Atom, ...]
+
+
+def nested(work: Work, packet: int) -> Nested | None:
+    """The loops around packets of `packet` units; None where the digits of the run cannot be cut there."""
+    _, chain = chain_of(work.box)
+    inside: list[Atom] = []
+    loops = [a for a in work.box.atoms if a.count > 1 and a not in chain]
+    left, rest = packet, list(chain)
+    while rest and left > 1:
+        atom = rest.pop(0)
+        while rest and left % atom.count and atom.count % left:
+            joined = rest.pop(0)
+            atom = replace(atom, count=atom.count * joined.count, axis=joined.axis if atom.axis is None else atom.axis)
+        if left % atom.count == 0:
+            inside.append(atom)
+            left //= atom.count
+        elif atom.count % left == 0:
+            high, low = atom.cut(left)
+            inside.append(low)
+            rest.insert(0, high)
+            left = 1
+        else:
+            return None
+    if left > 1:
+        return None
+    loops += [a for a in rest if a.count > 1]
+    loops.sort(key=lambda a: (-abs(a.write), -abs(a.read)))
+    return Nested(work, packet, tuple(loops), tuple(reversed(inside)))
+
+
+def command(item: Nested, order: Sequence[Atom], machine: Machine) -> Command:
+    """The command of one part with its loops in that order, neighbours that step as one merged."""
+    merged: list[Atom] = []
+    for atom in reversed([*order]):
+        low = merged[-1] if merged else None
+        if low is not None and atom.read == low.count * low.read and atom.write == low.count * low.write and low.axis == atom.axis:
+            if atom.weight == low.count * low.weight:
+                merged[-1] = replace(low, count=low.count * atom.count)
+                continue
+        merged.append(atom)
+    fragments = [_fragment(a, False) for a in reversed(merged)] + [_fragment(a, True) for a in item.inside]
+    sides = (port_of(item.work.box.read, machine.tiers[0], machine), port_of(item.work.box.write, machine.tiers[1], machine))
+    return command_of(fragments, *sides, item.packet, machine.dtype_bits, item.work.engine)
+
+
+def _fragment(atom: Atom, packet: bool) -> Fragment:
+    return Fragment(atom.label, atom.count, atom.read, atom.write, 0, packet, atom.axis, atom.weight)
+
+
+def port_of(address: int, tier: str, machine: Machine) -> Port:
+    chip, rest = divmod(address, SPAN["chip"])
+    cluster, rest = divmod(rest, SPAN["cluster"])
+    return Port(tier, rest, chip, cluster)
+
+
+def grain(numbers: Sequence[int]) -> int:
+    """The greatest number that divides all; 0 where all are 0."""
+    return gcd(*numbers) if numbers else 0
+
+
+def loops_in_all(items: Sequence[Nested]) -> int:
+    """Orders that the loops of the largest part have."""
+    return max((prod(range(1, len(item.loops) + 1)) for item in items), default=1)
