@@ -9,7 +9,8 @@ is guessed from its cycles. Where a row leaves something open the plainest choic
 - the runs of a slice are contiguous in it, and HBM holds the runs one after the other in the order of the slices (a run of bytes per
   slice, then the next run of each), so that offsets mod 256 follow from the run length;
 - `N regions` and `all same` in the offsets: the slices read N distinct runs, readers next to each other;
-- a run that is no multiple of 256 is sent in its largest packets of at most 1,024 bytes (facts/rngd 8.2: 1,920 as two of 960).
+- consecutive packets go to different slices, in turns to both DMNs of the engine; a packet is 256 bytes of a run that is a multiple
+  of 256, else (loads) the run in its largest packets of at most 1,024 bytes (facts/rngd 8.2: 1,920 as two of 960), or (stores) the run.
 
 Source: facts/rngd 8.2 and 8.3; the files' own source columns.
 """
@@ -25,6 +26,7 @@ from dmaverify.transfer.command import Command, Engine, Loop, Port
 
 SLICE = 1 << 22
 ENGINE_SLICES = 64
+DMN_SLICES = 32
 CLUSTER_SLICES = 256
 
 
@@ -40,6 +42,7 @@ class Point:
     runs: int
     regions: int
     cycles: float
+    toolchain: str = ""
 
 
 def _number(text: str) -> int:
@@ -64,7 +67,7 @@ def static_points(path: Path) -> list[Point]:
         if row["dir"] in ("HBM>DM", "DM>HBM") and all(numbers):
             clusters, slices, run, runs = numbers
             regions = regions_of(row["start_offsets_mod256"], slices) if row["dir"] == "HBM>DM" else 0
-            found.append(Point(row["id"], row["dir"], clusters, slices, run, runs, regions, float(row["static_cycles"])))
+            found.append(Point(row["id"], row["dir"], clusters, slices, run, runs, regions, float(row["static_cycles"]), row["toolchain"]))
     return found
 
 
@@ -84,9 +87,11 @@ def hardware_points(path: Path) -> list[Point]:
     return found
 
 
-def packet_of(run: int) -> int:
-    """The packet of a run of contiguous bytes: 4,096 at most, and 1,024 where the run is no multiple of 256."""
-    most = 4096 if run % 256 == 0 else 1024
+def packet_of(run: int, direction: str) -> int:
+    """The packet of a run of contiguous bytes; see the module's docstring."""
+    if run % 256 == 0:
+        return 256
+    most = 1024 if direction == "HBM>DM" else 4096
     if run <= most:
         return run
     fits = [size for size in range(most, 0, -1) if run % size == 0]
@@ -107,17 +112,26 @@ def commands_of(point: Point) -> tuple[Command, ...]:
 
 def _command(point: Point, cluster: int, first: int, slices: int, before: int) -> Command:
     run, each = point.run_bytes, max(1, point.runs // point.slices)
-    near = Loop(each, point.slices * run, run), Loop(slices, run, SLICE)
-    base = before * run
+    packet = packet_of(run, point.direction)
+    base, walk = before * run, _slice_loops(slices, run)
+    stride = point.slices * run
     if point.regions:
         readers = -(-point.slices // point.regions)
         inner = min(readers, slices)
-        near = (Loop(each, point.regions * run, run), Loop(slices // inner, run, inner * SLICE), Loop(inner, 0, SLICE))
-        base = before // readers * run
+        walk = (Loop(slices // inner, run, inner * SLICE), *_slice_loops(inner, 0))
+        base, stride = before // readers * run, point.regions * run
+    loops = (Loop(each, stride, run), Loop(run // packet, packet, packet), *walk)
     hbm, dm = Port("hbm", base), Port("dm", first * SLICE, cluster=cluster)
-    loops = tuple(loop for loop in near if loop.count > 1)
+    loops = tuple(loop for loop in loops if loop.count > 1)
     engine = Engine(0, cluster, first // ENGINE_SLICES)
     if point.direction == "HBM>DM":
-        return Command(hbm, dm, loops, run, packet_of(run), engine)
+        return Command(hbm, dm, loops, packet, packet, engine)
     swapped = tuple(Loop(loop.count, loop.write, loop.read) for loop in loops)
-    return Command(dm, hbm, swapped, run, packet_of(run), engine)
+    return Command(dm, hbm, swapped, packet, packet, engine)
+
+
+def _slice_loops(slices: int, run: int) -> tuple[Loop, ...]:
+    """All slices of an engine, the two DMNs in turns where there are two."""
+    if slices <= DMN_SLICES or slices % DMN_SLICES:
+        return (Loop(slices, run, SLICE),)
+    return Loop(DMN_SLICES, run, SLICE), Loop(slices // DMN_SLICES, DMN_SLICES * run, DMN_SLICES * SLICE)

@@ -285,18 +285,19 @@ def coalesce(form: Form) -> Form:
     """Neighbours that are one digit become one: a cut that changes no address is no cut.
 
     `outer` and `inner` are one when inner has all its values, `outer.step = inner.slots * inner.step`, the same holds for their
-    weights on one axis (both None, or equal), and no guard tells them apart.
+    weights on one axis (both None, or equal), and every guard can be said of the merged digit.
     """
     digits = list(form.digits)
     guards = list(form.guards)
     index = len(digits) - 1
     while index > 0:
         outer, inner = digits[index - 1], digits[index]
-        if _one_digit(outer, inner) and all(_same_ratio(g, index - 1, index, inner.slots) for g in guards):
+        ratio = inner.slots
+        if _one_digit(outer, inner) and all(_mergeable(g, index - 1, index, ratio, outer.axis) for g in guards):
             digits[index - 1 : index + 1] = [
                 Digit(outer.axis, inner.weight, inner.step, outer.slots * inner.slots, outer.slots * inner.slots)
             ]
-            guards = [_merge_terms(g, index) for g in guards]
+            guards = [_merge_terms(g, index, inner.slots) for g in guards]
         index -= 1
     done = tuple(digits)
     return replace(form, digits=_with_live(done, guards), guards=tuple(guards))
@@ -310,19 +311,24 @@ def _one_digit(outer: Digit, inner: Digit) -> bool:
     )
 
 
-def _same_ratio(guard: Guard, outer: int, inner: int, ratio: int) -> bool:
+def _mergeable(guard: Guard, outer: int, inner: int, ratio: int, axis: str | None) -> bool:
+    """Whether the guard can be said of `ratio * outer + inner`: it weighs both so, or it is about the outer digit alone.
+
+    A padded broadcast beside a plain one stays apart: one is a hole, the other replicas that a stream can name.
+    """
     terms = dict(guard.terms)
-    return terms.get(outer, 0) == ratio * terms.get(inner, 0)
+    if terms.get(outer, 0) == ratio * terms.get(inner, 0):
+        return True
+    return axis is not None and len(terms) == 1 and outer in terms
 
 
-def _merge_terms(guard: Guard, inner: int) -> Guard:
+def _merge_terms(guard: Guard, inner: int, ratio: int) -> Guard:
     """Digit `inner - 1` and `inner` became one at `inner - 1`, counted in steps of the inner one."""
     terms = dict(guard.terms)
-    moved: dict[int, int] = {}
-    for index, coefficient in terms.items():
-        if index == inner - 1:
-            continue
-        moved[index - 1 if index >= inner else index] = coefficient
+    if inner not in terms and inner - 1 in terms:  # outer >= n is merged >= n * ratio
+        least = -(-(guard.bound - guard.constant) // terms[inner - 1])
+        return replace(guard, terms=((inner - 1, 1),), bound=least * ratio, constant=0)
+    moved = {i - 1 if i >= inner else i: k for i, k in terms.items() if i != inner - 1}
     return replace(guard, terms=tuple(sorted(moved.items())))
 
 

@@ -11,12 +11,11 @@ Source: DESIGN sections 4 and 5; PLANFILE, What is judged.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dmaverify.errors import Span
-from dmaverify.execute import TooLarge, execute
 from dmaverify.language import wellformed
 from dmaverify.language.expr import ONE, Expr, pair
 from dmaverify.layout.digits import NotDigits
@@ -39,12 +38,14 @@ from dmaverify.prove.static import RuleReport, Ruling, access_instances, transfe
 from dmaverify.prove.witness import Disagreement, Scene, Side, finding_of, full_counters, named_counters
 from dmaverify.transfer.access import Access, PlanProblem
 from dmaverify.transfer.adapters import derived_access, given_access, slice_move
-from dmaverify.transfer.command import Command
+from dmaverify.transfer.command import Command, GivenCommand
 from dmaverify.transfer.move import PLACES, Stream, Tensor, Transfer
 from dmaverify.transfer.space import LOCAL_LIMIT, Space, layout_of, unit_bits_of
 from dmaverify.verdict import Finding, Label, Obligation, Severity, Status, Verdict
 
 REPAIR_UNITS = 1 << 16  # proposals that only an enumeration beyond this could prove are not made
+MOST_TOLD = 6  # wrong numbers that one message lists
+REPAIR_COMMANDS = 48  # commands judged to prove proposals: a single number rarely mends a move of many commands
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,15 +163,22 @@ class _Case:
             notes = finding.notes
             if what:
                 notes = (*notes, what)
-            hint, span = finding.hint, finding.span
+            hint, span, labels = finding.hint, finding.span, finding.labels
             if proposals and finding.severity is Severity.ERROR:
-                hint = proposals[0].text
+                best = proposals[0]
+                hint = best.text
                 if len(proposals) > 1:
                     hint += f"; or {proposals[1].text}"
-                span = proposals[0].span or span
+                if best.span is not None:
+                    span = best.span
+                    others = tuple(x for x in labels if x.span not in (finding.span, span))
+                    labels = (Label(span, f"{best.printed}, must be {best.right}"), *others)
             record = records.get(finding.rule)
             self.findings.append(
-                replace(finding, notes=notes, hint=hint, span=span, source=record.source if record else finding.source)
+                replace(
+                    finding, notes=notes, hint=hint, span=span, labels=labels,
+                    source=record.source if record else finding.source,
+                )
             )
 
     def _proposals(self, commands: Sequence[Command], result: CoreResult) -> list[Repair]:
@@ -184,7 +192,15 @@ class _Case:
         if result.joint is not None:
             layouts = (result.joint.source, result.joint.dest)
 
+        if len({b.command for b in result.broken if b.command is not None}) > 1:
+            return []  # no single number of one command mends several
+        left = max(1, REPAIR_COMMANDS // len(commands))
+
         def holds(changed: Sequence[Command]) -> bool:
+            nonlocal left
+            left -= 1
+            if left < 0:
+                return False
             again = judge_core(
                 source, dest, self.spaces, self.bits, changed, self.options.readings, Session(self.options.rlimit // 10),
                 REPAIR_UNITS,
@@ -196,6 +212,8 @@ class _Case:
     def _cross_check(self, result: CoreResult, commands: Sequence[Command]) -> None:
         if not self.options.cross_check or result.units > self.options.cross_check or "enumeration" in result.by:
             return
+        from dmaverify.execute import TooLarge, execute
+
         try:
             done = execute(
                 self.transfer.source, self.transfer.dest, *self.spaces, self.bits, commands, readings=self.options.readings
@@ -226,8 +244,19 @@ class _Case:
 
     def differ(self, derived: Sequence[Command], given: Sequence[Command]) -> None:
         message, span, values, hint = "the printed commands do not do what the stream says", None, {}, ""
+        stream = self.transfer.stream
+        labels: tuple[Label, ...] = ()
+        if stream is not None and stream.span is not None:
+            labels = (Label(stream.span, "the stream"),)
         if not given:
             message += ": they make no command at all"
+            both = zip(self.transfer.given, derived, strict=False)
+            wrong = [number for one, other in both for number in _wrong_numbers(one, other)]
+            if wrong:
+                said = [f"{what} is {have}, the stream asks for {want}" for what, _, have, want in wrong[:MOST_TOLD]]
+                message += "; " + "; ".join(said)
+                span = wrong[0][1]
+                labels += tuple(Label(at, f"{have}, must be {want}") for _, at, have, want in wrong[:MOST_TOLD] if at)
         elif len(derived) != len(given):
             message += f": {len(given)} commands against {len(derived)}"
         for index, (one, other) in enumerate(zip(given, derived, strict=False)):
@@ -238,13 +267,12 @@ class _Case:
                 message += f": {what}{word} is {have}, the stream asks for {want}"
                 values = {"printed": have, "stream": want}
                 hint = f"write {want} there, or change the stream"
+                labels += (Label(span, f"{have}, the stream asks for {want}"),) if span is not None else ()
                 break
         self.findings.append(
             Finding(
                 "core/same-program", Severity.ERROR, message, "commands", span or self.transfer.span, values,
-                source="DESIGN, Obligations", hint=hint,
-                labels=(Label(self.transfer.stream.span, "the stream"),)
-                if self.transfer.stream and self.transfer.stream.span else (),
+                source="DESIGN, Obligations", hint=hint, labels=labels,
             )
         )
 
@@ -298,6 +326,21 @@ class _Case:
 
 
 _RANK = {None: 0, "proved": 1, "not judged": 2, "reported": 3, "unknown": 4, "refuted": 5}
+
+
+def _wrong_numbers(given: GivenCommand, wanted: Command) -> Iterator[tuple[str, Span | None, int, int]]:
+    """Counts, strides and packets of two printed texts that the stream would have otherwise, entry by entry."""
+    for side, text, ask in (("read", given.read, wanted.read_text), ("write", given.write, wanted.write_text)):
+        if ask is None or len(text.entries) != len(ask.entries):
+            continue
+        for index, (one, other) in enumerate(zip(text.entries, ask.entries, strict=True)):
+            name = f"{side} entry {index}" + (f" `{one.label}`" if one.label else "")
+            if one.count != other.count:
+                yield f"the count of {name}", one.count_span or one.span, one.count, other.count
+            if one.stride != other.stride and other.count > 1:
+                yield f"the stride of {name}", one.stride_span or one.span, one.stride, other.stride
+        if text.packet != ask.packet:
+            yield f"the {side} packet", text.packet_span, text.packet, ask.packet
 
 
 def _worse(status: str, than: str | None) -> bool:
@@ -379,8 +422,8 @@ def _judge_both(
         case.judge(programs[1], "")
         case.status["core/same-program"], case.by["core/same-program"] = "proved", "equal nests"
     elif len(programs) == 2:
-        first = case.judge(programs[0], "of the commands that the stream gives")
-        second = case.judge(programs[1], "of the printed commands")
+        first = case.judge(programs[0], "found in the commands that the stream gives")
+        second = case.judge(programs[1], "found in the printed commands")
         case.same_program(programs[0], programs[1], (first, second))
     else:
         case.judge(programs[0], "")
@@ -407,7 +450,7 @@ def _move_alone(case: _Case) -> None:
     if isinstance(derived, Trouble):
         case.trouble(derived)
     else:
-        case.judge(derived, "of the move itself, element by element")
+        case.judge(derived, "found in the move itself, walked element by element")
     report = case.rules_on(())
     case.take(report)
 

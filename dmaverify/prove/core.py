@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from dmaverify.execute import Aliased, TooLarge, execute
-from dmaverify.execute.address import region_of
 from dmaverify.language.expr import Kind
 from dmaverify.layout.refine import Joint, Layout, drive, missing_cell
 from dmaverify.prove.cells import WindowRelation, has_window
@@ -31,7 +29,7 @@ from dmaverify.prove.smt import Answer, Query, Session, any_of
 from dmaverify.transfer.command import Command
 from dmaverify.transfer.fold import Family, fold
 from dmaverify.transfer.move import Tensor
-from dmaverify.transfer.space import LOCAL_LIMIT, Space, layout_of, unit_bits_of
+from dmaverify.transfer.space import LOCAL_LIMIT, Space, aliased_place, layout_of, unit_bits_of
 
 OBLIGATIONS = (
     "core/in-bounds",
@@ -93,10 +91,10 @@ class _Judge:
         units = sum(c.amount for c in self.commands)
         self.weight = max(units, self._region(self.source), self._region(self.dest))
         for side, space in zip((self.source, self.dest), self.spaces, strict=True):
-            try:
-                region_of(side, space, self.dtype_bits)
-            except Aliased as reason:
-                return self._result("nothing", families, None, units, dict.fromkeys(OBLIGATIONS, "unknown"), str(reason))
+            place = aliased_place(side, space, self.dtype_bits)
+            if place is not None:
+                why = f"{place}s of the tensor overlap: what lies in one is longer than their distance"
+                return self._result("nothing", families, None, units, dict.fromkeys(OBLIGATIONS, "unknown"), why)
         if has_window(self.source) or has_window(self.dest):
             return self._enumerated(families, units, 1 << 22, "overlapping windows are a relation")
         for index, command in enumerate(self.commands):
@@ -259,7 +257,7 @@ class _Judge:
         return family.member_at(counters), family.loop_counters(counters)
 
     def _consumes(self, joint: Joint, subject: Subject, families: Sequence[Family]) -> None:
-        unread = self._first_unread(joint)
+        unread = self._first_unread(joint, subject)
         if unread is not None:
             self.status["core/consumes"] = "proved" if unread == "none" else "refuted"
             if isinstance(unread, int):
@@ -278,6 +276,8 @@ class _Judge:
         if self.weight > min(ENUMERATE_FIRST, self.most_enumerated):
             self.status["core/consumes"] = "not judged"
             return
+        from dmaverify.execute import Aliased, TooLarge, execute
+
         try:
             done = execute(self.source, self.dest, *self.spaces, self.dtype_bits, self.commands, readings=self.readings)
         except (TooLarge, Aliased):
@@ -288,7 +288,7 @@ class _Judge:
         if found is not None:
             self.broken.append(Broken("core/consumes", "", position=found.read_address, count=found.count))
 
-    def _first_unread(self, joint: Joint) -> int | str | None:
+    def _first_unread(self, joint: Joint, subject: Subject) -> int | str | None:
         """For one nest that reads a box from 0: "none", or the address of the first live cell outside it; None: not that simple.
 
         Live cells are closed downwards (guards only grow), so a box holds them all exactly when it reaches the last live value of
@@ -316,6 +316,8 @@ class _Judge:
             if index in free or index in layout.beyond_index:
                 continue
             if reach[index] < _last_live(layout, index):
+                if layout.digits[index].axis is None or subject.source_opaque:
+                    return None  # a padded replica, or a position that may be padding: its element may be read elsewhere
                 return layout.origin + layout.digits[index].step * (reach[index] + 1)
         return "none"
 
@@ -397,6 +399,8 @@ class _Judge:
     # ------------------------------------------------------------ enumerated
 
     def _enumerated(self, families: list[Family], units: int, limit: int, why: str) -> CoreResult:
+        from dmaverify.execute import Aliased, TooLarge, execute
+
         try:
             done = execute(
                 self.source, self.dest, *self.spaces, self.dtype_bits, self.commands,

@@ -16,10 +16,10 @@ from dmaverify.errors import Span
 from dmaverify.language.expr import Kind, axes_of
 from dmaverify.language.meaning import Index, OutOfBounds, Pad, cell
 from dmaverify.prove.core import Broken, local_range
-from dmaverify.transfer.command import Command
+from dmaverify.transfer.command import Command, Port
 from dmaverify.transfer.move import PLACES, Tensor
 from dmaverify.transfer.space import SPAN, Space, global_address, unit_bits_of
-from dmaverify.verdict import Finding, Severity
+from dmaverify.verdict import Finding, Label, Severity
 
 
 class Disagreement(Exception):
@@ -128,13 +128,26 @@ def named_counters(command: Command, counters: Sequence[int]) -> dict[str, int]:
     return out
 
 
-def where(side: Side, local: int) -> str:
-    """An address as people write it: slice and byte on DM, a plain number elsewhere."""
-    unit_bits = unit_bits_of(side.dtype_bits)
+def where(side: Side, local: int, port: Port | None = None) -> str:
+    """An address as people write it: `slice 3 + 128` on DM, a plain number elsewhere; chip and cluster where they matter."""
+    parts = []
+    for place in ("chip", "cluster"):
+        start = getattr(side.tensor, f"at_{place}")
+        value = getattr(port, place) if port is not None else start
+        if place in side.space.places and (side.tensor.field(place).size > 1 or value != start):
+            parts.append(f"{place} {value}")
+    offset = local
     if "slice" in side.space.places:
-        slice_, byte = divmod(local, side.space.stride("slice", unit_bits))
-        return f"slice {slice_} + {byte}" if slice_ else f"{byte} (slice 0)"
-    return str(local)
+        slice_, offset = divmod(local, side.space.stride("slice", unit_bits_of(side.dtype_bits)))
+        parts.append(f"slice {slice_}")
+    return f"{', '.join(parts)} + {offset}" if parts else str(offset)
+
+
+def port_at(side: Side, address: int) -> Port:
+    """The places of a global address that is not below its cluster's first."""
+    chip, rest = divmod(address, SPAN["chip"]) if "chip" in side.space.places else (0, address)
+    cluster, rest = divmod(rest, SPAN["cluster"]) if "cluster" in side.space.places else (0, rest)
+    return Port(side.tensor.tier, rest, chip, cluster)
 
 
 def show_index(index: Mapping[str, int]) -> str:
@@ -145,6 +158,21 @@ def show_cell(found: Cell) -> str:
     if not found.inside:
         return "outside the region"
     return show_index(found.index) if found.index is not None else f"{found.kind} padding"
+
+
+def show_counters(named: Mapping[str, int]) -> str:
+    return "   ".join(f"{label} = {value}" for label, value in named.items()) or "no loop"
+
+
+def show_command(scene: Scene, index: int) -> str:
+    """A command among several, with its engine."""
+    engine = scene.commands[index].engine
+    at = f", engine chip {engine.chip}, cluster {engine.cluster}, dmn {engine.dmn}" if engine is not None else ""
+    return f"{index} of {len(scene.commands)}{at}"
+
+
+def label_at(span: Span | None, text: str) -> tuple[Label, ...]:
+    return (Label(span, text),) if span is not None else ()
 
 
 # ---------------------------------------------------------------- findings
@@ -188,6 +216,8 @@ def _at_counters(broken: Broken, scene: Scene) -> Finding:
     }
     if command.engine is not None:
         witness["engine"] = {"chip": command.engine.chip, "cluster": command.engine.cluster, "dmn": command.engine.dmn}
+    if len(scene.commands) > 1:
+        witness["by"] = show_command(scene, broken.command)
     if broken.count is not None:
         witness["units"] = broken.count
     teller = _TELLERS[broken.obligation]
@@ -208,14 +238,14 @@ def _bounds(
     local = witness["read_address" if reading else "write_address"]
     word = "source" if reading else "destination"
     low, high = local_range(command, "read" if reading else "write")
-    witness["asked"] = region_text(side)
-    witness["made"] = where(side, local)
+    there, verb = where(side, local, command.read if reading else command.write), "reads" if reading else "writes"
+    witness["asked"] = f"{word}: {region_text(side)}"
+    witness["made"] = f"{verb} {there}"
+    span = _loop_span(command, counters, reading) or side.tensor.span
     return Finding(
-        "core/in-bounds", Severity.ERROR,
-        f"{'reads' if reading else 'writes'} {where(side, local)}, outside the {word}: {region_text(side)}",
-        f"{broken.part} addresses", _loop_span(command, counters, reading) or side.tensor.span,
-        {"address": local, "lowest": low, "highest": high}, witness,
-        notes=(f"the nest {'reads' if reading else 'writes'} local addresses {low} to {high}",),
+        "core/in-bounds", Severity.ERROR, f"{verb} {there}, outside the {word}: {region_text(side)}",
+        f"{broken.part} addresses", span, {"address": local, "lowest": low, "highest": high}, witness,
+        notes=(f"the nest {verb} local addresses {low} to {high}",), labels=label_at(span, f"leaves the {word}"),
     )
 
 
@@ -247,16 +277,19 @@ def _same_element(
     asked = _home_of(scene.dest, source.index, dest)
     if asked is not None:
         witness["asked"] = asked
-    witness["made"] = where(scene.dest, witness["write_address"])
-    witness["clobbers"] = show_index(dest.index)
+    made = where(scene.dest, witness["write_address"], command.write)
+    witness["made"] = f"writes {made}, read from {where(scene.source, witness['read_address'], command.read)}"
+    witness["clobbers"] = f"the place of {show_index(dest.index)}"
     message = (
         f"the element {show_index(source.index)} is written where {show_index(dest.index)} belongs"
         if different
         else f"unit {source.unit} of an element is written where its unit {dest.unit} belongs"
     )
+    span = _loop_span(command, counters, False) or scene.dest.tensor.span
+    asks = label_at(scene.dest.tensor.element.span, f"asks for {asked}") if asked is not None else ()
     return Finding(
-        "core/same-element", Severity.ERROR, message, "commands",
-        _loop_span(command, counters, False) or scene.dest.tensor.span, {"axes": different}, witness,
+        "core/same-element", Severity.ERROR, message, "commands", span, {"axes": different}, witness,
+        labels=(*label_at(span, f"takes it to {made}"), *asks),
     )
 
 
@@ -274,7 +307,7 @@ def _home_of(side: Side, index: Mapping[str, int], near: Cell) -> str | None:
     found = side.cell_at(address)
     if not found.inside or found.index is None or any(found.index.get(a, 0) != v for a, v in wanted.items()):
         return None
-    return where(side, address % SPAN["cluster"])
+    return where(side, address % SPAN["cluster"], port_at(side, address))
 
 
 def _reads_live(
@@ -283,30 +316,42 @@ def _reads_live(
     _confirm(source.inside and source.index is None and dest.index is not None, broken, witness)
     assert dest.index is not None
     witness["coordinates"] = dict(dest.index)
-    witness["made"] = f"{source.kind} padding at {where(scene.source, witness['read_address'])}"
+    witness["asked"] = "a live cell of the source"
+    witness["made"] = f"reads {source.kind} padding at {where(scene.source, witness['read_address'], command.read)}"
+    witness["clobbers"] = where(scene.dest, witness["write_address"], command.write)
+    span = _loop_span(command, counters, True) or scene.source.tensor.span
     return Finding(
         "core/reads-live", Severity.ERROR,
         f"{source.kind} padding of the source is copied into the live element {show_index(dest.index)}", "commands",
-        _loop_span(command, counters, True) or scene.source.tensor.span, {}, witness,
+        span, {}, witness, labels=label_at(span, "takes padding along"),
     )
 
 
 def _padding(
     broken: Broken, scene: Scene, command: Command, counters: Sequence[int], source: Cell, dest: Cell, witness: dict[str, Any]
 ) -> Finding:
+    at_dest = where(scene.dest, witness["write_address"], command.write)
+    at_source = where(scene.source, witness["read_address"], command.read)
+    reading = broken.part == "read-bottom"
     if broken.part == "write-bottom":
         _confirm(dest.kind in ("bottom", "out-of-bounds"), broken, witness)
-        text = f"writes {where(scene.dest, witness['write_address'])}, which is {dest.kind} padding and must not be touched"
-        span = _loop_span(command, counters, False) or scene.dest.tensor.span
-    elif broken.part == "read-bottom":
+        text = f"writes {at_dest}, which is {dest.kind} padding and must not be touched"
+        witness["made"] = f"writes {at_dest}"
+    elif reading:
         _confirm(source.kind in ("bottom", "out-of-bounds"), broken, witness)
-        text = f"reads {where(scene.source, witness['read_address'])}, which is {source.kind} padding and must not be touched"
-        span = _loop_span(command, counters, True) or scene.source.tensor.span
+        text = f"reads {at_source}, which is {source.kind} padding and must not be touched"
+        witness["made"] = f"reads {at_source}"
     else:
         _confirm(dest.kind == "zero" and source.kind != "zero", broken, witness)
-        text = f"zero padding at {where(scene.dest, witness['write_address'])} is overwritten with {show_cell(source)}"
-        span = _loop_span(command, counters, False) or scene.dest.tensor.span
-    return Finding("core/padding", Severity.ERROR, text, "commands", span, {"part": broken.part}, witness)
+        text = f"zero padding at {at_dest} is overwritten with {show_cell(source)}"
+        witness["asked"], witness["made"] = "zero", f"writes {at_dest}, read from {at_source}"
+        witness["clobbers"] = show_cell(dest)
+    tensor = scene.source.tensor if reading else scene.dest.tensor
+    span = _loop_span(command, counters, reading) or tensor.span
+    return Finding(
+        "core/padding", Severity.ERROR, text, "commands", span, {"part": broken.part}, witness,
+        labels=label_at(span, "touches padding"),
+    )
 
 
 def _writes_once(
@@ -322,25 +367,31 @@ def _writes_once(
             broken, witness,
         )
         witness["again_by"] = {"command": broken.other[0], "counters": named_counters(other, second)}
+        witness["again"] = show_counters(named_counters(other, second))
+        if broken.other[0] != broken.command:
+            witness["again"] += f"   of command {show_command(scene, broken.other[0])}"
         span = _loop_span(other, second, False)
     else:
         span = _loop_span(command, counters, False)
+    there = where(scene.dest, witness["write_address"], command.write)
+    witness["made"] = f"writes {there} both times"
     witness["clobbers"] = show_cell(dest)
-    return Finding(
-        "core/writes-once", Severity.ERROR,
-        f"the {scene.unit_word} at {where(scene.dest, witness['write_address'])} ({show_cell(dest)}) is written twice", "commands",
-        span or scene.dest.tensor.span, {}, witness,
-    )
+    span = span or scene.dest.tensor.span
+    text = f"the {scene.unit_word} at {there} ({show_cell(dest)}) is written twice"
+    labels = label_at(span, f"comes to {there} again")
+    return Finding("core/writes-once", Severity.ERROR, text, "commands", span, {}, witness, labels=labels)
 
 
 def _loop_span(command: Command, counters: Sequence[int], reading: bool) -> Span | None:
-    """The entry that the witness moves: the innermost loop whose counter is not 0; else the whole text."""
+    """The entry that the witness moves: the innermost loop whose counter is not 0; the base where none is; else the text."""
     for loop, value in reversed(list(zip(command.loops, counters, strict=False))):
         if value:
             span = loop.read_span if reading else loop.write_span
             if span is not None:
                 return span
     text = command.read_text if reading else command.write_text
+    if text is not None and not any(counters) and text.base_span is not None:
+        return text.base_span
     return text.span if text is not None else command.span
 
 
@@ -364,18 +415,27 @@ def _at_cell(broken: Broken, scene: Scene) -> Finding:
         witness["units"] = broken.count
     if found.index is not None:
         witness["coordinates"] = dict(found.index)
+    there = where(side, local, port_at(side, broken.position))
+    witness["asked"], witness["made"] = there, "never reads it" if reading else "never writes it"
+    tensor = side.tensor
+    span = tensor.element.span or tensor.span
     if broken.obligation == "core/padding":
         _confirm(found.kind == "zero", broken, witness)
-        text = f"zero padding at {where(side, local)} is never written, so nothing makes it zero"
-        return Finding("core/padding", Severity.ERROR, text, "dest", side.tensor.element.span, {"part": broken.part}, witness)
+        text = f"zero padding at {there} is never written, so nothing makes it zero"
+        labels = label_at(span, "its zero padding stays unwritten")
+        values = {"part": broken.part}
+        return Finding("core/padding", Severity.ERROR, text, "dest", span, values, witness, labels=labels)
     if broken.obligation == "core/writes-once":
-        text = f"the {scene.unit_word} at {where(side, local)} ({show_cell(found)}) is written by two commands"
-        witness["clobbers"] = show_cell(found)
-        return Finding("core/writes-once", Severity.ERROR, text, "commands", side.tensor.span, {}, witness)
+        text = f"the {scene.unit_word} at {there} ({show_cell(found)}) is written by two commands"
+        witness["clobbers"], witness["made"] = show_cell(found), "writes it by two commands"
+        labels = label_at(tensor.span, "written by two commands")
+        return Finding("core/writes-once", Severity.ERROR, text, "commands", tensor.span, {}, witness, labels=labels)
     _confirm(found.index is not None, broken, witness)
     assert found.index is not None
     if reading:
-        text = f"the source element {show_index(found.index)} at {where(side, local)} is never read"
-        return Finding("core/consumes", Severity.WARNING, text, "source", side.tensor.element.span, {}, witness)
-    text = f"the element {show_index(found.index)} at {where(side, local)} is never written"
-    return Finding("core/covers", Severity.ERROR, text, "dest", side.tensor.element.span, {}, witness)
+        text = f"the source element {show_index(found.index)} at {there} is never read"
+        labels = label_at(span, "not all of it is read")
+        return Finding("core/consumes", Severity.WARNING, text, "source", span, {}, witness, labels=labels)
+    text = f"the element {show_index(found.index)} at {there} is never written"
+    labels = label_at(span, "not all of it is written")
+    return Finding("core/covers", Severity.ERROR, text, "dest", span, {}, witness, labels=labels)

@@ -29,7 +29,7 @@ from dmaverify.report.order import (
     unmet,
 )
 from dmaverify.report.snippet import Mark, draw, gutter_of, paint, visible, wrap
-from dmaverify.verdict import Finding, Severity, Status, Verdict, exit_code
+from dmaverify.verdict import Finding, Obligation, Severity, Status, Verdict, exit_code
 
 WIDTH = 100
 TextFormat = Literal["full", "concise"]
@@ -37,13 +37,19 @@ TextFormat = Literal["full", "concise"]
 _INK = {Status.PROVED: "proved", Status.REFUTED: "error", Status.UNKNOWN: "warning", Status.ERROR: "error"}
 _WITNESS_WORDS = {
     "coordinates": "element",
+    "by": "command",
     "counters": "loops at",
+    "again": "and again at",
     "asked": "layout asks",
     "read_address": "plan reads",
     "write_address": "plan writes",
     "made": "plan makes",
     "got": "holds",
     "clobbers": "clobbers",
+}
+# What a witness that says in words what the plan makes holds as data beside it: for machines, not told twice.
+_WITNESS_DATA = {
+    "command", "engine", "read_address", "write_address", "source_cell", "dest_cell", "again_by", "address", "places",
 }
 
 
@@ -64,7 +70,7 @@ def render_finding(finding: Finding, *, width: int = WIDTH, colour: bool = False
     if at and not marks:
         lines.append(f" {paint('-->', 'frame', colour)} {visible(at)}")
     tail: list[str] = []
-    if finding.place and not any(finding.place in mark.text for mark in marks if mark.primary):
+    if finding.place and not any(mark.text for mark in marks if mark.primary):
         tail += _remark("place", finding.place, gutter, width, colour)
     tail += _counterexample(finding.witness, gutter, width, colour)
     for note in finding.notes:
@@ -126,8 +132,10 @@ def _counterexample(witness: Mapping[str, Any] | None, gutter: int, width: int, 
     """Coordinates, then the address the layout asks for, the address the plan makes, and what is clobbered."""
     if not witness:
         return []
-    known = [(word, witness[key]) for key, word in _WITNESS_WORDS.items() if key in witness]
-    other = [(str(key).replace("_", " "), witness[key]) for key in witness if key not in {*_WITNESS_WORDS, "text"}]
+    silent = _WITNESS_DATA if "made" in witness else set()
+    told = [key for key in witness if key not in silent]
+    known = [(word, witness[key]) for key, word in _WITNESS_WORDS.items() if key in told]
+    other = [(str(key).replace("_", " "), witness[key]) for key in told if key not in {*_WITNESS_WORDS, "text"}]
     rows = [(word, line) for word, value in known + other for line in _worded(value)]
     pad = " " * (gutter + 5)
     column = max((len(word) for word, _ in rows), default=0) + 3
@@ -222,16 +230,29 @@ def _details(verdict: Verdict, width: int, all_of_them: bool) -> list[str]:
     lines: list[str] = []
     statuses = dict.fromkeys(["proved", "refuted", "unknown", "not judged", *(o.status for o in verdict.obligations)])
     for status in statuses if all_of_them else ():
-        named = [_obligation(o.id, o.by, o.why) for o in verdict.obligations if o.status == status]
-        lines += _listed(status, [", ".join(named)] if named else [], width)
+        named = _folded(verdict.obligations, status)
+        lines += _listed(status, ["; ".join(named)] if named else [], width)
     if all_of_them:
         lines += _listed("reading", [f"{rule} = {verdict.readings[rule]}" for rule in sorted(verdict.readings)], width)
     return lines + _listed("assumes", list(verdict.assumptions), width)
 
 
-def _obligation(name: str, by: str, why: str) -> str:
-    inside = ": ".join(part for part in (by, why) if part)
-    return f"{name} ({inside})" if inside else name
+def _folded(obligations: Sequence[Obligation], status: str) -> list[str]:
+    """Obligations of one status, those decided alike together; a family that has no other status is one name."""
+    mixed = {_family(one.id) for one in obligations if one.status != status}
+    own = [one for one in obligations if one.status == status]
+    members = Counter(_family(one.id) for one in own)
+    whole: dict[str, list[str]] = {}
+    alike: dict[str, list[str]] = {}
+    for one in own:
+        family, how = _family(one.id), ": ".join(part for part in (one.by, one.why) if part)
+        if family in mixed or members[family] == 1:
+            alike.setdefault(how, []).append(one.id)
+        else:
+            whole.setdefault(f"{family}/*", []).append(how)
+    folded = [(name, "; ".join(dict.fromkeys(filter(None, hows)))) for name, hows in whole.items()]
+    folded += [(", ".join(names), how) for how, names in alike.items()]
+    return [f"{names} ({how})" if how else names for names, how in folded]
 
 
 def _listed(word: str, texts: Sequence[str], width: int) -> list[str]:

@@ -70,6 +70,21 @@ def rooms_of(tensor: Tensor, space: Space, dtype_bits: int, *, opaque: bool) -> 
     return rooms, sizes
 
 
+def aliased_place(tensor: Tensor, space: Space, dtype_bits: int) -> str | None:
+    """The place whose neighbours overlap because what lies in one is longer than the distance between them; None if none do."""
+    unit_bits = unit_bits_of(dtype_bits)
+    extent = 0
+    for place in reversed(PLACES):
+        if place not in space.places:
+            continue
+        stride = dtype_bits // unit_bits if place == "element" else space.stride(place, unit_bits)
+        size = tensor.field(place).size
+        if size > 1 and extent > stride:
+            return place
+        extent = stride * size if place == "element" else stride * (size - 1) + extent
+    return None
+
+
 def _opaque(place: str, expr: Expr) -> Form:
     size = expr.size
     return Form(size, (Digit(opaque_axis(place), 1, 1, size, size),) if size > 1 else ())

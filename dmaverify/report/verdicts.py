@@ -1,0 +1,38 @@
+"""The verdicts of a plan that was read: one for each transfer and access, in the order of the file.
+
+Knows: which function judges which kind of entry.
+Does not know: files, command lines, how verdicts are shown.
+Law: every transfer and access of the plan has exactly one verdict.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dmaverify.verdict import Verdict
+
+if TYPE_CHECKING:
+    from dmaverify.inputs.plan import Plan
+    from dmaverify.prove.check import Options
+
+
+def verdicts_of(plan: Plan, options: Options | None = None) -> list[Verdict]:
+    """Judges everything in `plan`. Raises InputError for a reading that its machine has not, Disagreement as `check`."""
+    from dmaverify.prove.check import Options as OptionsType
+    from dmaverify.prove.check import check_access, check_transfer
+
+    chosen = options or OptionsType()
+    for machine in plan.targets.values():
+        machine.check_readings(chosen.readings)
+    found = [
+        check_transfer(
+            item.transfer, axes=plan.axes, problems=item.problems, target=plan.targets[item.transfer.target],
+            options=chosen, path=plan.path, line=item.line,
+        )
+        for item in plan.transfers
+    ]
+    found += [
+        check_access(access, axes=plan.axes, target=plan.targets[access.target], options=chosen, path=plan.path)
+        for access in plan.accesses
+    ]
+    return sorted(found, key=lambda verdict: verdict.line)

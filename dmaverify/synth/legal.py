@@ -1,0 +1,66 @@
+"""Which commands a machine takes: its own rules, on the facts that `check` computes, remembered by those facts.
+
+Knows: rules of the scopes command and sequencer, and those of tensors and transfers, which no plan can change.
+Does not know: what any rule says, costs.
+Law: what is refused here, `check` reports; what is let through, `check` judges again. Errors refuse; so does a sequencer that breaks
+a limit with a warning, as long as another plan keeps it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from dmaverify.machines.target import Target
+from dmaverify.prove.ports import command_facts, sequencer_facts
+from dmaverify.prove.static import Instance, Ruling, transfer_instances
+from dmaverify.transfer.command import Command
+from dmaverify.transfer.move import Transfer
+from dmaverify.verdict import Finding, Severity
+
+
+@dataclass
+class Law:
+    """The rules of one transfer. `lenient` lets sequencers break limits that are warnings."""
+
+    transfer: Transfer
+    target: Target
+    limits: Mapping[str, int]
+    readings: Mapping[str, str]
+    lenient: bool = False
+    known: dict[tuple[object, ...], tuple[Finding, ...]] = field(default_factory=dict)
+    refused: dict[str, Finding] = field(default_factory=dict)
+
+    def _ruling(self) -> Ruling:
+        move = self.transfer
+        return Ruling(self.target, "dma", move.source.tier, move.dest.tier, move.dtype, self.limits, self.readings)
+
+    def of_move(self) -> list[Finding]:
+        """Errors that no plan can avoid."""
+        move = self.transfer
+        instances = transfer_instances(move.source, move.dest, None, move.dtype, self.target, (), self.limits, move.span)
+        return [f for f in self._ruling().judge(instances).findings if f.severity is Severity.ERROR]
+
+    def allows(self, commands: Sequence[Command]) -> bool:
+        """Whether every command is legal; what refuses is kept in `refused`, first of each rule."""
+        good = True
+        for one in commands:
+            for finding in self._findings(one):
+                if finding.severity is Severity.ERROR or (finding.place.endswith("sequencer") and not self.lenient):
+                    self.refused.setdefault(finding.rule, finding)
+                    good = False
+            if not good:
+                break
+        return good
+
+    def _findings(self, one: Command) -> tuple[Finding, ...]:
+        facts = command_facts(one, (one,))
+        texts = (("read", one.read_text, self.transfer.source.tier), ("write", one.write_text, self.transfer.dest.tier))
+        seen = [(side, tier, sequencer_facts(text, one, self.limits, one.unit_bits)) for side, text, tier in texts if text]
+        key = (tuple(facts.values()), *(tuple(f.values()) for _, _, f in seen))
+        if key not in self.known:
+            instances = [Instance("command", facts, "command", None)]
+            instances += [Instance("sequencer", f, f"{side} sequencer", None, side, tier) for side, tier, f in seen]
+            found = self._ruling().judge(instances).findings
+            self.known[key] = tuple(f for f in found if f.severity is not Severity.ADVICE)
+        return self.known[key]

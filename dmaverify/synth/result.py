@@ -1,0 +1,215 @@
+"""What a synthesis answers, and its plan as text that plan files read.
+
+Knows: the plan format, how commands, engines and streams are written.
+Does not know: how plans are found or proved.
+Law: `plan_text` read again gives the same move and the same commands (tests/synth/test_plan_text.py); `optimal` implies that the
+cycles are at most the bound, or that the whole space was gone through.
+
+Source: the plan file format, `schema = 1`; DESIGN section 9 (JSON of `synth`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from dmaverify.cost.model import Cost
+from dmaverify.language.expr import ONE, Expr, axes_of
+from dmaverify.machines.target import Target
+from dmaverify.synth.bound import Floor
+from dmaverify.transfer.command import Command
+from dmaverify.transfer.move import PLACES, Stream, Tensor, Transfer
+from dmaverify.transfer.text import sequencer_text
+from dmaverify.verdict import Verdict
+
+
+@dataclass(frozen=True)
+class Played:
+    """What the simulator says of a member. `share` below 1: only a prefix of its loops was played."""
+
+    cycles: float
+    share: float = 1.0
+
+
+@dataclass(frozen=True)
+class Change:
+    """A layout that would be faster: what changes, the new move, its cycles, and the bytes it costs."""
+
+    what: str
+    transfer: Transfer
+    cycles: float
+    extra_bytes: int
+    proved: bool
+
+
+@dataclass(frozen=True)
+class Why:
+    """Why nothing is better: the resource that binds, what of it is used, and what layout would lift it."""
+
+    resource: str
+    sentence: str
+    bits: tuple[int, ...] = ()
+    values: Mapping[str, Any] = field(default_factory=dict)
+    change: Change | None = None
+
+
+@dataclass(frozen=True)
+class Before:
+    """The program that the plan already had."""
+
+    cycles: float
+    cost: Cost
+    commands: int
+    packet_bytes: int
+    played: Played | None = None
+
+
+@dataclass(frozen=True)
+class Synthesis:
+    """The cheapest plan found. `cycles` is the closed form of the cost model, `bound` what no plan of the space can beat.
+
+    `refused` holds (rule, message) where there is no legal plan; then `transfer` is the move as it was, without commands.
+    """
+
+    transfer: Transfer
+    target: Target
+    axes: Mapping[str, int]
+    profile: str
+    commands: tuple[Command, ...]
+    cost: Cost | None
+    bound: float
+    optimal: bool
+    evidence: tuple[str, ...]
+    floor: Floor | None = None
+    verdict: Verdict | None = None
+    why: Why | None = None
+    before: Before | None = None
+    played: Played | None = None
+    runners_up: tuple[tuple[str, float, Played | None], ...] = ()
+    refused: tuple[tuple[str, str, str], ...] = ()
+    questions: tuple[tuple[str, str, str], ...] = field(default=(), repr=False)
+    split: str = ""
+    evaluations: int = 0
+    seconds: float = 0.0
+
+    @property
+    def found(self) -> bool:
+        """Whether there is a plan."""
+        return bool(self.commands)
+
+    @property
+    def cycles(self) -> float:
+        """Cycles of the plan; infinite without one."""
+        return self.cost.cycles if self.cost else float("inf")
+
+    @property
+    def gap(self) -> float:
+        """How far the plan may be from the best, as a share of the bound: 0 when optimal."""
+        return 0.0 if self.optimal or not self.found else max(0.0, self.cycles / self.bound - 1) if self.bound else 0.0
+
+    @property
+    def plan(self) -> str:
+        """The plan file's text; empty without a plan."""
+        return plan_text(self) if self.found else ""
+
+    def as_data(self) -> dict[str, Any]:
+        """The JSON of the command line."""
+        if not self.found:
+            reasons = [{"rule": rule, "message": message, "hint": hint} for rule, message, hint in self.refused]
+            return {
+                "name": self.transfer.name, "plan": None, "cycles": None, "bound": None, "optimal": False, "gap": None,
+                "evidence": list(self.evidence), "seconds": self.seconds, "refused": reasons,
+            }
+        data: dict[str, Any] = {
+            "name": self.transfer.name, "plan": self.plan, "cycles": self.cycles, "bound": self.bound, "optimal": self.optimal,
+            "gap": self.gap, "evidence": list(self.evidence), "seconds": self.seconds, "profile": self.profile,
+            "proved": self.verdict is not None and self.verdict.status.value == "proved",
+            "engines": len({c.engine for c in self.commands}), "commands": len(self.commands), "split": self.split,
+            "evaluations": self.evaluations,
+            "terms": [t.__dict__ if hasattr(t, "__dict__") else _term(t) for t in (self.floor.terms if self.floor else ())],
+        }
+        if self.played is not None:
+            data["simulated"] = {"cycles": self.played.cycles, "share": self.played.share}
+        if self.before is not None:
+            data["before"] = {"cycles": self.before.cycles, "commands": self.before.commands, "packet_bytes": self.before.packet_bytes}
+        if self.why is not None:
+            data["why"] = {"resource": self.why.resource, "says": self.why.sentence, "bits": list(self.why.bits), **self.why.values}
+            if self.why.change is not None:
+                change = self.why.change
+                data["why"]["change"] = {"what": change.what, "cycles": change.cycles, "extra_bytes": change.extra_bytes, "proved": change.proved}
+        return data
+
+
+def _term(term: Any) -> dict[str, Any]:
+    return {name: getattr(term, name) for name in ("name", "cycles", "resource", "why", "source")}
+
+
+# ---------------------------------------------------------------- as a plan file
+
+
+def plan_text(synthesis: Synthesis) -> str:
+    """The plan with its stream (where one stream says it all), and every command."""
+    return transfer_text(synthesis.transfer, synthesis.axes, synthesis.target, synthesis.commands)
+
+
+def transfer_text(
+    move: Transfer, axes: Mapping[str, int], target: Target, commands: Sequence[Command], dtype_bits: int | None = None
+) -> str:
+    """A plan file with one transfer."""
+    named = dict(axes)
+    for expr in _exprs(move):
+        named.update(axes_of(expr))
+    lines = ["schema = 1", f"target = {_text(move.target)}", "", "[axes]"]
+    lines += [f"{_key(name)} = {size}" for name, size in named.items()]
+    lines += ["", f"[transfer.{move.name}]", f"dtype  = {_text(move.dtype)}"]
+    lines += [f"source = {_tensor(move.source)}", f"dest   = {_tensor(move.dest)}"]
+    if move.stream is not None:
+        lines.append(f"stream = {_stream(move.stream)}")
+    if move.limits:
+        lines.append("limits = { " + ", ".join(f"{name} = {value}" for name, value in move.limits) + " }")
+    if len(commands) == 1:
+        lines += list(_command(commands[0], target))
+    else:
+        for one in commands:
+            lines += ["", f"[[transfer.{move.name}.command]]", *_command(one, target)]
+    return "\n".join(lines) + "\n"
+
+
+def _exprs(move: Transfer) -> Iterator[Expr]:
+    yield from (move.source.mapping, move.dest.mapping)
+    if move.stream is not None:
+        yield move.stream.mapping
+
+
+def _text(value: str) -> str:
+    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _key(name: str) -> str:
+    return name if name.replace("_", "").isalnum() and name.isascii() else _text(name)
+
+
+def _tensor(tensor: Tensor) -> str:
+    starts = {"chip": tensor.at_chip, "cluster": tensor.at_cluster, "slice": tensor.at_slice}
+    base = str(tensor.base)
+    if any(starts.values()):
+        base = "{ " + ", ".join(f"{n} = {v}" for n, v in (*((k, v) for k, v in starts.items() if v), ("element", tensor.base))) + " }"
+    fields = [(place, tensor.field(place)) for place in PLACES]
+    texts = [f"{place} = {_text(str(expr))}" for place, expr in fields if expr != ONE or place == "element"]
+    return "{ " + ", ".join([f"tier = {_text(tensor.tier)}", f"base = {base}", *texts]) + " }"
+
+
+def _stream(stream: Stream) -> str:
+    fields = [(n, getattr(stream, n)) for n in ("chip", "cluster", "slice", "time", "packet")]
+    return "{ " + ", ".join(f"{n} = {_text(str(e))}" for n, e in fields if e != ONE or n in ("time", "packet")) + " }"
+
+
+def _command(one: Command, target: Target) -> Iterator[str]:
+    if one.engine is not None:
+        yield f"engine = {{ chip = {one.engine.chip}, cluster = {one.engine.cluster}, dmn = {one.engine.dmn} }}"
+    for side, port, text in (("read", one.read, one.read_text), ("write", one.write, one.write_text)):
+        assert text is not None
+        parts = target.tiers[port.tier].base_parts
+        place = tuple({"chip": port.chip, "cluster": port.cluster}.get(part, 0) for part in parts)
+        yield f"{side:6} = {_text(sequencer_text(text, target.constants, one.unit_bits, place))}"

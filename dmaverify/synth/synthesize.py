@@ -1,0 +1,202 @@
+"""From a move to the cheapest legal program: covers, search, proof, simulation, reasons, in that order.
+
+Knows: which part does what, what the caller fixed, what to do when nothing is legal.
+Does not know: plan files, command lines.
+Law: a returned plan was proved by `check_transfer` on its commands as they print (and executed where small); a plan that cannot be
+proved is never returned. Without a legal plan the rule or obligation that refuses is named.
+
+Source: DESIGN section 8.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from dmaverify.cost.constants import CostData, cost_data
+from dmaverify.cost.model import cost
+from dmaverify.errors import InputError
+from dmaverify.language.expr import axes_of
+from dmaverify.machines.target import Target
+from dmaverify.prove.check import Options, check_transfer
+from dmaverify.prove.program import Trouble, derived_program, given_program, space_of
+from dmaverify.synth.legal import Law
+from dmaverify.synth.playing import played
+from dmaverify.synth.regions import Cover, NoPlan, covers
+from dmaverify.synth.result import Before, Played, Synthesis
+from dmaverify.synth.search import EVALUATIONS, Found, Limits, Member, Search
+from dmaverify.synth.space import Machine, segmented
+from dmaverify.transfer.command import Command, Engine, GivenCommand
+from dmaverify.transfer.move import Transfer
+from dmaverify.transfer.space import layout_of, unit_bits_of
+from dmaverify.verdict import Severity, Status, Verdict
+
+CROSS_CHECK = 1 << 16
+"""Units up to which the winner is executed byte by byte as well."""
+
+
+def machine_of(move: Transfer, target: Target, engines: int | None) -> Machine:
+    """The space's view of a target. `engines` limits how many of a chip work, clusters in turn."""
+    bits = target.dtypes[move.dtype]
+    unit = unit_bits_of(bits)
+    steps = {step for tier in target.tiers.values() for step in tier.strides.values()}
+    cuts = tuple(size * 8 // unit for size in target.constants.values() if size not in steps)
+    kind = target.engines
+    pool = [Engine(0, cluster, dmn) for dmn in range(kind.per_cluster) for cluster in range(kind.clusters)]
+    chosen = sorted(pool[: engines or len(pool)], key=lambda e: (e.cluster, e.dmn))
+    spaces = (space_of(target, move.source.tier), space_of(target, move.dest.tier))
+    packet_max = target.limits.get("packet_max", 4096)
+    return Machine(tuple(chosen), packet_max, cuts, unit, bits, spaces, (move.source.tier, move.dest.tier))
+
+
+def synthesize(
+    transfer: Transfer,
+    target: Target,
+    *,
+    axes: Mapping[str, int] | None = None,
+    profile: str = "book",
+    packet: int | None = None,
+    engines: int | None = None,
+    order_prefix: Sequence[str] = (),
+    entries: int | None = None,
+    commands: int | None = None,
+    evaluations: int = EVALUATIONS,
+    budget_seconds: float | None = None,
+    options: Options = Options(cross_check=CROSS_CHECK),
+    simulate: bool = True,
+    advise: bool = True,
+) -> Synthesis:
+    """The cheapest legal plan of a move, proved, with a bound and its evidence.
+
+    `packet` in bytes, `engines` of a chip, `order_prefix` labels of the outermost loops (`A/4%32`), `entries` a hard limit of loop
+    entries a side, `commands` at most. `evaluations` is the deterministic budget; with `budget_seconds` results may differ from run
+    to run, and say so. Raises InputError where a tier has no cost model or a fixed part makes no sense.
+    """
+    started = time.perf_counter()
+    move = replace(transfer, limits=_limits(transfer, entries))
+    if not 1 <= (engines or 1) <= target.engines.clusters * target.engines.per_cluster:
+        raise InputError(f"a chip has {target.engines.clusters * target.engines.per_cluster} engines, not {engines}")
+    named = dict(axes or {}) or {**axes_of(move.source.mapping), **axes_of(move.dest.mapping)}
+    data = cost_data(profile)
+    machine = machine_of(move, target, engines)
+    units = None if packet is None else _units(packet, machine.unit_bits)
+    limits = Limits(evaluations, budget_seconds, units, tuple(order_prefix), commands)
+    law = Law(move, target, target.limits_with(move.limits), options.readings)
+    broken = law.of_move()
+    if broken:
+        return _refused(move, target, named, profile, [(f.rule, f.message, f.hint) for f in broken], started)
+    try:
+        found = _search(move, machine, data, law, limits, entries is not None)
+        return _proved(move, target, named, found, machine, data, options, simulate, advise, started)
+    except NoPlan as error:
+        return _refused(move, target, named, profile, [(error.rule, error.message, error.hint)], started)
+
+
+def _limits(transfer: Transfer, entries: int | None) -> tuple[tuple[str, int], ...]:
+    if entries is None:
+        return transfer.limits
+    return (*((n, v) for n, v in transfer.limits if n not in ("entries", "entries_max")), ("entries", entries))
+
+
+def _units(size: int, unit_bits: int) -> int:
+    if size < 1 or size * 8 % unit_bits:
+        raise InputError(f"a packet of {size} bytes is not possible")
+    return size * 8 // unit_bits
+
+
+def _refused(
+    move: Transfer, target: Target, axes: Mapping[str, int], profile: str, reasons: list[tuple[str, str, str]], started: float
+) -> Synthesis:
+    evidence = tuple(f"{rule}: {message}" for rule, message, _ in reasons)
+    bare = replace(move, stream=None, given=())
+    return Synthesis(
+        bare, target, axes, profile, (), None, 0.0, False, evidence, refused=tuple(reasons), seconds=time.perf_counter() - started
+    )
+
+
+# ---------------------------------------------------------------- search
+
+
+def _search(move: Transfer, machine: Machine, data: CostData, law: Law, limits: Limits, strict: bool) -> Found:
+    """The search over all covers; once more with limits as warnings, where no plan keeps them and the caller did not insist."""
+    tried = _covers(move, machine)
+    found = Search(tried, machine, data, law, limits).run()
+    if not found.winners and law.refused and not strict:
+        law.lenient = True
+        found = Search(tried, machine, data, law, limits).run()
+    if found.winners:
+        return found
+    if law.refused:
+        first = next(iter(law.refused.values()))
+        others = [rule for rule in law.refused if rule != first.rule]
+        more = f"; also {', '.join(others)}" if others else ""
+        raise NoPlan(first.rule, f"every plan breaks it, for example: {first.message}{more}", first.hint)
+    raise NoPlan("core/well-formed", "no plan has the fixed parts that were asked for", "fix fewer of packet, engines, order, commands")
+
+
+def _covers(move: Transfer, machine: Machine) -> list[Cover]:
+    layouts = []
+    for tensor, space in zip((move.source, move.dest), machine.spaces, strict=True):
+        layout, opaque = layout_of(tensor, space, machine.dtype_bits)
+        if opaque:
+            raise NoPlan(
+                "core/well-formed", f"`{tensor.element}` has no digits: a cut falls inside one", "cut at the boundaries of its parts"
+            )
+        layouts.append(layout)
+    plain = covers(layouts[0], layouts[1])
+    return plain + [more for more in (segmented(c, machine) for c in plain) if more is not None]
+
+
+# ---------------------------------------------------------------- proof
+
+
+def _proved(
+    move: Transfer, target: Target, axes: Mapping[str, int], found: Found, machine: Machine, data: CostData, options: Options,
+    simulate: bool, advise: bool, started: float,
+) -> Synthesis:
+    """The best member that the check proves. A member that it does not prove is dropped, with its cover."""
+    plays: dict[int, Played | None] = {id(m): played(m.commands, data) if simulate else None for m in found.winners}
+    ranked = sorted(found.winners, key=lambda m: (m.cost.cycles, (plays[id(m)] or Played(0.0)).cycles, *m.rank[1:]))
+    reasons: list[str] = []
+    for number, member in enumerate(ranked):
+        asked: list[tuple[str, str, str]] = []
+        plan = with_commands(move, member, machine)
+        verdict = check_transfer(plan, axes=axes, target=target, options=options, keep=asked)
+        if verdict.status is not Status.PROVED:
+            reasons += [f"{f.rule}: {f.message}" for f in verdict.findings if f.severity is Severity.ERROR] or [verdict.status.value]
+            continue
+        first = number == 0
+        optimal = (first or found.complete) and member.cost.cycles <= found.bound
+        others = tuple((m.layering.split, m.cost.cycles, plays[id(m)]) for m in ranked if m is not member)
+        result = Synthesis(
+            plan, target, axes, data.profile, member.commands, member.cost, found.bound, optimal, _evidence(found, member, verdict),
+            found.floor, verdict, None, before_of(move, target, data, simulate), plays[id(member)], others, (), tuple(asked),
+            member.layering.split, found.evaluations,
+        )
+        if advise:
+            from dmaverify.synth.advice import why_not_better
+
+            result = replace(result, why=why_not_better(result, data, machine))
+        return replace(result, seconds=time.perf_counter() - started)
+    rule = reasons[0].split(":")[0] if reasons else "core/well-formed"
+    raise NoPlan(rule if "/" in rule else "core/well-formed", reasons[0].partition(": ")[2] or "no member could be proved")
+
+
+def with_commands(move: Transfer, member: Member, machine: Machine) -> Transfer:
+    """The move with the member's commands as given, and their stream where one stream says it all."""
+    from dmaverify.synth.streams import stream_for
+
+    given = []
+    for one in member.commands:
+        assert one.read_text is not None and one.write_text is not None
+        texts = [
+            replace(text, place=tuple({"chip": port.chip, "cluster": port.cluster}.get(p, 0) for p in parts), base=port.base)
+            for text, port, parts in (
+                (one.read_text, one.read, ("chip", "cluster", "dmn")[: len(machine.spaces[0].places) and 3]),
+                (one.write_text, one.write, ("chip", "cluster", "dmn")),
+            )
+        ]
+        given.append(GivenCommand(one.engine, texts[0], texts[1]))
+    bare = replace(move, stream=None, given=tuple(given), expect=None)
+    return replace(bare, stream=stream_for(bare, member.commands, member.layering, member.order, machine))
