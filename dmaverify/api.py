@@ -54,7 +54,7 @@ def check(
     plan: str | Path | Plan, name: str | None = None, *, target: str | None = None, options: Options | None = None,
     keep: dict[str, list[tuple[str, str, str]]] | None = None,
 ) -> list[Verdict]:
-    """Verdicts of every transfer and access of a plan, in the order of the file.
+    """Verdicts of every transfer, access and program of a plan, in the order of the file.
 
     `plan` is a path, `path::name`, a Plan or the text of one. `keep` receives the solver's questions per name. Raises
     InputErrors for what cannot be read, Disagreement where proof and execution contradict each other.
@@ -68,6 +68,7 @@ def _verdicts(
 ) -> Iterator[Verdict]:
     from dmaverify.prove.check import Options as OptionsType
     from dmaverify.prove.check import check_access, check_transfer
+    from dmaverify.prove.kernel import check_program
 
     chosen = options or OptionsType()
     for machine in plan.targets.values():
@@ -98,6 +99,20 @@ def _verdicts(
         )
         if keep is not None:
             keep[access.name] = asked
+    known = {verdict.name: verdict for _, verdict in entries}
+    for program in plan.programs:
+        asked = []
+        entries.append(
+            (
+                program.line,
+                check_program(
+                    program, axes=plan.axes, target=plan.targets[program.target], options=chosen, path=plan.path,
+                    known=known, keep=asked,
+                ),
+            )
+        )
+        if keep is not None:
+            keep[program.name] = asked
     for _, verdict in sorted(entries, key=lambda entry: entry[0]):
         yield verdict
 

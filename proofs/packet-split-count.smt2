@@ -1,6 +1,6 @@
 ; claim: Every unit > 0 and size >= 1: there is exactly one m with unit (m - 1) < size <= unit m, and it is (size - 1) /
 ;   unit + 1. So an n-byte packet makes ceil(n / 256) requests of 256 bytes.
-; relied on by: dmaverify.transfer.derive.derive
+; relied on by: dmaverify.cost.nest.windows
 ; quotes: encodings/core/mapping.smt2#core/in-range
 ; quotes: encodings/core/mapping.smt2#core/join
 ; quotes: encodings/core/mapping.smt2#core/splits

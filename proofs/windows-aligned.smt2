@@ -1,6 +1,6 @@
 ; claim: Every window size: a run that starts at the start of window f and ends in window l touches ceil(length / size)
 ;   windows, the packet's request count.
-; relied on by: dmaverify.transfer.derive.derive
+; relied on by: dmaverify.cost.nest.as_requests
 ; quotes: encodings/core/sequencer.smt2#core/parts
 ; quotes: encodings/core/sequencer.smt2#core/in-window
 ; quotes: encodings/core/sequencer.smt2#core/multiple

@@ -1,7 +1,7 @@
 ; claim: Every window size and run: if the first address of a run lies in window f and the last in window l, the run
 ;   touches exactly the windows f .. l. Each address lies in one of them, and each of them holds an address of the run,
 ;   the larger of the run's and the window's first. So l - f + 1 windows are touched.
-; relied on by: dmaverify.transfer.derive.derive
+; relied on by: dmaverify.cost.nest.windows
 ; quotes: encodings/core/sequencer.smt2#core/in-window
 ; quotes: encodings/core/sequencer.smt2#core/in-run
 ; tamper: (- (+ first length) 1) ==> (- (+ first length) 2)

@@ -1,14 +1,16 @@
-"""Fits the profile `measured` to published points and says how well: `python -m dmaverify.cost.calibrate` (make calibrate).
+"""Fits the profile `measured` to published points and says how well: `python -m dmaverify.cost.calibrate` (make
+calibrate).
 
 Knows: which constants of the profile are fitted, on which rows, and by what norm.
 Does not know: rows outside of the file it is given; nothing is tuned by hand.
-Law: fitting the same file twice gives the same constants; the report names the error of every row, and the rows that the model does
-not explain (more than 15 % off) by themselves.
+Law: fitting the same file twice gives the same constants; the report names the error of every row, and the rows that
+the model does not explain (more than 15 % off) by themselves.
 
-The model is that of profile `book` with other constants: start-up + slices * setup + windows * issue, with another issue where
-many slices read a window, and for stores another start-up, issue, and a price per window written in part. What a profile
-leaves to the channels (row switches, bank groups) is set to nothing, because compiler schedules are blind to it (facts/rngd 8.2).
-The norm is the sum of relative errors (each row counts alike), met by reweighted least squares.
+The model is that of profile `book` with other constants: start-up + slices * setup + windows * issue, with another
+issue where many slices read a window, and for stores another start-up, issue, and a price per window written in part.
+What a profile leaves to the channels (row switches, bank groups) is set to nothing, because compiler schedules are
+blind to it (facts/rngd 8.2). The norm is the sum of relative errors (each row counts alike), met by reweighted least
+squares.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from dmaverify.machines.rngd import data_file
 
 BEGIN = "# ---- fitted by `python -m dmaverify.cost.calibrate`; do not edit by hand"
 ROUNDS = 200
+OLDER = "std0.5"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,7 @@ class Features:
     slices: int
     windows: int
     partial: int
+    ragged: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +61,13 @@ def features(point: Point, data: CostData) -> Features:
     pairs = pairs_of(commands_of(point), data)
     read, write = max(pairs, key=lambda pair: pair[0].requests + pair[1].requests)
     hbm, dm = (read, write) if point.direction == "HBM>DM" else (write, read)
-    return Features(_kind(point, read, pairs, data), slices_of(dm.nest, dm, data), hbm.requests, hbm.windows.partial)
+    return Features(
+        _kind(point, read, pairs, data),
+        slices_of(dm.nest, dm, data),
+        hbm.requests,
+        hbm.windows.partial - hbm.windows.ragged,
+        hbm.windows.ragged,
+    )
 
 
 def _kind(point: Point, read: Side, pairs: Sequence[tuple[Side, Side]], data: CostData) -> str:
@@ -71,8 +81,12 @@ def marked() -> CostData:
     """The data of profile `book` with issues that tell the kinds apart."""
     book = cost_data("book")
     one = book.constants["issue"]
-    told = {name: type(one)(name, one.ticks + step, "", "") for step, name in ((1, "issue_reread"), (2, "issue_region"))}
-    return CostData(**{**{f: getattr(book, f) for f in book.__dataclass_fields__}, "constants": {**book.constants, **told}})
+    told = {
+        name: type(one)(name, one.ticks + step, "", "") for step, name in ((1, "issue_reread"), (2, "issue_region"))
+    }
+    return CostData(
+        **{**{f: getattr(book, f) for f in book.__dataclass_fields__}, "constants": {**book.constants, **told}}
+    )
 
 
 def relative_fit(rows: Sequence[Sequence[float]], cycles: Sequence[float]) -> list[float]:
@@ -99,36 +113,69 @@ def relative_fit(rows: Sequence[Sequence[float]], cycles: Sequence[float]) -> li
 def fit(points: Sequence[Point]) -> dict[str, float]:
     """The fitted constants, cycles each. Raises ValueError where a kind of row is missing."""
     seen = [(point, features(point, marked())) for point in points]
+    newer = [point for point in points if point.toolchain != OLDER]
     loads = [(p, f) for p, f in seen if f.kind == "load"]
-    stores = [(p, f) for p, f in seen if f.kind == "store"]
-    if len(loads) < 3 or len(stores) < 3:
+    stores = [(p, f) for p, f in seen if f.kind == "store" and p in newer]
+    if len(loads) < 3 or len(stores) < 4:
         raise ValueError("the points hold too few loads or stores to fit")
     start, setup, issue = relative_fit([(1, f.slices, f.windows) for _, f in loads], [p.cycles for p, _ in loads])
     found = {"startup": start, "slice_setup": setup, "issue": issue}
     for kind in ("reread", "region"):
-        rest = [(p.cycles - start - setup * f.slices) / f.windows for p, f in seen if f.kind == kind]
-        found[f"issue_{kind}"] = median(rest) if rest else issue
-    rows = [(1, f.windows, f.partial) for _, f in stores]
-    fixed = [p.cycles - setup * f.slices for p, f in stores]
-    found["startup_store"], found["issue_store"], found["issue_partial"] = relative_fit(rows, fixed)
-    return found
+        rest = [(p.cycles, start + setup * f.slices, f.windows) for p, f in seen if f.kind == kind]
+        found[f"issue_{kind}"] = least_worst(rest) if rest else issue
+    names = ("startup_store", "issue_store", "issue_partial", "issue_ragged")
+    values = relative_fit([_store_row(f) for _, f in stores], [p.cycles - setup * f.slices for p, f in stores])
+    return found | dict(zip(names, values, strict=True))
 
 
-def section(constants: dict[str, float], name: str) -> str:
-    """The text of `[cost.measured]`."""
+def _store_row(f: Features) -> tuple[int, int, int, int]:
+    return 1, f.windows, f.partial, f.ragged
+
+
+def least_worst(rows: Sequence[tuple[float, float, int]]) -> float:
+    """The price per window for which the worst relative error of (cycles, fixed cycles, windows) is least."""
+    low, high = 0.0, max(cycles / count for cycles, _, count in rows)
+    for _ in range(100):
+        a, b = low + (high - low) / 3, high - (high - low) / 3
+        worst = [max(abs((fixed + price * count) / cycles - 1) for cycles, fixed, count in rows) for price in (a, b)]
+        low, high = (low, b) if worst[0] < worst[1] else (a, high)
+    return (low + high) / 2
+
+
+def fit_older(points: Sequence[Point], base: dict[str, float]) -> dict[str, float]:
+    """The constants for an older compiler's stores: as `base`, with its own price of a ragged window."""
+    rest = []
+    for point in points:
+        f = features(point, marked())
+        fixed = base["startup_store"] + base["slice_setup"] * f.slices + base["issue_store"] * f.windows
+        if f.kind == "store" and f.ragged:
+            rest.append((point.cycles, fixed + base["issue_partial"] * f.partial, f.ragged))
+    return base | ({"issue_ragged": least_worst(rest)} if rest else {})
+
+
+def section(constants: dict[str, float], name: str, profile: str) -> str:
+    """The text of one fitted profile."""
     request = 16 / 3
     silent = {
         "hbm_request": (request, "Memory Performance, Peak Bandwidth: 256 B = 4 cycles at 0.75 GHz", "documented"),
         "hbm_row_switch": (request, "facts: compiler schedules are blind to rows; no switch is charged", "inferred"),
         "hbm_bank_group": (request, "facts: compiler schedules are blind to bank groups; none is charged", "inferred"),
-        "hbm_slice_change": (0.0, "facts: compiler schedules are blind to slices of HBM; no change is charged", "inferred"),
+        "hbm_slice_change": (
+            0.0,
+            "facts: compiler schedules are blind to slices of HBM; no change is charged",
+            "inferred",
+        ),
         "hbm_partial": (request, "facts: the engine pays for partial windows, see issue_partial", "inferred"),
         "dm_request": (2.0, "DMA Engine, Example 2: 128 B/cycle per DMN, two cycles for 256 bytes", "documented"),
-        "dm_unaligned": (6.0, "DMA Engine, Alignment Constraints: a misaligned DM write triples the time", "documented"),
+        "dm_unaligned": (
+            6.0,
+            "DMA Engine, Alignment Constraints: a misaligned DM write triples the time",
+            "documented",
+        ),
         "spm_request": (2.0, "DMA Engine, Scratchpad Memory: 128 B/cycle", "documented"),
         "pcie_byte": (1 / 30, "DMA Engine, Inter-Chip Transfers: 30 B/cycle", "documented"),
     }
-    lines = [BEGIN, "[cost.measured]"]
+    lines = [f"[cost.{profile}]"]
     lines += [_line(key, value, f"fitted to {name}", "measured") for key, value in constants.items()]
     lines += [_line(key, *rest) for key, rest in silent.items()]
     return "\n".join(lines) + "\n"
@@ -145,7 +192,8 @@ def written(text: str, new: str) -> str:
 
 def quality(points: Sequence[Point], data: CostData) -> list[Fit]:
     """The model beside every point."""
-    return [Fit(point, cost(commands_of(point), data).cycles) for point in points]
+    older = cost_data("measured-older")
+    return [Fit(p, cost(commands_of(p), older if p.toolchain == OLDER else data).cycles) for p in points]
 
 
 def quantile(values: Sequence[float], share: float) -> float:
@@ -193,7 +241,10 @@ def main(arguments: Sequence[str]) -> str:
     points = static_points(options.static)
     if not options.check:
         file = data_file("cost.toml")
-        file.write_text(written(file.read_text(), section(fit(points), options.static.name)))
+        found, name = fit(points), options.static.name
+        older = fit_older([point for point in points if point.toolchain == OLDER], found)
+        text = f"{BEGIN}\n{section(found, name, 'measured')}\n{section(older, name, 'measured-older')}"
+        file.write_text(written(file.read_text(), text))
         cost_data.cache_clear()
         from dmaverify.machines import rngd
 

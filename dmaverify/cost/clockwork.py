@@ -1,9 +1,10 @@
-"""The simulator's event loop over the tables of cost.kernel: who may issue when, which channel chooses when, what time is next.
+"""The simulator's event loop over the tables of cost.kernel: who may issue when, which channel chooses when, what
+time is next.
 
 Knows: the order of things within one instant, ports, commands of an engine in sequence.
 Does not know: what a request does to its memory (cost.kernel), commands as objects.
-Law: within an instant channels whose transfer ended choose first, then engines issue in turns, then idle channels choose; the next
-instant is the earliest at which any of this can change.
+Law: within an instant channels whose transfer ended choose first, then engines issue in turns, then idle channels
+choose; the next instant is the earliest at which any of this can change.
 
 Source: "DMA Engine" (DMA Sequencer Internals, Examples 2 to 4), "Memory Performance" (Peak Bandwidth, Bank Conflict).
 """
@@ -21,7 +22,6 @@ from dmaverify.cost.kernel import (
     C_ENGINE,
     C_FIRST,
     C_ISSUE,
-    C_ISSUE_PARTIAL,
     C_LEAD,
     C_PACKETS,
     C_PENDING,
@@ -63,6 +63,7 @@ from dmaverify.cost.kernel import (
     _leave,
     _move_to,
     _next_packet,
+    _partial_ticks,
     _record,
     _request_bytes,
     _server,
@@ -77,7 +78,9 @@ def _serve_channels(
     now: int, queue: Table, channels: Table, rows: Table, groups: Table, commands: Table, left: Table, done: Table,
     fifo: Table, sums: Table, trace: Table, traced: Table, k: Table, links: int,
 ) -> int:  # fmt: skip
-    """Every free channel with work chooses one entry. When the next of those with more work is free, FAR if there is none."""
+    """Every free channel with work chooses one entry. When the next of those with more work is free, FAR if there is
+    none.
+    """
     soonest = FAR
     for channel in range(channels.shape[0]):
         if channels[channel, H_BUSY] <= now:
@@ -86,12 +89,15 @@ def _serve_channels(
             slot = _choose(channel, now, queue, channels, rows, groups, k)
             end = _transfer(channel, slot, now, queue, channels, rows, groups, k)
             command, packet = queue[channel, Q_COMMAND, slot], queue[channel, Q_PACKET, slot]
-            write, size, address = queue[channel, Q_WRITE, slot], queue[channel, Q_BYTES, slot], queue[channel, Q_ADDRESS, slot]
+            write, size, address = (
+                queue[channel, Q_WRITE, slot],
+                queue[channel, Q_BYTES, slot],
+                queue[channel, Q_ADDRESS, slot],
+            )
             _leave(channel, slot, queue, channels)
             _account(sums, 2 * command + write, address, size)
             _record(trace, traced, 0, channel, now, end, commands[command, C_ENGINE], write, address)
-            if write == 1 and size < k[K_WINDOW]:
-                end += commands[command, C_ISSUE_PARTIAL]
+            end += _partial_ticks(command, write, address, size, commands, k)
             _complete(command, packet, write, size, end, commands, left, done, fifo, k, links)
         if channels[channel, H_WAITING] > 0:
             soonest = min(soonest, channels[channel, H_BUSY])
@@ -125,8 +131,9 @@ def _issue(
     commands: Table, counts: Table, strides: Table, sides: Table, cursors: Table, counters: Table, engines: Table, left: Table, done: Table,
     fifo: Table, slices: Table, sums: Table, trace: Table, traced: Table, k: Table, spms: int, links: int,
 ) -> int:  # fmt: skip
-    """Tries to issue the next request of one side: minus the ticks it keeps the port when done, otherwise the earliest time to
-    try again (FAR: wait)."""
+    """Tries to issue the next request of one side: minus the ticks it keeps the port when done, otherwise the
+    earliest time to try again (FAR: wait).
+    """
     command = engines[engine, E_COMMAND]
     cursor = cursors[2 * engine + role]
     if cursor[U_PACKET] >= commands[command, C_PACKETS]:
@@ -155,8 +162,8 @@ def _issue(
         _record(trace, traced, sides[side, S_TIER], server, now, end, engine, role, address)
         _complete(command, packet, role, size, end, commands, left, done, fifo, k, links)
     _advance(engine, role, size, command, commands, counts, strides, sides, cursors, counters, maps, k)
-    partial = role == 1 and sides[side, S_TIER] == HBM and size < k[K_WINDOW]
-    return -int(commands[command, C_ISSUE] + (commands[command, C_ISSUE_PARTIAL] if partial else 0))
+    extra = _partial_ticks(command, role, address, size, commands, k) if sides[side, S_TIER] == HBM else 0
+    return -int(commands[command, C_ISSUE] + extra)
 
 
 @jit
@@ -180,7 +187,9 @@ def _next_command(
 
 @lru_cache(maxsize=1)
 def event_loop(stamp: int) -> Callable[..., int]:
-    """The compiled loop. `stamp` names the source of what it calls: a compiled loop kept on disk is used for the same source only."""
+    """The compiled loop. `stamp` names the source of what it calls: a compiled loop kept on disk is used for the same
+    source only.
+    """
 
     @jit_cached
     def run(
@@ -188,7 +197,9 @@ def event_loop(stamp: int) -> Callable[..., int]:
         counts: Table, strides: Table, sides: Table, cursors: Table, counters: Table, engines: Table, left: Table, done: Table, fifo: Table,
         slices: Table, sums: Table, trace: Table, traced: Table, k: Table, spms: int, links: int,
     ) -> int:  # fmt: skip
-        """Plays all commands; the tick at which the last ends. -1 where nothing can move any more (never, unless the tables lie)."""
+        """Plays all commands; the tick at which the last ends. -1 where nothing can move any more (never, unless the
+        tables lie).
+        """
         active = engines.shape[0]
         now, due, turn = 0, FAR, 0 * stamp
         for engine in range(active):
@@ -199,7 +210,9 @@ def event_loop(stamp: int) -> Callable[..., int]:
             _begin(engine, command, commands, sides, cursors, counters, maps, k)
         while active > 0:
             if now >= due:
-                due = _serve_channels(now, queue, channels, rows, groups, commands, left, done, fifo, sums, trace, traced, k, links)
+                due = _serve_channels(
+                    now, queue, channels, rows, groups, commands, left, done, fifo, sums, trace, traced, k, links
+                )
             seen = order[0]
             soonest = FAR
             for index in range(engines.shape[0]):
@@ -237,7 +250,9 @@ def event_loop(stamp: int) -> Callable[..., int]:
                         soonest = min(soonest, when)
                         engines[engine, E_STALL] += 1
             if order[0] > seen:
-                due = _serve_channels(now, queue, channels, rows, groups, commands, left, done, fifo, sums, trace, traced, k, links)
+                due = _serve_channels(
+                    now, queue, channels, rows, groups, commands, left, done, fifo, sums, trace, traced, k, links
+                )
             soonest = min(soonest, due)
             turn += 1
             if active > 0 and soonest >= FAR:

@@ -2,10 +2,11 @@
 
 Knows: profiles, constants with source and basis, the tick.
 Does not know: commands, address maps, how a cost is composed.
-Law: a cycle is 30,000 ticks and every constant is a whole number of them, so that the closed form and the simulator add the
-same integers; the documents' rates (16/3 cycles, 1/30 cycle, 2/3 cycle) are exact.
+Law: a cycle is 30,000 ticks and every constant is a whole number of them, so that the closed form and the simulator
+add the same integers; the documents' rates (16/3 cycles, 1/30 cycle, 2/3 cycle) are exact.
 
-Source: facts/rngd 8.1 for what the constants are; each one's own source stands beside it in `encodings/rngd/cost.toml`.
+Source: facts/rngd 8.1 for what the constants are; each one's own source stands beside it in
+`encodings/rngd/cost.toml`.
 """
 
 from __future__ import annotations
@@ -78,6 +79,7 @@ OPTIONAL = {
     "issue_reread": "issue",
     "issue_region": "issue_reread",
     "issue_partial": None,
+    "issue_ragged": "issue_partial",
 }
 """What a profile may refine, and what holds where it does not (None: 0)."""
 

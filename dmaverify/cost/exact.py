@@ -1,4 +1,5 @@
-"""When the closed form is not only a bound: programs of one command in which no request waits, or all wait for one server.
+"""When the closed form is not only a bound: programs of one command in which no request waits, or all wait for one
+server.
 
 Knows: linear streams, the least distance of two requests that meet at a channel, bank group or DMN.
 Does not know: the terms of a cost.
@@ -29,11 +30,18 @@ def is_exact(commands: Sequence[Command], pairs: Sequence[tuple[Side, Side]], da
     if read.port.chip != write.port.chip or {read.port.tier, write.port.tier} != {"hbm", "dm"}:
         return False
     hbm, dm = (read, write) if read.hbm is not None else (write, read)
-    if hbm.hbm is None or hbm.hbm.partial or (hbm.windows.partial and hbm.role == "write") or (dm.dm is None or dm.dm.unaligned):
+    if (
+        hbm.hbm is None
+        or hbm.hbm.partial
+        or (hbm.windows.partial and hbm.role == "write")
+        or (dm.dm is None or dm.dm.unaligned)
+    ):
         return False
     smooth = _hbm_smooth(hbm.hbm, data)
     if read is hbm:
-        return (smooth and (_dm_smooth(dm.nest, data) or _one_dmn(dm))) or (_one_server(hbm.hbm, data) and _dm_smooth(dm.nest, data))
+        return (smooth and (_dm_smooth(dm.nest, data) or _one_dmn(dm))) or (
+            _one_server(hbm.hbm, data) and _dm_smooth(dm.nest, data)
+        )
     return smooth and _dm_smooth(dm.nest, data)
 
 

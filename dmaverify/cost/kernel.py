@@ -1,15 +1,18 @@
-"""The simulator's inner loop: engines issue, channels schedule, DMNs serve, tick by tick but only where something happens.
+"""The simulator's inner loop: engines issue, channels schedule, DMNs serve, tick by tick but only where something
+happens.
 
 Knows: requests, queues, FR-FCFS, open rows, bank groups, DMN ports, slice queues, the PCIe link, read-modify-write.
 Does not know: commands as objects, profiles by name, how results are shown.
-Law: deterministic; time never runs back; a request is served exactly once, after it was issued, and a write is issued only when
-its packet has been read. The same lines run compiled by numba, or as plain Python where numba cannot be imported.
+Law: deterministic; time never runs back; a request is served exactly once, after it was issued, and a write is issued
+only when its packet has been read. The same lines run compiled by numba, or as plain Python where numba cannot be
+imported.
 
-State is in integer tables (rows = commands, engines, channels, ...; columns named below), because that is what compiles.
-Rules: an entry of a channel's queue is held until its transfer ends, so at a choice one entry less than the queue waits; a choice takes
-the hit that can begin first, else the oldest request (which goes first too if it can begin sooner in a closed bank); opening one costs nothing
-beyond the transfer, replacing a row does; requests of an engine are issued in order, writes before reads where they
-share a port; a packet's writes follow its last read. Source: "Memory Performance" (HBM, Data Memory), "DMA Engine" (Examples).
+State is in integer tables (rows = commands, engines, channels, ...; columns named below), because that is what
+compiles. Rules: an entry of a channel's queue is held until its transfer ends, so at a choice one entry less than the
+queue waits; a choice takes the hit that can begin first, else the oldest request (which goes first too if it can
+begin sooner in a closed bank); opening one costs nothing beyond the transfer, replacing a row does; requests of an
+engine are issued in order, writes before reads where they share a port; a packet's writes follow its last read.
+Source: "Memory Performance" (HBM, Data Memory), "DMA Engine" (Examples).
 """
 
 from __future__ import annotations
@@ -49,7 +52,7 @@ HBM, DM, SPM = 0, 1, 2
 S_TIER, S_PLACE, S_BASE, S_SPLIT, S_UNALIGNED, S_COLUMNS = range(6)
 # columns of a command
 (C_ENGINE, C_PACKETS, C_SIZE, C_LOOPS, C_SAME, C_LINK, C_LEAD, C_START, C_END, C_FIRST, C_PENDING,
- C_ISSUE, C_ISSUE_PARTIAL, C_STARTUP, C_COLUMNS) = range(15)  # fmt: skip
+ C_ISSUE, C_ISSUE_PARTIAL, C_ISSUE_RAGGED, C_STARTUP, C_COLUMNS) = range(16)  # fmt: skip
 # columns of an engine
 E_COMMAND, E_LAST, E_READY, E_READ_FREE, E_WRITE_FREE, E_DONE, E_STALL, E_COLUMNS = range(8)
 # columns of a cursor (rows 2e and 2e + 1: read and write side of engine e): packet, address and channel of its next request, bytes left
@@ -97,7 +100,18 @@ def _account(sums: Table, row: int, address: int, size: int) -> None:
 
 
 @jit
-def _record(trace: Table, count: Table, kind: int, which: int, start: int, end: int, engine: int, write: int, at: int) -> None:
+def _partial_ticks(command: int, write: int, address: int, size: int, commands: Table, k: Table) -> int:
+    """What a write of part of a window adds: more where it covers part of a 64-byte block."""
+    if write == 0 or size == k[K_WINDOW]:
+        return 0
+    ragged = (address | (address + size)) & 63 != 0
+    return int(commands[command, C_ISSUE_RAGGED] if ragged else commands[command, C_ISSUE_PARTIAL])
+
+
+@jit
+def _record(
+    trace: Table, count: Table, kind: int, which: int, start: int, end: int, engine: int, write: int, at: int
+) -> None:
     index = count[0]
     if index < trace.shape[0]:
         trace[index, 0] = kind
@@ -135,7 +149,9 @@ def _channel_of(side: int, address: int, sides: Table, maps: Table, k: Table) ->
 
 
 @jit
-def _move_to(engine: int, role: int, address: int, command: int, sides: Table, cursors: Table, maps: Table, k: Table) -> None:
+def _move_to(
+    engine: int, role: int, address: int, command: int, sides: Table, cursors: Table, maps: Table, k: Table
+) -> None:
     """The cursor's next request is at this address."""
     side = 2 * command + role
     cursors[2 * engine + role, U_ADDRESS] = address
@@ -218,8 +234,9 @@ def _start(channel: int, slot: int, now: int, queue: Table, channels: Table, gro
 
 @jit
 def _choose(channel: int, now: int, queue: Table, channels: Table, rows: Table, groups: Table, k: Table) -> int:
-    """FR-FCFS: the row hit that can begin first (of equals the oldest); the oldest of all where it can begin sooner without
-    replacing a row, or where there is no hit."""
+    """FR-FCFS: the row hit that can begin first (of equals the oldest); the oldest of all where it can begin sooner
+    without replacing a row, or where there is no hit.
+    """
     hit, oldest = -1, -1
     hit_order, hit_start, oldest_order = FAR, FAR, FAR
     orders, keys, banks, opened = queue[channel, Q_ORDER], queue[channel, Q_KEY], queue[channel, Q_BANK], rows[channel]
@@ -239,7 +256,9 @@ def _choose(channel: int, now: int, queue: Table, channels: Table, rows: Table, 
 
 
 @jit
-def _transfer(channel: int, slot: int, now: int, queue: Table, channels: Table, rows: Table, groups: Table, k: Table) -> int:
+def _transfer(
+    channel: int, slot: int, now: int, queue: Table, channels: Table, rows: Table, groups: Table, k: Table
+) -> int:
     """Serves an entry: when its transfer ends."""
     key, bank, group = queue[channel, Q_KEY, slot], queue[channel, Q_BANK, slot], queue[channel, Q_GROUP, slot]
     start = _start(channel, slot, now, queue, channels, groups, k)
@@ -310,7 +329,9 @@ def _fifo_time(side: int, address: int, sides: Table, slices: Table, k: Table, n
 
 
 @jit
-def _fifo_serve(side: int, address: int, sides: Table, fifo: Table, slices: Table, k: Table, spms: int, now: int) -> int:
+def _fifo_serve(
+    side: int, address: int, sides: Table, fifo: Table, slices: Table, k: Table, spms: int, now: int
+) -> int:
     """Serves a DM or SPM request in its turn: when it ends."""
     server = fifo[_server(side, address, sides, k, spms)]
     work = k[K_SPM]

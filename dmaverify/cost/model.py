@@ -2,14 +2,16 @@
 
 Knows: start-up, issue, shared memories, overlap within a command, order of commands, several engines.
 Does not know: how loads are counted, requests one by one, mappings.
-Law: `cost` never exceeds what `simulate` measures for the same program, and equals it where it says `exact`. The number is the
-start-up plus the term that binds; every term is a bound by itself, with its resource, reason and source.
+Law: `cost` never exceeds what `simulate` measures for the same program, and equals it where it says `exact`. The
+number is the start-up plus the term that binds; every term is a bound by itself, with its resource, reason and
+source.
 
-Composition ("DMA Engine", Examples 1 to 6; facts/rngd 8.1): a command that reads one memory and writes another overlaps the
-two (the larger counts), within one memory they add; commands of one engine follow each other, each with its start-up; the
-slowest engine decides, and no shared memory is faster than its busiest channel or DMN. The start-up is the latency of an
-empty pipeline: a command of n requests that nothing holds up ends n issues after it (so that Examples 1 to 3 come out as
-printed), and a resource that serves n requests of s cycles is charged n * s less what of it the start-up holds.
+Composition ("DMA Engine", Examples 1 to 6; facts/rngd 8.1): a command that reads one memory and writes another
+overlaps the two (the larger counts), within one memory they add; commands of one engine follow each other, each with
+its start-up; the slowest engine decides, and no shared memory is faster than its busiest channel or DMN. The start-up
+is the latency of an empty pipeline: a command of n requests that nothing holds up ends n issues after it (so that
+Examples 1 to 3 come out as printed), and a resource that serves n requests of s cycles is charged n * s less what of
+it the start-up holds.
 """
 
 from __future__ import annotations
@@ -47,7 +49,9 @@ class EngineCost:
 
 @dataclass(frozen=True)
 class Cost:
-    """The closed form of a program. `binding` names the term that decides; `exact`: the simulator gives the same number."""
+    """The closed form of a program. `binding` names the term that decides; `exact`: the simulator gives the same
+    number.
+    """
 
     cycles: float
     terms: tuple[Term, ...]
@@ -119,7 +123,10 @@ def cost(commands: Sequence[Command], target: CostData | str = "rngd", profile: 
         is_exact(commands, pairs, data),
         best.name if best is not None and best.ticks > first else "start-up",
         data.profile,
-        tuple(EngineCost(engine, len(by_engine[engine]), alone[engine] / TICKS) for engine in sorted(by_engine, key=_order)),
+        tuple(
+            EngineCost(engine, len(by_engine[engine]), alone[engine] / TICKS)
+            for engine in sorted(by_engine, key=_order)
+        ),
         tuple(pairs),
     )
 
@@ -179,7 +186,7 @@ def _memory_bounds(sides: Sequence[Side], data: CostData) -> list[Bound]:
 
 def _issue(command: Command, read: Side, write: Side, same: bool, data: CostData) -> list[Bound]:
     where, source = f"engine {engine_of(command)}", data.source("issue")
-    loads = [side.requests * side.issue + side.windows.partial * side.issue_partial for side in (read, write)]
+    loads = [_issue_ticks(side) for side in (read, write)]
     if same:
         why = f"{read.requests:,} reads and {write.requests:,} writes in one memory take turns, one request per issue"
         return [Bound("issue", sum(loads), where, why, source)]
@@ -187,6 +194,12 @@ def _issue(command: Command, read: Side, write: Side, same: bool, data: CostData
         Bound(f"{side.role} issue", load, where, _requests_why(side), source)
         for side, load in zip((read, write), loads, strict=True)
     ]
+
+
+def _issue_ticks(side: Side) -> int:
+    seen = side.windows
+    whole, ragged = (seen.partial - seen.ragged) * side.issue_partial, seen.ragged * side.issue_ragged
+    return side.requests * side.issue + whole + ragged
 
 
 def _requests_why(side: Side) -> str:
@@ -231,9 +244,7 @@ def _switch(data: CostData) -> int:
     return max(1, data.ticks("hbm_row_switch") - data.ticks("hbm_request"))
 
 
-def _busiest(
-    name: str, loads: Sequence[int], sides: Sequence[Side], where: str, why: str, source: str
-) -> Bound:
+def _busiest(name: str, loads: Sequence[int], sides: Sequence[Side], where: str, why: str, source: str) -> Bound:
     return Bound(name, _net(max(loads), sides), where, why, source)
 
 
@@ -258,7 +269,9 @@ def _channel_why(channels: Sequence[int]) -> str:
 
 
 def _row_loads(sides: Sequence[Side], data: CostData) -> list[int] | None:
-    """Ticks per channel of row switches beyond plain requests; None where the streams share banks or one is not linear."""
+    """Ticks per channel of row switches beyond plain requests; None where the streams share banks or one is not
+    linear.
+    """
     streams = [side.hbm for side in sides if side.hbm is not None]
     if any(stream.rows is None for stream in streams):
         return None
@@ -335,7 +348,9 @@ def _alternation(side: Side, data: CostData, where: str) -> list[Bound]:
     held = max(0, block - data.slice_queue * side.dm.block_slices) * one
     if held <= block * issue or side.requests % block:
         return []
-    why = f"{block:,} requests in a row go to one DMN, whose {side.dm.block_slices} slices queue {data.slice_queue} each"
+    why = (
+        f"{block:,} requests in a row go to one DMN, whose {side.dm.block_slices} slices queue {data.slice_queue} each"
+    )
     return [Bound(f"{side.role} DMN order", side.requests // block * held, where, why, data.source("dm_request"))]
 
 

@@ -26,8 +26,8 @@ STATES = 1_000
 class Nest:
     """Packets of `size` bytes at `base + sum(counter * stride)`; loops outer to inner, strides >= 0 (see `flipped`).
 
-    `flipped` marks the loops that the command walks backwards. They are stored forwards from their lowest address, which
-    visits the same addresses; where order matters the counter runs from the top.
+    `flipped` marks the loops that the command walks backwards. They are stored forwards from their lowest address,
+    which visits the same addresses; where order matters the counter runs from the top.
     """
 
     base: int
@@ -138,13 +138,29 @@ def filled(offset: int, size: int, window: int) -> int:
     return max(0, (offset + size) // window - (offset + window - 1) // window)
 
 
+BLOCK = 64
+"""Bytes of one HBM command: a window takes four ("Memory Performance", Peak Bandwidth)."""
+
+
+def ragged_ends(offset: int, size: int, window: int) -> int:
+    """Windows of a packet of which it covers part of a 64-byte block: 0, 1 or 2, at its ends."""
+    end = offset + size
+    if offset // window == (end - 1) // window:
+        return int(offset % BLOCK > 0 or end % BLOCK > 0)
+    return int(offset % BLOCK > 0) + int(end % BLOCK > 0)
+
+
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """What the packets of a nest touch: windows, those of them touched in part, and packets that cross a boundary."""
+    """What the packets of a nest touch: windows, those of them touched in part (ragged: not in whole blocks of 64
+    bytes), the fewest of a packet, packets that cross one boundary more than they must, and how many start offsets
+    occur.
+    """
 
     packets: int
     touched: int
     partial: int
+    ragged: int
     least: int
     crossing: int
     offsets: int
@@ -153,14 +169,15 @@ class Windows:
 def windows(nest: Nest, window: int) -> Windows:
     """Exact counts from the distribution of start addresses modulo the window."""
     starts = residues(nest, window)
-    total = partial = crossing = 0
+    total = partial = ragged = crossing = 0
     for offset, count in starts.items():
         many = touched(offset, nest.size, window)
         total += many * count
         partial += (many - filled(offset, nest.size, window)) * count
+        ragged += ragged_ends(offset, nest.size, window) * count
         crossing += count if many > touched(0, nest.size, window) else 0
     least = min(touched(offset, nest.size, window) for offset in starts)
-    return Windows(nest.packets, total, partial, least, crossing, len(starts))
+    return Windows(nest.packets, total, partial, ragged, least, crossing, len(starts))
 
 
 def as_requests(nest: Nest, window: int) -> Nest | None:
@@ -203,10 +220,12 @@ def _coset_spread(form: tuple[int, tuple[int, ...]], masks: Sequence[int]) -> li
 
 
 def _digit_spread(nest: Nest, masks: Sequence[int], window: int) -> list[int] | None:
-    """Any counts and strides: walk the address bits from the lowest, carrying what the counters' low digits have added.
+    """Any counts and strides: walk the address bits from the lowest, carrying what the counters' low digits have
+    added.
 
-    A state is (carry, whether the packet crosses one window more, remaining trip counts of the loops under way). Its counts,
-    one per value of the masks, are lanes of one integer, so that adding and XORing them are single operations.
+    A state is (carry, whether the packet crosses one window more, remaining trip counts of the loops under way). Its
+    counts, one per value of the masks, are lanes of one integer, so that adding and XORing them are single
+    operations.
     """
     low = window.bit_length() - 1
     many = touched(0, nest.size, window)

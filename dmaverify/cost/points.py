@@ -2,15 +2,16 @@
 
 Knows: the columns of the two files of points (tests/data/README_cost.md), how such a transfer is usually laid out.
 Does not know: constants, how a cost is computed.
-Law: a row becomes commands only where it states direction, live clusters and slices, run length and number of runs; nothing
-is guessed from its cycles. Where a row leaves something open the plainest choice is made, and named here:
+Law: a row becomes commands only where it states direction, live clusters and slices, run length and number of runs;
+nothing is guessed from its cycles. Where a row leaves something open the plainest choice is made, and named here:
 
 - slices are live from the first of each cluster on, 64 to an engine; every slice has the same number of runs;
-- the runs of a slice are contiguous in it, and HBM holds the runs one after the other in the order of the slices (a run of bytes per
-  slice, then the next run of each), so that offsets mod 256 follow from the run length;
+- the runs of a slice are contiguous in it, and HBM holds the runs one after the other in the order of the slices (a
+  run of bytes per slice, then the next run of each), so that offsets mod 256 follow from the run length;
 - `N regions` and `all same` in the offsets: the slices read N distinct runs, readers next to each other;
-- consecutive packets go to different slices, in turns to both DMNs of the engine; a packet is 256 bytes of a run that is a multiple
-  of 256, else (loads) the run in its largest packets of at most 1,024 bytes (facts/rngd 8.2: 1,920 as two of 960), or (stores) the run.
+- consecutive packets go to different slices, in turns to both DMNs of the engine; a packet is 256 bytes of a run that
+  is a multiple of 256, else (loads) the run in its largest packets of at most 1,024 bytes (facts/rngd 8.2: 1,920 as
+  two of 960), or (stores) the run.
 
 Source: facts/rngd 8.2 and 8.3; the files' own source columns.
 """
@@ -19,7 +20,7 @@ from __future__ import annotations
 
 import csv
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dmaverify.transfer.command import Command, Engine, Loop, Port
@@ -32,7 +33,10 @@ CLUSTER_SLICES = 256
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One measured transfer. `cycles` in the clock of its file; `regions` distinct runs read, 0: every run its own."""
+    """One measured transfer. `cycles` in the clock of its file; `regions` distinct runs read, 0: every run its own;
+    `spread`: live slices lie evenly over all engines of a cluster, else from its first slice on; `serial`: one
+    command per cluster, which the schedule runs one after the other.
+    """
 
     id: str
     direction: str
@@ -43,6 +47,8 @@ class Point:
     regions: int
     cycles: float
     toolchain: str = ""
+    spread: bool = False
+    serial: bool = False
 
 
 def _number(text: str) -> int:
@@ -67,7 +73,19 @@ def static_points(path: Path) -> list[Point]:
         if row["dir"] in ("HBM>DM", "DM>HBM") and all(numbers):
             clusters, slices, run, runs = numbers
             regions = regions_of(row["start_offsets_mod256"], slices) if row["dir"] == "HBM>DM" else 0
-            found.append(Point(row["id"], row["dir"], clusters, slices, run, runs, regions, float(row["static_cycles"]), row["toolchain"]))
+            found.append(
+                Point(
+                    row["id"],
+                    row["dir"],
+                    clusters,
+                    slices,
+                    run,
+                    runs,
+                    regions,
+                    float(row["static_cycles"]),
+                    row["toolchain"],
+                )
+            )
     return found
 
 
@@ -82,8 +100,23 @@ def hardware_points(path: Path) -> list[Point]:
             runs = size // run
             regions = regions_of(row["what"].replace("x", " "), runs)
             clusters = 1 if "only" in row["source"] else 2
-            slices = next(n for n in (256 * clusters, 128, 64, 32, 16, 8, 1) if runs % n == 0)
-            found.append(Point(row["id"], "HBM>DM", clusters, slices, run, runs, regions, float(cycles)))
+            slices = next(n for n in (256 * clusters, 256, 128, 64, 32, 16, 8, 1) if runs % n == 0)
+            serial = "per-cluster commands" in row["source"]
+            direction = "DM>HBM" if "store" in row["what"] else "HBM>DM"
+            found.append(
+                Point(
+                    row["id"],
+                    direction,
+                    clusters,
+                    slices,
+                    run,
+                    runs,
+                    regions,
+                    float(cycles),
+                    spread=True,
+                    serial=serial,
+                )
+            )
     return found
 
 
@@ -105,8 +138,11 @@ def commands_of(point: Point) -> tuple[Command, ...]:
     for index in range(0, point.slices, per_cluster):
         cluster = index // per_cluster
         here = min(per_cluster, point.slices - index)
-        for first in range(0, here, ENGINE_SLICES):
-            found.append(_command(point, cluster, first, min(ENGINE_SLICES, here - first), index + first))
+        engines = CLUSTER_SLICES // ENGINE_SLICES
+        each = here // engines if point.spread and here % engines == 0 else ENGINE_SLICES
+        for number, first in enumerate(range(0, here, each)):
+            command = _command(point, cluster, number * ENGINE_SLICES, min(each, here - first), index + first)
+            found.append(replace(command, engine=Engine(0, 0, number)) if point.serial else command)
     return tuple(found)
 
 

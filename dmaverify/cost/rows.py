@@ -1,18 +1,22 @@
-"""How often a stream of requests must switch rows in the banks of HBM, whatever the channel's queue does with their order.
+"""How often a stream of requests must switch rows in the banks of HBM, whatever the channel's queue does with their
+order.
 
-Knows: linear streams (address = offset XOR vectors), kernels over GF(2), first-ready first-come scheduling with a finite queue.
+Knows: linear streams (address = offset XOR vectors), kernels over GF(2), first-ready first-come scheduling with a
+finite queue.
 Does not know: constants, ticks, commands.
-Law: `switches` never exceeds what an FR-FCFS channel does that keeps at most `look` requests waiting and serves, where no
-waiting request hits an open row, the oldest; whatever other streams, in other banks, share the channel.
+Law: `switches` never exceeds what an FR-FCFS channel does that keeps at most `look` requests waiting and serves,
+where no waiting request hits an open row, the oldest; whatever other streams, in other banks, share the channel.
 
-Why it holds. Within a bank let j want the row that i wanted last, and let x be the first request after i that wants another.
-If x is served after j, then x is the oldest that waits of its bank, so all that were served between x and j in the order of
-arrival were row hits, and the others wait with j: j hits only if (j - x) - hits between them < look. Requests of other streams only
-lengthen j - x. So every request is a hit of arrival order (`natural`), or comes less than `look` plus hits after x (`rare`, the
-ends of long blocks), or is a switch. Counting in a linear stream: the requests of a channel, and of a bank in it, are the
-kernels of the maps; a reduced basis enumerates them in order, and neighbours differ by sums of its first vectors.
+Why it holds. Within a bank let j want the row that i wanted last, and let x be the first request after i that wants
+another. If x is served after j, then x is the oldest that waits of its bank, so all that were served between x and j
+in the order of arrival were row hits, and the others wait with j: j hits only if (j - x) - hits between them < look.
+Requests of other streams only lengthen j - x. So every request is a hit of arrival order (`natural`), or comes less
+than `look` plus hits after x (`rare`, the ends of long blocks), or is a switch. Counting in a linear stream: the
+requests of a channel, and of a bank in it, are the kernels of the maps; a reduced basis enumerates them in order, and
+neighbours differ by sums of its first vectors.
 
-Source: "Memory Performance" (Bank Conflict; 64-entry command queue, FR-FCFS), "DMA Engine" (Example 4); the argument is ours.
+Source: "Memory Performance" (Bank Conflict; 64-entry command queue, FR-FCFS), "DMA Engine" (Example 4); the argument
+is ours.
 """
 
 from __future__ import annotations
@@ -28,7 +32,9 @@ from dmaverify.cost.nest import image
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """Combinations of vectors that the map sends to 0: bit masks over the vectors, one leading (highest) bit each, reduced."""
+    """Combinations of vectors that the map sends to 0: bit masks over the vectors, one leading (highest) bit each,
+    reduced.
+    """
 
     members: tuple[int, ...]
     rank: int
@@ -79,8 +85,12 @@ class RowUse:
     rows: int
 
 
-def row_use(vectors: Sequence[int], channel: Sequence[int], bank: Sequence[int], row: Sequence[int], look: int) -> RowUse:
-    """Row changes of a stream, given its vectors (innermost first), the masks of the maps, and how many requests can wait."""
+def row_use(
+    vectors: Sequence[int], channel: Sequence[int], bank: Sequence[int], row: Sequence[int], look: int
+) -> RowUse:
+    """Row changes of a stream, given its vectors (innermost first), the masks of the maps, and how many requests can
+    wait.
+    """
     of_channel = kernel([image(v, channel) for v in vectors])
     own = of_channel.combine(list(vectors))
     of_bank = kernel([image(v, bank) for v in own])
@@ -97,8 +107,8 @@ def row_use(vectors: Sequence[int], channel: Sequence[int], bank: Sequence[int],
 def _unavoidable(places: Sequence[int], natural: Sequence[bool], of_row: Kernel, look: int) -> int:
     """How many of a bank's changes of row in order a queue might save.
 
-    A change at the end of a block of 2^r requests of the bank has r trailing ones; only r >= some limit may be saved. The
-    limit is the largest for which every other reuse of a row lies far enough away.
+    A change at the end of a block of 2^r requests of the bank has r trailing ones; only r >= some limit may be saved.
+    The limit is the largest for which every other reuse of a row lies far enough away.
     """
     dims = len(places)
     if not any(natural):
@@ -122,9 +132,9 @@ def _unavoidable(places: Sequence[int], natural: Sequence[bool], of_row: Kernel,
 def _is_far(distance: int, gap: int, blocks: tuple[int, int, int, int], look: int) -> bool:
     """Whether a reuse `distance` requests away is a switch, with as many hits before it as there can be.
 
-    Where rare hits are allowed x itself may be one of them; then the request after it takes its part, one gap later. Of d
-    requests in a row at least d / 2^run are no natural hits, less one per stretch of one bank, and at most d / 2^limit plus
-    one per stretch are rare; a stretch has 2^pure requests.
+    Where rare hits are allowed x itself may be one of them; then the request after it takes its part, one gap later.
+    Of d requests in a row at least d / 2^run are no natural hits, less one per stretch of one bank, and at most d /
+    2^limit plus one per stretch are rare; a stretch has 2^pure requests.
     """
     run, limit, dims, pure = blocks
     rare = limit < dims
@@ -155,7 +165,9 @@ def _least(step: int) -> int:
 
 
 def _longest_step(places: Sequence[int], r: int) -> int:
-    """The greatest increase from a request of the bank to its successor when r trailing digits of the bank's counter are ones."""
+    """The greatest increase from a request of the bank to its successor when r trailing digits of the bank's counter
+    are ones.
+    """
     step = 0
     for place in places[: r + 1]:
         step ^= place

@@ -39,7 +39,9 @@ class HbmUse:
 
 @dataclass(frozen=True)
 class DmUse:
-    """A stream of DM requests: requests per DMN of the cluster, cost of one, and the longest block that stays in one DMN."""
+    """A stream of DM requests: requests per DMN of the cluster, cost of one, and the longest block that stays in one
+    DMN.
+    """
 
     dmns: tuple[int, ...] | None
     unaligned: bool
@@ -51,9 +53,10 @@ class DmUse:
 class Side:
     """One side of a command. `requests` is what the engine issues, `per_packet` the fewest of a packet.
 
-    In ticks: no request of this side reaches its memory before the start-up plus `head`, and the command goes on for `tail`
-    after the last of them. `head` is below 0 because the start-up is the latency of an empty pipeline. `issue` is what the
-    engine needs per request, `issue_partial` what a window written in part adds, `startup` what the command waits at first.
+    In ticks: no request of this side reaches its memory before the start-up plus `head`, and the command goes on for
+    `tail` after the last of them. `head` is below 0 because the start-up is the latency of an empty pipeline. `issue`
+    is what the engine needs per request, `issue_partial` what a window written in part adds (`issue_ragged` where it
+    is not in whole blocks of 64 bytes), `startup` what the command waits at first.
     """
 
     role: str
@@ -68,6 +71,7 @@ class Side:
     tail: int = 0
     issue: int = 0
     issue_partial: int = 0
+    issue_ragged: int = 0
     startup: int = 0
 
     @property
@@ -77,7 +81,9 @@ class Side:
 
 
 def side_of(command: Command, role: str, target: CostData) -> Side:
-    """The side of a command by itself. Raises InputError where it has no cost: half bytes, or a memory without a model."""
+    """The side of a command by itself. Raises InputError where it has no cost: half bytes, or a memory without a
+    model.
+    """
     port = command.read if role == "read" else command.write
     nest, tier = nest_of(command, role), port.tier
     if tier not in SERVICES:
@@ -106,16 +112,21 @@ def _placed(read: Side, write: Side, one_region: bool, target: CostData) -> tupl
     name = "issue"
     if write.port.tier == "hbm":
         name = "issue_store"
-    elif read.port.tier == "hbm" and read.requests > REREADS * -(-(read.nest.last - read.nest.base) // target.hbm.window):
+    elif read.port.tier == "hbm" and read.requests > REREADS * -(
+        -(read.nest.last - read.nest.base) // target.hbm.window
+    ):
         name = "issue_region" if one_region else "issue_reread"
     issue, first, second = target.ticks(name), service(read, target), service(write, target)
     startup = target.ticks("startup_store" if write.port.tier == "hbm" else "startup")
-    startup += target.ticks("slice_setup") * max(slices_of(read.nest, read, target), slices_of(write.nest, write, target))
+    startup += target.ticks("slice_setup") * max(
+        slices_of(read.nest, read, target), slices_of(write.nest, write, target)
+    )
     lead = (second if read.memory == write.memory else first + second) - issue
-    partial = target.ticks("issue_partial") if write.port.tier == "hbm" else 0
+    into_hbm = write.port.tier == "hbm"
+    partial, ragged = ((target.ticks(name) if into_hbm else 0) for name in ("issue_partial", "issue_ragged"))
     return (
         replace(read, head=-lead, tail=second, issue=issue, startup=startup),
-        replace(write, head=first - lead, issue=issue, issue_partial=partial, startup=startup),
+        replace(write, head=first - lead, issue=issue, issue_partial=partial, issue_ragged=ragged, startup=startup),
     )
 
 
@@ -168,7 +179,9 @@ def coset_counts(offset: int, vectors: Sequence[int], masks: Sequence[int]) -> l
 
 
 def _partial(nest: Nest, seen: Windows, counts: Sequence[int] | None, target: CostData) -> tuple[int, ...] | None:
-    """Windows written in part, per channel: those touched less those filled, which are the windows of a shorter packet."""
+    """Windows written in part, per channel: those touched less those filled, which are the windows of a shorter
+    packet.
+    """
     window = target.hbm.window
     if counts is None:
         return None
@@ -248,7 +261,9 @@ def reduce_by(value: int, basis: Sequence[int]) -> int:
 
 
 def least_gap(vectors: Sequence[int], masks: Sequence[int]) -> int:
-    """The fewest requests between two of one linear stream that agree on the masks; more than the stream has if none do."""
+    """The fewest requests between two of one linear stream that agree on the masks; more than the stream has if none
+    do.
+    """
     members = kernel([image(v, masks) for v in vectors]).members
     least = 1 << len(vectors)
     for index, member in enumerate(members):

@@ -2,10 +2,12 @@
 
 Knows: how commands become the tables of cost.kernel, what the filled tables mean.
 Does not know: the closed form, except that it may not exceed what comes out here.
-Law: deterministic; every byte that a command reads and writes is served exactly once, checked by its count and by the sum and
-the sum of squares of the addresses, which the command's loops give in closed form. A mismatch is an AssertionError.
+Law: deterministic; every byte that a command reads and writes is served exactly once, checked by its count and by the
+sum and the sum of squares of the addresses, which the command's loops give in closed form. A mismatch is an
+AssertionError.
 
-Source: "Memory Performance" (HBM, Data Memory), "DMA Engine" (Performance, Examples); the rules of play are in cost.kernel.
+Source: "Memory Performance" (HBM, Data Memory), "DMA Engine" (Performance, Examples); the rules of play are in
+cost.kernel.
 """
 
 from __future__ import annotations
@@ -59,7 +61,9 @@ class SimResult:
         }
 
 
-def simulate(commands: Sequence[Command], target: CostData | str = "rngd", profile: str = "book", record: int = 0) -> SimResult:
+def simulate(
+    commands: Sequence[Command], target: CostData | str = "rngd", profile: str = "book", record: int = 0
+) -> SimResult:
     """Plays the commands. `record` keeps that many served requests for a trace.
 
     Raises InputError for more than `MOST_REQUESTS` requests.
@@ -116,7 +120,9 @@ class Tables:
         packets = [pair[0].packets for pair in nests]
         most = sum(p * (pair[0].size // 256 + 2) for p, pair in zip(packets, nests, strict=True))
         if not program or max(packets) * 1 > MOST_REQUESTS or most > 2 * MOST_REQUESTS:
-            raise InputError(f"a simulation of {sum(packets):,} packets is too large; the closed form has no such limit")
+            raise InputError(
+                f"a simulation of {sum(packets):,} packets is too large; the closed form has no such limit"
+            )
         chips = 1 + max(max(c.read.chip, c.write.chip) for c in program)
         clusters = 2 * chips
 
@@ -125,7 +131,7 @@ class Tables:
 
         channels = chips * data.hbm_channels
         groups = 3 << len(data.hbm.bank_group)
-        table = {
+        table: dict[str, Any] = {
             "queue": zeros(channels, q.Q_COLUMNS, data.hbm_queue),
             "channels": zeros(channels, q.H_COLUMNS),
             "rows": zeros(channels, groups << len(data.hbm.bank)) - 1,
@@ -170,7 +176,7 @@ class Tables:
                 nest, link = read.nest, read.port.chip if read.port.chip != write.port.chip else -1
                 t["commands"][row, : q.C_COLUMNS] = (
                     engine, nest.packets, nest.size, len(nest.loops), read.memory == write.memory, link, -read.head, 0, 0, slot,
-                    nest.packets * nest.size, read.issue, write.issue_partial, read.startup,
+                    nest.packets * nest.size, read.issue, write.issue_partial, write.issue_ragged, read.startup,
                 )  # fmt: skip
                 t["left"][:, slot : slot + nest.packets] = nest.size
                 slot += nest.packets
@@ -273,7 +279,9 @@ def _result(last: int, tables: Tables, data: CostData, q: Any) -> SimResult:
             "engine": str(command.engine or Engine()), "start": row[q.C_START] / TICKS, "end": row[q.C_END] / TICKS,
             "bytes": row[q.C_PACKETS] * row[q.C_SIZE],
         })  # fmt: skip
-    requests = sum(int(row[q.H_REQUESTS]) for row in t["channels"]) + sum(int(row[q.F_REQUESTS]) for row in t["fifo"][: t["links"]])
+    requests = sum(int(row[q.H_REQUESTS]) for row in t["channels"]) + sum(
+        int(row[q.F_REQUESTS]) for row in t["fifo"][: t["links"]]
+    )
     trace = tuple(_event(row, tables, data) for row in t["trace"][: int(t["traced"][0])].tolist())
     return SimResult(last / TICKS, requests, tuple(channels), tuple(dmns), tuple(commands), data.profile, trace)
 

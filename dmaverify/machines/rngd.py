@@ -1,11 +1,13 @@
-"""RNGD's address maps: which stack, channel, bank and row an HBM address is, which DMN, slice and bank a DM address is.
+"""RNGD's address maps: which stack, channel, bank and row an HBM address is, which DMN, slice and bank a DM address
+is.
 
 Knows: how a map is made of sets of address bits, the rule of the contiguous 48 GiB, and both maps backwards.
 Does not know: which bits (they are data: `encodings/rngd/cost.toml`), commands, costs, solvers.
-Law: on legal addresses `place` is a bijection and `address` its inverse (proofs/hbm-map-bijective, proofs/dm-map-bijective);
-bits 34 and 35 of a legal HBM address are never both 1 (proofs/hbm-48gb).
+Law: on legal addresses `place` is a bijection and `address` its inverse (proofs/hbm-map-bijective,
+proofs/dm-map-bijective); bits 34 and 35 of a legal HBM address are never both 1 (proofs/hbm-48gb).
 
-Source: "Memory Performance" (Address Space in a Chip, Address Space in a Slice), "DMA Engine" (Example 2), facts/rngd 2.1, 2.3.
+Source: "Memory Performance" (Address Space in a Chip, Address Space in a Slice), "DMA Engine" (Example 2), facts/rngd
+2.1, 2.3.
 """
 
 from __future__ import annotations
@@ -146,7 +148,9 @@ class HbmMap:
 
 
 def hbm_map(reading: str | None = None, tables: Mapping[str, Any] | None = None) -> HbmMap:
-    """The map under a reading of the channel XOR (`table`, the default, or `prose`). Raises InputError for another name."""
+    """The map under a reading of the channel XOR (`table`, the default, or `prose`). Raises InputError for another
+    name.
+    """
     memory = (tables or data())["memory"]["hbm"]
     bits, channel, top = memory["bits"], memory["channel"], memory["top"]
     name = reading or channel["default"]

@@ -14,7 +14,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
+from importlib import import_module
 from pathlib import Path
 
 from dmaverify.errors import InputError
@@ -100,15 +100,9 @@ def _manifest(questions: Iterable[Question]) -> str:
         {"file": q.path.name, "plan": q.plan, "question": _said(q.name), "status": q.status, "sha256": q.sha256}
         for q in questions
     ]
-    head = {"schema": 1, "dmaverify": _own_version(), "solver": solver_version(), "logic": LOGIC}
+    own = import_module("dmaverify").__version__
+    head = {"schema": 1, "dmaverify": own, "solver": solver_version(), "logic": LOGIC}
     return json.dumps({**head, "questions": rows}, indent=1) + "\n"
-
-
-def _own_version() -> str:
-    try:
-        return version("dmaverify")
-    except PackageNotFoundError:
-        return "not installed"
 
 
 def _earlier(folder: Path) -> list[str]:

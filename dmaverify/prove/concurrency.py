@@ -11,7 +11,7 @@ Source: "Memory Performance" (Bank Starvation; Cumulative Bank Access Constraint
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dmaverify.errors import InputError
@@ -223,9 +223,13 @@ class _Proofs:
         self.known: dict[AccessNest, str] = {}
 
     def status(self, nest: AccessNest) -> str:
-        if nest not in self.known:
-            self.known[nest] = prove_run(nest, self.banks, self.session).status
-        return self.known[nest]
+        """Addresses matter modulo the period of the banks, so nests that agree there share one proof."""
+        period = self.banks.period_bytes
+        loops = tuple((count, stride % period) for count, stride in nest.loops)
+        alike = replace(nest, loops=loops, base=None if nest.base is None else nest.base % period)
+        if alike not in self.known:
+            self.known[alike] = prove_run(alike, self.banks, self.session).status
+        return self.known[alike]
 
 
 def _culprits(

@@ -75,7 +75,7 @@ def _test(verdict: Verdict, taken: set[str]) -> str:
         arguments.append(f"readings={dict(sorted(verdict.readings.items()))!r}")
     if _ships(verdict.target):
         arguments.append(f"target={verdict.target!r}")
-    witnesses = [{"rule": f.rule, **_plain(f.witness)} for f in errors if f.witness and f.rule in SHOWN_BY_RUNNING]
+    witnesses = [_place(f.rule, f.witness) for f in errors if f.witness and f.rule in SHOWN_BY_RUNNING]
     if witnesses:
         arguments.append(f"witnesses={pformat(witnesses, width=100, sort_dicts=False)}")
     lines = ",\n".join(_indented(text, 8) for text in arguments)
@@ -96,6 +96,12 @@ def _name(verdict: Verdict, taken: set[str]) -> str:
         unused, number = f"{name}_{number}", number + 1
     taken.add(unused)
     return unused
+
+
+def _place(rule: str, witness: Mapping[str, Any]) -> dict[str, Any]:
+    """What of a witness finds the unit again."""
+    keys = ("command", "counters", "again_by", "address", "places")
+    return {"rule": rule, **{key: _plain(witness[key]) for key in keys if key in witness}}
 
 
 def _plain(value: Any) -> Any:
@@ -146,7 +152,7 @@ def replay(
 
 
 def _run(
-    plan: Plan, item: PlanTransfer, witnesses: Sequence[Mapping[str, Any]], readings: Mapping[str, str], limit_units: int
+    plan: Plan, item: PlanTransfer, witnesses: Sequence[Mapping[str, Any]], readings: Mapping[str, str], limit: int
 ) -> tuple[str, bool]:
     """What is wrong with the first program that breaks the promise, and whether all of them could be run."""
     from dmaverify.execute import Aliased, TooLarge, execute, report_text
@@ -161,7 +167,7 @@ def _run(
     for commands in programs:
         try:
             done = execute(
-                transfer.source, transfer.dest, *spaces, bits, commands, readings=readings, limit_units=limit_units
+                transfer.source, transfer.dest, *spaces, bits, commands, readings=readings, limit_units=limit
             )
         except (Aliased, TooLarge):
             ran = False
@@ -235,7 +241,7 @@ def _at_counters(scene: Scene, witness: Mapping[str, Any]) -> str:
     source = scene.source.cell_at(global_address(command[0].read, read))
     dest = scene.dest.cell_at(global_address(command[0].write, write))
     said = _wrong(source, dest)
-    again = witness.get("again_by")
+    again: Mapping[str, Any] = witness.get("again_by") or {}
     other = _command_at(scene, again) if again and not said else None
     if other is not None:
         there = global_address(other[0].write, addresses(*other)[1])

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def verdicts_of(plan: Plan, options: Options | None = None) -> list[Verdict]:
-    """Judges everything in `plan`. Raises InputError for a reading that its machine has not, Disagreement as `check`."""
+    """Judges everything in `plan`. Raises InputError for a reading that a machine has not, Disagreement as `check`."""
     from dmaverify.prove.check import Options as OptionsType
     from dmaverify.prove.check import check_access, check_transfer
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 
 from dmaverify.cost.constants import TICKS, CostData
 from dmaverify.cost.model import Bound, own_bounds, shared_bounds
-from dmaverify.cost.sides import Side, pair_of
+from dmaverify.cost.sides import Side, pairs_of
 from dmaverify.transfer.command import Command
 
 FREE = ("read issue", "write issue", "issue", "channels", "partial windows", "partial windows, mean", "bank groups", "DMNs", "SPM", "PCIe")
@@ -51,13 +51,15 @@ def is_free(bound: Bound) -> bool:
 
 def floor_of(ideal: Sequence[Command], engines: int, data: CostData) -> Floor:
     """The bound of a cover from its longest runs as packets, one command a box; `engines` is what a chip may use."""
-    pairs = [pair_of(one, data) for one in ideal]
-    startup = data.ticks("startup")
+    pairs = pairs_of(ideal, data)
+    startup = min(data.ticks("startup_store" if write.port.tier == "hbm" else "startup") for _, write in pairs)
     rounds, issue, why = _issue(ideal, pairs, engines, data)
-    terms = [Bound("engine issue", rounds * startup - startup + issue, "engines", why, data.source("issue"))]
+    names = [n for n in ISSUES if n != "issue_store"]
+    spread = max(data.ticks(n) for n in names) - min(data.ticks(n) for n in names)
+    terms = [Bound("engine issue", (rounds - 1) * startup + issue, "engines", why, data.source("issue"))]
     shared = shared_bounds(pairs, data) if len(pairs) > 1 else own_bounds(ideal[0], pairs[0], data)
-    terms += [b for b in shared if is_free(b) and "issue" not in b.name]
-    found = [FloorTerm("start-up", startup / TICKS, "engine", "every command waits for its start-up", data.source("startup"))]
+    terms += [replace(b, ticks=b.ticks - spread) for b in shared if is_free(b) and "issue" not in b.name]
+    found = [FloorTerm("start-up", rounds * startup / TICKS, "engine", "every command waits for its start-up", data.source("startup"))]
     found += [
         FloorTerm(b.name.removesuffix(", all engines"), (startup + b.ticks) / TICKS, b.resource, b.why, b.source) for b in terms
     ]
@@ -65,19 +67,31 @@ def floor_of(ideal: Sequence[Command], engines: int, data: CostData) -> Floor:
     return Floor(found[0].cycles, tuple(found))
 
 
-def _issue(ideal: Sequence[Command], pairs: Sequence[tuple[Side, Side]], engines: int, data: CostData) -> tuple[int, int, str]:
+ISSUES = ("issue", "issue_reread", "issue_region", "issue_store")
+"""What a request may cost an engine, by what the model makes of the command; a floor takes the least that can apply."""
+
+
+def _issue(
+    ideal: Sequence[Command], pairs: Sequence[tuple[Side, Side]], engines: int, data: CostData
+) -> tuple[int, int, str]:
     """(commands of one engine, ticks of issue, why) that the fullest engine of some chip has at least."""
     total: dict[int, int] = defaultdict(int)
+    ticks: dict[int, int] = defaultdict(int)
     boxes: dict[int, int] = defaultdict(int)
     for one, (read, write) in zip(ideal, pairs, strict=True):
         chip = one.engine.chip if one.engine else 0
-        same = read.memory == write.memory
-        total[chip] += read.requests + write.requests if same else max(read.requests, write.requests)
+        into_hbm = write.port.tier == "hbm"
+        each = data.ticks("issue_store") if into_hbm else min(data.ticks(n) for n in ISSUES[:3])
+        partial = min(data.ticks("issue_partial"), data.ticks("issue_ragged")) if into_hbm else 0
+        loads = [side.requests * each + side.windows.partial * partial * (side is write) for side in (read, write)]
+        total[chip] += sum(s.requests for s in (read, write)) if read.memory == write.memory else max(read.requests, write.requests)
+        ticks[chip] += sum(loads) if read.memory == write.memory else max(loads)
         boxes[chip] += 1
-    chip = max(total, key=lambda c: (total[c], -c))
+    chip = max(ticks, key=lambda c: (ticks[c], -c))
     many = -(-total[chip] // engines)
     why = f"{total[chip]:,} requests at least, on {engines} engine{'s' if engines != 1 else ''} of a chip: one has {many:,}"
-    return -(-max(boxes.values()) // engines), many * data.ticks("issue"), why
+    least = max(-(-ticks[chip] // engines), many * min(data.ticks(n) for n in ISSUES))
+    return -(-max(boxes.values()) // engines), least, why
 
 
 class Shapes:
@@ -85,24 +99,22 @@ class Shapes:
 
     def __init__(self, data: CostData) -> None:
         self.data = data
-        self.known: dict[Command, tuple[int, int]] = {}
+        self.known: dict[Command, int] = {}
         self.asked = 0
 
-    def own(self, one: Command) -> tuple[int, int]:
-        """(order-free, of this order) in ticks after the start-up."""
+    def own(self, one: Command) -> int:
+        """Ticks that no order changes: the start-up and the greatest free term of the command by itself."""
         key = replace(one, engine=None, span=None)
         if key not in self.known:
             self.asked += 1
-            bounds = own_bounds(one, pair_of(one, self.data), self.data)
-            free = max((b.ticks for b in bounds if is_free(b)), default=0)
-            self.known[key] = free, max((b.ticks for b in bounds), default=0)
+            pair = pairs_of([one], self.data)[0]
+            self.known[key] = pair[0].startup + max((b.ticks for b in own_bounds(one, pair, self.data) if is_free(b)), default=0)
         return self.known[key]
 
     def part_floor(self, commands: Sequence[Command], samples: int = 2) -> float:
-        """Cycles that some engine needs whatever the order: start-ups and order-free terms of the fullest engines."""
-        startup = self.data.ticks("startup")
+        """Cycles that some engine needs whatever the order: the fullest engines by themselves."""
         by_engine: dict[object, list[Command]] = defaultdict(list)
         for one in commands:
             by_engine[one.engine].append(one)
         ranked = sorted(by_engine.values(), key=lambda group: (-len(group), -sum(c.amount for c in group)))
-        return max(sum(startup + self.own(c)[0] for c in group) for group in ranked[:samples]) / TICKS
+        return max(sum(self.own(c) for c in group) for group in ranked[:samples]) / TICKS

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
-from math import gcd, prod
+from math import prod
 
 from dmaverify.synth.regions import Atom, Box, Cover
 from dmaverify.transfer.command import Command, Engine, Port
@@ -36,6 +36,7 @@ class Machine:
     dtype_bits: int
     spaces: tuple[Space, Space]
     tiers: tuple[str, str]
+    base_parts: tuple[tuple[str, ...], tuple[str, ...]]
 
     @property
     def per_chip(self) -> int:
@@ -52,11 +53,17 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Layering:
-    """How boxes are shared out. `split` names it for people; `works` are the parts, in order of engines."""
+    """How boxes are shared out. `split` names it for people; `works` are the parts, in order of engines.
+
+    Where all boxes are one box at different places: `cut`, a `sample` of them and the digits `far` that choose the place.
+    """
 
     works: tuple[Work, ...]
     split: str
     cover: str
+    cut: Cut | None = None
+    sample: Box | None = None
+    far: tuple[Atom, ...] = ()
 
     @property
     def commands(self) -> int:
@@ -116,7 +123,8 @@ def layerings(cover: Cover, machine: Machine) -> Iterator[Layering]:
         for split in _splits(chips, counts, machine):
             if split.works not in seen:
                 seen.add(split.works)
-                yield replace(split, cover=cover.how)
+                far = tuple(a for a in cover.boxes[0].atoms if max(abs(a.read), abs(a.write)) >= SPAN["cluster"])
+                yield replace(split, cover=cover.how, far=far, cut=split.cut if len(cover.boxes) == 1 else None)
 
 
 def _counts(chips: Mapping[int, Sequence[Box]], machine: Machine) -> Iterator[tuple[int, ...]]:
@@ -151,7 +159,7 @@ def _splits(chips: Mapping[int, Sequence[Box]], counts: Sequence[int], machine: 
         for chip, boxes in sorted(chips.items()):
             works += _placed(chip, boxes, how, machine)
         label = "; ".join(dict.fromkeys(c.text for c in chosen if c.text)) or "one engine"
-        yield Layering(tuple(works), label, "")
+        yield Layering(tuple(works), label, "", chosen[0] if len(chosen) == 1 else None, sample[shapes[0]])
 
 
 def _placed(chip: int, boxes: Sequence[Box], how: Mapping[object, Cut], machine: Machine) -> list[Work]:
@@ -357,13 +365,3 @@ def port_of(address: int, tier: str, machine: Machine) -> Port:
     chip, rest = divmod(address, SPAN["chip"])
     cluster, rest = divmod(rest, SPAN["cluster"])
     return Port(tier, rest, chip, cluster)
-
-
-def grain(numbers: Sequence[int]) -> int:
-    """The greatest number that divides all; 0 where all are 0."""
-    return gcd(*numbers) if numbers else 0
-
-
-def loops_in_all(items: Sequence[Nested]) -> int:
-    """Orders that the loops of the largest part have."""
-    return max((prod(range(1, len(item.loops) + 1)) for item in items), default=1)

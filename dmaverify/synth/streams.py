@@ -9,16 +9,18 @@ Source: "DMA Engine", Homogeneous Aggregate Operation; facts/rngd 1.6.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from math import prod
+from collections.abc import Sequence
+from dataclasses import replace
 
-from dmaverify.language.expr import ONE, Broadcast, Expr, Modulo, Padding, Resize, Stride, Symbol, pair
+from dmaverify.language.expr import Broadcast, Expr, Modulo, Padding, Resize, Stride, Symbol, pair
 from dmaverify.layout.refine import BYTE
 from dmaverify.synth.regions import Atom
+from dmaverify.synth.search import arranged
+from dmaverify.synth.space import Layering, Machine, nested
 from dmaverify.transfer.command import Command
 from dmaverify.transfer.derive import Problem, derive
 from dmaverify.transfer.move import Stream, Transfer
-from dmaverify.transfer.space import Space
+from dmaverify.transfer.space import SPAN, Space
 
 
 def piece(axis: str | None, weight: int, count: int, size: int) -> Expr:
@@ -37,18 +39,45 @@ def piece(axis: str | None, weight: int, count: int, size: int) -> Expr:
     return Modulo(expr, count) if expr.size % count == 0 else Resize(expr, count)
 
 
-def stream_of(
-    move: Transfer, commands: Sequence[Command], order: Sequence[Atom], inside: Sequence[Atom],
-    cuts: Sequence[tuple[Atom, str]], spaces: tuple[Space, Space], dtype_bits: int,
+def stream_for(
+    move: Transfer, commands: Sequence[Command], layering: Layering, order: Sequence[Atom], packet: int, machine: Machine
 ) -> Stream | None:
-    """The stream with these loops, packet and places, if it derives exactly these commands."""
-    packet = [piece(a.axis, a.weight, a.count, a.size) for a in inside if a.axis != BYTE]
-    time = [piece(a.axis, a.weight, a.count, a.size) for a in order if a.axis != BYTE]
+    """The stream of a member, if its parts are alike and it derives exactly the commands."""
+    item = nested(layering.works[0], packet)
+    if layering.cut is None or layering.sample is None or item is None:
+        return None
     places: dict[str, list[Expr]] = {"chip": [], "cluster": [], "slice": []}
-    for atom, place in cuts:
-        places[place].append(piece(atom.axis, atom.weight, atom.count, atom.size))
-    stream = Stream(pair(*time), pair(*packet), *(pair(*places[p]) for p in ("chip", "cluster", "slice")))
-    return stream if derives(move, stream, commands, spaces, dtype_bits) else None
+    for atom in layering.far:
+        place = "chip" if max(abs(atom.read), abs(atom.write)) >= SPAN["chip"] else "cluster"
+        places[place].append(_piece(atom))
+    shares = [_share(layering.sample.atoms[i], n, block) for i, n, block in layering.cut.cuts]
+    engines = [c.engine for c in commands if c.engine is not None]
+    clusters = len({e.cluster for e in engines})
+    if clusters > 1 and not places["cluster"] and shares:
+        if shares[0].count % clusters:
+            return None
+        if shares[0].count == clusters:
+            places["cluster"].append(_piece(shares.pop(0)))
+        else:
+            high, shares[0] = shares[0].cut(shares[0].count // clusters)
+            places["cluster"].append(_piece(high))
+    places["slice"] = [_piece(a) for a in shares]
+    loops = arranged(item, order)
+    stream = Stream(
+        pair(*(_piece(a) for a in loops if a.axis != BYTE)), pair(*(_piece(a) for a in item.inside if a.axis != BYTE)),
+        *(pair(*places[p]) for p in ("chip", "cluster", "slice")),
+    )
+    return stream if derives(move, stream, commands, machine.spaces, machine.dtype_bits) else None
+
+
+def _piece(atom: Atom) -> Expr:
+    return piece(atom.axis, atom.weight, atom.count, atom.size)
+
+
+def _share(atom: Atom, parts: int, block: bool) -> Atom:
+    """The digit that says which part: the high one of a cut in blocks, the low one of a cut by turns."""
+    each = -(-atom.count // parts)
+    return replace(atom, weight=atom.weight * each, count=parts) if block else replace(atom, count=parts)
 
 
 def derives(move: Transfer, stream: Stream, commands: Sequence[Command], spaces: tuple[Space, Space], dtype_bits: int) -> bool:
@@ -62,8 +91,9 @@ def derives(move: Transfer, stream: Stream, commands: Sequence[Command], spaces:
 
 
 def _nests(commands: Sequence[Command]) -> list[object]:
+    alone = len(commands) == 1
     return sorted(
-        (repr(c.engine), repr(c.read), repr(c.write), c.burst, c.packet, repr(merged(c))) for c in commands
+        ("" if alone else repr(c.engine), repr(c.read), repr(c.write), c.burst, c.packet, repr(merged(c))) for c in commands
     )
 
 
@@ -76,14 +106,3 @@ def merged(one: Command) -> list[tuple[int, int, int]]:
         else:
             out.append((loop.count, loop.read, loop.write))
     return out[::-1]
-
-
-def engines_of(commands: Sequence[Command]) -> Mapping[str, int]:
-    """How many chips, clusters and engines of a cluster work, if they form a box from 0."""
-    placed = [c.engine for c in commands if c.engine is not None]
-    found = {"chip": {e.chip for e in placed}, "cluster": {e.cluster for e in placed}, "slice": {e.dmn for e in placed}}
-    counts = {place: len(values) for place, values in found.items()}
-    return counts if prod(counts.values()) == len(placed) else {}
-
-
-__all__ = ["ONE", "derives", "engines_of", "merged", "piece", "stream_of"]

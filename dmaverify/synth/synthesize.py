@@ -27,6 +27,7 @@ from dmaverify.synth.regions import Cover, NoPlan, covers
 from dmaverify.synth.result import Before, Played, Synthesis
 from dmaverify.synth.search import EVALUATIONS, Found, Limits, Member, Search
 from dmaverify.synth.space import Machine, segmented
+from dmaverify.synth.streams import stream_for
 from dmaverify.transfer.command import Command, Engine, GivenCommand
 from dmaverify.transfer.move import Transfer
 from dmaverify.transfer.space import layout_of, unit_bits_of
@@ -47,7 +48,8 @@ def machine_of(move: Transfer, target: Target, engines: int | None) -> Machine:
     chosen = sorted(pool[: engines or len(pool)], key=lambda e: (e.cluster, e.dmn))
     spaces = (space_of(target, move.source.tier), space_of(target, move.dest.tier))
     packet_max = target.limits.get("packet_max", 4096)
-    return Machine(tuple(chosen), packet_max, cuts, unit, bits, spaces, (move.source.tier, move.dest.tier))
+    parts = (target.tiers[move.source.tier].base_parts, target.tiers[move.dest.tier].base_parts)
+    return Machine(tuple(chosen), packet_max, cuts, unit, bits, spaces, (move.source.tier, move.dest.tier), parts)
 
 
 def synthesize(
@@ -185,18 +187,43 @@ def _proved(
 
 def with_commands(move: Transfer, member: Member, machine: Machine) -> Transfer:
     """The move with the member's commands as given, and their stream where one stream says it all."""
-    from dmaverify.synth.streams import stream_for
-
     given = []
     for one in member.commands:
         assert one.read_text is not None and one.write_text is not None
         texts = [
             replace(text, place=tuple({"chip": port.chip, "cluster": port.cluster}.get(p, 0) for p in parts), base=port.base)
-            for text, port, parts in (
-                (one.read_text, one.read, ("chip", "cluster", "dmn")[: len(machine.spaces[0].places) and 3]),
-                (one.write_text, one.write, ("chip", "cluster", "dmn")),
-            )
+            for text, port, parts in zip((one.read_text, one.write_text), (one.read, one.write), machine.base_parts, strict=True)
         ]
         given.append(GivenCommand(one.engine, texts[0], texts[1]))
     bare = replace(move, stream=None, given=tuple(given), expect=None)
-    return replace(bare, stream=stream_for(bare, member.commands, member.layering, member.order, machine))
+    return replace(bare, stream=stream_for(bare, member.commands, member.layering, member.order, member.packets[0], machine))
+
+
+def before_of(move: Transfer, target: Target, data: CostData, simulate: bool) -> Before | None:
+    """What the plan's own program costs; None where it has none that can be read."""
+    bits = target.dtypes[move.dtype]
+    program: tuple[Command, ...] | Trouble | list[Trouble]
+    if move.given:
+        program = given_program(move.given, move.source, move.dest, bits, target)
+    elif move.stream is not None:
+        program = derived_program(move.source, move.dest, move.stream, bits, target)
+    else:
+        return None
+    if not isinstance(program, tuple):
+        return None
+    price = cost(program, data)
+    packet = max(c.packet * c.unit_bits // 8 for c in program)
+    return Before(price.cycles, price, len(program), packet, played(program, data) if simulate else None)
+
+
+def _evidence(found: Found, member: Member, verdict: Verdict) -> tuple[str, ...]:
+    """What supports the bound and the plan, in sentences."""
+    lines = []
+    if found.floor is not None:
+        top = found.floor.terms[0]
+        lines.append(f"no plan of the space can beat {found.floor.cycles:,.1f} cycles: {top.name} ({top.resource}): {top.why}")
+    lines.append(f"{found.ended}: {found.shares} shares of engines, {found.evaluations} commands priced, {found.pruned} choices pruned")
+    how = "equals the closed form" if member.cost.exact else "is at least the closed form, which counts what no order avoids"
+    lines.append(f"the simulated time {how}")
+    lines.append(f"proved: {len(verdict.obligations)} obligations, {verdict.claim or 'all units'}")
+    return tuple(lines)

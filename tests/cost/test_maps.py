@@ -69,9 +69,7 @@ def test_the_stack_is_bit_8_alone() -> None:
     assert [bit for bit in range(36) if where.place((1 << bit) % where.size).stack] == [8]
 
 
-@pytest.mark.parametrize(
-    ("reading", "lowest"), [("table", [9, 13, 17, 21, 25]), ("prose", [9, 13, 21, 25])]
-)
+@pytest.mark.parametrize(("reading", "lowest"), [("table", [9, 13, 17, 21, 25]), ("prose", [9, 13, 21, 25])])
 def test_the_first_channel_bit_is_the_xor_that_its_reading_names(reading: str, lowest: list[int]) -> None:
     where = hbm_map(reading)
     assert [bit for bit in range(8, 34) if where.place(1 << bit).channel & 1] == lowest
@@ -111,7 +109,8 @@ def test_every_dm_address_is_the_address_of_its_own_place() -> None:
 
 
 @pytest.mark.parametrize(
-    ("address", "legal"), [(512 * 1024 - 1, True), (512 * 1024, False), (1 << 22, True), (255 << 22, True), (256 << 22, False)]
+    ("address", "legal"),
+    [(512 * 1024 - 1, True), (512 * 1024, False), (1 << 22, True), (255 << 22, True), (256 << 22, False)],
 )
 def test_dm_has_512_kib_of_each_4_mib_and_256_slices(address: int, legal: bool) -> None:
     assert dm_map().legal(address) is legal
@@ -130,7 +129,16 @@ def _evaluate(names: list[str], width: int, values: list[int]) -> list[list[int]
     solver = z3.Solver(ctx=context)
     text = TEXT + f"\n(declare-const address (_ BitVec {width}))\n"
     text += "".join(f"(declare-const out-{i} (_ BitVec 14))\n" for i in range(len(names)))
-    widths = {"stack": 1, "channel": 4, "channel-prose": 4, "bank-group": 2, "bank": 2, "slice": 2, "row": 14, "byte": 11}
+    widths = {
+        "stack": 1,
+        "channel": 4,
+        "channel-prose": 4,
+        "bank-group": 2,
+        "bank": 2,
+        "slice": 2,
+        "row": 14,
+        "byte": 11,
+    }
     widths |= {"dm-byte": 3, "dm-bank": 4, "dm-row": 12, "dm-slice": 5, "dm-dmn": 3}
     for i, name in enumerate(names):
         extra = 14 - widths[name.removeprefix("hbm-")]
@@ -154,7 +162,16 @@ def test_the_bit_vector_form_of_hbm_is_the_map_of_the_data() -> None:
     for value, got in zip(values, _evaluate(names, 36, values), strict=True):
         place = table.place(value)
         channel = prose.place(value).channel
-        expected = [place.stack, place.channel, channel, place.bank_group, place.bank, place.slice, place.row, place.byte]
+        expected = [
+            place.stack,
+            place.channel,
+            channel,
+            place.bank_group,
+            place.bank,
+            place.slice,
+            place.row,
+            place.byte,
+        ]
         assert got == expected
 
 

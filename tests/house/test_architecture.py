@@ -30,6 +30,7 @@ ROOMS = (
     "inputs",
     "report",
     "testing",
+    "api",
     "cli",
 )
 DOOR_TO_Z3 = "prove/smt.py"

@@ -1,0 +1,3 @@
+from __future__ import annotations
+def why_not_better(result, data, machine):
+    return None

@@ -1,0 +1,169 @@
+"""The pytest plugin: plan files as tests, `assert_plan` and `assert_equivalent` for tests in Python.
+
+Knows: pytest's collection, how a verdict reads.
+Does not know: how anything is proved; everything of dmaverify is imported when the first plan is judged.
+Law: a test passes only for a verdict that is as the plan expects (without `expect`: proved); unknown and unreadable
+fail.
+
+Files named `*.dma.toml` are collected, one test for each transfer and access. The entry point is in pyproject.toml.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from dmaverify.inputs.plan import Plan
+    from dmaverify.language.expr import Expr
+    from dmaverify.prove.equiv import Equivalence
+    from dmaverify.verdict import Verdict
+
+SUFFIX = ".dma.toml"
+
+
+class PlanFailed(AssertionError):
+    """A verdict that is not as expected, or a plan that cannot be read; the message is the report."""
+
+
+# ---------------------------------------------------------------- for tests in Python
+
+
+def assert_plan(plan: str | Path, name: str | None = None, *, target: str | None = None) -> tuple[Verdict, ...]:
+    """Judges a plan: a path, `path::name`, or the text of a plan file (anything with a line break).
+
+    Returns the verdicts. Raises PlanFailed, with the report as message, unless all of them are as expected.
+    """
+    __tracebackhide__ = True
+    from dmaverify.report.verdicts import verdicts_of
+
+    verdicts = tuple(verdicts_of(_read(plan, name, target)))
+    if not verdicts:
+        raise PlanFailed(f"{plan} has no transfer or access")
+    wrong = [verdict for verdict in verdicts if not verdict.as_expected]
+    if wrong:
+        raise PlanFailed(_rendered(wrong))
+    return verdicts
+
+
+def assert_equivalent(first: str | Expr, second: str | Expr, axes: Mapping[str, int]) -> Equivalence:
+    """Two mappings, as text or trees, mean the same at every position.
+
+    Returns the answer. Raises PlanFailed with the smallest difference, and also where the solver has no answer.
+    """
+    __tracebackhide__ = True
+    from dmaverify.prove.equiv import equivalent_mappings
+
+    answer = equivalent_mappings(_mapping(first, axes), _mapping(second, axes))
+    if answer.status != "proved":
+        raise PlanFailed(answer.text(str(first), str(second)))
+    return answer
+
+
+class Asserts:
+    """What the fixture `dmaverify` gives."""
+
+    assert_plan = staticmethod(assert_plan)
+    assert_equivalent = staticmethod(assert_equivalent)
+
+
+@pytest.fixture(scope="session")
+def dmaverify() -> Asserts:
+    """`dmaverify.assert_plan(...)` and `dmaverify.assert_equivalent(...)`."""
+    return Asserts()
+
+
+def _mapping(text: str | Expr, axes: Mapping[str, int]) -> Expr:
+    __tracebackhide__ = True
+    from dmaverify.errors import InputError
+    from dmaverify.language import wellformed
+    from dmaverify.language.parse import parse
+    from dmaverify.report.text import render_error
+
+    try:
+        expr = parse(text, axes) if isinstance(text, str) else text
+    except InputError as error:
+        raise PlanFailed(render_error(error)) from None
+    for problem in wellformed.problems(expr, axes):
+        if problem.fatal:
+            raise PlanFailed(render_error(InputError(problem.message, problem.span, problem.hint)))
+    return expr
+
+
+def _read(plan: str | Path, name: str | None, target: str | None) -> Plan:
+    __tracebackhide__ = True
+    from dmaverify.errors import InputError
+    from dmaverify.inputs.plan import InputErrors, read_plan, read_plan_text, select
+    from dmaverify.report.text import render_error
+
+    text = str(plan)
+    path, _, inner = text.partition("::")
+    try:
+        if "\n" in text:
+            return select(read_plan_text(text, target=target), name)
+        return select(read_plan(path, target=target), name or inner or None)
+    except InputErrors as found:
+        raise PlanFailed("\n\n".join(render_error(error) for error in found.errors)) from None
+    except InputError as error:
+        raise PlanFailed(render_error(error)) from None
+
+
+def _rendered(verdicts: Iterable[Verdict]) -> str:
+    from dmaverify.report.text import render_verdict
+
+    return "\n\n".join(render_verdict(verdict) for verdict in verdicts)
+
+
+# ---------------------------------------------------------------- plan files as tests
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("dmaverify", "proof for tensor DMA")
+    group.addoption("--dmaverify-target", metavar="TARGET", help="judge *.dma.toml by this machine, whatever they say")
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    if file_path.name.endswith(SUFFIX):
+        return PlanFile.from_parent(parent, path=file_path)
+    return None
+
+
+class PlanFile(pytest.File):
+    """A plan file: one test for each transfer and access."""
+
+    def collect(self) -> Iterable[pytest.Item]:
+        try:
+            plan = _read(self.path, None, self.config.getoption("--dmaverify-target"))
+        except PlanFailed as error:
+            raise self.CollectError(str(error)) from None
+        for item in plan.transfers:
+            yield PlanItem.from_parent(self, name=item.name, plan=plan, line=item.line)
+        for access in plan.accesses:
+            yield PlanItem.from_parent(self, name=access.name, plan=plan, line=access.line)
+
+
+class PlanItem(pytest.Item):
+    """One transfer or access."""
+
+    def __init__(self, *, plan: Plan, line: int, **rest: Any) -> None:
+        super().__init__(**rest)
+        self.plan = plan
+        self.line = line
+
+    def runtest(self) -> None:
+        from dmaverify.inputs.plan import select
+        from dmaverify.report.verdicts import verdicts_of
+
+        wrong = [verdict for verdict in verdicts_of(select(self.plan, self.name)) if not verdict.as_expected]
+        if wrong:
+            raise PlanFailed(_rendered(wrong))
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """The report alone; anything else that goes wrong keeps its traceback."""
+        return str(excinfo.value) if isinstance(excinfo.value, PlanFailed) else super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        return self.path, max(0, self.line - 1), self.name
