@@ -12,7 +12,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ import click
 
 from dmaverify import __version__
 from dmaverify.errors import InputError
+from dmaverify.jobs import errors_of, plan_files, readings_of, run_jobs, what_next
 
 FORMATS = ("full", "concise", "json", "json-lines", "sarif", "junit", "github")
 
@@ -58,10 +59,6 @@ def _width() -> int:
         return 100
 
 
-def _errors_of(error: Exception) -> list[InputError]:
-    return list(getattr(error, "errors", [])) or [error if isinstance(error, InputError) else InputError(str(error))]
-
-
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, prog_name="dmaverify")
 def cli() -> None:
@@ -72,81 +69,6 @@ def cli() -> None:
 
 
 # ---------------------------------------------------------------- check
-
-
-def _readings(pairs: Sequence[str]) -> dict[str, str]:
-    out: dict[str, str] = {}
-    for pair in pairs:
-        rule, equals, name = pair.partition("=")
-        if not equals or not rule or not name:
-            raise InputError(f"`--reading {pair}` is not RULE=NAME", None, "for example core/same-element=broadcast-missing")
-        out[rule.strip()] = name.strip()
-    return out
-
-
-def plan_files(paths: Sequence[str]) -> list[tuple[str, str | None]]:
-    """Files with the transfer asked for, sorted: folders are searched for plan files, `PATH::NAME` names one transfer."""
-    out: list[tuple[str, str | None]] = []
-    for path in paths:
-        file, _, name = path.partition("::")
-        if not file:
-            raise InputError(f"`{path}` names no file", None, "write PATH or PATH::NAME")
-        if Path(file).is_dir():
-            if name:
-                raise InputError(f"{file} is a folder, so `::{name}` names nothing", None, "name a plan file")
-            found = sorted(str(p) for p in Path(file).rglob("*.toml") if _is_plan(p))
-            if not found:
-                raise InputError(f"{file} holds no plan file (*.toml with `schema = 1`)", None, "write one, or name a file")
-            out += [(f, None) for f in found]
-        else:
-            out.append((file, name or None))
-    return list(dict.fromkeys(out))
-
-
-def _is_plan(path: Path) -> bool:
-    """A TOML file that says `schema =` at the start of a line; a machine's own target.toml is none."""
-    if path.name == "target.toml":
-        return False
-    try:
-        with path.open("rb") as file:
-            return any(line.lstrip().startswith(b"schema") and b"=" in line for line in file.read(1 << 16).splitlines())
-    except OSError:
-        return False
-
-
-def _check_one(job: tuple[str, str | None, str | None, dict[str, Any]]) -> tuple[list[Any], str, dict[str, Any]]:
-    """Verdicts of one file, or of an unreadable one; an internal disagreement as text; the questions asked."""
-    from dmaverify import api
-    from dmaverify.inputs.plan import InputErrors
-    from dmaverify.prove.check import Options
-    from dmaverify.prove.witness import Disagreement
-
-    path, name, target, settings = job
-    keep: dict[str, Any] = {}
-    try:
-        return api.check(path, name, target=target, options=Options(**settings), keep=keep), "", keep
-    except (InputErrors, InputError) as error:
-        return [api.unreadable(_errors_of(error), path)], "", keep
-    except Disagreement as error:
-        return [], f"{path}: {error}", keep
-
-
-def _run_jobs(jobs: list[Any], workers: int) -> Iterator[Any]:
-    """Results in the order of the jobs, whatever the number of processes."""
-    if workers <= 1 or len(jobs) < 2:
-        started, last = time.monotonic(), 0.0
-        for number, job in enumerate(jobs):
-            yield _check_one(job)
-            now = time.monotonic()
-            if sys.stderr.isatty() and now - started > 1 and now - last > 0.2:
-                say(f"\r{number + 1} of {len(jobs)} files ...", error=True)
-                last = now
-        return
-    from concurrent.futures import ProcessPoolExecutor
-    from multiprocessing import get_context
-
-    with ProcessPoolExecutor(min(workers, len(jobs)), mp_context=get_context("spawn")) as pool:
-        yield from pool.map(_check_one, jobs, chunksize=max(1, len(jobs) // (4 * workers)))
 
 
 @cli.command()
@@ -175,17 +97,19 @@ def check(
     from dmaverify import api
     from dmaverify.verdict import exit_code
 
-    settings = {"readings": _readings(reading), "rlimit": rlimit, "cross_check": 0 if no_execute else 1 << 16}
+    settings = {"readings": readings_of(reading), "rlimit": rlimit, "cross_check": 0 if no_execute else 1 << 16}
     if stdin:
-        return _check_lines(settings, target, select, ignore)
+        from dmaverify.requests import check_request
+
+        return _lines(lambda request: check_request(request, settings, target, select, ignore))
     if not paths:
-        raise fail([InputError("nothing to check", None, _what_next())])
+        raise fail([InputError("nothing to check", None, what_next())])
     reports = [_output(text) for text in output]
     verdicts: list[Any] = []
     internal: list[str] = []
     asked: dict[str, Any] = {}
     jobs = [(path, name, target, settings) for path, name in plan_files(paths)]
-    for job, (found, trouble, keep) in zip(jobs, _run_jobs(jobs, workers), strict=True):
+    for job, (found, trouble, keep) in zip(jobs, run_jobs(jobs, workers, _progress(len(jobs))), strict=True):
         verdicts += found
         internal += [trouble] if trouble else []
         asked |= {f"{Path(job[0]).stem}.{name}": questions for name, questions in keep.items()}
@@ -204,9 +128,16 @@ def check(
     raise Stop(code)
 
 
-def _what_next() -> str:
-    here = sorted(str(p) for p in Path().rglob("*.toml") if _is_plan(p))[:1]
-    return f"dmaverify check {here[0]}" if here else "name a plan file or a folder: dmaverify check PATH[::NAME]"
+def _progress(total: int) -> Callable[[int], None]:
+    """Says on stderr how far it is, on a terminal and once it takes more than a second."""
+    started = time.monotonic()
+
+    def tick(done: int) -> None:
+        if sys.stderr.isatty() and time.monotonic() - started > 1:
+            sys.stderr.write(f"\r{done} of {total} files" + ("\n" if done == total else ""))
+            sys.stderr.flush()
+
+    return tick
 
 
 def _output(text: str) -> tuple[str, str]:
@@ -251,66 +182,6 @@ def _write_playback(file: str, verdicts: Sequence[Any]) -> None:
     say(f"wrote {file}: run it with pytest")
 
 
-def _check_lines(settings: dict[str, Any], target: str | None, select: Sequence[str], ignore: Sequence[str]) -> None:
-    from dmaverify import api
-    from dmaverify.inputs.plan import InputErrors
-    from dmaverify.prove.check import Options
-    from dmaverify.prove.witness import Disagreement
-    from dmaverify.report.machine import verdict_json
-
-    def answer(request: dict[str, Any]) -> Any:
-        known = {"plan", "path", "name", "target", "select", "ignore", "reading", "rlimit", "execute"}
-        _only_known(request, known)
-        own = dict(settings)
-        reading = request.get("reading", {})
-        own["readings"] = {**own["readings"], **(reading if isinstance(reading, dict) else _readings(_texts(reading)))}
-        own["rlimit"] = int(request.get("rlimit", own["rlimit"]))
-        if request.get("execute") is False:
-            own["cross_check"] = 0
-        text, path = request.get("plan"), request.get("path")
-        if (text is None) == (path is None):
-            raise InputError("give either `plan` (the text of a plan file) or `path`")
-        if not isinstance(text if text is not None else path, str):
-            raise InputError("`plan` and `path` are texts")
-        from dmaverify.inputs.plan import read_plan_text
-        from dmaverify.inputs.plan import select as select_
-
-        where = request.get("target", target)
-        try:
-            if text is not None:
-                plan = select_(read_plan_text(text, target=where), request.get("name"))
-            else:
-                plan = api.load(str(path), request.get("name"), target=where)
-            verdicts = api.check(plan, options=Options(**own))
-        except (InputErrors, InputError) as error:
-            return [verdict_json(api.unreadable(_errors_of(error), "<stdin>" if text is not None else str(path)))]
-        except Disagreement as error:
-            return {"error": f"internal: {error}", "where": ""}
-        return [
-            verdict_json(v)
-            for v in api.only(verdicts, [*select, *_texts(request.get("select", []))], [*ignore, *_texts(request.get("ignore", []))])
-        ]
-
-    _lines(answer)
-
-
-def _texts(value: Any) -> list[str]:
-    if isinstance(value, str):
-        return [value]
-    if not isinstance(value, list) or not all(isinstance(x, str) for x in value):
-        raise InputError(f"{value!r} is no list of texts")
-    return value
-
-
-def _only_known(request: dict[str, Any], known: set[str]) -> None:
-    from difflib import get_close_matches
-
-    for key in request:
-        if key not in known:
-            near = get_close_matches(key, known, 1)
-            raise InputError(f"unknown key `{key}`", None, f"did you mean `{near[0]}`?" if near else f"known: {', '.join(sorted(known))}")
-
-
 def _lines(answer: Callable[[dict[str, Any]], Any]) -> None:
     """One JSON object a line in, one out, in order; a bad line answers `{"error", "where"}` and the rest go on."""
     from dmaverify.report.machine import dumps
@@ -337,9 +208,6 @@ def _lines(answer: Callable[[dict[str, Any]], Any]) -> None:
 # ---------------------------------------------------------------- cells
 
 
-MOST_CELLS = 1 << 20
-
-
 @cli.command()
 @click.argument("expr", required=False)
 @click.option("--axes", default="", metavar="A=8,B=3", help="Axis sizes.")
@@ -351,64 +219,25 @@ MOST_CELLS = 1 << 20
 def cells(expr: str | None, axes: str, raw: bool, start: int, count: int | None, as_json: bool, stdin: bool) -> None:
     """What every position of a mapping stands for."""
     from dmaverify.report.machine import dumps
+    from dmaverify.requests import cell_text, cells_json, cells_request
 
     if stdin:
-        return _lines(lambda request: _cells_of_request(request, raw))
+        return _lines(lambda request: cells_request(request, raw))
     if expr is None:
         raise fail([InputError("no mapping given", None, 'dmaverify cells "A / 2, B" --axes A=4,B=3')])
     from dmaverify.language.parse import parse_axes
 
     sizes = parse_axes(axes) if axes.strip() else {}
-    found, flags = _cells_json(expr, sizes, raw, start, count)
+    found, flags = cells_json(expr, sizes, raw, start, count)
     if as_json:
         say(dumps(found))
     else:
         say(f"{expr}   size {found['size']}")
         for offset, cell in enumerate(found["cells"]):
-            say(f"{start + offset:6d}  {_cell_text(cell)}")
+            say(f"{start + offset:6d}  {cell_text(cell)}")
     for flag in flags:
         say(f"note: {flag}", error=True)
     raise Stop(0)
-
-
-def _cells_of_request(request: dict[str, Any], raw: bool) -> Any:
-    _only_known(request, {"axes", "expr", "raw", "from", "count"})
-    axes, expr = request.get("axes", {}), request.get("expr")
-    if not isinstance(expr, str):
-        raise InputError("`expr` is a text")
-    if not isinstance(axes, dict) or any(type(v) is not int for v in axes.values()):
-        raise InputError("`axes` maps names to whole numbers")
-    first, count = request.get("from", 0), request.get("count")
-    if type(first) is not int or first < 0 or (count is not None and (type(count) is not int or count < 0)):
-        raise InputError("`from` and `count` are whole numbers, at least 0")
-    return _cells_json(expr, axes, bool(request.get("raw", raw)), first, count)[0]
-
-
-def _cells_json(text: str, axes: dict[str, int], raw: bool, start: int, count: int | None) -> tuple[dict[str, Any], list[str]]:
-    from dmaverify.api import mapping
-    from dmaverify.language import wellformed
-    from dmaverify.language.expr import axes_of
-    from dmaverify.language.meaning import cell_json
-    from dmaverify.language.meaning import cells as cells_of
-
-    expr = mapping(text, axes)
-    stop = expr.size if count is None else min(expr.size, start + count)
-    if stop - start > MOST_CELLS:
-        raise InputError(f"`{text}` has {expr.size:,} positions", None, f"show up to {MOST_CELLS:,} of them with --from and --count")
-    sizes = axes_of(expr)
-    shown = [cell_json(cell, raw, sizes) for cell in cells_of(expr, start, stop)]
-    flags = [p.message for p in wellformed.problems(expr, axes)]
-    return {"size": expr.size, "cells": shown}, flags
-
-
-def _cell_text(cell: Any) -> str:
-    if isinstance(cell, str):
-        return cell
-    if "index" in cell:
-        return ", ".join(f"{axis} = {value}" for axis, value in cell["index"].items()) or "(live, no coordinate)"
-    if "padding" in cell:
-        return f"{cell['padding']} padding"
-    return "one of " + "; ".join(_cell_text({"index": i}) for i in cell["indices"])
 
 
 # ---------------------------------------------------------------- derive
@@ -619,7 +448,7 @@ def invoke(arguments: Sequence[str] | None = None) -> int:
         return fail([InputError(f"{error.filename or 'a file'}: {error.strerror or error}")]).code
     except Exception as error:
         if error.__class__.__name__ == "InputErrors":
-            return fail(_errors_of(error)).code
+            return fail(errors_of(error)).code
         return _internal(error)
     return 0
 

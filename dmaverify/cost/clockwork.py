@@ -128,7 +128,8 @@ def _advance(
 @jit
 def _issue(
     engine: int, role: int, now: int, queue: Table, channels: Table, order: Table, maps: Table, bits: Table,
-    commands: Table, counts: Table, strides: Table, sides: Table, cursors: Table, counters: Table, engines: Table, left: Table, done: Table,
+    commands: Table, counts: Table, strides: Table, sides: Table, cursors: Table, counters: Table, engines: Table,
+    left: Table, done: Table,
     fifo: Table, slices: Table, sums: Table, trace: Table, traced: Table, k: Table, spms: int, links: int,
 ) -> int:  # fmt: skip
     """Tries to issue the next request of one side: minus the ticks it keeps the port when done, otherwise the
@@ -193,9 +194,9 @@ def event_loop(stamp: int) -> Callable[..., int]:
 
     @jit_cached
     def run(
-        queue: Table, channels: Table, rows: Table, groups: Table, order: Table, maps: Table, bits: Table, commands: Table,
-        counts: Table, strides: Table, sides: Table, cursors: Table, counters: Table, engines: Table, left: Table, done: Table, fifo: Table,
-        slices: Table, sums: Table, trace: Table, traced: Table, k: Table, spms: int, links: int,
+        queue: Table, channels: Table, rows: Table, groups: Table, order: Table, maps: Table, bits: Table,
+        commands: Table, counts: Table, strides: Table, sides: Table, cursors: Table, counters: Table, engines: Table,
+        left: Table, done: Table, fifo: Table, slices: Table, sums: Table, trace: Table, traced: Table, k: Table, spms: int, links: int,
     ) -> int:  # fmt: skip
         """Plays all commands; the tick at which the last ends. -1 where nothing can move any more (never, unless the
         tables lie).
@@ -239,9 +240,8 @@ def event_loop(stamp: int) -> Callable[..., int]:
                         soonest = min(soonest, engines[engine, free])
                         continue
                     when = _issue(
-                        engine, role, now, queue, channels, order, maps, bits, commands, counts, strides, sides, cursors, counters,
-                        engines,
-                        left, done, fifo, slices, sums, trace, traced, k, spms, links,
+                        engine, role, now, queue, channels, order, maps, bits, commands, counts, strides,
+                        sides, cursors, counters, engines, left, done, fifo, slices, sums, trace, traced, k, spms, links,
                     )  # fmt: skip
                     if when < 0:
                         engines[engine, free] = now - when

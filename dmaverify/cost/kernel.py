@@ -55,7 +55,8 @@ S_TIER, S_PLACE, S_BASE, S_SPLIT, S_UNALIGNED, S_COLUMNS = range(6)
  C_ISSUE, C_ISSUE_PARTIAL, C_ISSUE_RAGGED, C_STARTUP, C_COLUMNS) = range(16)  # fmt: skip
 # columns of an engine
 E_COMMAND, E_LAST, E_READY, E_READ_FREE, E_WRITE_FREE, E_DONE, E_STALL, E_COLUMNS = range(8)
-# columns of a cursor (rows 2e and 2e + 1: read and write side of engine e): packet, address and channel of its next request, bytes left
+# columns of a cursor (rows 2e and 2e + 1: read and write side of engine e): packet, address, bytes left and channel of
+# its next request
 U_PACKET, U_ADDRESS, U_LEFT, U_CHANNEL, U_COLUMNS = range(5)
 # columns of a channel
 H_BUSY, H_WAITING, H_SLICE, H_REQUESTS, H_HITS, H_OPENS, H_SWITCHES, H_WORK, H_PEAK, H_PARTIAL, H_COLUMNS = range(11)
@@ -65,8 +66,8 @@ Q_ORDER, Q_KEY, Q_BANK, Q_GROUP, Q_SLICE, Q_COMMAND, Q_PACKET, Q_WRITE, Q_BYTES,
 F_FREE, F_REQUESTS, F_WORK, F_COLUMNS = range(4)
 # constants
 (K_HBM, K_SWITCH, K_GROUP, K_SLICE, K_PARTIAL, K_DM, K_UNALIGNED, K_SPM, K_PCIE, K_QUEUE, K_CHANNELS,
- K_WINDOW, K_TOP_SLICE, K_TOP_HIGH, K_TOP_ROW, K_SLICE_SHIFT, K_SLICES, K_DMN_SLICES, K_CHANNEL_BITS, K_ROW_SHIFT, K_ROW_BITS,
- K_COLUMNS) = range(22)  # fmt: skip
+ K_WINDOW, K_TOP_SLICE, K_TOP_HIGH, K_TOP_ROW, K_SLICE_SHIFT, K_SLICES, K_DMN_SLICES, K_CHANNEL_BITS, K_ROW_SHIFT,
+ K_ROW_BITS, K_COLUMNS) = range(22)  # fmt: skip
 # columns of the trace: resource kind, resource, start, end, engine, write, address
 T_COLUMNS = 7
 
@@ -229,7 +230,7 @@ def _start(channel: int, slot: int, now: int, queue: Table, channels: Table, gro
     """When the transfer of an entry whose row is open could begin: its bank group's turn, and a change of slice."""
     last = channels[channel, H_SLICE]
     change = k[K_SLICE] if last >= 0 and last != queue[channel, Q_SLICE, slot] else 0
-    return max(now + change, groups[channel, queue[channel, Q_GROUP, slot]])
+    return int(max(now + change, groups[channel, queue[channel, Q_GROUP, slot]]))
 
 
 @jit
@@ -325,7 +326,7 @@ def _fifo_time(side: int, address: int, sides: Table, slices: Table, k: Table, n
     if sides[side, S_TIER] == SPM:
         return now
     where = _slice_row(side, address, sides, k)
-    return max(now, min(slices[where, 0], slices[where, 1]))
+    return int(max(now, min(slices[where, 0], slices[where, 1])))
 
 
 @jit

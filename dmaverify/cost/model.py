@@ -365,10 +365,11 @@ def _link_bounds(pairs: Sequence[tuple[Side, Side]], data: CostData) -> list[Bou
     for read, write in pairs:
         if read.port.chip != write.port.chip:
             moved[read.port.chip] += read.nest.packets * read.nest.size
+    price, source = data.ticks("pcie_byte"), data.source("pcie_byte")
     return [
-        Bound("PCIe", size * data.ticks("pcie_byte"), f"PCIe of chip {chip}", f"{size:,} bytes leave the chip at 30 B/cycle", data.source("pcie_byte"))
+        Bound("PCIe", size * price, f"PCIe of chip {chip}", f"{size:,} bytes leave the chip at 30 B/cycle", source)
         for chip, size in moved.items()
-    ]  # fmt: skip
+    ]
 
 
 # ---------------------------------------------------------------- all engines together

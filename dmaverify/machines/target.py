@@ -174,6 +174,8 @@ class Target:
         known = {name: _default_first(knob.default, knob.options) for name, knob in self.knobs.items()}
         known |= {rule.id: _default_first(rule.reading, rule.readings) for rule in self.rules.values() if rule.readings}
         known |= {ob.id: _default_first(ob.reading, ob.readings) for ob in load_obligations().values() if ob.readings}
+        for name, part in self.raw.get("starvation", {}).get("reading", {}).items():
+            known[f"starvation/{name}"] = _default_first(part["default"], part["option"])
         return MappingProxyType(known)
 
 

@@ -38,7 +38,7 @@ from dmaverify.prove.static import RuleReport, Ruling, access_instances, transfe
 from dmaverify.prove.witness import Disagreement, Scene, Side, finding_of, full_counters, named_counters
 from dmaverify.transfer.access import Access, PlanProblem
 from dmaverify.transfer.adapters import derived_access, given_access, slice_move
-from dmaverify.transfer.command import Command, GivenCommand
+from dmaverify.transfer.command import Command, GivenCommand, Sequencer
 from dmaverify.transfer.move import PLACES, Stream, Tensor, Transfer
 from dmaverify.transfer.space import LOCAL_LIMIT, Space, layout_of, unit_bits_of
 from dmaverify.verdict import Finding, Label, Obligation, Severity, Status, Verdict
@@ -549,6 +549,22 @@ def check_access(
     return case.verdict(time.perf_counter() - started, path, access.line)
 
 
+def _packet_fits(case: _Case, access: Access, config: Sequencer, bits: int) -> None:
+    """A printed packet is the stream's, or one that the innermost entry is a multiple of ("Sequencer", Configuration Failures)."""
+    width = bits // unit_bits_of(bits)
+    stream = access.stream.packet.size * width
+    inner = config.entries[-1].count if config.entries else 1
+    if config.packet in (width, stream) or (config.packet and inner % config.packet == 0):
+        return
+    labels = (Label(config.packet_span, f"{config.packet // width}, must be {stream // width}"),) if config.packet_span else ()
+    case.ill(
+        f"the configuration has packets of {config.packet // width}, its innermost entry counts {inner // width or inner}, "
+        f"the stream has packets of {stream // width}",
+        config.packet_span or config.span, "write the stream's packet, or one that divides the innermost entry",
+        labels=labels,
+    )
+
+
 def _judge_access(case: _Case, access: Access, bits: int) -> None:
     space = space_of(case.target, access.memory.tier)
     found = derived_access(access, space, bits)
@@ -557,6 +573,7 @@ def _judge_access(case: _Case, access: Access, bits: int) -> None:
     )
     given: tuple[Command, ...] | list[Trouble] = ()
     if access.config is not None:
+        _packet_fits(case, access, access.config, bits)
         paired = given_access(access, bits)
         given = (
             (paired,) if isinstance(paired, Command)

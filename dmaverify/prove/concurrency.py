@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dmaverify.errors import InputError
-from dmaverify.language.expr import terms_of
+from dmaverify.language.expr import Padding, terms_of
 from dmaverify.machines.target import Target
 from dmaverify.prove.smt import Session
 from dmaverify.prove.starvation import prove_run
@@ -252,16 +252,15 @@ def _layout(
     size, text = 1, ""
     for term in reversed(terms_of(part.access.memory.element)[1:]):
         size *= term.size
+        bare = term.inner if isinstance(term, Padding) and not text else term
         text = f"{term}, {text}" if text else str(term)
-        rows.setdefault(size, text)
+        rows.setdefault(size, f"[{text}]" if "," in text else str(bare))
     if not rows:
         return None
     proposals = layout_proposals(part.nest, banks, tuple(rows), part.element_bytes, limit.allowed, others)
     for proposal in sorted(proposals, key=lambda p: p.padded_elements / p.row_elements):
         if proofs.status(proposal.nest) == "proved":
-            row = rows[proposal.row_elements]
-            inner = f"[{row}]" if "," in row else row
-            return proposal, f"{inner} # {proposal.padded_elements}"
+            return proposal, f"{rows[proposal.row_elements]} # {proposal.padded_elements}"
     return None
 
 

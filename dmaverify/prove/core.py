@@ -299,6 +299,8 @@ class _Judge:
         if joint.source.repeats_an_axis:
             return None
         driven, layout = joint.nests[0], joint.source
+        if not subject.source_opaque and layout.kind_at((0,) * len(layout.digits)) is not None:
+            return "none"  # no live cell at all
         free, reach = layout.replicas, [0] * len(layout.digits)
         moved_before: set[int] = set()
         for index, (constant, moved) in enumerate(zip(driven.read.constants, driven.read.terms, strict=True)):

@@ -1,0 +1,98 @@
+"""Plan files as jobs: which files are meant, each of them judged, in one process or in several.
+
+Knows: paths, `PATH::NAME`, folders, the unit of parallel work.
+Does not know: formats, exit codes, the terminal.
+Law: results come in the order of the jobs, whatever the number of processes; a file that cannot be read is a verdict too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from dmaverify.errors import InputError
+
+Job = tuple[str, str | None, str | None, dict[str, Any]]
+"""Path, name of a transfer or None for all, target or None for the file's own, settings of `Options`."""
+
+
+def errors_of(error: Exception) -> list[InputError]:
+    """The input errors that an exception stands for; at least one."""
+    return list(getattr(error, "errors", [])) or [error if isinstance(error, InputError) else InputError(str(error))]
+
+
+def readings_of(pairs: Sequence[str]) -> dict[str, str]:
+    out: dict[str, str] = {}
+    for pair in pairs:
+        rule, equals, name = pair.partition("=")
+        if not equals or not rule or not name:
+            raise InputError(f"`--reading {pair}` is not RULE=NAME", None, "for example core/same-element=broadcast-missing")
+        out[rule.strip()] = name.strip()
+    return out
+
+
+def plan_files(paths: Sequence[str]) -> list[tuple[str, str | None]]:
+    """Files with the transfer asked for, sorted: folders are searched for plan files, `PATH::NAME` names one transfer."""
+    out: list[tuple[str, str | None]] = []
+    for path in paths:
+        file, _, name = path.partition("::")
+        if not file:
+            raise InputError(f"`{path}` names no file", None, "write PATH or PATH::NAME")
+        if Path(file).is_dir():
+            if name:
+                raise InputError(f"{file} is a folder, so `::{name}` names nothing", None, "name a plan file")
+            found = sorted(str(p) for p in Path(file).rglob("*.toml") if is_plan(p))
+            if not found:
+                raise InputError(f"{file} holds no plan file (*.toml with `schema = 1`)", None, "write one, or name a file")
+            out += [(f, None) for f in found]
+        else:
+            out.append((file, name or None))
+    return list(dict.fromkeys(out))
+
+
+def is_plan(path: Path) -> bool:
+    """A TOML file that says `schema =` at the start of a line; a machine's own target.toml is none."""
+    if path.name == "target.toml":
+        return False
+    try:
+        with path.open("rb") as file:
+            return any(line.lstrip().startswith(b"schema") and b"=" in line for line in file.read(1 << 16).splitlines())
+    except OSError:
+        return False
+
+
+def check_job(job: Job) -> tuple[list[Any], str, dict[str, Any]]:
+    """Verdicts of one file, or of an unreadable one; an internal disagreement as text; the questions asked."""
+    from dmaverify import api
+    from dmaverify.inputs.plan import InputErrors
+    from dmaverify.prove.check import Options
+    from dmaverify.prove.witness import Disagreement
+
+    path, name, target, settings = job
+    keep: dict[str, Any] = {}
+    try:
+        return api.check(path, name, target=target, options=Options(**settings), keep=keep), "", keep
+    except (InputErrors, InputError) as error:
+        return [api.unreadable(errors_of(error), path)], "", keep
+    except Disagreement as error:
+        return [], f"{path}: {error}", keep
+
+
+def run_jobs(jobs: Sequence[Job], workers: int, tick: Callable[[int], None]) -> Iterator[Any]:
+    """What `check_job` gives for each job, in order. `tick` is told how many are done, when one process does them all."""
+    if workers <= 1 or len(jobs) < 2:
+        for number, job in enumerate(jobs, 1):
+            yield check_job(job)
+            tick(number)
+        return
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    with ProcessPoolExecutor(min(workers, len(jobs)), mp_context=get_context("spawn")) as pool:
+        yield from pool.map(check_job, jobs, chunksize=max(1, len(jobs) // (4 * workers)))
+
+
+def what_next() -> str:
+    here = sorted(str(p) for p in Path().rglob("*.toml") if is_plan(p))[:1]
+    return f"dmaverify check {here[0]}" if here else "name a plan file or a folder: dmaverify check PATH[::NAME]"
