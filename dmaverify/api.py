@@ -2,8 +2,8 @@
 
 Knows: which rooms answer which question, and how a plan file's parts go to them.
 Does not know: command line arguments, formats, exit codes.
-Law: every call is a pure function of its arguments and the files they name; input that cannot be read raises InputErrors,
-a plan that is wrong is a Verdict.
+Law: every call is a pure function of its arguments and the files they name; input that cannot be read raises
+InputErrors, a plan that is wrong is a Verdict.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 
 
 def mapping(text: str, axes: Mapping[str, int]) -> Expr:
-    """A mapping from its text. Raises InputError where it cannot be read or has no meaning (an indivisible cut, an unknown axis)."""
+    """A mapping from its text. Raises InputError where it cannot be read or has no meaning (an indivisible cut, an
+    unknown axis).
+    """
     expr = parse(text, axes)
     for problem in wellformed.problems(expr, axes):
         if problem.fatal:
@@ -37,7 +39,9 @@ def mapping(text: str, axes: Mapping[str, int]) -> Expr:
 
 
 def load(plan: str | Path | Plan, name: str | None = None, *, target: str | None = None) -> Plan:
-    """A plan from a path, `path::name`, or the text of a plan (anything with a line break). Raises InputErrors, InputError."""
+    """A plan from a path, `path::name`, or the text of a plan (anything with a line break). Raises InputErrors,
+    InputError.
+    """
     from dmaverify.inputs.plan import Plan as PlanType
     from dmaverify.inputs.plan import read_plan, read_plan_text, select
 
@@ -51,7 +55,11 @@ def load(plan: str | Path | Plan, name: str | None = None, *, target: str | None
 
 
 def check(
-    plan: str | Path | Plan, name: str | None = None, *, target: str | None = None, options: Options | None = None,
+    plan: str | Path | Plan,
+    name: str | None = None,
+    *,
+    target: str | None = None,
+    options: Options | None = None,
     keep: dict[str, list[tuple[str, str, str]]] | None = None,
 ) -> list[Verdict]:
     """Verdicts of every transfer, access and program of a plan, in the order of the file.
@@ -80,8 +88,14 @@ def _verdicts(
             (
                 item.line,
                 check_transfer(
-                    item.transfer, axes=plan.axes, problems=item.problems, target=plan.targets[item.transfer.target],
-                    options=chosen, path=plan.path, line=item.line, keep=asked,
+                    item.transfer,
+                    axes=plan.axes,
+                    problems=item.problems,
+                    target=plan.targets[item.transfer.target],
+                    options=chosen,
+                    path=plan.path,
+                    line=item.line,
+                    keep=asked,
                 ),
             )
         )
@@ -93,7 +107,12 @@ def _verdicts(
             (
                 access.line,
                 check_access(
-                    access, axes=plan.axes, target=plan.targets[access.target], options=chosen, path=plan.path, keep=asked
+                    access,
+                    axes=plan.axes,
+                    target=plan.targets[access.target],
+                    options=chosen,
+                    path=plan.path,
+                    keep=asked,
                 ),
             )
         )
@@ -106,8 +125,13 @@ def _verdicts(
             (
                 program.line,
                 check_program(
-                    program, axes=plan.axes, target=plan.targets[program.target], options=chosen, path=plan.path,
-                    known=known, keep=asked,
+                    program,
+                    axes=plan.axes,
+                    target=plan.targets[program.target],
+                    options=chosen,
+                    path=plan.path,
+                    known=known,
+                    keep=asked,
                 ),
             )
         )
@@ -120,7 +144,8 @@ def _verdicts(
 def unreadable(errors: Sequence[InputError], path: str) -> Verdict:
     """A file that could not be read, as a verdict of status `error`."""
     findings = tuple(
-        Finding("core/input", Severity.ERROR, e.message, "", e.span, hint=e.hint or "", source="plan file format") for e in errors
+        Finding("core/input", Severity.ERROR, e.message, "", e.span, hint=e.hint or "", source="plan file format")
+        for e in errors
     )
     line = next((e.span.line for e in errors if e.span is not None), 0)
     return Verdict(Path(path).stem, "", Status.ERROR, findings, path=path, line=line)
@@ -152,13 +177,19 @@ def program_of(plan: Plan, name: str, target: Target | None = None) -> tuple[Com
         if isinstance(found, Trouble):
             raise InputError(found.message, found.span, found.hint)
     else:
-        raise InputError(f"`{name}` has neither a stream nor commands", transfer.span, "add `stream = { time, packet }`")
+        raise InputError(
+            f"`{name}` has neither a stream nor commands", transfer.span, "add `stream = { time, packet }`"
+        )
     assert isinstance(found, tuple)
     return found
 
 
-def run(plan: str | Path | Plan, name: str | None = None, *, target: str | None = None, limit_units: int = 1 << 26) -> Execution:
-    """Executes one transfer in numpy, unit by unit, and judges it against the literal meaning. Raises InputError, TooLarge."""
+def run(
+    plan: str | Path | Plan, name: str | None = None, *, target: str | None = None, limit_units: int = 1 << 26
+) -> Execution:
+    """Executes one transfer in numpy, unit by unit, and judges it against the literal meaning. Raises InputError,
+    TooLarge.
+    """
     from dmaverify.execute import execute
     from dmaverify.prove.program import space_of
 
@@ -178,13 +209,18 @@ def run(plan: str | Path | Plan, name: str | None = None, *, target: str | None 
     machine = loaded.targets[transfer.target]
     commands = program_of(loaded, item.name)
     return execute(
-        transfer.source, transfer.dest, space_of(machine, transfer.source.tier), space_of(machine, transfer.dest.tier),
-        machine.dtypes[transfer.dtype], commands, limit_units=limit_units,
+        transfer.source,
+        transfer.dest,
+        space_of(machine, transfer.source.tier),
+        space_of(machine, transfer.dest.tier),
+        machine.dtypes[transfer.dtype],
+        commands,
+        limit_units=limit_units,
     )
 
 
 def only(verdicts: Sequence[Verdict], select: Sequence[str], ignore: Sequence[str]) -> list[Verdict]:
-    """Verdicts with only the selected findings, without the ignored ones; what was left out is said as an assumption."""
+    """Verdicts with the selected findings only, without the ignored ones; what was left out is said as an assumption."""
 
     def chosen(rule: str) -> bool:
         return (not select or any(rule == s or rule.startswith(s.rstrip("*")) for s in select)) and not any(

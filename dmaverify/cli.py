@@ -2,8 +2,8 @@
 
 Knows: the surfaces of DESIGN section 9: commands, options, `--stdin` lines, exit codes.
 Does not know: how anything is decided.
-Law: exit codes are 0 as expected, 1 violated, 2 unreadable, empty or misused, 3 inconclusive, 4 internal; precedence 4, 2, 1, 3, 0.
-Output goes to stdout, errors of use and progress to stderr; a traceback is never shown.
+Law: exit codes are 0 as expected, 1 violated, 2 unreadable, empty or misused, 3 inconclusive, 4 internal; precedence
+4, 2, 1, 3, 0. Output goes to stdout, errors of use and progress to stderr; a traceback is never shown.
 """
 
 from __future__ import annotations
@@ -81,17 +81,42 @@ def cli() -> None:
 @click.option("--ignore", multiple=True, metavar="RULE", help="Not these rules; the report says so; repeatable.")
 @click.option("--reading", multiple=True, metavar="RULE=NAME", help="Read a contested point otherwise; repeatable.")
 @click.option("-j", "workers", type=click.IntRange(1, 256), default=1, show_default=True, help="Processes.")
-@click.option("--rlimit", type=click.IntRange(1), default=20_000_000, show_default=True, help="Solver resource units a question.")
-@click.option("--certify", type=click.Path(file_okay=False), metavar="DIR", help="Write every question as SMT-LIB 2; cvc5 re-checks it.")
-@click.option("--playback", type=click.Path(dir_okay=False), metavar="FILE", help="Write a pytest file that replays the refutations.")
+@click.option(
+    "--rlimit", type=click.IntRange(1), default=20_000_000, show_default=True, help="Solver resource units a question."
+)
+@click.option(
+    "--certify",
+    type=click.Path(file_okay=False),
+    metavar="DIR",
+    help="Write every question as SMT-LIB 2; cvc5 re-checks it.",
+)
+@click.option(
+    "--playback",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Write a pytest file that replays the refutations.",
+)
 @click.option("--no-execute", is_flag=True, help="Do not cross-check small moves in numpy.")
 @click.option("--timings", is_flag=True, help="Show times.")
 @click.option("--stdin", is_flag=True, help="Read one JSON object a line, answer one a line.")
 @click.option("-v", "--verbose", is_flag=True, help="Every obligation, also of what is proved.")
 def check(
-    paths: tuple[str, ...], format_: str, as_json: bool, output: tuple[str, ...], target: str | None, select: tuple[str, ...],
-    ignore: tuple[str, ...], reading: tuple[str, ...], workers: int, rlimit: int, certify: str | None, playback: str | None,
-    no_execute: bool, timings: bool, stdin: bool, verbose: bool,
+    paths: tuple[str, ...],
+    format_: str,
+    as_json: bool,
+    output: tuple[str, ...],
+    target: str | None,
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
+    reading: tuple[str, ...],
+    workers: int,
+    rlimit: int,
+    certify: str | None,
+    playback: str | None,
+    no_execute: bool,
+    timings: bool,
+    stdin: bool,
+    verbose: bool,
 ) -> None:
     """Prove every transfer and access of plan files, or refute it with the smallest counterexample."""
     from dmaverify import api
@@ -152,7 +177,13 @@ def _rendered(format_: str, verdicts: Sequence[Any], code: int, timings: bool, v
         from dmaverify.report.text import render_report
 
         return render_report(
-            verdicts, format_, code=code, width=_width(), colour=_colour(sys.stdout), timings=timings, verbose=verbose  # type: ignore[arg-type]
+            verdicts,
+            format_,
+            code=code,
+            width=_width(),
+            colour=_colour(sys.stdout),
+            timings=timings,
+            verbose=verbose,  # type: ignore[arg-type]
         )
     from dmaverify.report.machine import write
 
@@ -299,7 +330,9 @@ def run(path: str, limit: int, as_json: bool) -> None:
         try:
             done = api.run(plan, item.name, limit_units=limit)
         except TooLarge as error:
-            raise fail([InputError(f"`{item.name}` moves {error.units:,} units", None, "raise --limit, or shrink the axes")]) from None
+            raise fail(
+                [InputError(f"`{item.name}` moves {error.units:,} units", None, "raise --limit, or shrink the axes")]
+            ) from None
         except Aliased as error:
             raise fail([InputError(str(error))]) from None
         broken = bool(done.broken - {"core/consumes"})
@@ -341,7 +374,9 @@ def equiv(a: str, b: str, axes: str, as_json: bool) -> None:
             plan = api.load(text)
             if len(plan.transfers) != 1:
                 names = ", ".join(t.name for t in plan.transfers)
-                raise fail([InputError(f"{text} names no single transfer", None, f"write PATH::NAME with one of {names}")])
+                raise fail(
+                    [InputError(f"{text} names no single transfer", None, f"write PATH::NAME with one of {names}")]
+                )
             item = plan.transfers[0]
             programs.append((item.transfer, api.program_of(plan, item.name), plan.targets[item.transfer.target]))
         answer = equivalent_plans(*programs)
@@ -428,7 +463,7 @@ def invoke(arguments: Sequence[str] | None = None) -> int:
     from dmaverify.errors import InputError as Unreadable
 
     try:
-        cli.main(args=list(arguments) if arguments is not None else None, standalone_mode=False)
+        cli.main(args=list(arguments) if arguments is not None else None, prog_name="dmaverify", standalone_mode=False)
     except Stop as stop:
         return _flushed(stop.code)
     except click.exceptions.Exit as stop:
@@ -469,5 +504,8 @@ def _internal(error: Exception) -> int:
         traceback.print_exc()
     frame = traceback.extract_tb(error.__traceback__)[-1]
     say(f"internal error: {error.__class__.__name__}: {error}", error=True)
-    say(f"  at {Path(frame.filename).name}:{frame.lineno}; please report this (DMAVERIFY_TRACEBACK=1 shows all)", error=True)
+    say(
+        f"  at {Path(frame.filename).name}:{frame.lineno}; please report this (DMAVERIFY_TRACEBACK=1 shows all)",
+        error=True,
+    )
     return 4

@@ -2,7 +2,8 @@
 
 Knows: paths, `PATH::NAME`, folders, the unit of parallel work.
 Does not know: formats, exit codes, the terminal.
-Law: results come in the order of the jobs, whatever the number of processes; a file that cannot be read is a verdict too.
+Law: results come in the order of the jobs, whatever the number of processes; a file that cannot be read is a verdict
+too.
 """
 
 from __future__ import annotations
@@ -27,13 +28,17 @@ def readings_of(pairs: Sequence[str]) -> dict[str, str]:
     for pair in pairs:
         rule, equals, name = pair.partition("=")
         if not equals or not rule or not name:
-            raise InputError(f"`--reading {pair}` is not RULE=NAME", None, "for example core/same-element=broadcast-missing")
+            raise InputError(
+                f"`--reading {pair}` is not RULE=NAME", None, "for example core/same-element=broadcast-missing"
+            )
         out[rule.strip()] = name.strip()
     return out
 
 
 def plan_files(paths: Sequence[str]) -> list[tuple[str, str | None]]:
-    """Files with the transfer asked for, sorted: folders are searched for plan files, `PATH::NAME` names one transfer."""
+    """Files with the transfer asked for, sorted: folders are searched for plan files, `PATH::NAME` names one
+    transfer.
+    """
     out: list[tuple[str, str | None]] = []
     for path in paths:
         file, _, name = path.partition("::")
@@ -44,7 +49,9 @@ def plan_files(paths: Sequence[str]) -> list[tuple[str, str | None]]:
                 raise InputError(f"{file} is a folder, so `::{name}` names nothing", None, "name a plan file")
             found = sorted(str(p) for p in Path(file).rglob("*.toml") if is_plan(p))
             if not found:
-                raise InputError(f"{file} holds no plan file (*.toml with `schema = 1`)", None, "write one, or name a file")
+                raise InputError(
+                    f"{file} holds no plan file (*.toml with `schema = 1`)", None, "write one, or name a file"
+                )
             out += [(f, None) for f in found]
         else:
             out.append((file, name or None))
@@ -80,7 +87,9 @@ def check_job(job: Job) -> tuple[list[Any], str, dict[str, Any]]:
 
 
 def run_jobs(jobs: Sequence[Job], workers: int, tick: Callable[[int], None]) -> Iterator[Any]:
-    """What `check_job` gives for each job, in order. `tick` is told how many are done, when one process does them all."""
+    """What `check_job` gives for each job, in order. `tick` is told how many are done, when one process does them
+    all.
+    """
     if workers <= 1 or len(jobs) < 2:
         for number, job in enumerate(jobs, 1):
             yield check_job(job)

@@ -30,13 +30,19 @@ def only_known(request: dict[str, Any], known: set[str]) -> None:
     for key in request:
         if key not in known:
             near = get_close_matches(key, known, 1)
-            raise InputError(f"unknown key `{key}`", None, f"did you mean `{near[0]}`?" if near else f"known: {', '.join(sorted(known))}")
+            raise InputError(
+                f"unknown key `{key}`",
+                None,
+                f"did you mean `{near[0]}`?" if near else f"known: {', '.join(sorted(known))}",
+            )
 
 
 def check_request(
     request: dict[str, Any], settings: dict[str, Any], target: str | None, select: Sequence[str], ignore: Sequence[str]
 ) -> Any:
-    """The verdicts of `{"plan": text}` or `{"path": ...}`, as `check --json` gives them. Raises InputError for a bad line."""
+    """The verdicts of `{"plan": text}` or `{"path": ...}`, as `check --json` gives them. Raises InputError for a bad
+    line.
+    """
     from dmaverify import api
     from dmaverify.inputs.plan import InputErrors, read_plan_text
     from dmaverify.inputs.plan import select as select_
@@ -57,8 +63,6 @@ def check_request(
         raise InputError("give either `plan` (the text of a plan file) or `path`")
     if not isinstance(text if text is not None else path, str):
         raise InputError("`plan` and `path` are texts")
-    from dmaverify.inputs.plan import read_plan_text
-    from dmaverify.inputs.plan import select as select_
 
     where = request.get("target", target)
     try:
@@ -73,7 +77,9 @@ def check_request(
         return {"error": f"internal: {error}", "where": ""}
     return [
         verdict_json(v)
-        for v in api.only(verdicts, [*select, *texts_of(request.get("select", []))], [*ignore, *texts_of(request.get("ignore", []))])
+        for v in api.only(
+            verdicts, [*select, *texts_of(request.get("select", []))], [*ignore, *texts_of(request.get("ignore", []))]
+        )
     ]
 
 
@@ -90,7 +96,9 @@ def cells_request(request: dict[str, Any], raw: bool) -> Any:
     return cells_json(expr, axes, bool(request.get("raw", raw)), first, count)[0]
 
 
-def cells_json(text: str, axes: dict[str, int], raw: bool, start: int, count: int | None) -> tuple[dict[str, Any], list[str]]:
+def cells_json(
+    text: str, axes: dict[str, int], raw: bool, start: int, count: int | None
+) -> tuple[dict[str, Any], list[str]]:
     from dmaverify.api import mapping
     from dmaverify.language import wellformed
     from dmaverify.language.expr import axes_of
@@ -100,7 +108,9 @@ def cells_json(text: str, axes: dict[str, int], raw: bool, start: int, count: in
     expr = mapping(text, axes)
     stop = expr.size if count is None else min(expr.size, start + count)
     if stop - start > MOST_CELLS:
-        raise InputError(f"`{text}` has {expr.size:,} positions", None, f"show up to {MOST_CELLS:,} of them with --from and --count")
+        raise InputError(
+            f"`{text}` has {expr.size:,} positions", None, f"show up to {MOST_CELLS:,} of them with --from and --count"
+        )
     sizes = axes_of(expr)
     shown = [cell_json(cell, raw, sizes) for cell in cells_of(expr, start, stop)]
     flags = [p.message for p in wellformed.problems(expr, axes)]

@@ -39,8 +39,8 @@ class Label:
 class Finding:
     """One broken rule or obligation.
 
-    `place` names the spot in words (`read entry 2`, `dest.element`), `span` in the text; `values` are the numbers that the
-    message speaks of; `witness` is the counterexample as data; `notes` explain; `hint` says what to do next.
+    `place` names the spot in words (`read entry 2`, `dest.element`), `span` in the text; `values` are the numbers
+    that the message speaks of; `witness` is the counterexample as data; `notes` explain; `hint` says what to do next.
     """
 
     rule: str

@@ -196,7 +196,8 @@ def event_loop(stamp: int) -> Callable[..., int]:
     def run(
         queue: Table, channels: Table, rows: Table, groups: Table, order: Table, maps: Table, bits: Table,
         commands: Table, counts: Table, strides: Table, sides: Table, cursors: Table, counters: Table, engines: Table,
-        left: Table, done: Table, fifo: Table, slices: Table, sums: Table, trace: Table, traced: Table, k: Table, spms: int, links: int,
+        left: Table, done: Table, fifo: Table, slices: Table, sums: Table, trace: Table, traced: Table, k: Table,
+        spms: int, links: int,
     ) -> int:  # fmt: skip
         """Plays all commands; the tick at which the last ends. -1 where nothing can move any more (never, unless the
         tables lie).
@@ -241,7 +242,8 @@ def event_loop(stamp: int) -> Callable[..., int]:
                         continue
                     when = _issue(
                         engine, role, now, queue, channels, order, maps, bits, commands, counts, strides,
-                        sides, cursors, counters, engines, left, done, fifo, slices, sums, trace, traced, k, spms, links,
+                        sides, cursors, counters, engines, left, done,
+                        fifo, slices, sums, trace, traced, k, spms, links,
                     )  # fmt: skip
                     if when < 0:
                         engines[engine, free] = now - when

@@ -101,8 +101,8 @@ class Tables:
     def arguments(self) -> tuple[Any, ...]:
         """In the order in which the event loop takes them."""
         names = (
-            "queue channels rows groups order maps bits commands counts strides sides cursors counters engines left done "
-            "fifo slices sums trace traced k spms links"
+            "queue channels rows groups order maps bits commands counts strides sides cursors counters engines "
+            "left done fifo slices sums trace traced k spms links"
         )
         return tuple(self.data[name] for name in names.split())
 
@@ -174,10 +174,10 @@ class Tables:
                     _side_row(t["sides"][2 * row + i], side)
                     self._loops(row, i, side.nest)
                 nest, link = read.nest, read.port.chip if read.port.chip != write.port.chip else -1
-                t["commands"][row, : q.C_COLUMNS] = (
-                    engine, nest.packets, nest.size, len(nest.loops), read.memory == write.memory, link, -read.head, 0, 0,
-                    slot, nest.packets * nest.size, read.issue, write.issue_partial, write.issue_ragged, read.startup,
-                )  # fmt: skip
+                same, amount = read.memory == write.memory, nest.packets * nest.size
+                prices = (read.issue, write.issue_partial, write.issue_ragged, read.startup)
+                shape = (engine, nest.packets, nest.size, len(nest.loops), same, link, -read.head)
+                t["commands"][row, : q.C_COLUMNS] = (*shape, 0, 0, slot, amount, *prices)
                 t["left"][:, slot : slot + nest.packets] = nest.size
                 slot += nest.packets
                 row += 1

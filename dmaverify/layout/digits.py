@@ -1,13 +1,16 @@
 """The normal form of a mapping: positions and coordinates as sums of digits.
 
-Knows: how each constructor of a mapping acts on digits, what padding becomes (guards), which neighbours are one digit.
+Knows: how each constructor of a mapping acts on digits, what padding becomes (guards), which neighbours are one
+digit.
 Does not know: addresses, tiers, commands, solvers.
-Law: for every position of the mapping there is exactly one digit vector inside the box that no void guard excludes, with
-`position = sum(step * d)`; its cell is the padding kind of the first guard that holds, else the index whose coordinates are
-`offset + sum(weight * d)`, one sum an axis. The arithmetic of digits is `+`, `*` and comparison alone.
+Law: for every position of the mapping there is exactly one digit vector inside the box that no void guard excludes,
+with `position = sum(step * d)`; its cell is the padding kind of the first guard that holds, else the index whose
+coordinates are `offset + sum(weight * d)`, one sum an axis. The arithmetic of digits is `+`, `*` and comparison
+alone.
 
-A constructor that cuts inside a digit's carry (`[A, B] / 2` with B = 3) has no digits: `compile_digits` raises `NotDigits`, and the
-caller takes the guarded encoding of the whole expression instead. Source: DESIGN section 3, facts/rngd 1.2 and 1.3.
+A constructor that cuts inside a digit's carry (`[A, B] / 2` with B = 3) has no digits: `compile_digits` raises
+`NotDigits`, and the caller takes the guarded encoding of the whole expression instead. Source: DESIGN section 3,
+facts/rngd 1.2 and 1.3.
 Relied on: proofs/digits-*.smt2, proofs/euclid-uniqueness.smt2.
 """
 
@@ -55,8 +58,8 @@ class Gap(Enum):
 class Digit:
     """A digit that walks 0..slots. `axis` None is a broadcast: it moves no coordinate.
 
-    `step` is its weight on the position (later: on the address), `weight` its weight on the axis. `live` counts the values that
-    single-digit padding leaves: hardware walks `slots`, the tensor has `live`.
+    `step` is its weight on the position (later: on the address), `weight` its weight on the axis. `live` counts the
+    values that single-digit padding leaves: hardware walks `slots`, the tensor has `live`.
     """
 
     axis: str | None
@@ -131,7 +134,7 @@ def _join(left: Form, right: Form) -> Form:
 
 
 def _every(form: Form, by: int, expr: Expr) -> Form:
-    """`e / by`: keeps the digits whose step is a multiple of `by`, cuts the one that `by` falls into, drops the rest."""
+    """`e / by`: keeps digits whose step is a multiple of `by`, cuts the one that `by` falls into, drops the rest."""
     changes: dict[int, tuple[int, Digit | None]] = {}
     for index, digit in enumerate(form.digits):
         if digit.step % by == 0:
@@ -177,7 +180,9 @@ def _extend(form: Form, size: int, kind: Kind | Gap) -> Form:
     slots = -(-size // top.step)
     flat = tuple((i, d.step) for i, d in enumerate(form.digits))
     inner = tuple(g for g in form.guards if not (g.kind is Gap.VOID and any(i == 0 for i, _ in g.terms)))
-    outside = Guard(((0, 1),), form.size // top.step, kind) if form.size % top.step == 0 else Guard(flat, form.size, kind)
+    outside = (
+        Guard(((0, 1),), form.size // top.step, kind) if form.size % top.step == 0 else Guard(flat, form.size, kind)
+    )
     ragged = (Guard(flat, size, Gap.VOID),) if size % top.step else ()
     return _normal(Form(size, (replace(top, slots=slots), *form.digits[1:]), (*ragged, outside, *inner), form.offsets))
 
@@ -193,9 +198,7 @@ def _skip(form: Form, first: int, expr: Expr) -> Form:
     offsets = dict(form.offsets)
     if top.axis is not None:
         offsets[top.axis] = offsets.get(top.axis, 0) + top.weight * start
-    guards = tuple(
-        replace(g, constant=g.constant + start * sum(k for i, k in g.terms if i == 0)) for g in form.guards
-    )
+    guards = tuple(replace(g, constant=g.constant + start * sum(k for i, k in g.terms if i == 0)) for g in form.guards)
     kept = replace(top, slots=top.slots - start, live=max(0, top.live - start))
     return _normal(Form(form.size - first, (kept, *form.digits[1:]), guards, tuple(sorted(offsets.items()))))
 
@@ -272,7 +275,9 @@ def _with_live(digits: tuple[Digit, ...], guards: Sequence[Guard]) -> tuple[Digi
 
 
 def finalize(form: Form, sizes: Mapping[str, int]) -> Form:
-    """Adds what finalization adds: an index whose sum on an axis reaches the axis size is Top padding (facts/rngd 1.3, 8-9)."""
+    """Adds what finalization adds: an index whose sum on an axis reaches the axis size is Top padding (facts/rngd
+    1.3, 8-9).
+    """
     guards = list(form.guards)
     offsets = dict(form.offsets)
     for axis in dict.fromkeys([d.axis for d in form.digits if d.axis is not None] + list(offsets)):
@@ -284,8 +289,8 @@ def finalize(form: Form, sizes: Mapping[str, int]) -> Form:
 def coalesce(form: Form) -> Form:
     """Neighbours that are one digit become one: a cut that changes no address is no cut.
 
-    `outer` and `inner` are one when inner has all its values, `outer.step = inner.slots * inner.step`, the same holds for their
-    weights on one axis (both None, or equal), and every guard can be said of the merged digit.
+    `outer` and `inner` are one when inner has all its values, `outer.step = inner.slots * inner.step`, the same holds
+    for their weights on one axis (both None, or equal), and every guard can be said of the merged digit.
     """
     digits = list(form.digits)
     guards = list(form.guards)
@@ -312,7 +317,8 @@ def _one_digit(outer: Digit, inner: Digit) -> bool:
 
 
 def _mergeable(guard: Guard, outer: int, inner: int, ratio: int, axis: str | None) -> bool:
-    """Whether the guard can be said of `ratio * outer + inner`: it weighs both so, or it is about the outer digit alone.
+    """Whether the guard can be said of `ratio * outer + inner`: it weighs both so, or it is about the outer digit
+    alone.
 
     A padded broadcast beside a plain one stays apart: one is a hole, the other replicas that a stream can name.
     """

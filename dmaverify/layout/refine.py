@@ -2,10 +2,12 @@
 
 Knows: address layouts (digits whose step is an address), where an address lies in them, how loops and digits are cut.
 Does not know: mappings as text, machines, solvers; whether a plan is right.
-Law: cutting keeps every address: the pieces of a loop with their guard walk exactly the counters of the loop, and after `drive`
-`sum(step * (constant + sum(coefficient * piece)))` is the address; digits that are not `carried` have exactly that value.
+Law: cutting keeps every address: the pieces of a loop with their guard walk exactly the counters of the loop, and
+after `drive` `sum(step * (constant + sum(coefficient * piece)))` is the address; digits that are not `carried` have
+exactly that value.
 
-`drive` proposes those sums; the obligations prove them before they are used (address = sum of step * digit, digits in range).
+`drive` proposes those sums; the obligations prove them before they are used (address = sum of step * digit, digits in
+range).
 Relied on: proofs/loop-cut.smt2, proofs/ragged-cut.smt2, proofs/euclid-uniqueness.smt2.
 """
 
@@ -13,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from math import gcd
 
 from dmaverify.layout.digits import Digit, Form, Gap, Guard, coalesce, finalize
@@ -33,10 +36,12 @@ class Room:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A tensor in memory: digits by falling address step, guards, constant coordinates, the address where all digits are 0.
+    """A tensor in memory: digits by falling address step, guards, constant coordinates, the address where all digits
+    are 0.
 
-    Beside the digits of the mapping, each room has one *beyond* digit on top, 0 inside the tensor: an address whose beyond digit is
-    not 0 lies outside the declared region. `beyond` maps its index to (name of the room, how many values fit, None = no limit).
+    Beside the digits of the mapping, each room has one *beyond* digit on top, 0 inside the tensor: an address whose
+    beyond digit is not 0 lies outside the declared region. `beyond` maps its index to (name of the room, how many
+    values fit, None = no limit).
     """
 
     digits: tuple[Digit, ...]
@@ -72,12 +77,14 @@ class Layout:
         """Whether two cells may hold one index because an axis is named twice (`A / 2, A`)."""
         for axis in {d.axis for d in self.digits if d.axis is not None}:
             held = sorted((d.weight, d.slots) for d in self.digits if d.axis == axis)
-            if any(low * slots > high for (low, slots), (high, _) in zip(held, held[1:], strict=False)):
+            if any(low * slots > high for (low, slots), (high, _) in pairwise(held)):
                 return True
         return False
 
     def values_at(self, address: int) -> tuple[int, ...] | None:
-        """The digits of an address, beyond digits floored; None where a void guard or a full room leaves no such digits."""
+        """The digits of an address, beyond digits floored; None where a void guard or a full room leaves no such
+        digits.
+        """
         rest = address - self.origin
         rooms = {index: limit for index, _, limit in self.beyond}
         values: list[int] = []
@@ -197,7 +204,9 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Nest:
-    """Pieces outer to inner, and guards `sum(factor * piece) < bound` left by ragged cuts. Addresses are global, in units."""
+    """Pieces outer to inner, and guards `sum(factor * piece) < bound` left by ragged cuts. Addresses are global, in
+    units.
+    """
 
     read_base: int
     write_base: int
@@ -238,10 +247,11 @@ def cut_piece(nest: Nest, index: int, at: int) -> Nest:
 
 @dataclass(frozen=True, slots=True)
 class Drive:
-    """One side as sums over pieces: digit j is `constants[j] + sum(coefficient * piece)`; `terms[j]` lists (piece, coefficient).
+    """One side as sums over pieces: digit j is `constants[j] + sum(coefficient * piece)`; `terms[j]` lists (piece,
+    coefficient).
 
-    The first `carried` digits (the outermost) are only right together: their sums may leave the digits' ranges, and the true
-    digits are those of `sum(step * sum_j)` over them. All others are exact as they stand.
+    The first `carried` digits (the outermost) are only right together: their sums may leave the digits' ranges, and
+    the true digits are those of `sum(step * sum_j)` over them. All others are exact as they stand.
     """
 
     constants: tuple[int, ...]
@@ -314,7 +324,8 @@ def drive(source: Layout, dest: Layout, nests: Sequence[Nest]) -> Joint:
     sides = (_Side(source), _Side(dest))
     work = list(nests)
     for _ in range(MOST_CUTS):
-        if not any([_advance(work, index, sides) for index in range(len(work))]):
+        changed = [_advance(work, index, sides) for index in range(len(work))]
+        if not any(changed):
             break
     return Joint(
         sides[0].layout,
@@ -405,7 +416,8 @@ def _drive_side(nest: Nest, side: _Side, pick: str) -> Drive:
 def _separable(layout: Layout, carried: int) -> int:
     """Digits below the carried ones stay exact only where every carried step is a multiple of the least of them.
 
-    A ragged digit (12 + 1 of 13) and the end of a room (4 MiB behind rows of 24 bytes) are no multiples: more digits carry.
+    A ragged digit (12 + 1 of 13) and the end of a room (4 MiB behind rows of 24 bytes) are no multiples: more digits
+    carry.
     """
     steps = [digit.step for digit in layout.digits]
     while 0 < carried < len(steps) and gcd(*steps[:carried]) != steps[carried - 1]:
@@ -430,10 +442,12 @@ MOST_VALUES = 1 << 20
 
 
 def missing_cell(driven: Driven, dest: Layout) -> int | str | None:
-    """The first destination address that one nest never writes; "none"; None where the values are too many or not separable.
+    """The first destination address that one nest never writes; "none"; None where the values are too many or not
+    separable.
 
-    For a destination without guards. The digits that do not carry take products of intervals; the carried ones together take
-    the values of one sum, which are listed: their number grows with the counts of the carrying loops, not with the bytes.
+    For a destination without guards. The digits that do not carry take products of intervals; the carried ones
+    together take the values of one sum, which are listed: their number grows with the counts of the carrying loops,
+    not with the bytes.
     """
     drive, pieces = driven.write, driven.nest.pieces
     moved_high = {i for terms in drive.terms[: drive.carried] for i, _ in terms}

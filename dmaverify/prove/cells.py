@@ -74,9 +74,7 @@ def _kinds(ordered: Sequence[tuple[str, Kind | Gap]]) -> tuple[str, str, str, st
 
 
 def _from_digits(layout: Layout, terms: Sequence[str]) -> CellText:
-    ordered = [
-        (guard_text(layout, i, terms), g.kind) for i, g in enumerate(layout.guards) if g.kind is not Gap.VOID
-    ]
+    ordered = [(guard_text(layout, i, terms), g.kind) for i, g in enumerate(layout.guards) if g.kind is not Gap.VOID]
     live, bottom, zero, outside = _kinds(ordered)
     sums: dict[str, list[tuple[int, str]]] = {axis: [] for axis, _ in layout.sizes}
     for digit, term in zip(layout.digits, terms, strict=True):
@@ -208,9 +206,7 @@ def _from_tree(layout: Layout, terms: Sequence[str], tensor: Tensor, prefix: str
     coordinates: dict[str, str] = {}
     for place in PLACES:
         expr = tensor.field(place)
-        parts = [
-            (d.weight, t) for d, t in zip(layout.digits, terms, strict=True) if d.axis == opaque_axis(place)
-        ]
+        parts = [(d.weight, t) for d, t in zip(layout.digits, terms, strict=True) if d.axis == opaque_axis(place)]
         tree.visit(expr, linear(0, parts))
         sizes.update(axes_of(expr))
     for axis, parts in tree.sums.items():

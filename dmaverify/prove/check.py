@@ -192,8 +192,11 @@ class _Case:
         if result.joint is not None:
             layouts = (result.joint.source, result.joint.dest)
 
-        if len({b.command for b in result.broken if b.command is not None}) > 1:
+        named = {b.command for b in result.broken if b.command is not None}
+        if len(named) > 1:
             return []  # no single number of one command mends several
+        first = min(named, default=0)
+        commands = [commands[first], *commands[:first], *commands[first + 1 :]]
         left = max(1, REPAIR_COMMANDS // len(commands))
 
         def holds(changed: Sequence[Command]) -> bool:

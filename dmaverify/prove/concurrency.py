@@ -10,8 +10,9 @@ Source: "Memory Performance" (Bank Starvation; Cumulative Bank Access Constraint
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 from dmaverify.errors import InputError
@@ -103,7 +104,7 @@ def starvation(
     limit, banks = limit_from(section, chosen), banks_from(target.geometry)
     unfit: list[str] = []
     parts = list(_parts(works, target, banks, unfit))
-    groups = list(_beside_dma(steps, works, order, parts, target))
+    groups = list(_beside_dma(steps, order, parts, target))
     if not groups:
         return Starvation("unknown", limit, unfit=tuple(unfit)) if unfit else None
     sums = [(dma, members, cumulative(_named_runs(members), limit.dma)) for dma, members in groups]
@@ -162,23 +163,39 @@ def _named_runs(members: Sequence[_Part]) -> dict[str, Runs]:
 
 
 def _beside_dma(
-    steps: Sequence[Step], works: Sequence[Work], order: Order, parts: Sequence[_Part], target: Target
+    steps: Sequence[Step], order: Order, parts: Sequence[_Part], target: Target
 ) -> Iterator[tuple[int, list[_Part]]]:
     """(DMA step, accesses that may all run at once beside it in slices that it reaches), each set of accesses once."""
-    by_step: dict[int, list[_Part]] = {}
-    for part in parts:
-        by_step.setdefault(part.step, []).append(part)
-    boxes = _dma_boxes(steps, target)
-    seen: set[tuple[tuple[int, str], ...]] = set()
-    for group in antichains(order, by_step):
-        for dma, reached in boxes.items():
-            for piece in order.of_step[dma]:
-                free = [s for s in group if all(not order.ordered(piece, other) for other in order.of_step[s])]
-                members = [p for s in free for p in by_step[s] if any(_same_slices(p.box, box) for box in reached)]
-                key = tuple((p.step, p.access.name) for p in members)
-                if members and key not in seen:
-                    seen.add(key)
-                    yield dma, members
+    chosen = dict.fromkeys(part.step for part in parts)
+    groups = [_mask(i for i, p in enumerate(parts) if p.step in group) for group in antichains(order, chosen)]
+    seen: set[int] = set()
+    for dma, free in _free_beside(order, parts, _dma_boxes(steps, target)).items():
+        for mask, group in product(free, groups):
+            both = mask & group
+            if both and both not in seen:
+                seen.add(both)
+                yield dma, [part for i, part in enumerate(parts) if both >> i & 1]
+
+
+def _free_beside(
+    order: Order, parts: Sequence[_Part], boxes: Mapping[int, Sequence[Box]]
+) -> dict[int, set[int]]:
+    """Per DMA step and piece of it, the parts (bit i: part i) in its slices that no order keeps apart from it."""
+    out: dict[int, set[int]] = {}
+    pieces = [order.of_step[part.step][0] for part in parts]  # an operation works in one lane
+    near: dict[tuple[Box, ...], int] = {}
+    for dma, reached in boxes.items():
+        key = tuple(reached)
+        if key not in near:
+            near[key] = _mask(i for i, p in enumerate(parts) if any(_same_slices(p.box, box) for box in reached))
+        for piece in order.of_step[dma]:
+            free = _mask(i for i, other in enumerate(pieces) if near[key] >> i & 1 and not order.ordered(piece, other))
+            out.setdefault(dma, set()).add(free)
+    return out
+
+
+def _mask(numbers: Iterable[int]) -> int:
+    return sum(1 << number for number in numbers)
 
 
 def _dma_boxes(steps: Sequence[Step], target: Target) -> dict[int, list[Box]]:

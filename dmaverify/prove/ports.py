@@ -2,8 +2,9 @@
 
 Knows: every port of `machines.facts`, as numbers of one transfer or access.
 Does not know: rules, severities, any machine.
-Law: one port, one meaning (`machines.facts`); a gcd port is 0 only when every number it divides is 0, and is exact for all
-addresses of a nest, because all of them are multiples of m exactly when base and strides are (proofs/alignment-step.smt2).
+Law: one port, one meaning (`machines.facts`); a gcd port is 0 only when every number it divides is 0, and is exact
+for all addresses of a nest, because all of them are multiples of m exactly when base and strides are
+(proofs/alignment-step.smt2).
 """
 
 from __future__ import annotations
@@ -66,10 +67,10 @@ def command_facts(command: Command, commands: Sequence[Command]) -> dict[str, in
     }
 
 
-def sequencer_facts(
-    text: Sequencer, command: Command, limits: Mapping[str, int], unit_bits: int
-) -> dict[str, int]:
-    """One side of a command. Entries count as written where that fits the limits, else merged: either grouping is legal."""
+def sequencer_facts(text: Sequencer, command: Command, limits: Mapping[str, int], unit_bits: int) -> dict[str, int]:
+    """One side of a command. Entries count as written where that fits the limits, else merged: either grouping is
+    legal.
+    """
     inner = text.entries[-1] if text.entries else None
     inner_count = inner.count if inner else text.packet
     inner_stride = inner.stride if inner else 1
@@ -137,9 +138,7 @@ def transfer_facts(
     return {
         **target.dtype_facts(dtype),
         "route": int((source.tier, dest.tier) in target.routes),
-        "same_chip": int(
-            all(c.read.chip == c.write.chip for c in commands) if commands else source.chip == dest.chip
-        ),
+        "same_chip": int(all(c.read.chip == c.write.chip for c in commands) if commands else source.chip == dest.chip),
         "same_cluster": _same_cluster(source, dest, target, commands),
         "source_chips": source.chip.size,
         "dest_chips": dest.chip.size,

@@ -2,9 +2,9 @@
 
 Knows: derivation, pairing, comparing two programs.
 Does not know: machines' rules, how a program is judged against the move.
-Law: two programs are the same when they copy the same units; order of loops and commands is no difference. Equal normal nests
-are the same; otherwise small programs are compared unit by unit, and a pair of programs of which one keeps the promise and
-the other does not is different.
+Law: two programs are the same when they copy the same units; order of loops and commands is no difference. Equal
+normal nests are the same; otherwise small programs are compared unit by unit, and a pair of programs of which one
+keeps the promise and the other does not is different.
 """
 
 from __future__ import annotations
@@ -55,7 +55,12 @@ def port_rule(target: Target, tier: str, unit_bits: int) -> PortRule:
 
 
 def derived_program(
-    source: Tensor, dest: Tensor, stream: Stream, dtype_bits: int, target: Target, engine_of: Sequence[GivenCommand] = ()
+    source: Tensor,
+    dest: Tensor,
+    stream: Stream,
+    dtype_bits: int,
+    target: Target,
+    engine_of: Sequence[GivenCommand] = (),
 ) -> tuple[Command, ...] | Trouble:
     engine = engine_of[0].engine if len(engine_of) == 1 else None
     spaces = (space_of(target, source.tier), space_of(target, dest.tier))
@@ -65,8 +70,12 @@ def derived_program(
     return found.commands
 
 
-def program_of_transfer(transfer: Transfer, dtype_bits: int, target: Target) -> tuple[Command, ...] | list[Trouble] | None:
-    """The commands that a plan means: the printed ones, else those of its stream or streams; None where it has neither."""
+def program_of_transfer(
+    transfer: Transfer, dtype_bits: int, target: Target
+) -> tuple[Command, ...] | list[Trouble] | None:
+    """The commands that a plan means: the printed ones, else those of its stream or streams; None where it has
+    neither.
+    """
     if transfer.given:
         return given_program(transfer.given, transfer.source, transfer.dest, dtype_bits, target)
     found = streamed_program(transfer, dtype_bits, target)
@@ -113,7 +122,9 @@ def _trouble(word: str, mismatch: Mismatch) -> Trouble:
 
 
 def canonical(command: Command) -> tuple[object, ...]:
-    """Bases and merged loops, ordered by stride: equal for nests that copy the same units, where writes do not collide."""
+    """Bases and merged loops, ordered by stride: equal for nests that copy the same units, where writes do not
+    collide.
+    """
     loops = [(x.count, x.read, x.write) for x in command.loops] + [(command.burst, 1, 1)]
     loops.sort(key=lambda loop: (-abs(loop[2]), -abs(loop[1])))
     return (command.read, command.write, tuple(coalesce(loops)))

@@ -1,8 +1,10 @@
 """Which single number would make a printed program right: proposals, each proved before it is said.
 
-Knows: strides that one side's layout asks for, given what the other side walks; bases; the numbers of a derived program.
+Knows: strides that one side's layout asks for, given what the other side walks; bases; the numbers of a derived
+program.
 Does not know: how a proposal is shown.
-Law: a proposal changes one number of one command; it is returned only if the changed program keeps every core obligation.
+Law: a proposal changes one number of one command; it is returned only if the changed program keeps every core
+obligation.
 """
 
 from __future__ import annotations
@@ -52,7 +54,8 @@ def _proposals(commands: Sequence[Command], source: Layout, dest: Layout) -> Ite
         for number, loop in enumerate(command.loops):
             name = f" of `{loop.label}`" if loop.label else f" of loop {number}"
             for side, stride, layouts in (
-                ("write", loop.read, (source, dest)), ("read", loop.write, (dest, source)),
+                ("write", loop.read, (source, dest)),
+                ("read", loop.write, (dest, source)),
             ):
                 wanted = _translated(stride, *layouts)
                 have = loop.write if side == "write" else loop.read
@@ -64,7 +67,9 @@ def _proposals(commands: Sequence[Command], source: Layout, dest: Layout) -> Ite
 
 
 def _translated(stride: int, seen: Layout, other: Layout) -> int | None:
-    """What a step of `stride` in one layout is in the other: the same step on the same axis; None where that is no one digit."""
+    """What a step of `stride` in one layout is in the other: the same step on the same axis; None where that is no
+    one digit.
+    """
     if stride == 0:
         return None
     for index, digit in enumerate(seen.digits):
@@ -75,8 +80,11 @@ def _translated(stride: int, seen: Layout, other: Layout) -> int | None:
             return None
         weight = ratio * digit.weight
         fits = [
-            d for i, d in enumerate(other.digits)
-            if d.axis == digit.axis and i not in other.beyond_index and d.weight <= weight < d.weight * d.slots
+            d
+            for i, d in enumerate(other.digits)
+            if d.axis == digit.axis
+            and i not in other.beyond_index
+            and d.weight <= weight < d.weight * d.slots
             and weight % d.weight == 0
         ]
         if not fits:
@@ -90,7 +98,8 @@ def _bases(commands: Sequence[Command], index: int, source: Layout, dest: Layout
     """The base that one side asks for, given the element at the other side's base."""
     command = commands[index]
     for side, port, seen, other in (
-        ("write", command.write, (source, command.read), dest), ("read", command.read, (dest, command.write), source),
+        ("write", command.write, (source, command.read), dest),
+        ("read", command.read, (dest, command.write), source),
     ):
         values = seen[0].values_at(global_address(seen[1], seen[1].base))
         if values is None:

@@ -2,8 +2,8 @@
 
 Knows: solver contexts, resource limits, models, minimising a model, text of linear terms.
 Does not know: what a question is about.
-Law: every question is text that any SMT-LIB 2 solver can read again; `unknown` is an answer of its own, never a no. Limits are
-z3 resource units, which do not depend on the clock; the random seed is fixed.
+Law: every question is text that any SMT-LIB 2 solver can read again; `unknown` is an answer of its own, never a no.
+Limits are z3 resource units, which do not depend on the clock; the random seed is fixed.
 """
 
 from __future__ import annotations
@@ -162,9 +162,7 @@ def _model(solver: Any, query: Query) -> dict[str, int]:
 
     model = solver.model()
     context = solver.ctx
-    return {
-        name: model.eval(z3.Int(name, context), model_completion=True).as_long() for name, _, _ in query.variables
-    }
+    return {name: model.eval(z3.Int(name, context), model_completion=True).as_long() for name, _, _ in query.variables}
 
 
 def solver_version() -> str:

@@ -2,8 +2,8 @@
 
 Knows: which facts go to which rule, which number of a text to blame.
 Does not know: what any rule says (data does), how facts come about (`ports`).
-Law: every rule of the target that binds the transfer is evaluated on every instance of its scope; a rule that could not be
-evaluated is a finding of its own. All broken rules are reported, each once a place.
+Law: every rule of the target that binds the transfer is evaluated on every instance of its scope; a rule that could
+not be evaluated is a finding of its own. All broken rules are reported, each once a place.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ class Instance:
 
 @dataclass(frozen=True)
 class RuleReport:
-    """`evaluated` counts rules that bound something; `differs` names rules whose verdict another reading would change."""
+    """`evaluated` counts rules that bound something; `differs` names rules whose verdict another reading would
+    change.
+    """
 
     findings: tuple[Finding, ...]
     evaluated: int
@@ -82,8 +84,13 @@ class Ruling:
         if missing:
             self.findings.append(
                 Finding(
-                    rule.id, Severity.ERROR, f"cannot be judged: nothing gives {', '.join(missing)}", instance.place,
-                    instance.span, source=rule.source, basis=rule.basis,
+                    rule.id,
+                    Severity.ERROR,
+                    f"cannot be judged: nothing gives {', '.join(missing)}",
+                    instance.place,
+                    instance.span,
+                    source=rule.source,
+                    basis=rule.basis,
                 )
             )
             return
@@ -108,20 +115,44 @@ class Ruling:
         old = self.findings[index]
         times = int(old.values.get("times", 1)) + 1
         self.findings[index] = Finding(
-            old.rule, old.severity, old.message, old.place, old.span, {**old.values, "times": times}, old.witness,
-            old.source, old.basis, old.hint, old.notes, old.labels,
+            old.rule,
+            old.severity,
+            old.message,
+            old.place,
+            old.span,
+            {**old.values, "times": times},
+            old.witness,
+            old.source,
+            old.basis,
+            old.hint,
+            old.notes,
+            old.labels,
         )
 
     def _finding(self, rule: Rule, instance: Instance, values: Mapping[str, int], severity: Severity) -> Finding:
         words: dict[str, Any] = {
-            "source_tier": self.source_tier, "dest_tier": self.dest_tier, "tier": instance.tier, "side": instance.side,
-            "engine": self.engine, "dtype": self.dtype, "place": instance.place,
+            "source_tier": self.source_tier,
+            "dest_tier": self.dest_tier,
+            "tier": instance.tier,
+            "side": instance.side,
+            "engine": self.engine,
+            "dtype": self.dtype,
+            "place": instance.place,
         }
         what, span = self._blame(rule, instance, values)
         notes = (what,) if what else ()
         return Finding(
-            rule.id, severity, rule.message({**values, **words}), instance.place, span,
-            {port: values[port] for port in rule.ports}, None, rule.source, rule.basis, rule.hint, notes,
+            rule.id,
+            severity,
+            rule.message({**values, **words}),
+            instance.place,
+            span,
+            {port: values[port] for port in rule.ports},
+            None,
+            rule.source,
+            rule.basis,
+            rule.hint,
+            notes,
         )
 
     def _blame(self, rule: Rule, instance: Instance, values: Mapping[str, int]) -> tuple[str, Span | None]:
@@ -139,8 +170,14 @@ class Ruling:
 
 
 def transfer_instances(
-    source: Tensor, dest: Tensor, stream: Stream | None, dtype: str, target: Target, commands: Sequence[Command],
-    limits: Mapping[str, int], span: Span | None,
+    source: Tensor,
+    dest: Tensor,
+    stream: Stream | None,
+    dtype: str,
+    target: Target,
+    commands: Sequence[Command],
+    limits: Mapping[str, int],
+    span: Span | None,
 ) -> list[Instance]:
     """Everything that rules look at in a transfer."""
     bits = target.dtypes[dtype]
@@ -155,7 +192,12 @@ def transfer_instances(
 
 
 def _command_instances(
-    index: int, command: Command, commands: Sequence[Command], source: Tensor, dest: Tensor, stream: Stream | None,
+    index: int,
+    command: Command,
+    commands: Sequence[Command],
+    source: Tensor,
+    dest: Tensor,
+    stream: Stream | None,
     limits: Mapping[str, int],
 ) -> Iterator[Instance]:
     suffix = f" of command {index}" if len(commands) > 1 else ""
@@ -163,23 +205,36 @@ def _command_instances(
     packet = next((t.packet_span for _, t, _ in texts if t and t.packet_span), None)
     if packet is None and stream is not None:
         packet = stream.packet.span or stream.span
-    span = command.span or next((t.span for _, t, _ in texts if t and t.span), None) or (stream.span if stream else None)
+    span = (
+        command.span or next((t.span for _, t, _ in texts if t and t.span), None) or (stream.span if stream else None)
+    )
     yield Instance(
-        "command", command_facts(command, commands), f"command {index}" if suffix else "command", span,
-        suspects=tuple(_suspects(command, source, dest)), packet_span=packet,
+        "command",
+        command_facts(command, commands),
+        f"command {index}" if suffix else "command",
+        span,
+        suspects=tuple(_suspects(command, source, dest)),
+        packet_span=packet,
     )
     for side, text, tensor in texts:
         if text is not None:
             facts = sequencer_facts(text, command, limits, command.unit_bits)
             yield Instance(
-                "sequencer", facts, f"{side} sequencer{suffix}", text.span or span, side, tensor.tier, packet_span=packet
+                "sequencer",
+                facts,
+                f"{side} sequencer{suffix}",
+                text.span or span,
+                side,
+                tensor.tier,
+                packet_span=packet,
             )
 
 
 def _suspects(command: Command, source: Tensor, dest: Tensor) -> Iterator[tuple[str, str, int, Span | None]]:
     """The numbers behind read_gcd and write_gcd: base first, then strides from outside in."""
     for side, port, text, tensor in (
-        ("read", command.read, command.read_text, source), ("write", command.write, command.write_text, dest),
+        ("read", command.read, command.read_text, source),
+        ("write", command.write, command.write_text, dest),
     ):
         base_span = (text.base_span if text else None) or tensor.base_span
         name = f"{side}_gcd"

@@ -9,7 +9,7 @@ internal error of its own (exit code 4), never hidden.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dmaverify.errors import Span
@@ -287,6 +287,8 @@ def _same_element(
     )
     span = _loop_span(command, counters, False) or scene.dest.tensor.span
     asks = label_at(scene.dest.tensor.element.span, f"asks for {asked}") if asked is not None else ()
+    if not any(counters) and command.read_text is not None:
+        asks += label_at(command.read_text.base_span, "reads from here")
     return Finding(
         "core/same-element", Severity.ERROR, message, "commands", span, {"axes": different}, witness,
         labels=(*label_at(span, f"takes it to {made}"), *asks),
@@ -371,14 +373,15 @@ def _writes_once(
         if broken.other[0] != broken.command:
             witness["again"] += f"   of command {show_command(scene, broken.other[0])}"
         span = _loop_span(other, second, False)
+        before = label_at(_loop_span(command, counters, False), "comes here first")
     else:
-        span = _loop_span(command, counters, False)
+        span, before = _loop_span(command, counters, False), ()
     there = where(scene.dest, witness["write_address"], command.write)
     witness["made"] = f"writes {there} both times"
     witness["clobbers"] = show_cell(dest)
     span = span or scene.dest.tensor.span
     text = f"the {scene.unit_word} at {there} ({show_cell(dest)}) is written twice"
-    labels = label_at(span, f"comes to {there} again")
+    labels = (*label_at(span, f"comes to {there} again"), *(x for x in before if x.span != span))
     return Finding("core/writes-once", Severity.ERROR, text, "commands", span, {}, witness, labels=labels)
 
 
@@ -404,8 +407,49 @@ _TELLERS = {
 }
 
 
+def counters_at(command: Command, address: int) -> tuple[int, ...] | None:
+    """Counters with which a command writes a global address, found by trying; None where it does not."""
+    steps = [*((i, x.count, x.write) for i, x in enumerate(command.loops)), (len(command.loops), command.burst, 1)]
+    steps.sort(key=lambda step: -abs(step[2]))
+    reach = [step * (count - 1) for _, count, step in steps]
+
+    def search(depth: int, rest: int) -> dict[int, int] | None:
+        if depth == len(steps):
+            return {} if rest == 0 else None
+        index, count, step = steps[depth]
+        low, high = sum(min(0, r) for r in reach[depth + 1 :]), sum(max(0, r) for r in reach[depth + 1 :])
+        if step == 0:
+            first, last = 0, 0
+        elif step > 0:
+            first, last = -((high - rest) // step), (rest - low) // step
+        else:
+            first, last = -((rest - low) // -step), (high - rest) // -step
+        for value in range(max(0, first), min(count - 1, last) + 1):
+            found = search(depth + 1, rest - step * value)
+            if found is not None:
+                return {**found, index: value}
+        return None
+
+    found = search(0, address - global_address(command.write, command.write.base))
+    return None if found is None else tuple(found[i] for i in range(len(steps)))
+
+
+def _of_two(broken: Broken, scene: Scene) -> Broken | None:
+    """The same violation with the two commands that write the cell; None where they are not found."""
+    assert broken.position is not None
+    writers = ((i, counters_at(command, broken.position)) for i, command in enumerate(scene.commands))
+    found = [(i, counters) for i, counters in writers if counters is not None][:2]
+    if len(found) < 2:
+        return None
+    return replace(broken, command=found[0][0], counters=found[0][1], other=found[1], position=None)
+
+
 def _at_cell(broken: Broken, scene: Scene) -> Finding:
     assert broken.position is not None
+    if broken.obligation == "core/writes-once":
+        told = _of_two(broken, scene)
+        if told is not None:
+            return _at_counters(told, scene)
     reading = broken.obligation == "core/consumes"
     side = scene.source if reading else scene.dest
     found = side.cell_at(broken.position)

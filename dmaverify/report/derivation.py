@@ -30,7 +30,9 @@ def commands_of(plan: Plan, name: str) -> tuple[Transfer | Access, tuple[Command
             transfer = item.transfer
             target = plan.targets[transfer.target]
             if transfer.stream is None:
-                raise InputError(f"`{name}` has no stream to derive from", transfer.span, "add `stream = { time, packet }`")
+                raise InputError(
+                    f"`{name}` has no stream to derive from", transfer.span, "add `stream = { time, packet }`"
+                )
             bits = target.dtypes[transfer.dtype]
             found = derived_program(transfer.source, transfer.dest, transfer.stream, bits, target, transfer.given)
             if isinstance(found, Trouble):
@@ -65,8 +67,12 @@ def texts_of(command: Command, target: Target, sides: tuple[str, ...], merge: bo
     return out
 
 
-def _place(command: Command, tier: str, base: int, chip: int, cluster: int, target: Target) -> tuple[tuple[int, ...], int]:
-    """The leading parts of a printed base; on a tier with dmn parts the base is counted from the engine's own first slice."""
+def _place(
+    command: Command, tier: str, base: int, chip: int, cluster: int, target: Target
+) -> tuple[tuple[int, ...], int]:
+    """The leading parts of a printed base; on a tier with dmn parts the base is counted from the engine's own first
+    slice.
+    """
     if command.engine is None or tier not in target.tiers:
         return (), base
     rule = port_rule(target, tier, command.unit_bits)
@@ -114,7 +120,8 @@ def derivation_text(plan: Plan, name: str, explain: bool, merge: bool) -> str:
 def _headline(item: Transfer | Access) -> str:
     if isinstance(item, Access):
         arrow = "->" if item.engine == "fetch" else "<-"
-        return f"{item.name}   {item.engine} ({item.context})   {item.memory.tier} {_mappings(item.memory)} {arrow} stream   {item.dtype}"
+        memory = f"{item.memory.tier} {_mappings(item.memory)}"
+        return f"{item.name}   {item.engine} ({item.context})   {memory} {arrow} stream   {item.dtype}"
     source, dest = item.source, item.dest
     return f"{item.name}   {source.tier} {_mappings(source)} -> {dest.tier} {_mappings(dest)}   {item.dtype}"
 
@@ -125,7 +132,11 @@ def _mappings(tensor: Tensor) -> str:
 
 
 def _buffer_name(tensor: Tensor) -> str:
-    return f"{tensor.tier} {_mappings(tensor)} (strides in elements within a slice)" if tensor.slice.size > 1 else f"{tensor.tier} {_mappings(tensor)}"
+    return (
+        f"{tensor.tier} {_mappings(tensor)} (strides in elements within a slice)"
+        if tensor.slice.size > 1
+        else f"{tensor.tier} {_mappings(tensor)}"
+    )
 
 
 def derivation_json(plan: Plan, name: str, merge: bool) -> dict[str, Any]:
@@ -142,7 +153,12 @@ def derivation_json(plan: Plan, name: str, merge: bool) -> dict[str, Any]:
                 "burst": c.burst,
                 "loops": [{"label": x.label, "count": x.count, "read": x.read, "write": x.write} for x in c.loops],
                 "read_port": {"tier": c.read.tier, "chip": c.read.chip, "cluster": c.read.cluster, "base": c.read.base},
-                "write_port": {"tier": c.write.tier, "chip": c.write.chip, "cluster": c.write.cluster, "base": c.write.base},
+                "write_port": {
+                    "tier": c.write.tier,
+                    "chip": c.write.chip,
+                    "cluster": c.write.cluster,
+                    "base": c.write.base,
+                },
             }
             for c in commands
         ],

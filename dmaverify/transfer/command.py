@@ -3,7 +3,8 @@
 Knows: loops, ports, engines, sequencer text as data, how a read and a write sequencer pair up.
 Does not know: mappings, tensors, machines, solvers.
 Law: a command copies, for every counter in the box of its loops, the unit at `read.base + sum(c * loop.read)` to
-`write.base + sum(c * loop.write)`, `burst` units in a row; loops are outer to inner, their order never changes *what* is copied.
+`write.base + sum(c * loop.write)`, `burst` units in a row; loops are outer to inner, their order never changes *what*
+is copied.
 
 Numbers of addresses, strides, counts and bursts are in *units*: bytes, or half bytes where `unit_bits` is 4.
 Source: "DMA Engine" (DMA Command Syntax, DMA Sequencer Internals), "Sequencer" (Configuration), facts/rngd 1.6.
@@ -32,7 +33,8 @@ class Engine:
 class Port:
     """One side of a command: a memory (tier at a chip and cluster) and the base address there, in units.
 
-    `chip` and `cluster` are 0 where the tier has no such place. On DM the address is slice * slice_stride + byte in slice.
+    `chip` and `cluster` are 0 where the tier has no such place. On DM the address is slice * slice_stride + byte in
+    slice.
     """
 
     tier: str
@@ -73,8 +75,9 @@ class Sequencer:
     """`[entries]:packet TIER@base`. The innermost entry counts units and is walked `packet` units at a time.
 
     Entries are outer to inner. Where a text counts in elements wider than a unit, reading it adds the innermost entry
-    `width:1` (or widens an innermost stride-1 entry), so that counts are always units. `tier` and `base` are None where the
-    text names no medium. `place` holds the leading parts of a base such as `(chip, cluster, dmn, offset)`, as far as written.
+    `width:1` (or widens an innermost stride-1 entry), so that counts are always units. `tier` and `base` are None
+    where the text names no medium. `place` holds the leading parts of a base such as `(chip, cluster, dmn, offset)`,
+    as far as written.
     """
 
     entries: tuple[Entry, ...]
@@ -110,8 +113,9 @@ class GivenCommand:
 class Command:
     """What one engine is told: see the module's law. `packet` is the size moved at once, a multiple of `burst` or 1.
 
-    `burst` is the innermost run that is contiguous (stride 1) on both sides; `packet` is what the text says. The printed
-    sequencers stay beside the loops they were paired into, for the rules that speak of entries and for messages.
+    `burst` is the innermost run that is contiguous (stride 1) on both sides; `packet` is what the text says. The
+    printed sequencers stay beside the loops they were paired into, for the rules that speak of entries and for
+    messages.
     """
 
     read: Port

@@ -1,8 +1,10 @@
-"""Moves: a source tensor, a destination tensor, the promise that both hold the same elements, and what a plan says of it.
+"""Moves: a source tensor, a destination tensor, the promise that both hold the same elements, and what a plan says of
+it.
 
 Knows: tensors in memory (tier, base, a mapping per class of place), streams, transfers, Fetch/Commit accesses.
 Does not know: how they are written in a file, how the promise is proved.
-Law: a tensor's flat mapping is the pair of its fields in the order chip, cluster, slice, element; a missing field is `1`.
+Law: a tensor's flat mapping is the pair of its fields in the order chip, cluster, slice, element; a missing field is
+`1`.
 
 Source: DESIGN sections 2 and 3; "DMA Engine", Structural Requirements; facts/rngd 1.6 and 7.3.
 """
@@ -22,7 +24,8 @@ PLACES = ("chip", "cluster", "slice", "element")
 class Tensor:
     """A tensor in memory. `base` is a byte address within each slice (DM) or within the chip (others).
 
-    `at` offsets the places: the tensor's chip 0 lies on chip `at.chip`, and so on (the documents' record form of a base).
+    `at` offsets the places: the tensor's chip 0 lies on chip `at.chip`, and so on (the documents' record form of a
+    base).
     """
 
     tier: str
@@ -49,7 +52,9 @@ class Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """Who moves what in which order: engines by chip, cluster and slice (`slice` counts engines, not slices), time, packet."""
+    """Who moves what in which order: engines by chip, cluster and slice (`slice` counts engines, not slices), time,
+    packet.
+    """
 
     time: Expr
     packet: Expr
@@ -79,7 +84,8 @@ class EngineStream:
 class Transfer:
     """One named move of a plan: what is promised, and whatever the plan says of how it is kept.
 
-    `streams` are those of a heterogeneous aggregate, one per command, instead of `stream`. `given` are the sequencers as written, in order, not yet paired. `expect` is None where the plan says nothing, `()` for proved.
+    `streams` are those of a heterogeneous aggregate, one per command, instead of `stream`. `given` are the sequencers
+    as written, in order, not yet paired. `expect` is None where the plan says nothing, `()` for proved.
     """
 
     name: str

@@ -2,8 +2,9 @@
 
 Knows: which places of a tier an address reaches and which are chosen by the port; units.
 Does not know: a particular machine (a tier's distances come from its data), solvers.
-Law: two positions share a global address exactly when they are the same memory cell. Places chosen by the port (chip, cluster)
-lie `SPAN` units apart, further than any local address reaches, so a nest can never walk from one into the next unseen.
+Law: two positions share a global address exactly when they are the same memory cell. Places chosen by the port (chip,
+cluster) lie `SPAN` units apart, further than any local address reaches, so a nest can never walk from one into the
+next unseen.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ LOCAL_LIMIT = SPAN["cluster"]
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """A tier: the classes of place it has (outer to inner, `element` last) and the byte distance of those that addresses reach."""
+    """A tier: the classes of place it has (outer to inner, `element` last) and the byte distance of those that
+    addresses reach.
+    """
 
     tier: str
     places: tuple[str, ...]
@@ -71,7 +74,9 @@ def rooms_of(tensor: Tensor, space: Space, dtype_bits: int, *, opaque: bool) -> 
 
 
 def aliased_place(tensor: Tensor, space: Space, dtype_bits: int) -> str | None:
-    """The place whose neighbours overlap because what lies in one is longer than the distance between them; None if none do."""
+    """The place whose neighbours overlap because what lies in one is longer than the distance between them; None if
+    none do.
+    """
     unit_bits = unit_bits_of(dtype_bits)
     extent = 0
     for place in reversed(PLACES):

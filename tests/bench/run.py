@@ -4,7 +4,7 @@ Each line is a median over several runs on this machine, beside what it is compa
 
  - *proof*: every core obligation of an example, by Z3, from tensors and commands (no file reading, no rules)
  - *check*: the whole verdict, rules and both programs included
- - *isl*: islpy's bare equality of the two relations read address -> write address (what the commands do, what the mappings ask)
+ - *isl*: islpy's bare equality of two maps from counters to addresses (what the commands do, what the mappings ask)
  - *numpy*: the executor, byte by byte
 """
 
@@ -27,6 +27,7 @@ from dmaverify.prove.smt import Session
 
 ROOT = Path(__file__).resolve().parents[2]
 
+# fmt: off
 # The six examples of "DMA Engine" in self-consistent form, and two tables of "Sequencer" as moves of one slice.
 PLANS = {
     "example 1": ("A = 8\nB = 8\nC = 256", 'tier = "hbm", element = "A, B, C"',
@@ -49,7 +50,8 @@ PLANS = {
     "merging": ("N = 8\nC = 8\nH = 8\nW = 32", 'tier = "hbm", element = "N, C, H, W"',
                 'tier = "hbm", base = 65536, element = "W / 16, H % 2, H / 2, C, N, W % 16"',
                 'time = "W / 16, H % 2, H / 2, C / 2, C % 2, N / 2, N % 2, W / 8 % 2", packet = "W % 8"'),
-}  # fmt: skip
+}
+# fmt: on
 
 
 def plan_text(axes: str, source: str, dest: str, stream: str) -> str:
@@ -93,12 +95,14 @@ class Case:
         check_transfer(self.transfer, axes=self.plan.axes, target=self.target, options=Options())
 
     def run(self) -> None:
-        assert not execute(
-            self.transfer.source, self.transfer.dest, *self.spaces, self.bits, self.commands
-        ).broken - {"core/consumes"}
+        assert not execute(self.transfer.source, self.transfer.dest, *self.spaces, self.bits, self.commands).broken - {
+            "core/consumes"
+        }
 
     def isl(self) -> Callable[[], bool]:
-        """Equality of two maps counters -> (read, write): the loops of the commands, and the mappings' digits they drive."""
+        """Equality of two maps counters -> (read, write): the loops of the commands, and the mappings' digits they
+        drive.
+        """
         import islpy
 
         from dmaverify.layout.refine import drive
@@ -141,7 +145,9 @@ def digits_case(count: int, radix: int) -> Case:
     source, dest = ", ".join(names), ", ".join([*names[-2::-1], names[-1]])
     size = radix**count
     stream = f'time = "{", ".join(names[:-1])}", packet = "{names[-1]}"'
-    return Case((axes, f'tier = "hbm", element = "{source}"', f'tier = "hbm", base = {size}, element = "{dest}"', stream))
+    return Case(
+        (axes, f'tier = "hbm", element = "{source}"', f'tier = "hbm", base = {size}, element = "{dest}"', stream)
+    )
 
 
 def cold_ms(arguments: list[str], runs: int) -> float:
@@ -189,7 +195,9 @@ def main() -> None:
 
     write("\nwhole processes, cold (ms)\n")
     example = ROOT / "examples" / "first.toml"
-    write(f"  python -c pass       {median_ms(lambda: subprocess.run([sys.executable, '-c', 'pass'], check=True), 7):8.0f}\n")
+    write(
+        f"  python -c pass       {median_ms(lambda: subprocess.run([sys.executable, '-c', 'pass'], check=True), 7):8.0f}\n"
+    )
     write(f"  dmaverify --version  {cold_ms(['--version'], 7):8.0f}\n")
     write(f"  dmaverify check      {cold_ms(['check', str(example)], 7):8.0f}\n")
 

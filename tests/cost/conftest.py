@@ -1,0 +1,6 @@
+"""Makes tests/cost/cost_programs importable: test folders are no packages here."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))

@@ -1,0 +1,133 @@
+"""Closed form against simulator: never above it, equal where it says exact, on seeds, random and adversarial programs.
+
+Knows: both evaluators. Does not know: the inside of either.
+Law: for every program `cost <= simulate`; where `exact`, `cost == simulate`.
+"""
+
+from __future__ import annotations
+
+import pytest
+from cost_programs import (
+    BASIC,
+    DMN,
+    EXAMPLE_1,
+    EXAMPLE_2,
+    EXAMPLE_3,
+    SLICE,
+    command,
+    dm,
+    example_4,
+    example_5,
+    example_6,
+    hbm,
+    random_program,
+    well_ordered_4,
+)
+
+from dmaverify.cost.model import cost
+from dmaverify.cost.simulate import simulate
+from dmaverify.transfer.command import Command
+
+SEEDS = {
+    "basic": BASIC,
+    "1": EXAMPLE_1,
+    "2": EXAMPLE_2,
+    "3": EXAMPLE_3,
+    "4": example_4(),
+    "4 well ordered": well_ordered_4(),
+    "5": example_5(),
+    "5 with bit 8": example_5(bit_8=True),
+    "6": example_6(),
+}
+
+EXACT = {
+    "every request hits one open row": [command(hbm(), dm(), [(8, (1 << 14) ^ (1 << 10), SLICE), (2, 0, DMN)], 256)],
+    "every request switches the row of one bank": [
+        command(hbm(), dm(), [(16, 1 << 29, SLICE), (2, 1 << 33, DMN)], 256)
+    ],
+    "every write goes to one DMN": [command(hbm(), dm(), [(16, 16384, 512), (2, 256, 256), (32, 512, SLICE)], 256)],
+    "nothing waits": [command(hbm(), dm(), [(2, 1 << 14, 256), (32, 512, SLICE), (2, 256, DMN)], 256)],
+    "nothing waits, to HBM": [command(dm(), hbm(), [(2, 256, 1 << 14), (32, SLICE, 512), (2, DMN, 256)], 256)],
+}
+
+ADVERSARIAL = {
+    "one bank, rows in turns": [command(hbm(), dm(), [(64, 0, SLICE), (2, 1 << 29, DMN)], 256)],
+    "one bank, 64 rows again and again": [
+        command(hbm(), dm(), [(8, 1 << 14, 256), (16, 1 << 29, SLICE), (2, 1 << 33, DMN)], 256)
+    ],
+    "one channel": [command(hbm(), dm(), [(16, (1 << 13) ^ (1 << 9), SLICE), (2, 0, DMN)], 256)],
+    "one DMN after the other": [command(hbm(), dm(), [(2, 1 << 18, DMN), (8, 32768, 256), (32, 256, SLICE)], 256)],
+    "one slice": [command(hbm(), dm(), [(512, 256, 256)], 256)],
+    "partial windows": [command(dm(), hbm(), [(64, SLICE, 120)], 120)],
+    "one window over and over": [command(dm(), hbm(), [(32, SLICE, 8)], 8)],
+    "misaligned DM": [command(hbm(), dm(4), [(64, 256, 260)], 256)],
+    "the top of HBM": [command(hbm(1 << 34), dm(), [(16, 1 << 20, SLICE), (2, 1 << 21, DMN)], 256)],
+    "backwards": [command(hbm(63 << 20), dm(63 * SLICE), [(64, -(1 << 20), -SLICE)], 256)],
+}
+
+
+@pytest.mark.parametrize("name", SEEDS)
+def test_the_closed_form_is_a_bound_on_every_documented_example(name: str) -> None:
+    assert cost(SEEDS[name]).cycles <= simulate(SEEDS[name]).cycles
+
+
+@pytest.mark.parametrize("name", ["1", "2", "3", "4", "basic"])
+def test_on_the_examples_the_bound_is_tight(name: str) -> None:
+    assert cost(SEEDS[name]).cycles >= 0.95 * simulate(SEEDS[name]).cycles
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_where_the_closed_form_says_exact_the_simulator_gives_the_same_number(name: str) -> None:
+    result = cost(EXACT[name])
+    assert result.exact
+    assert result.cycles == simulate(EXACT[name]).cycles
+
+
+@pytest.mark.parametrize("name", ADVERSARIAL)
+def test_the_closed_form_is_a_bound_on_adversarial_programs(name: str) -> None:
+    assert cost(ADVERSARIAL[name]).cycles <= simulate(ADVERSARIAL[name]).cycles
+
+
+@pytest.mark.parametrize("profile", ["book", "measured"])
+@pytest.mark.parametrize("start", range(0, 200, 50))
+def test_the_closed_form_is_a_bound_on_random_programs(start: int, profile: str) -> None:
+    for seed in range(start, start + 50):
+        program: list[Command] = random_program(seed)
+        bound, result = cost(program, profile=profile), simulate(program, profile=profile)
+        assert bound.cycles <= result.cycles, seed
+        assert not bound.exact or bound.cycles == result.cycles, seed
+
+
+def test_the_random_programs_are_not_all_of_one_kind() -> None:
+    """Guards the test above: several engines, several commands, both directions, every tier, odd sizes."""
+    programs = [random_program(seed) for seed in range(200)]
+    tiers = {(c.read.tier, c.write.tier) for p in programs for c in p}
+    assert len(tiers) == 6
+    assert {len(p) > 1 for p in programs} == {True, False}
+    assert any(c.burst % 256 for p in programs for c in p)
+    assert any(loop.read < 0 for p in programs for c in p for loop in c.loops)
+
+
+def test_the_simulator_says_the_same_twice() -> None:
+    program = random_program(7)
+    assert simulate(program).statistics() == simulate(program).statistics()
+
+
+def test_the_simulator_counts_every_request_once() -> None:
+    result = simulate(EXAMPLE_2)
+    assert result.requests == 2 * 65536
+    assert sum(row["requests"] for row in result.channels) == 65536
+    assert sum(row["requests"] for row in result.dmns) == 65536
+    assert all(row["hits"] + row["opens"] + row["row_switches"] == row["requests"] for row in result.channels)
+
+
+def test_behind_the_request_in_transfer_63_more_wait() -> None:
+    crowded = [command(hbm(), dm(), [(32, 1 << 29, 256), (32, 0, SLICE), (2, 0, DMN)], 256)]
+    assert [row["most_waiting"] for row in simulate(crowded).channels] == [63]
+
+
+def test_the_trace_holds_what_was_served_in_order_of_service() -> None:
+    result = simulate(EXAMPLE_1, record=1000)
+    assert len(result.trace) == 128
+    assert {event["kind"] for event in result.trace} == {"read", "write"}
+    assert max(event["start"] + event["cycles"] for event in result.trace) == result.cycles

@@ -1,0 +1,488 @@
+"""Equivalence of mappings and of plans: the solver's answer, the literal meaning, and every unit one by one agree."""
+
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import product
+
+import pytest
+
+from dmaverify import api
+from dmaverify.errors import InputError
+from dmaverify.language.expr import Expr, Kind, Symbol, axes_of, pair
+from dmaverify.language.meaning import Index, Several, cell, finalize
+from dmaverify.prove import equiv, units
+from dmaverify.prove.copies import TooManySteps, find_copy, in_half_bytes
+from dmaverify.prove.equiv import Equivalence, equivalent_mappings, equivalent_plans
+from dmaverify.prove.obligations import Subject
+from dmaverify.prove.smt import Session
+from dmaverify.prove.units import Comparison, compare
+from dmaverify.prove.witness import Disagreement
+from dmaverify.transfer.command import Command, Engine, Loop, Port
+from dmaverify.transfer.move import Tensor
+from dmaverify.transfer.space import Space, layout_of
+
+AXES = {"A": 6, "B": 4, "C": 3}
+MAPPINGS = (
+    "A, B", "B, A", "A / 2, A % 2, B", "A / 3, A % 3, B", "A / 3, B, A % 3", "[A, B] / 2, [A, B] % 2", "[A, B] / 8, [A, B] % 8",
+    "A, B / 2, B % 2", "A, B % 2, B / 2", "24", "A, 4", "A # 24", "A #{0} 24", "A #{!} 24", "A = 24", "A # 8, C", "A #{0} 8, C",
+    "[A, C] # 24", "[A # 8 = 8], C", "A, C # 4", "A, C #{0} 4", "A, C = 4", "A, [B @ 1] # 4", "A, B = 3 # 4", "[A, B = 3] # 24",
+    "B, [C, 2]", "B, C, 2", "B, 2, C", "A % 2, C, B", "$(A:4, B:1)", "[A, A] / 2 = 24", "A # 12, 2", "A / 2 # 4, A % 2, C",
+)  # fmt: skip
+
+
+def mapping(text: str, axes: dict[str, int]) -> Expr:
+    return api.mapping(text, axes)
+
+
+def same(first: str, second: str, axes: dict[str, int]) -> Equivalence:
+    return equivalent_mappings(mapping(first, axes), mapping(second, axes))
+
+
+# ---------------------------------------------------------------- mappings
+
+
+def literal(first: Expr, second: Expr) -> tuple[int | None, bool]:
+    """The first position whose finalized cells differ under either fill, and whether only padding ever differs."""
+    sizes = {**axes_of(first), **axes_of(second)}
+    found: list[tuple[int, bool]] = []
+    for position in range(min(first.size, second.size)):
+        raw = [cell(expr, position) for expr in (first, second)]
+        views = [[finalize(found_, sizes, fill) for found_ in raw] for fill in (Kind.TOP, Kind.BOTTOM)]
+        if any(one != other for one, other in views):
+            found.append((position, not any(isinstance(c, Index | Several) for view in views for c in view)))
+    return (found[0][0] if found else None), all(only for _, only in found)
+
+
+def test_every_pair_of_small_mappings_agrees_with_the_literal_meaning() -> None:
+    exprs = [mapping(text, AXES) for text in MAPPINGS]
+    answers: dict[str, int] = {}
+    for one, other in product(exprs, repeat=2):
+        answer = equivalent_mappings(one, other)
+        assert one.size == other.size == 24
+        position, only_padding = literal(one, other)
+        assert answer.status == ("proved" if position is None else "refuted"), (str(one), str(other))
+        if position is not None:
+            assert answer.witness is not None
+            assert (answer.witness["position"], answer.witness["only_padding"]) == (position, only_padding)
+        answers[answer.status] = answers.get(answer.status, 0) + 1
+    assert sum(answers.values()) == len(MAPPINGS) ** 2
+    assert answers["proved"] > len(MAPPINGS)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("A / 4, A % 4", "A"),
+        ("[A, B], C", "A, [B, C]"),
+        ("A / 8, A / 2 % 4, A % 2, B, C", "A, B, C"),
+        ("A / 32, A % 32, B", "A / 2, A % 2, B"),
+        ("[A, B] / 5, [A, B] % 5", "A, B"),
+        ("A # 1048584, B", "A # 1048584, B"),
+    ],
+)
+def test_large_mappings_are_proved_without_looking_at_each_position(first: str, second: str) -> None:
+    answer = same(first, second, {"A": 1 << 20, "B": 15, "C": 33})
+    assert (answer.status, answer.by, answer.exit_code) == ("proved", "z3", 0)
+    assert answer.asked
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "position"),
+    [
+        ("A, B, C", "B, A, C", 33),
+        ("A # 1048584, B", "A #{0} 1048584, B", 15 << 20),
+        ("A, B", "A, B = 14 # 15", 14),
+        ("A = 1048577", "A # 1048577", 1 << 20),
+    ],
+)
+def test_the_smallest_difference_of_large_mappings_is_found(first: str, second: str, position: int) -> None:
+    answer = same(first, second, {"A": 1 << 20, "B": 15, "C": 33})
+    assert (answer.status, answer.exit_code) == ("refuted", 1)
+    assert answer.witness is not None
+    assert answer.witness["position"] == position
+
+
+def test_a_difference_in_padding_alone_is_said_apart() -> None:
+    answer = same("A # 8", "A #{0} 8", {"A": 6})
+    assert answer.witness == {
+        "position": 6, "first": {"padding": "top"}, "second": {"padding": "zero"}, "only_padding": True
+    }
+    assert "the kind of padding differs" in answer.why
+    moved = same("A # 8", "[A @ 1] # 8", {"A": 6})
+    assert moved.witness is not None
+    assert moved.witness["only_padding"] is False
+
+
+def test_digits_explain_a_difference() -> None:
+    answer = same("A, B", "B, A", {"A": 8, "B": 4})
+    assert answer.why == "A % 8 lies at step 4 in the first, at step 1 in the second"
+    answer = same("A / 2 # 8", "A / 2, 2", {"A": 8})
+    assert answer.status == "refuted"
+
+
+def test_sizes_that_differ_are_refuted_at_the_smallest_position_all_the_same() -> None:
+    longer = same("A", "A, 2", {"A": 8})
+    assert longer.status == "refuted"
+    assert longer.why == "8 positions against 16"
+    assert longer.witness == {"position": 1, "first": {"index": {"A": 1}}, "second": {"index": {"A": 0}}}
+    padded = same("A", "A # 10", {"A": 8})
+    assert padded.witness == {"position": 8, "first": "out-of-bounds", "second": {"padding": "top"}}
+
+
+def test_overlapping_windows_are_compared_one_by_one_and_left_open_when_too_many() -> None:
+    axes = {"A": 5, "B": 3}
+    answer = same("$(A:1, B:1)", "$(B:1, A:1)", axes)
+    assert (answer.status, answer.by) == ("proved", "comparison of all 7 positions")
+    refuted = same("$(A:1, B:1)", "$(A:1, B:2) % 9 = 7", axes)
+    assert refuted.status == "refuted"
+    assert refuted.witness is not None
+    assert "indices" in refuted.witness["second"] or "index" in refuted.witness["second"]
+    large = same("$(A:1, B:1)", "$(B:1, A:1)", {"A": 1 << 20, "B": 3})
+    assert (large.status, large.exit_code, large.witness) == ("unknown", 3, None)
+
+
+def test_a_starved_solver_proves_nothing_that_is_too_large_to_compare() -> None:
+    first, second = (mapping(text, {"A": 1 << 21, "B": 15}) for text in ("A / 32, A % 32, B", "A / 2, A % 2, B"))
+    answer = equivalent_mappings(first, second, rlimit=1)
+    assert (answer.status, answer.exit_code) == ("unknown", 3)
+    assert "too many" in answer.why
+    first, second = (mapping(text, {"A": 1 << 10, "B": 15}) for text in ("A / 32, A % 32, B", "A / 2, A % 2, B"))
+    answer = equivalent_mappings(first, second, rlimit=1)
+    assert (answer.status, answer.by) == ("proved", "comparison of all 15,360 positions")
+
+
+def test_axes_of_two_sizes_are_no_question() -> None:
+    with pytest.raises(InputError, match="size 8 in one mapping and 9 in the other"):
+        equivalent_mappings(Symbol("A", 8), Symbol("A", 9))
+
+
+def test_a_solver_that_contradicts_the_meaning_is_an_internal_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    axes = {"A": 1 << 13, "B": 4}
+    wrong = "(= 0 1)", "(= 0 0)"
+    monkeypatch.setattr(equiv, "_moved", lambda one, other: wrong[1])
+    with pytest.raises(Disagreement):
+        same("A, B", "A, B / 2, B % 2", axes)
+    monkeypatch.setattr(equiv, "_moved", lambda one, other: wrong[0])
+    monkeypatch.setattr(equiv, "_other_kind", lambda one, other: wrong[0])
+    with pytest.raises(Disagreement):
+        same("A, B", "B, A", {"A": 8, "B": 4})
+
+
+def test_the_text_and_the_data_say_the_same() -> None:
+    answer = same("A, B", "B, A", {"A": 8, "B": 4})
+    text = answer.text("A, B", "B, A")
+    assert text.startswith("REFUTED  `A, B` and `B, A` do not mean the same")
+    assert "A = 0, B = 1" in text
+    assert "A = 1, B = 0" in text
+    data = answer.as_json()
+    assert data["status"] == "refuted"
+    assert data["witness"]["first"] == {"index": {"A": 0, "B": 1}}
+    assert "id" not in data
+    assert same("A", "A", {"A": 4}).text("A", "A").startswith("PROVED   `A` and `A` mean the same")
+    open_ = Equivalence("unknown", "z3: canceled").text("a", "b")
+    assert open_ == "UNKNOWN  `a` and `b` mean the same? no answer: z3: canceled"
+
+
+# ---------------------------------------------------------------- plans
+
+PLAN = """\
+schema = 1
+target = "{target}"
+[axes]
+A = {A}
+B = {B}
+C = {C}
+[transfer.move]
+dtype = "{dtype}"
+source = {{ tier = "{source}", base = 0, element = "B, A, C" }}
+dest = {{ tier = "{dest}", base = 1048576, element = "A, B, C" }}
+"""
+LARGE = {"A": 256, "B": 256, "C": 64}
+SMALL = {"A": 8, "B": 4, "C": 16}
+
+
+def plan(
+    body: str, axes: dict[str, int], dtype: str = "i8", target: str = "toy", tiers: tuple[str, str] = ("gm", "gm")
+) -> equiv.Plan:
+    text = PLAN.format(**axes, dtype=dtype, target=target, source=tiers[0], dest=tiers[1])
+    loaded = api.load(text + body)
+    item = loaded.transfers[0]
+    return item.transfer, api.program_of(loaded, item.name), loaded.targets[item.transfer.target]
+
+
+def stream(time: str, packet: str = "C") -> str:
+    return f'stream = {{ time = "{time}", packet = "{packet}" }}\n'
+
+
+def printed(read: str, write: str) -> str:
+    return f'read = "{read}"\nwrite = "{write}"\n'
+
+
+WHOLE = stream("A, B")
+TWO = """\
+[[transfer.move.command]]
+read = "[A=100:64, B=256:16384, C=64:1]:64"
+write = "[A=100:16384, B=256:64, C=64:1]:64 @1048576"
+[[transfer.move.command]]
+read = "[A=156:64, B=256:16384, C=64:1]:64 @6400"
+write = "[A=156:16384, B=256:64, C=64:1]:64 @2686976"
+"""
+
+
+@pytest.mark.parametrize("body", [stream("B, A"), stream("A / 16, B, A % 16"), stream("A, B, C / 8", "C % 8"), WHOLE])
+@pytest.mark.parametrize("axes", [SMALL, LARGE], ids=["small", "large"])
+def test_other_orders_and_other_cuts_do_the_same(body: str, axes: dict[str, int]) -> None:
+    if axes is SMALL:
+        body = body.replace("/ 16", "/ 4").replace("% 16", "% 4")
+    answer = equivalent_plans(plan(WHOLE, axes), plan(body, axes))
+    assert (answer.status, answer.exit_code) == ("proved", 0)
+    units_of = axes["A"] * axes["B"] * axes["C"]
+    assert answer.why == f"both copy the same units ({units_of:,} bytes)"
+
+
+def test_uneven_commands_that_share_the_work_are_proved_by_the_solver() -> None:
+    one, two = plan(WHOLE, LARGE), plan(TWO, LARGE)
+    for answer in (equivalent_plans(one, two), equivalent_plans(two, one)):
+        assert answer.status == "proved"
+        assert answer.by.startswith("z3")
+        assert answer.asked
+
+
+@pytest.mark.parametrize(
+    ("body", "only_in", "other_reads"),
+    [
+        (TWO.replace("@6400", "@6401"), "first", "6401"),
+        (TWO.replace("A=156:64,", "A=155:64,").replace("A=156:16384,", "A=155:16384,"), "first", None),
+        (WHOLE.replace("A, B", "A, B = 255"), "first", None),
+    ],
+)
+def test_the_first_unit_that_one_plan_alone_copies_is_told(body: str, only_in: str, other_reads: str | None) -> None:
+    one = plan(WHOLE, LARGE)
+    try:
+        other = plan(body, LARGE)
+    except InputError:
+        other = (one[0], tuple(_fewer(c) for c in one[1]), one[2])
+    answer = equivalent_plans(one, other)
+    assert (answer.status, answer.exit_code) == ("refuted", 1)
+    assert answer.witness is not None
+    assert answer.witness["only_in"] == only_in
+    assert answer.witness["other_reads"] == other_reads
+    assert answer.as_json()["id"] == "core/same-program"
+    swapped = equivalent_plans(other, one)
+    assert swapped.status == "refuted"
+
+
+def _fewer(command: Command) -> Command:
+    last = command.loops[-1]
+    return replace(command, loops=(*command.loops[:-1], replace(last, count=last.count - 1)))
+
+
+def test_the_witness_names_engine_command_and_counters() -> None:
+    transfer, commands, target = plan(WHOLE, SMALL)
+    command = replace(commands[0], engine=Engine(0, 1, 2))
+    wrong = replace(command, loops=(command.loops[0], replace(command.loops[1], write=command.loops[1].write + 1)))
+    answer = equivalent_plans((transfer, (command,), target), (transfer, (wrong,), target))
+    assert answer.witness is not None
+    assert answer.witness["engine"] == {"chip": 0, "cluster": 1, "dmn": 2}
+    assert answer.witness["command"] == 0
+    assert set(answer.witness["counters"].values()) <= set(range(16))
+    counters = dict(zip(answer.witness["counters"], answer.witness["counters"].values(), strict=True))
+    assert answer.witness["write_address"] == 1048576 + 16
+    assert sum(counters.values()) == 1
+    assert answer.notes == ()
+    moved = equivalent_plans((transfer, (command,), target), (transfer, commands, target))
+    assert moved.status == "proved"
+    assert moved.notes == ("the engines differ: (0, 1, 2) against not said",)
+
+
+def test_types_machines_and_tiers_that_differ_are_said() -> None:
+    one = plan(WHOLE, SMALL)
+    typed = equivalent_plans(one, (replace(one[0], dtype="f8"), one[1], replace(one[2], dtypes={"i8": 8, "f8": 8})))
+    assert typed.status == "proved"
+    assert typed.notes[0].startswith("the element types differ: i8 against f8")
+    tiers = equivalent_plans(one, plan(WHOLE, SMALL, tiers=("gm", "ub")))
+    assert (tiers.status, tiers.why) == ("refuted", "gm to gm against gm to ub")
+    assert tiers.witness is not None
+    named = replace(one[2], name="other")
+    machines = equivalent_plans(one, (one[0], one[1], named))
+    assert machines.status == "proved"
+    assert "the machines differ: toy against other" in machines.notes[0]
+
+
+def test_no_command_is_the_same_as_no_command_alone() -> None:
+    transfer, commands, target = plan(WHOLE, SMALL)
+    assert equivalent_plans((transfer, (), target), (transfer, (), target)).status == "proved"
+    assert equivalent_plans((transfer, commands, target), (transfer, (), target)).status == "refuted"
+
+
+def test_a_starved_solver_leaves_large_plans_open() -> None:
+    answer = equivalent_plans(plan(WHOLE, LARGE), plan(TWO, LARGE), rlimit=1)
+    assert (answer.status, answer.exit_code) == ("unknown", 3)
+    assert answer.why
+
+
+def test_strides_that_interleave_are_left_open_when_the_units_are_too_many() -> None:
+    transfer, _, target = plan(WHOLE, LARGE)
+    port = Port("gm", 0)
+    loops = (Loop(3, 2000, 2000), Loop(1500, 3, 3), Loop(400, 9000, 9000))
+    first = (Command(port, port, loops, 1, 1),)
+    second = (Command(port, port, (Loop(1500, 3, 3), Loop(3, 2000, 2000), Loop(399, 9000, 9000)), 1, 1),)
+    assert equivalent_plans((transfer, first, target), (transfer, second, target)).status == "unknown"
+    turned = (Command(port, port, (loops[2], loops[0], loops[1]), 1, 1),)
+    assert equivalent_plans((transfer, first, target), (transfer, turned, target)).status == "proved"
+
+
+def test_half_bytes_are_compared_with_bytes() -> None:
+    command = Command(Port("gm", 4), Port("gm", 100), (Loop(3, 8, 16),), 2, 2)
+    halves = in_half_bytes(command)
+    assert (halves.read.base, halves.write.base, halves.burst, halves.unit_bits) == (8, 200, 4, 4)
+    assert [(loop.count, loop.read, loop.write) for loop in halves.loops] == [(3, 16, 32)]
+    assert in_half_bytes(halves) is halves
+    transfer, _, target = plan(WHOLE, SMALL)
+    small = replace(transfer, dtype="i4")
+    bits = replace(target, dtypes={**target.dtypes, "i4": 4})
+    same_move = equivalent_plans((transfer, (command,), bits), (small, (halves,), bits))
+    assert same_move.status == "proved"
+    assert "12 half bytes" in same_move.why
+    shorter = replace(halves, burst=3)
+    other = equivalent_plans((transfer, (command,), bits), (small, (shorter,), bits))
+    assert other.witness is not None
+    assert (other.witness["only_in"], other.witness["write_address"]) == ("first", 203)
+
+
+# ---------------------------------------------------------------- random programs, three routes
+
+SPACE = Space("mem", ("element",))
+TENSORS = (
+    Tensor("mem", pair(Symbol("A", 12), Symbol("B", 10), Symbol("C", 8))),
+    Tensor("mem", pair(Symbol("B", 10), Symbol("A", 12), Symbol("C", 8)), base=2000),
+)
+LAYOUTS = (layout_of(TENSORS[0], SPACE, 8)[0], layout_of(TENSORS[1], SPACE, 8)[0])
+SUBJECT = Subject(*TENSORS, False, False)
+
+
+def unit_set(program: tuple[Command, ...]) -> set[tuple[int, int]]:
+    found = set()
+    for command in program:
+        loops = [(loop.count, loop.read, loop.write) for loop in command.loops] + [(command.burst, 1, 1)]
+        for counters in product(*(range(count) for count, _, _ in loops)):
+            steps = list(zip(loops, counters, strict=True))
+            read = command.read.base + sum(r * c for (_, r, _), c in steps)
+            found.add((read, command.write.base + sum(w * c for (_, _, w), c in steps)))
+    return found
+
+
+def programs(rng: random.Random) -> tuple[tuple[Command, ...], tuple[Command, ...]]:
+    """The nest of the move, and the same cut, split over commands, reordered, reversed, sometimes broken."""
+    whole = [(12, 80, 8), (10, 8, 96)]
+    read, write, burst = 0, 2000, 8
+    parts: list[tuple[int, int, list[tuple[int, int, int]]]] = [(read, write, whole)]
+    if rng.random() < 0.5:
+        at = rng.randrange(1, 12)
+        parts = [(read, write, [(at, 80, 8), whole[1]]), (read + 80 * at, write + 8 * at, [(12 - at, 80, 8), whole[1]])]
+    commands = []
+    for base_read, base_write, loops in parts:
+        made = list(loops)
+        if rng.random() < 0.5 and made[0][0] % 2 == 0:
+            n, r, w = made[0]
+            made[0:1] = [(n // 2, r * 2, w * 2), (2, r, w)]
+        if rng.random() < 0.3:
+            n, r, w = made[-1]
+            base_read, base_write = base_read + r * (n - 1), base_write + w * (n - 1)
+            made[-1] = (n, -r, -w)
+        rng.shuffle(made)
+        commands.append([base_read, base_write, made])
+    if rng.random() < 0.5:
+        victim = rng.choice(commands)
+        which = rng.randrange(3)
+        if which < 2:
+            victim[which] += rng.choice((-8, -1, 1, 8))
+        else:
+            index = rng.randrange(len(victim[2]))
+            n, r, w = victim[2][index]
+            victim[2][index] = rng.choice([(n, r, w + 8), (n, r + 1, w), (max(1, n - 1), r, w), (n + 1, r, w)])
+    rng.shuffle(commands)
+    made_commands = tuple(
+        Command(Port("mem", r), Port("mem", w), tuple(Loop(*loop) for loop in loops), burst, burst)
+        for r, w, loops in commands
+    )
+    first = (Command(Port("mem", 0), Port("mem", 2000), tuple(Loop(*loop) for loop in whole), burst, burst),)
+    return (first, made_commands) if rng.random() < 0.5 else (made_commands, first)
+
+
+def routes(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    yield "enumeration"
+    monkeypatch.setattr(units, "COMPARE_UNITS", 0)
+    yield "digits"
+    monkeypatch.setattr(units, "_on_digits", lambda *_: None)
+    yield "division"
+
+
+def compared(one: tuple[Command, ...], other: tuple[Command, ...]) -> Comparison:
+    return compare(one, other, SUBJECT, LAYOUTS, Session(300_000))
+
+
+def test_random_programs_agree_with_their_sets_of_units_on_every_route(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = random.Random(20260)
+    cases = [programs(rng) for _ in range(30)]
+    sets = [(unit_set(one), unit_set(other)) for one, other in cases]
+    seen: dict[tuple[str, str], int] = {}
+    for route in routes(monkeypatch):
+        for (one, other), (first, second) in zip(cases, sets, strict=True):
+            found = compared(one, other)
+            seen[route, found.status] = seen.get((route, found.status), 0) + 1
+            if found.status == "unknown":
+                continue
+            assert (found.status == "proved") == (first == second)
+            if found.copy is not None:
+                unit = (found.copy.read, found.copy.write)
+                mine, theirs = (first, second) if found.only_in == 0 else (second, first)
+                assert unit in mine - theirs
+                assert found.only_in == 0 or first <= second
+                again = (one, other)[found.only_in][found.copy.command]
+                assert unit in unit_set((again,))
+    for route in ("enumeration", "digits", "division"):
+        assert seen[route, "proved"] >= 6
+        assert seen[route, "refuted"] >= 6
+    assert ("enumeration", "unknown") not in seen
+    assert sum(count for (_, status), count in seen.items() if status == "unknown") <= 8
+
+
+def test_a_solver_that_contradicts_division_is_an_internal_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = (Command(Port("mem", 0), Port("mem", 2000), (Loop(12, 80, 8), Loop(10, 8, 96)), 8, 8),)
+    halves = tuple(
+        Command(Port("mem", 80 * at), Port("mem", 2000 + 8 * at), (Loop(n, 80, 8), Loop(10, 8, 96)), 8, 8)
+        for at, n in ((0, 5), (5, 7))
+    )
+    monkeypatch.setattr(units, "COMPARE_UNITS", 0)
+    assert compared(first, halves).status == "proved"
+    monkeypatch.setattr(units, "image_text", lambda *_: "false")
+    with pytest.raises(Disagreement):
+        compared(first, halves)
+
+
+# ---------------------------------------------------------------- one address
+
+
+def test_a_copy_is_found_by_its_addresses_and_only_there() -> None:
+    rng = random.Random(7)
+    checked = 0
+    for _ in range(60):
+        steps = [(rng.randrange(1, 5), rng.randrange(-9, 10), rng.randrange(-9, 10)) for _ in range(rng.randrange(1, 4))]
+        loops = tuple(Loop(*step) for step in steps)
+        program = (Command(Port("mem", 100), Port("mem", 100), loops, rng.randrange(1, 4), 1),)
+        found = unit_set(program)
+        for read, write in product(range(95, 106), repeat=2):
+            copy = find_copy(program, write, read)
+            assert (copy is not None) == ((read, write) in found)
+            assert copy is None or (copy.read, copy.write) == (read, write)
+            assert (find_copy(program, write) is not None) == any(w == write for _, w in found)
+            checked += 1
+    assert checked == 60 * 121
+
+
+def test_a_search_that_strides_make_too_long_says_so() -> None:
+    loops = tuple(Loop(1 << 20, 1, 1) for _ in range(4))
+    with pytest.raises(TooManySteps):
+        find_copy((Command(Port("mem", 0), Port("mem", 0), loops, 1, 1),), 1 << 21)
