@@ -220,7 +220,7 @@ def run(
 
 
 def only(verdicts: Sequence[Verdict], select: Sequence[str], ignore: Sequence[str]) -> list[Verdict]:
-    """Verdicts with the selected findings only, without the ignored ones; what was left out is said as an assumption."""
+    """Verdicts with the selected findings only, less the ignored ones; what was left out is said as an assumption."""
 
     def chosen(rule: str) -> bool:
         return (not select or any(rule == s or rule.startswith(s.rstrip("*")) for s in select)) and not any(
