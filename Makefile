@@ -15,7 +15,7 @@ ARGS   ?=
 .PHONY: help venv demo test bench fuzz calibrate lint wheel clean
 
 help:
-	@echo "make demo       check, derive, run and explain an example"
+	@echo "make demo       check the examples; derive, run, explain; a broken plan"
 	@echo "make test       the whole test suite, offline, about a minute"
 	@echo "make lint       ruff and mypy --strict"
 	@echo "make bench      speed, as ratios measured in one run"
@@ -33,11 +33,12 @@ $(STAMP): pyproject.toml
 venv: $(STAMP)
 
 demo: $(STAMP)
-	$(BIN)/dmaverify check examples
-	$(BIN)/dmaverify derive $(DEMO) --explain
+	$(BIN)/dmaverify check examples --format concise
+	$(BIN)/dmaverify check $(DEMO) --verbose
+	$(BIN)/dmaverify derive examples/sequencer/rearranging-axes.toml --explain
 	$(BIN)/dmaverify run $(DEMO)
-	$(BIN)/dmaverify cells "A / 2, B # 4" --axes A=4,B=3
 	$(BIN)/dmaverify explain rngd/dm-write-align
+	$(BIN)/dmaverify check examples/broken.toml
 
 test: $(STAMP)
 	$(BIN)/python -m pytest $(PYTEST) $(ARGS)

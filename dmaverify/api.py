@@ -162,7 +162,7 @@ class Derived:
 
 def program_of(plan: Plan, name: str, target: Target | None = None) -> tuple[Command, ...]:
     """The commands of a transfer: those given, else those of its stream. Raises InputError where there are none."""
-    from dmaverify.prove.program import Trouble, derived_program, given_program
+    from dmaverify.prove.program import Trouble, given_program, streamed_program
 
     item = next(t for t in plan.transfers if t.name == name)
     transfer = item.transfer
@@ -172,14 +172,13 @@ def program_of(plan: Plan, name: str, target: Target | None = None) -> tuple[Com
         found: object = given_program(transfer.given, transfer.source, transfer.dest, bits, machine)
         if isinstance(found, list):
             raise InputError(found[0].message, found[0].span, found[0].hint)
-    elif transfer.stream is not None:
-        found = derived_program(transfer.source, transfer.dest, transfer.stream, bits, machine)
+    else:
+        found = streamed_program(transfer, bits, machine)
+        if found is None:
+            hint = "add `stream = { time, packet }`"
+            raise InputError(f"`{name}` has neither a stream nor commands", transfer.span, hint)
         if isinstance(found, Trouble):
             raise InputError(found.message, found.span, found.hint)
-    else:
-        raise InputError(
-            f"`{name}` has neither a stream nor commands", transfer.span, "add `stream = { time, packet }`"
-        )
     assert isinstance(found, tuple)
     return found
 

@@ -454,6 +454,101 @@ def doctor(as_json: bool) -> None:
     raise Stop(0 if report["works"] else 4)
 
 
+# ---------------------------------------------------------------- synth, cost
+
+
+@cli.command()
+@click.argument("paths", nargs=-1, metavar="PATH[::NAME]...")
+@click.option("--profile", default="book", show_default=True, help="Constants of the cost model.")
+@click.option("--packet", type=click.IntRange(1), help="Packets of this many bytes.")
+@click.option("--engines", type=click.IntRange(1), help="At most this many engines of a chip.")
+@click.option("--entries", type=click.IntRange(1), help="At most this many loop entries a side, without exception.")
+@click.option("--commands", type=click.IntRange(1), help="At most this many commands.")
+@click.option("--prefix", default="", metavar="A/4,B", help="The outermost loops, by their labels.")
+@click.option("--budget", type=float, metavar="SECONDS", help="Stop with the gap reached by then (not deterministic).")
+@click.option("--evaluations", type=click.IntRange(1), help="Stop after this many priced commands (deterministic).")
+@click.option("--simulate/--no-simulate", default=None, help="Play winner and runners-up; the default for text.")
+@click.option("--certificate", type=click.Path(file_okay=False), metavar="DIR", help="Write plan, bound and questions.")
+@click.option("--output", type=click.Path(dir_okay=False), metavar="FILE", help="Write the plan.")
+@click.option("-j", "workers", type=click.IntRange(1, 256), default=1, show_default=True, help="Processes.")
+@click.option("--reading", multiple=True, metavar="RULE=NAME", help="Read a contested point otherwise; repeatable.")
+@click.option("--timings", is_flag=True, help="Show times.")
+@click.option("--json", "as_json", is_flag=True)
+@click.option("--stdin", is_flag=True, help="Read one JSON object a line, answer one a line.")
+def synth(
+    paths: tuple[str, ...],
+    simulate: bool | None,
+    certificate: str | None,
+    output: str | None,
+    workers: int,
+    reading: tuple[str, ...],
+    timings: bool,
+    as_json: bool,
+    stdin: bool,
+    prefix: str,
+    **fixed: Any,
+) -> None:
+    """The cheapest legal plan of a move, proved, with a bound and why nothing is better."""
+    from dmaverify.cli_synth import SynthSettings, synth_paths, synth_request, write_certificate
+
+    first = tuple(text.strip() for text in prefix.split(",") if text.strip())
+    play = not (as_json or stdin) if simulate is None else simulate
+    settings = SynthSettings(prefix=first, simulate=play, reading=readings_of(reading), **fixed)
+    if stdin:
+        return _lines(lambda request: synth_request(request, settings))
+    if not paths:
+        raise fail([InputError("nothing to synthesize", None, "dmaverify synth PATH::NAME")])
+    results = synth_paths(paths, settings, workers)
+    if (output or certificate) and len(results) != 1:
+        raise fail([InputError(f"{len(results)} transfers, but one plan to write", None, "name one: PATH::NAME")])
+    say(_synth_shown(results, as_json, timings))
+    if results[0].found and output is not None:
+        Path(output).write_text(results[0].plan, encoding="utf-8")
+    if results[0].found and certificate is not None:
+        written = write_certificate(Path(certificate), results[0])
+        say(f"certificate: {len(written)} files in {certificate}; python recheck.py asks the questions again", error=True)
+    raise Stop(0 if all(result.found for result in results) else 1)
+
+
+def _synth_shown(results: Sequence[Any], as_json: bool, timings: bool) -> str:
+    from dmaverify.report.machine import dumps
+    from dmaverify.report.synth import synth_text
+
+    if as_json:
+        return dumps([result.as_data() for result in results])
+    return "\n\n".join(synth_text(result, timings=timings) for result in results)
+
+
+@cli.command()
+@click.argument("path", required=False, metavar="PATH[::NAME]")
+@click.option("--profile", default="book", show_default=True, help="Constants of the model.")
+@click.option("--simulate", is_flag=True, help="Play every request as well.")
+@click.option("--explain", is_flag=True, help="Every term with its reason and source.")
+@click.option("--formula", is_flag=True, help="How the terms make the number.")
+@click.option("--json", "as_json", is_flag=True)
+@click.option("--stdin", is_flag=True, help="Read one JSON object a line, answer one a line.")
+def cost(
+    path: str | None, profile: str, simulate: bool, explain: bool, formula: bool, as_json: bool, stdin: bool
+) -> None:
+    """What the program of a plan costs, as named terms."""
+    from dmaverify.cli_synth import cost_of, cost_request, cost_text
+    from dmaverify.report.machine import dumps
+
+    if stdin:
+        return _lines(lambda request: cost_request(request, profile, simulate))
+    if path is None:
+        raise fail([InputError("nothing to price", None, "dmaverify cost PATH::NAME")])
+    plan = _load(path)
+    if not plan.transfers:
+        raise fail([InputError(f"{path} has no transfer to price")])
+    found = [(item.name, *cost_of(plan, item.name, profile, simulate)) for item in plan.transfers]
+    if as_json:
+        say(dumps([data for _, _, data in found]))
+    else:
+        say("\n\n".join(cost_text(name, price, data, explain=explain, formula=formula) for name, price, data in found))
+    raise Stop(0)
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """The entry point: runs a command and turns every outcome into an exit code."""
     sys.exit(invoke(arguments))

@@ -38,6 +38,7 @@ from dmaverify.cost.kernel import (
     FAR,
     H_BUSY,
     H_WAITING,
+    H_WAKE,
     HBM,
     K_WINDOW,
     Q_ADDRESS,
@@ -54,7 +55,7 @@ from dmaverify.cost.kernel import (
     Table,
     _account,
     _begin,
-    _choose,
+    _best_hit,
     _complete,
     _enqueue,
     _fifo_serve,
@@ -63,6 +64,7 @@ from dmaverify.cost.kernel import (
     _leave,
     _move_to,
     _next_packet,
+    _open_rows,
     _partial_ticks,
     _record,
     _request_bytes,
@@ -78,29 +80,30 @@ def _serve_channels(
     now: int, queue: Table, channels: Table, rows: Table, groups: Table, commands: Table, left: Table, done: Table,
     fifo: Table, sums: Table, trace: Table, traced: Table, k: Table, links: int,
 ) -> int:  # fmt: skip
-    """Every free channel with work chooses one entry. When the next of those with more work is free, FAR if there is
-    none.
-    """
+    """Every channel that is due opens rows and, if its bus is free, transfers one hit. When the next is due, FAR if none."""
     soonest = FAR
     for channel in range(channels.shape[0]):
-        if channels[channel, H_BUSY] <= now:
-            if channels[channel, H_WAITING] == 0:
-                continue
-            slot = _choose(channel, now, queue, channels, rows, groups, k)
-            end = _transfer(channel, slot, now, queue, channels, rows, groups, k)
-            command, packet = queue[channel, Q_COMMAND, slot], queue[channel, Q_PACKET, slot]
-            write, size, address = (
-                queue[channel, Q_WRITE, slot],
-                queue[channel, Q_BYTES, slot],
-                queue[channel, Q_ADDRESS, slot],
-            )
-            _leave(channel, slot, queue, channels)
-            _account(sums, 2 * command + write, address, size)
-            _record(trace, traced, 0, channel, now, end, commands[command, C_ENGINE], write, address)
-            end += _partial_ticks(command, write, address, size, commands, k)
-            _complete(command, packet, write, size, end, commands, left, done, fifo, k, links)
+        if channels[channel, H_WAITING] == 0:
+            continue
+        if channels[channel, H_WAKE] <= now:
+            wake = _open_rows(channel, now, queue, channels, rows, k)
+            if channels[channel, H_BUSY] <= now:
+                slot = _best_hit(channel, now, queue, channels, rows, groups, k)
+                if slot >= 0:
+                    end = _transfer(channel, slot, now, queue, channels, rows, groups, k)
+                    command, packet = queue[channel, Q_COMMAND, slot], queue[channel, Q_PACKET, slot]
+                    write, size = queue[channel, Q_WRITE, slot], queue[channel, Q_BYTES, slot]
+                    address = queue[channel, Q_ADDRESS, slot]
+                    _leave(channel, slot, queue, channels)
+                    _account(sums, 2 * command + write, address, size)
+                    _record(trace, traced, 0, channel, now, end, commands[command, C_ENGINE], write, address)
+                    end += _partial_ticks(command, write, address, size, commands, k)
+                    _complete(command, packet, write, size, end, commands, left, done, fifo, k, links)
+            if channels[channel, H_BUSY] > now:
+                wake = min(wake, channels[channel, H_BUSY])
+            channels[channel, H_WAKE] = wake
         if channels[channel, H_WAITING] > 0:
-            soonest = min(soonest, channels[channel, H_BUSY])
+            soonest = min(soonest, channels[channel, H_WAKE])
     return int(soonest)
 
 
@@ -127,7 +130,7 @@ def _advance(
 
 @jit
 def _issue(
-    engine: int, role: int, now: int, queue: Table, channels: Table, order: Table, maps: Table, bits: Table,
+    engine: int, role: int, now: int, queue: Table, channels: Table, rows: Table, order: Table, maps: Table, bits: Table,
     commands: Table, counts: Table, strides: Table, sides: Table, cursors: Table, counters: Table, engines: Table,
     left: Table, done: Table,
     fifo: Table, slices: Table, sums: Table, trace: Table, traced: Table, k: Table, spms: int, links: int,
@@ -152,7 +155,7 @@ def _issue(
         channel = cursor[U_CHANNEL]
         if _is_full(channel, now, channels, k):
             return FAR
-        _enqueue(channel, address, size, role, command, packet, queue, channels, order, bits, k)
+        _enqueue(channel, address, size, role, command, packet, now, queue, channels, rows, order, bits, k)
     else:
         when = _fifo_time(side, address, sides, slices, k, now)
         if when > now:
@@ -241,7 +244,7 @@ def event_loop(stamp: int) -> Callable[..., int]:
                         soonest = min(soonest, engines[engine, free])
                         continue
                     when = _issue(
-                        engine, role, now, queue, channels, order, maps, bits, commands, counts, strides,
+                        engine, role, now, queue, channels, rows, order, maps, bits, commands, counts, strides,
                         sides, cursors, counters, engines, left, done,
                         fifo, slices, sums, trace, traced, k, spms, links,
                     )  # fmt: skip

@@ -8,11 +8,12 @@ only when its packet has been read. The same lines run compiled by numba, or as 
 imported.
 
 State is in integer tables (rows = commands, engines, channels, ...; columns named below), because that is what
-compiles. Rules: an entry of a channel's queue is held until its transfer ends, so at a choice one entry less than the
-queue waits; a choice takes the hit that can begin first, else the oldest request (which goes first too if it can
-begin sooner in a closed bank); opening one costs nothing beyond the transfer, replacing a row does; requests of an
-engine are issued in order, writes before reads where they share a port; a packet's writes follow its last read.
-Source: "Memory Performance" (HBM, Data Memory), "DMA Engine" (Examples).
+compiles. Rules of a channel: an entry of its queue is held until its transfer ends, so behind a transfer one entry less
+than the queue waits. Of the waiting requests whose row is open (hits) the one that can begin first is transferred, of
+equals the oldest. The oldest request that is no hit has its row opened as soon as its bank has no hits waiting: at no
+cost in a closed bank; else by replacing the row, one bank at a time, while hits of other banks are transferred. Rules
+of an engine: requests are issued in order, writes before reads where they share a port; a packet's writes follow its
+last read. Source: "Memory Performance" (HBM, Data Memory), "DMA Engine" (Examples).
 """
 
 from __future__ import annotations
@@ -58,10 +59,13 @@ E_COMMAND, E_LAST, E_READY, E_READ_FREE, E_WRITE_FREE, E_DONE, E_STALL, E_COLUMN
 # columns of a cursor (rows 2e and 2e + 1: read and write side of engine e): packet, address, bytes left and channel of
 # its next request
 U_PACKET, U_ADDRESS, U_LEFT, U_CHANNEL, U_COLUMNS = range(5)
-# columns of a channel
-H_BUSY, H_WAITING, H_SLICE, H_REQUESTS, H_HITS, H_OPENS, H_SWITCHES, H_WORK, H_PEAK, H_PARTIAL, H_COLUMNS = range(11)
+# columns of a channel: data bus free, requests waiting, ..., row unit free, next time to look at it
+(H_BUSY, H_WAITING, H_SLICE, H_REQUESTS, H_OPENS, H_SWITCHES, H_WORK, H_PEAK, H_PARTIAL, H_ROW, H_WAKE,
+ H_COLUMNS) = range(12)  # fmt: skip
 # fields of a queue entry; the first H_WAITING slots of a channel are in use. The key is bank and row in one number
 Q_ORDER, Q_KEY, Q_BANK, Q_GROUP, Q_SLICE, Q_COMMAND, Q_PACKET, Q_WRITE, Q_BYTES, Q_ADDRESS, Q_COLUMNS = range(11)
+# columns of a bank: bank and row that are open (-1: none), when it can be used, hits that wait
+R_KEY, R_READY, R_HITS, R_COLUMNS = range(4)
 # columns of a FIFO server (DMN, SPM, link)
 F_FREE, F_REQUESTS, F_WORK, F_COLUMNS = range(4)
 # constants
@@ -188,8 +192,8 @@ def _is_full(channel: int, now: int, channels: Table, k: Table) -> bool:
 
 @jit
 def _enqueue(
-    channel: int, address: int, size: int, write: int, command: int, packet: int,
-    queue: Table, channels: Table, order: Table, bits: Table, k: Table,
+    channel: int, address: int, size: int, write: int, command: int, packet: int, now: int,
+    queue: Table, channels: Table, rows: Table, order: Table, bits: Table, k: Table,
 ) -> None:  # fmt: skip
     """Puts a request into its channel, which has room."""
     slot = channels[channel, H_WAITING]
@@ -211,8 +215,12 @@ def _enqueue(
     queue[channel, Q_WRITE, slot] = write
     queue[channel, Q_BYTES, slot] = size
     queue[channel, Q_ADDRESS, slot] = address
+    if rows[channel, bank, R_KEY] == queue[channel, Q_KEY, slot]:
+        rows[channel, bank, R_HITS] += 1
     channels[channel, H_WAITING] = slot + 1
     channels[channel, H_PEAK] = max(channels[channel, H_PEAK], slot + 1)
+    if channels[channel, H_BUSY] <= now or channels[channel, H_ROW] <= now:
+        channels[channel, H_WAKE] = now
 
 
 @jit
@@ -226,60 +234,89 @@ def _leave(channel: int, slot: int, queue: Table, channels: Table) -> None:
 
 
 @jit
-def _start(channel: int, slot: int, now: int, queue: Table, channels: Table, groups: Table, k: Table) -> int:
-    """When the transfer of an entry whose row is open could begin: its bank group's turn, and a change of slice."""
+def _start(channel: int, slot: int, now: int, queue: Table, channels: Table, rows: Table, groups: Table, k: Table) -> int:
+    """When the transfer of a hit could begin: its row open, its bank group's turn, and a change of slice."""
     last = channels[channel, H_SLICE]
     change = k[K_SLICE] if last >= 0 and last != queue[channel, Q_SLICE, slot] else 0
-    return int(max(now + change, groups[channel, queue[channel, Q_GROUP, slot]]))
+    ready = max(groups[channel, queue[channel, Q_GROUP, slot]], rows[channel, queue[channel, Q_BANK, slot], R_READY])
+    return int(max(max(now, channels[channel, H_BUSY]) + change, ready))
 
 
 @jit
-def _choose(channel: int, now: int, queue: Table, channels: Table, rows: Table, groups: Table, k: Table) -> int:
-    """FR-FCFS: the row hit that can begin first (of equals the oldest); the oldest of all where it can begin sooner
-    without replacing a row, or where there is no hit.
-    """
-    hit, oldest = -1, -1
-    hit_order, hit_start, oldest_order = FAR, FAR, FAR
-    orders, keys, banks, opened = queue[channel, Q_ORDER], queue[channel, Q_KEY], queue[channel, Q_BANK], rows[channel]
+def _best_hit(channel: int, now: int, queue: Table, channels: Table, rows: Table, groups: Table, k: Table) -> int:
+    """The waiting hit that can begin first, of equals the oldest; -1 where there is none."""
+    hit, best_order, best_start = -1, FAR, FAR
     for slot in range(channels[channel, H_WAITING]):
-        order = orders[slot]
-        if order < oldest_order:
-            oldest, oldest_order = slot, order
-        if opened[banks[slot]] == keys[slot]:
-            start = _start(channel, slot, now, queue, channels, groups, k)
-            if start < hit_start or (start == hit_start and order < hit_order):
-                hit, hit_order, hit_start = slot, order, start
-    if hit < 0:
-        return oldest
-    if opened[banks[oldest]] < 0 and _start(channel, oldest, now, queue, channels, groups, k) < hit_start:
-        return oldest
+        if rows[channel, queue[channel, Q_BANK, slot], R_KEY] == queue[channel, Q_KEY, slot]:
+            start = _start(channel, slot, now, queue, channels, rows, groups, k)
+            order = queue[channel, Q_ORDER, slot]
+            if start < best_start or (start == best_start and order < best_order):
+                hit, best_order, best_start = slot, order, start
     return hit
 
 
 @jit
-def _transfer(
-    channel: int, slot: int, now: int, queue: Table, channels: Table, rows: Table, groups: Table, k: Table
-) -> int:
-    """Serves an entry: when its transfer ends."""
-    key, bank, group = queue[channel, Q_KEY, slot], queue[channel, Q_BANK, slot], queue[channel, Q_GROUP, slot]
-    start = _start(channel, slot, now, queue, channels, groups, k)
-    if rows[channel, bank] == key:
-        channels[channel, H_HITS] += 1
-    elif rows[channel, bank] < 0:
-        channels[channel, H_OPENS] += 1
-    else:
-        channels[channel, H_SWITCHES] += 1
-        start = max(start, now + k[K_SWITCH] - k[K_HBM])
+def _oldest_miss(channel: int, queue: Table, channels: Table, rows: Table) -> int:
+    """The oldest waiting request whose row is not open, if its bank has no hits waiting; else -1."""
+    miss, best = -1, FAR
+    for slot in range(channels[channel, H_WAITING]):
+        order = queue[channel, Q_ORDER, slot]
+        if order < best and rows[channel, queue[channel, Q_BANK, slot], R_KEY] != queue[channel, Q_KEY, slot]:
+            miss, best = slot, order
+    if miss >= 0 and rows[channel, queue[channel, Q_BANK, miss], R_HITS] > 0:
+        return -1
+    return miss
+
+
+@jit
+def _count_hits(channel: int, bank: int, queue: Table, channels: Table, rows: Table) -> None:
+    """After a row was opened: how many waiting requests want it."""
+    rows[channel, bank, R_HITS] = 0
+    for slot in range(channels[channel, H_WAITING]):
+        if queue[channel, Q_KEY, slot] == rows[channel, bank, R_KEY]:
+            rows[channel, bank, R_HITS] += 1
+
+
+@jit
+def _open_rows(channel: int, now: int, queue: Table, channels: Table, rows: Table, k: Table) -> int:
+    """Opens the rows that may be opened now; when the row unit can do the next, FAR if nothing waits for it."""
+    while True:
+        miss = _oldest_miss(channel, queue, channels, rows)
+        if miss < 0:
+            return FAR
+        bank = queue[channel, Q_BANK, miss]
+        closed = rows[channel, bank, R_KEY] < 0
+        if closed:
+            channels[channel, H_OPENS] += 1
+        else:
+            free = max(channels[channel, H_ROW], rows[channel, bank, R_READY])
+            if free > now:
+                return int(free)
+            channels[channel, H_SWITCHES] += 1
+            channels[channel, H_ROW] = now + k[K_SWITCH]
+            rows[channel, bank, R_READY] = now + k[K_SWITCH] - k[K_HBM]
+        rows[channel, bank, R_KEY] = queue[channel, Q_KEY, miss]
+        _count_hits(channel, bank, queue, channels, rows)
+        if not closed:
+            return int(channels[channel, H_ROW])
+
+
+@jit
+def _transfer(channel: int, slot: int, now: int, queue: Table, channels: Table, rows: Table, groups: Table, k: Table) -> int:
+    """Transfers a hit: when that ends."""
+    bank, group = queue[channel, Q_BANK, slot], queue[channel, Q_GROUP, slot]
+    start = _start(channel, slot, now, queue, channels, rows, groups, k)
     length = k[K_HBM]
     if queue[channel, Q_WRITE, slot] == 1 and queue[channel, Q_BYTES, slot] < k[K_WINDOW]:
         length = k[K_PARTIAL]
         channels[channel, H_PARTIAL] += 1
-    rows[channel, bank] = key
+    rows[channel, bank, R_HITS] -= 1
+    rows[channel, bank, R_READY] = start + length
     groups[channel, group] = start + k[K_GROUP]
     channels[channel, H_SLICE] = queue[channel, Q_SLICE, slot]
     channels[channel, H_BUSY] = start + length
     channels[channel, H_REQUESTS] += 1
-    channels[channel, H_WORK] += start + length - now
+    channels[channel, H_WORK] += length
     return int(start + length)
 
 

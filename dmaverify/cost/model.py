@@ -234,14 +234,9 @@ def _hbm_bounds(sides: Sequence[Side], data: CostData) -> list[Bound]:
         both = [a + b for a, b in zip(loads, extra, strict=True)]
         found.append(_busiest("partial windows", both, sides, chip, why, data.source("hbm_partial")))
     if rows is not None and any(rows):
-        why = f"rows of a bank replace each other at least {sum(rows) // _switch(data):,} times, which no queue avoids"
-        both = [a + b + c for a, b, c in zip(loads, extra, rows, strict=True)]
-        found.append(_busiest("row switches", both, sides, chip, why, data.source("hbm_row_switch")))
+        why = f"rows of a bank replace each other at least {sum(rows) // data.ticks('hbm_row_switch'):,} times, which no queue avoids"
+        found.append(_busiest("row switches", rows, sides, chip, why, data.source("hbm_row_switch")))
     return [*found, *_partial_total(sides, data, chip), *_group_bound(sides, data, chip)]
-
-
-def _switch(data: CostData) -> int:
-    return max(1, data.ticks("hbm_row_switch") - data.ticks("hbm_request"))
 
 
 def _busiest(name: str, loads: Sequence[int], sides: Sequence[Side], where: str, why: str, source: str) -> Bound:
@@ -287,12 +282,12 @@ def _row_loads(sides: Sequence[Side], data: CostData) -> list[int] | None:
         seen[stream.high, basis].add(place)
     if len({basis for _, basis in seen}) > 1:
         return None
-    total, extra = [0] * data.hbm_channels, data.ticks("hbm_row_switch") - data.ticks("hbm_request")
+    total, switch = [0] * data.hbm_channels, data.ticks("hbm_row_switch")
     for stream in streams:
         for index, count in enumerate(stream.channels or ()):
             if count and stream.rows is not None:
-                total[index] += stream.rows.switches * stream.rows.banks * extra
-    return total
+                total[index] += stream.rows.switches * stream.rows.banks * switch
+    return [load + data.ticks("hbm_request") if load else 0 for load in total]
 
 
 def _partial_total(sides: Sequence[Side], data: CostData, chip: str) -> list[Bound]:

@@ -134,7 +134,7 @@ class Tables:
         table: dict[str, Any] = {
             "queue": zeros(channels, q.Q_COLUMNS, data.hbm_queue),
             "channels": zeros(channels, q.H_COLUMNS),
-            "rows": zeros(channels, groups << len(data.hbm.bank)) - 1,
+            "rows": zeros(channels, groups << len(data.hbm.bank), q.R_COLUMNS),
             "groups": zeros(channels, groups),
             "order": zeros(1),
             "maps": np.array(data.hbm.channel_masks, dtype=np.int64),
@@ -158,6 +158,7 @@ class Tables:
             "links": clusters * 8 + clusters,
         }
         table["channels"][:, q.H_SLICE] = -1
+        table["rows"][:, :, q.R_KEY] = -1
         tables = Tables(program, pairs, table)
         tables._fill(order)
         return tables
@@ -263,7 +264,7 @@ def _result(last: int, tables: Tables, data: CostData, q: Any) -> SimResult:
         if row[q.H_REQUESTS]:
             channels.append({
                 "chip": index // data.hbm_channels, "channel": index % data.hbm_channels, "requests": row[q.H_REQUESTS],
-                "hits": row[q.H_HITS], "opens": row[q.H_OPENS], "row_switches": row[q.H_SWITCHES],
+                "hits": row[q.H_REQUESTS] - row[q.H_OPENS] - row[q.H_SWITCHES], "opens": row[q.H_OPENS], "row_switches": row[q.H_SWITCHES],
                 "partial_writes": row[q.H_PARTIAL], "busy_cycles": row[q.H_WORK] / TICKS, "most_waiting": row[q.H_PEAK],
             })  # fmt: skip
     dmns = []

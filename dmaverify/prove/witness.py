@@ -381,7 +381,8 @@ def _writes_once(
     witness["clobbers"] = show_cell(dest)
     span = span or scene.dest.tensor.span
     text = f"the {scene.unit_word} at {there} ({show_cell(dest)}) is written twice"
-    labels = (*label_at(span, f"comes to {there} again"), *(x for x in before if x.span != span))
+    apart = (x for x in before if span is not None and not (x.span.start <= span.start and span.end <= x.span.end))
+    labels = (*label_at(span, f"comes to {there} again"), *apart)
     return Finding("core/writes-once", Severity.ERROR, text, "commands", span, {}, witness, labels=labels)
 
 

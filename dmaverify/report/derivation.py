@@ -7,20 +7,24 @@ Law: the printed texts are those a plan file reads again; the same plan gives th
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from dmaverify.errors import InputError
 from dmaverify.inputs.plan import Plan
 from dmaverify.machines.target import Target
-from dmaverify.prove.program import Trouble, derived_program, port_rule, space_of
+from dmaverify.prove.check import check_transfer
+from dmaverify.prove.program import Trouble, port_rule, space_of, streamed_program
 from dmaverify.transfer.access import Access
 from dmaverify.transfer.adapters import derived_access
 from dmaverify.transfer.command import Command, Entry, Sequencer
-from dmaverify.transfer.derive import coalesce
+from dmaverify.transfer.derive import Problem, coalesce
 from dmaverify.transfer.move import Stream, Tensor, Transfer
+from dmaverify.transfer.segments import cases_text, needs_segments, propose_segments
 from dmaverify.transfer.space import unit_bits_of
 from dmaverify.transfer.tables import fetch_size, merged, render_merged, render_table, table_json, table_of
 from dmaverify.transfer.text import sequencer_text
+from dmaverify.verdict import Status
 
 
 def commands_of(plan: Plan, name: str) -> tuple[Transfer | Access, tuple[Command, ...], Target]:
@@ -29,12 +33,11 @@ def commands_of(plan: Plan, name: str) -> tuple[Transfer | Access, tuple[Command
         if item.name == name:
             transfer = item.transfer
             target = plan.targets[transfer.target]
-            if transfer.stream is None:
+            found = streamed_program(transfer, target.dtypes[transfer.dtype], target)
+            if found is None:
                 raise InputError(
                     f"`{name}` has no stream to derive from", transfer.span, "add `stream = { time, packet }`"
                 )
-            bits = target.dtypes[transfer.dtype]
-            found = derived_program(transfer.source, transfer.dest, transfer.stream, bits, target, transfer.given)
             if isinstance(found, Trouble):
                 raise InputError(found.message, found.span, found.hint)
             return transfer, found, target
@@ -91,8 +94,19 @@ def _sides(item: Transfer | Access) -> tuple[str, ...]:
 def _buffers(item: Transfer | Access) -> list[tuple[str, Tensor, Stream]]:
     if isinstance(item, Access):
         return [("memory", item.memory, item.stream)]
-    assert item.stream is not None
-    return [("source", item.source, item.stream), ("dest", item.dest, item.stream)]
+    stream = item.stream if item.stream is not None else item.streams[0].stream
+    return [("source", item.source, stream), ("dest", item.dest, stream)]
+
+
+def segments_of(item: Transfer | Access, target: Target) -> tuple[str, Status] | None:
+    """For an aggregate that reaches into padding: cases that stop before it, as plan text, and what a check says of them."""
+    if isinstance(item, Access) or item.stream is None or not needs_segments(item.stream):
+        return None
+    found = propose_segments(item.stream)
+    if isinstance(found, Problem):
+        return None
+    verdict = check_transfer(replace(item, stream=None, streams=found, given=(), expect=None), target=target)
+    return cases_text(found, item.name), verdict.status
 
 
 def derivation_text(plan: Plan, name: str, explain: bool, merge: bool) -> str:
@@ -103,6 +117,10 @@ def derivation_text(plan: Plan, name: str, explain: bool, merge: bool) -> str:
             lines.append(f"  engine {command.engine}")
         texts = texts_of(command, target, _sides(item), merge)
         lines += [f"  {side:<5}  {text}" for side, text in texts.items()]
+    segments = segments_of(item, target)
+    if segments is not None:
+        text, status = segments
+        lines += ["", f"some engines reach into padding; segmented ({status.value}), in place of the stream:", text]
     if explain:
         for side, tensor, stream in _buffers(item):
             lines += ["", f"{side}: {_buffer_name(tensor)}"]
@@ -142,7 +160,9 @@ def _buffer_name(tensor: Tensor) -> str:
 def derivation_json(plan: Plan, name: str, merge: bool) -> dict[str, Any]:
     item, commands, target = commands_of(plan, name)
     unit = unit_bits_of(target.dtypes[item.dtype])
+    segments = segments_of(item, target)
     return {
+        **({} if segments is None else {"segments": {"plan": segments[0], "status": segments[1].value}}),
         "name": name,
         "unit_bits": unit,
         "commands": [

@@ -67,7 +67,8 @@ class Before:
 
 @dataclass(frozen=True)
 class Synthesis:
-    """The cheapest plan found. `cycles` is the closed form of the cost model, `bound` what no plan of the space can beat.
+    """The cheapest plan found. `cycles` is the closed form of the cost model, or the floor of its resources where that is
+    higher (both are at most what the simulator needs); infinite without a plan. `bound` is what no plan of the space can beat.
 
     `refused` holds (rule, message) where there is no legal plan; then `transfer` is the move as it was, without commands.
     """
@@ -78,6 +79,7 @@ class Synthesis:
     profile: str
     commands: tuple[Command, ...]
     cost: Cost | None
+    cycles: float
     bound: float
     optimal: bool
     evidence: tuple[str, ...]
@@ -97,11 +99,6 @@ class Synthesis:
     def found(self) -> bool:
         """Whether there is a plan."""
         return bool(self.commands)
-
-    @property
-    def cycles(self) -> float:
-        """Cycles of the plan; infinite without one."""
-        return self.cost.cycles if self.cost else float("inf")
 
     @property
     def gap(self) -> float:

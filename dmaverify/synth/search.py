@@ -12,14 +12,15 @@ Source: DESIGN section 8; the search follows best-first branch and bound with ad
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, permutations, product
 from math import factorial
 
-from dmaverify.cost.constants import CostData
+from dmaverify.cost.constants import TICKS, CostData
 from dmaverify.cost.model import Cost, cost
-from dmaverify.synth.bound import Floor, Shapes, floor_of
+from dmaverify.synth.bound import ISSUES, Floor, Shapes, floor_of
 from dmaverify.synth.legal import Law
 from dmaverify.synth.orders import preferred
 from dmaverify.synth.regions import Atom, Cover
@@ -27,6 +28,7 @@ from dmaverify.synth.space import (
     Layering,
     Machine,
     Nested,
+    Work,
     chain_of,
     command,
     home,
@@ -35,13 +37,16 @@ from dmaverify.synth.space import (
     nested,
     packets_of,
 )
-from dmaverify.synth.space import Work
 from dmaverify.transfer.command import Command, Engine
 
 EVALUATIONS = 2500
 """Commands priced before the search stops with a gap."""
 TIES = 6
 """Members of least cost that the simulator compares."""
+MOST_PACKETS = 512
+"""Combinations of packets of one sharing: beyond it (runs of many lengths) the rest is left out of the space."""
+MOST_BARREN = 600
+"""Illegal choices in a row, before any legal one, after which the rules are taken to refuse all."""
 TIE_EVALUATIONS = 160
 """Commands priced beyond the first winner, to find others as cheap for the simulator to compare."""
 
@@ -51,6 +56,7 @@ class Member:
     """One plan of the space with its price."""
 
     commands: tuple[Command, ...]
+    cycles: float  # the closed form, or the floor of its choice where that is higher
     cost: Cost
     layering: Layering
     order: tuple[Atom, ...]
@@ -59,7 +65,7 @@ class Member:
     @property
     def rank(self) -> tuple[float, int, int]:
         """Cheaper, then fewer commands, then fewer loops."""
-        return self.cost.cycles, len(self.commands), sum(len(c.loops) for c in self.commands)
+        return self.cycles, len(self.commands), sum(len(c.loops) for c in self.commands)
 
 
 @dataclass
@@ -79,11 +85,17 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A sharing with packets: `items` are the parts, `floor` what no order of it beats."""
+    """A sharing with packets by length of run; `floor` is what no order of it beats."""
 
     layering: Layering
-    items: tuple[Nested, ...]
+    sizes: Mapping[int, int]
     floor: float
+
+    @property
+    def items(self) -> tuple[Nested, ...]:
+        """The parts with their packets."""
+        found = [nested(work, self.sizes[chain_of(work.box)[0]]) for work in self.layering.works]
+        return tuple(item for item in found if item is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +118,9 @@ class Search:
         self.found = Found()
         self.started = time.monotonic()
         self.floors: list[Floor] = []
+        self.barren = 0
+        self.startup = min(data.ticks("startup"), data.ticks("startup_store"))
+        self.issue = min(data.ticks(name) for name in ISSUES)
 
     # ------------------------------------------------------------ the whole
 
@@ -121,7 +136,7 @@ class Search:
             waiting.append(choice)
             if self._over():
                 break
-            if self._try(choice, heuristics_only=True) and found.winners[0].cost.cycles <= least.cycles:
+            if self._try(choice, heuristics_only=True) and found.winners[0].cycles <= least.cycles:
                 self._ties(choices)
                 found.ended = "the floor of the resources is met"
                 return self._ended(least.cycles, True)
@@ -138,7 +153,7 @@ class Search:
         return self.found
 
     def _best(self) -> float:
-        return self.found.winners[0].cost.cycles if self.found.winners else float("inf")
+        return self.found.winners[0].cycles if self.found.winners else float("inf")
 
     def _over(self) -> bool:
         spent = self.found.evaluations + self.shapes.asked
@@ -157,39 +172,60 @@ class Search:
     # ------------------------------------------------------------ choices
 
     def _choices(self) -> Iterator[Choice]:
-        """Sharings with packets, legal by rules that no order changes, with their floors."""
+        """Sharings with packets, legal by rules that no order changes, with their floors; what cannot win is left out."""
         for index, cover in enumerate(self.covers):
             for layering in layerings(cover, self.machine):
                 if self.limits.commands is not None and layering.commands > self.limits.commands:
                     continue
                 self.found.shares += 1
-                for items in self._packets(layering):
-                    plain = [command(item, item.loops, self.machine) for item in items]
-                    if not self._packet_legal(plain):
+                profiles = profiles_of(layering)
+                for quick, sizes in self._packets(layering, profiles):
+                    if quick >= self._best():
+                        self.found.pruned += 1
                         continue
-                    floor = max(self.floors[index].cycles, self.shapes.part_floor(plain))
-                    yield Choice(layering, items, floor)
+                    plain = self._samples(layering, sizes)
+                    if not plain or not self._packet_legal(plain):
+                        self.barren += 1
+                        if not self.found.winners and self.barren > MOST_BARREN:
+                            return
+                        continue
+                    yield Choice(layering, sizes, max(self.floors[index].cycles, quick, self.shapes.part_floor(plain)))
 
-    def _packets(self, layering: Layering) -> Iterator[tuple[Nested, ...]]:
-        """Items of a sharing for each choice of packets, one packet per length of run."""
-        runs = {work: chain_of(work.box)[0] for work in layering.works}
-        lengths = list(dict.fromkeys(runs.values()))
-        options = []
-        for run in lengths:
-            fixed = self.limits.packet
-            legal = packets_of(run, self.machine.unit_bits, self.machine.packet_max)
-            options.append([p for p in legal if fixed is None or p == fixed])
-        for chosen in product(*options):
-            size = dict(zip(lengths, chosen, strict=True))
-            items = [nested(work, size[runs[work]]) for work in layering.works]
-            if all(item is not None for item in items):
-                yield tuple(item for item in items if item is not None)
+    def _packets(self, layering: Layering, profiles: Profiles) -> list[tuple[float, dict[int, int]]]:
+        """Packets by length of run, one for each length, with the least that the fullest engine then needs."""
+        lengths = list(dict.fromkeys(chain_of(work.box)[0] for work in layering.works))
+        fixed = self.limits.packet
+        options = [
+            [p for p in packets_of(run, self.machine.unit_bits, self.machine.packet_max) if fixed is None or p == fixed]
+            for run in lengths
+        ]
+        found = [dict(zip(lengths, chosen, strict=True)) for chosen in islice(product(*options), MOST_PACKETS)]
+        return sorted(((self._quick(profiles, sizes), sizes) for sizes in found), key=lambda item: item[0])
+
+    def _quick(self, profiles: Profiles, sizes: Mapping[int, int]) -> float:
+        """Start-ups and requests of the fullest engine, a packet of n bytes being at least n / 256 requests on either side."""
+        same = self.machine.tiers[0] == self.machine.tiers[1] and "slice" not in self.machine.spaces[0].places
+        cost_of = {run: -(-packet * self.machine.unit_bits // 2048) * self.issue * (1 + same) for run, packet in sizes.items()}
+        most = max(sum(self.startup + n // sizes[run] * cost_of[run] for run, n in profile) for profile in profiles)
+        return most / TICKS
+
+    def _samples(self, layering: Layering, sizes: Mapping[int, int]) -> list[Command]:
+        """A few commands of a choice: of the largest and the smallest part, the first and the last."""
+        works = layering.works
+        ranked = sorted(range(len(works)), key=lambda i: (-works[i].box.amount, i))
+        out = []
+        for index in dict.fromkeys((ranked[0], ranked[-1], 0, len(works) - 1)):
+            item = nested(works[index], sizes[chain_of(works[index].box)[0]])
+            if item is None:
+                return []
+            out.append(command(item, item.loops, self.machine))
+        return out
 
     def _packet_legal(self, plain: Sequence[Command]) -> bool:
         """Rules about packets and addresses; entries, which an order may still change, are left to `_price`."""
         law = self.law
         before, law.lenient = law.lenient, True
-        good = law.allows(plain[:1]) and law.allows(plain)
+        good = law.allows(plain)
         law.lenient = before
         return good
 
@@ -200,30 +236,30 @@ class Search:
         if choice.floor >= self._best():
             self.found.pruned += 1
             return False
-        before = self._best()
-        for order in preferred(choice.items, self.machine, self.limits.prefix):
-            member = self._price(choice, order)
-            if member is not None and member.cost.cycles <= choice.floor:
+        before, items = self._best(), choice.items
+        for order in preferred(items, self.machine, self.limits.prefix):
+            member = self._price(choice, items, order)
+            if member is not None and member.cycles <= choice.floor:
                 break
             if self._over():
                 break
         return self._best() < before
 
-    def _price(self, choice: Choice, order: Sequence[Atom]) -> Member | None:
+    def _price(self, choice: Choice, items: Sequence[Nested], order: Sequence[Atom]) -> Member | None:
         """The member with this order of loops, if it is legal; kept if it is among the best."""
-        commands = tuple(command(item, arranged(item, order), self.machine) for item in choice.items)
+        commands = tuple(command(item, arranged(item, order), self.machine) for item in items)
         if not self.law.allows(commands):
             return None
         self.found.evaluations += len(commands)
         price = cost(commands, self.data)
-        member = Member(commands, price, choice.layering, tuple(order), tuple(item.packet for item in choice.items))
+        member = Member(commands, max(price.cycles, choice.floor), price, choice.layering, tuple(order), tuple(item.packet for item in items))
         winners = self.found.winners
         if all(old.commands != member.commands for old in winners):
             winners.append(member)
             winners.sort(key=lambda m: m.rank)
-            best = winners[0].cost.cycles
+            best = winners[0].cycles
             del winners[TIES:]
-            self.found.winners = [m for m in winners if m.cost.cycles <= best] or winners[:1]
+            self.found.winners = [m for m in winners if m.cycles <= best] or winners[:1]
         return member
 
     def _ties(self, choices: Iterator[Choice]) -> None:
@@ -238,10 +274,11 @@ class Search:
             tries += 1
             if choice.floor > best:
                 continue
-            for order in preferred(choice.items, self.machine, self.limits.prefix):
+            items = choice.items
+            for order in preferred(items, self.machine, self.limits.prefix):
                 if self.found.evaluations >= end:
                     return
-                self._price(choice, order)
+                self._price(choice, items, order)
 
     # ------------------------------------------------------------ all orders
 
@@ -250,18 +287,31 @@ class Search:
         for choice in waiting:
             if choice.floor >= self._best():
                 continue
-            longest = max(choice.items, key=lambda item: len(item.loops))
+            items = choice.items
+            longest = max(items, key=lambda item: len(item.loops))
             left = self.limits.evaluations - self.found.evaluations - self.shapes.asked
-            if factorial(len(longest.loops)) * len(choice.items) > left or self._over():
+            if factorial(len(longest.loops)) * len(items) > left or self._over():
                 self.found.open_floors.append(choice.floor)
                 continue
             for order in permutations(longest.loops):
                 if fits(order, self.limits.prefix):
-                    self._price(choice, order)
+                    self._price(choice, items, order)
                 if self._best() <= choice.floor:
                     break
         self.found.open_floors = [floor for floor in self.found.open_floors if floor < self._best()]
         return not self.found.open_floors
+
+
+Profiles = frozenset[tuple[tuple[int, int], ...]]
+"""Per engine, without repetition: (length of run, units) of each of its commands."""
+
+
+def profiles_of(layering: Layering) -> Profiles:
+    """What the engines of a sharing have to move."""
+    parts: dict[Engine, list[tuple[int, int]]] = defaultdict(list)
+    for work in layering.works:
+        parts[work.engine].append((chain_of(work.box)[0], work.box.amount))
+    return frozenset(tuple(sorted(own)) for own in parts.values())
 
 
 def arranged(item: Nested, order: Sequence[Atom]) -> list[Atom]:

@@ -248,13 +248,18 @@ def _ordered(n: int, k: int) -> Iterator[tuple[int, ...]]:
 # ---------------------------------------------------------------- packets
 
 
-def chain_of(box: Box) -> tuple[int, list[Atom]]:
+def chain_of(box: Box) -> tuple[int, tuple[Atom, ...]]:
     """(units, atoms inner to outer) of the innermost run that is contiguous on both sides."""
-    run, chain, left = 1, [], [a for a in box.atoms if a.count > 1]
+    return _chain(box.atoms)
+
+
+@lru_cache(maxsize=1 << 14)
+def _chain(atoms: tuple[Atom, ...]) -> tuple[int, tuple[Atom, ...]]:
+    run, chain, left = 1, list[Atom](), [a for a in atoms if a.count > 1]
     while True:
         found = next((a for a in left if a.read == run and a.write == run), None)
         if found is None:
-            return run, chain
+            return run, tuple(chain)
         run *= found.count
         chain.append(found)
         left.remove(found)

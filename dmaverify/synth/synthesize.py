@@ -26,6 +26,7 @@ from dmaverify.synth.playing import played
 from dmaverify.synth.regions import Cover, NoPlan, covers
 from dmaverify.synth.result import Before, Played, Synthesis
 from dmaverify.synth.search import EVALUATIONS, Found, Limits, Member, Search
+from dmaverify.synth.sketch import sketch
 from dmaverify.synth.space import Machine, segmented
 from dmaverify.synth.streams import stream_for
 from dmaverify.transfer.command import Command, Engine, GivenCommand
@@ -66,7 +67,7 @@ def synthesize(
     evaluations: int = EVALUATIONS,
     budget_seconds: float | None = None,
     options: Options = Options(cross_check=CROSS_CHECK),
-    simulate: bool = True,
+    simulate: bool = False,
     advise: bool = True,
 ) -> Synthesis:
     """The cheapest legal plan of a move, proved, with a bound and its evidence.
@@ -113,7 +114,7 @@ def _refused(
     evidence = tuple(f"{rule}: {message}" for rule, message, _ in reasons)
     bare = replace(move, stream=None, given=())
     return Synthesis(
-        bare, target, axes, profile, (), None, 0.0, False, evidence, refused=tuple(reasons), seconds=time.perf_counter() - started
+        bare, target, axes, profile, (), None, float("inf"), 0.0, False, evidence, refused=tuple(reasons), seconds=time.perf_counter() - started
     )
 
 
@@ -124,7 +125,8 @@ def _search(move: Transfer, machine: Machine, data: CostData, law: Law, limits: 
     """The search over all covers; once more with limits as warnings, where no plan keeps them and the caller did not insist."""
     tried = _covers(move, machine)
     found = Search(tried, machine, data, law, limits).run()
-    if not found.winners and law.refused and not strict:
+    softer = any(finding.severity is not Severity.ERROR for finding in law.refused.values())
+    if not found.winners and softer and not strict:
         law.lenient = True
         found = Search(tried, machine, data, law, limits).run()
     if found.winners:
@@ -159,7 +161,7 @@ def _proved(
 ) -> Synthesis:
     """The best member that the check proves. A member that it does not prove is dropped, with its cover."""
     plays: dict[int, Played | None] = {id(m): played(m.commands, data) if simulate else None for m in found.winners}
-    ranked = sorted(found.winners, key=lambda m: (m.cost.cycles, (plays[id(m)] or Played(0.0)).cycles, *m.rank[1:]))
+    ranked = sorted(found.winners, key=lambda m: (m.cycles, sketch(m.commands, data), *m.rank[1:]))
     reasons: list[str] = []
     for number, member in enumerate(ranked):
         asked: list[tuple[str, str, str]] = []
@@ -169,17 +171,17 @@ def _proved(
             reasons += [f"{f.rule}: {f.message}" for f in verdict.findings if f.severity is Severity.ERROR] or [verdict.status.value]
             continue
         first = number == 0
-        optimal = (first or found.complete) and member.cost.cycles <= found.bound
-        others = tuple((m.layering.split, m.cost.cycles, plays[id(m)]) for m in ranked if m is not member)
+        optimal = (first or found.complete) and member.cycles <= found.bound
+        others = tuple((m.layering.split, m.cycles, plays[id(m)]) for m in ranked if m is not member)
         result = Synthesis(
-            plan, target, axes, data.profile, member.commands, member.cost, found.bound, optimal, _evidence(found, member, verdict),
+            plan, target, axes, data.profile, member.commands, member.cost, member.cycles, found.bound, optimal, _evidence(found, member, verdict),
             found.floor, verdict, None, before_of(move, target, data, simulate), plays[id(member)], others, (), tuple(asked),
             member.layering.split, found.evaluations,
         )
         if advise:
             from dmaverify.synth.advice import why_not_better
 
-            result = replace(result, why=why_not_better(result, data, machine))
+            result = replace(result, why=why_not_better(result, data))
         return replace(result, seconds=time.perf_counter() - started)
     rule = reasons[0].split(":")[0] if reasons else "core/well-formed"
     raise NoPlan(rule if "/" in rule else "core/well-formed", reasons[0].partition(": ")[2] or "no member could be proved")

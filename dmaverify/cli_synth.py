@@ -1,0 +1,269 @@
+"""What `synth` and `cost` do between arguments and text: plans read, moves searched, results as data, certificates written.
+
+Knows: options by name, plan files, the parallel work of several transfers, the files of a certificate.
+Does not know: the terminal, exit codes of other commands.
+Law: results come in the order of the file, whatever the number of processes; the printed plan is parsed again and judged by `check`
+before it is handed out (a plan that would not pass raises AssertionError, an internal error).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dmaverify.errors import InputError
+
+if TYPE_CHECKING:
+    from dmaverify.cost.model import Cost
+    from dmaverify.inputs.plan import Plan
+    from dmaverify.synth.result import Synthesis
+
+
+@dataclass(frozen=True, slots=True)
+class SynthSettings:
+    """Options of `synth`, by the names that `--stdin` uses. `packet` in bytes, `prefix` labels of the outermost loops."""
+
+    profile: str = "book"
+    packet: int | None = None
+    engines: int | None = None
+    entries: int | None = None
+    commands: int | None = None
+    prefix: tuple[str, ...] = ()
+    budget: float | None = None
+    evaluations: int | None = None
+    simulate: bool = False
+    reading: Mapping[str, str] | None = None
+
+
+def settings_of(request: Mapping[str, Any], base: SynthSettings) -> SynthSettings:
+    """The settings with a request's own. Raises InputError for values of a wrong type."""
+    own: dict[str, Any] = {}
+    for field in fields(SynthSettings):
+        if field.name not in request:
+            continue
+        value = request[field.name]
+        if field.name == "prefix":
+            value = tuple(value.split(",")) if isinstance(value, str) else tuple(value)
+        elif field.name in ("packet", "engines", "entries", "commands", "evaluations") and not _whole(value):
+            raise InputError(f"`{field.name}` is a whole number above 0, not {value!r}")
+        elif field.name == "budget" and not (isinstance(value, (int, float)) and value > 0):
+            raise InputError(f"`budget` is a number of seconds, not {value!r}")
+        own[field.name] = value
+    return replace(base, **own)
+
+
+def _whole(value: Any) -> bool:
+    return value is None or (isinstance(value, int) and not isinstance(value, bool) and value > 0)
+
+
+def synthesize_plan(plan: Plan, settings: SynthSettings) -> list[Synthesis]:
+    """The best plan of every transfer, re-proved from its printed text. Raises InputError for what cannot be read."""
+    return [_one(plan, name, settings) for name in (t.name for t in plan.transfers)]
+
+
+def _one(plan: Plan, name: str, settings: SynthSettings) -> Synthesis:
+    from dmaverify.prove.check import Options
+    from dmaverify.synth.search import EVALUATIONS
+    from dmaverify.synth.synthesize import CROSS_CHECK, synthesize
+
+    item = next(t for t in plan.transfers if t.name == name)
+    fatal = [p for p in item.problems if p.fatal]
+    if fatal:
+        raise InputError(fatal[0].message, fatal[0].span, fatal[0].hint)
+    _well_formed(plan, item.transfer)
+    readings = dict(settings.reading or {})
+    plan.targets[item.transfer.target].check_readings(readings)
+    found = synthesize(
+        item.transfer, plan.targets[item.transfer.target], axes=plan.axes, profile=settings.profile, packet=settings.packet,
+        engines=settings.engines, order_prefix=settings.prefix, entries=settings.entries, commands=settings.commands,
+        evaluations=settings.evaluations or EVALUATIONS, budget_seconds=settings.budget, simulate=settings.simulate,
+        options=Options(readings=readings, cross_check=CROSS_CHECK),
+    )
+    if found.found:
+        _again(found, readings)
+    return found
+
+
+def _well_formed(plan: Plan, transfer: Any) -> None:
+    from dmaverify.language import wellformed
+
+    for expr in (transfer.source.mapping, transfer.dest.mapping):
+        for problem in wellformed.problems(expr, plan.axes):
+            if problem.fatal:
+                raise InputError(problem.message, problem.span, problem.hint)
+
+
+def _again(found: Synthesis, readings: Mapping[str, str]) -> None:
+    """The printed text, read and judged: what is written must be what was proved."""
+    from dmaverify import api
+    from dmaverify.prove.check import Options
+    from dmaverify.verdict import Status
+
+    verdicts = api.check(found.plan, options=Options(readings=readings))
+    assert [v.status for v in verdicts] == [Status.PROVED], f"the plan of {found.transfer.name} does not pass as printed"
+
+
+def synth_job(job: tuple[str, str, SynthSettings]) -> Synthesis:
+    """One transfer of a file, for a process pool."""
+    from dmaverify import api
+
+    path, name, settings = job
+    return _one(api.load(path, name), name, settings)
+
+
+def synth_paths(paths: Sequence[str], settings: SynthSettings, workers: int) -> list[Synthesis]:
+    """The results of all transfers of files, folders and `PATH::NAME`, in order."""
+    from dmaverify import api
+    from dmaverify.jobs import plan_files
+
+    jobs = []
+    for path, name in plan_files(paths):
+        jobs += [(path, item.name, settings) for item in api.load(path, name).transfers]
+    if not jobs:
+        raise InputError("no transfer to synthesize", None, "name a plan file with a [transfer.NAME]")
+    if workers <= 1 or len(jobs) < 2:
+        return [synth_job(job) for job in jobs]
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    with ProcessPoolExecutor(min(workers, len(jobs)), mp_context=get_context("spawn")) as pool:
+        return list(pool.map(synth_job, jobs))
+
+
+def plan_of_request(request: Mapping[str, Any]) -> Plan:
+    """The plan of `{"plan": text}` or `{"path": ...}` with an optional name."""
+    from dmaverify import api
+    from dmaverify.inputs.plan import InputErrors, read_plan_text, select
+    from dmaverify.jobs import errors_of
+
+    text, path = request.get("plan"), request.get("path")
+    if (text is None) == (path is None):
+        raise InputError("give either `plan` (the text of a plan file) or `path`")
+    try:
+        if text is not None:
+            return select(read_plan_text(str(text), target=request.get("target")), request.get("name"))
+        return api.load(str(path), request.get("name"), target=request.get("target"))
+    except InputErrors as errors:
+        raise errors_of(errors)[0] from None
+
+
+def synth_request(request: dict[str, Any], base: SynthSettings) -> Any:
+    """One line of `synth --stdin`: an object, or a list where the plan has several transfers."""
+    from dmaverify.requests import only_known
+
+    only_known(request, {"plan", "path", "name", "target", *(f.name for f in fields(SynthSettings))})
+    found = [result.as_data() for result in synthesize_plan(plan_of_request(request), settings_of(request, base))]
+    return found[0] if len(found) == 1 else found
+
+
+# ---------------------------------------------------------------- certificates
+
+
+def write_certificate(folder: Path, found: Synthesis) -> list[str]:
+    """Plan, bound with its counts, questions with a script that asks them again, and what is not covered. Names of files."""
+    from dmaverify.prove.certificate import write_questions
+    from dmaverify.report.synth import NOT_COVERED
+
+    questions = [*found.questions, *bound_questions(found)]
+    written = write_questions(folder, {found.transfer.name: questions})
+    (folder / "plan.toml").write_text(found.plan, encoding="utf-8")
+    data = found.as_data()
+    data.pop("seconds")
+    data["claim"] = "OPTIMAL for this model" if found.optimal else f"within {100 * found.gap:.2f} % of the bound"
+    data["not_covered"] = list(NOT_COVERED)
+    (folder / "bound.json").write_text(json.dumps(data, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    (folder / "README.txt").write_text(_readme(found), encoding="utf-8")
+    return ["plan.toml", "bound.json", "README.txt", *(q.path.name for q in written)]
+
+
+def bound_questions(found: Synthesis) -> list[tuple[str, str, str]]:
+    """The bound as questions: can the fullest engine have less, can the busiest resource be done sooner? Both `unsat`."""
+    if found.floor is None or not found.commands:
+        return []
+    ticks = 30_000
+    need, claimed = round(found.floor.cycles * ticks), round(found.bound * ticks)
+    text = (
+        "(declare-const end Int)\n"
+        f"; {found.floor.terms[0].name}: {found.floor.terms[0].why}\n"
+        f"(assert (>= end {need if claimed >= need else claimed}))\n(assert (< end {min(need, claimed)}))\n"
+    )
+    asked = [("bound: the binding resource cannot end sooner", text.rstrip(), "unsat")]
+    sides = found.cost.sides if found.cost else ()
+    total = max(sum(s.requests for pair in sides for s in pair if s.role == role) for role in ("read", "write"))
+    engines = len({c.engine for c in found.commands})
+    names = [f"load{i}" for i in range(engines)]
+    least = -(-total // engines)
+    lines = [f"(declare-const {name} Int)" for name in names]
+    lines += [f"(assert (and (<= 0 {name}) (< {name} {least})))" for name in names]
+    whole = f"(+ {' '.join(names)})" if engines > 1 else names[0]
+    lines.append(f"(assert (= {whole} {total}))")
+    asked.append((f"bound: {engines} engines share {total} requests, one has {least}", "\n".join(lines), "unsat"))
+    return asked
+
+
+def _readme(found: Synthesis) -> str:
+    from dmaverify.report.synth import synth_text
+
+    return (
+        "plan.toml      the plan: dmaverify check plan.toml\n"
+        "bound.json     the bound: its terms with their counts, and what is not covered\n"
+        "*.smt2         what was asked of the solver; expected answers in MANIFEST.json\n"
+        "recheck.py     asks them again with z3 or cvc5 alone\n"
+        "The bound's counts (windows touched, loads of channels and DMNs) come from the cost model; the questions check the\n"
+        "arithmetic on them and every obligation of the plan, not the counts themselves.\n\n" + synth_text(found) + "\n"
+    )
+
+
+# ---------------------------------------------------------------- cost
+
+
+def cost_of(plan: Plan, name: str, profile: str, simulated: bool) -> tuple[Cost, dict[str, Any]]:
+    """The cost of a transfer's own program, and its JSON (with the simulation where asked for)."""
+    from dmaverify import api
+    from dmaverify.cost.model import cost
+    from dmaverify.cost.simulate import simulate
+
+    commands = api.program_of(plan, name)
+    target = plan.targets[next(t for t in plan.transfers if t.name == name).transfer.target]
+    if "hbm" not in target.tiers:
+        raise InputError(f"{target.name} has no cost model")
+    price = cost(commands, "rngd", profile)
+    data: dict[str, Any] = {"name": name, **price.as_data()}
+    if simulated:
+        data["simulation"] = simulate(commands, "rngd", profile).statistics()
+    return price, data
+
+
+def cost_text(name: str, price: Cost, data: Mapping[str, Any], *, explain: bool, formula: bool) -> str:
+    """Cycles, what binds, and the terms; with their reasons and sources, or as the formula they make."""
+    kind = "exact" if price.exact else "a lower bound of the simulator's"
+    lines = [f"{name}   {price.cycles:,.1f} cycles ({kind}), profile {price.profile}, bound by {price.binding}"]
+    wide = max((len(t.name) for t in price.terms), default=0)
+    for term in price.terms:
+        lines.append(f"  {term.name:{wide}}  {term.cycles:14,.1f}  {term.resource}")
+        if explain:
+            lines += [f"  {'':{wide}}  {term.why}", f"  {'':{wide}}  {term.source}"]
+    if formula:
+        rest = ", ".join(t.name for t in price.terms[1:])
+        lines.append(f"  cycles = start-up + max({rest}); commands of one engine add, engines overlap")
+    simulation = data.get("simulation")
+    if simulation:
+        lines.append(f"  simulated {simulation['cycles']:,.1f} cycles, {simulation['requests']:,} requests, "
+                     f"{simulation['row_switches']:,} row switches")
+    return "\n".join(lines)
+
+
+def cost_request(request: dict[str, Any], profile: str, simulated: bool) -> Any:
+    """One line of `cost --stdin`."""
+    from dmaverify.requests import only_known
+
+    only_known(request, {"plan", "path", "name", "target", "profile", "simulate"})
+    plan = plan_of_request(request)
+    found = [
+        cost_of(plan, t.name, str(request.get("profile", profile)), bool(request.get("simulate", simulated)))[1]
+        for t in plan.transfers
+    ]
+    return found[0] if len(found) == 1 else found

@@ -1,0 +1,92 @@
+"""A synthesis as text for people: before and after, the bound, why nothing is better, what was proved, what is not covered.
+
+Knows: the words OPTIMAL, GAP and NO PLAN, the order in which a result is told.
+Does not know: how it was found, files, terminals.
+Law: OPTIMAL is printed exactly where the result says `optimal`; the same result gives the same text. It returns text and prints
+nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dmaverify.synth.result import Played, Synthesis
+
+NOT_COVERED = (
+    "the model's distance from silicon: contention with Fetch and Commit, refresh, clocks, arbitration between engines",
+    "plans outside of the space: other refinements than those of the layouts, streams through another memory",
+    "the closed form is what no order avoids; the simulator may need more (its figure stands beside it)",
+)
+"""What no result claims."""
+
+
+def synth_text(result: Synthesis, *, timings: bool = False) -> str:
+    """The report of one move."""
+    return "\n".join(_lines(result, timings))
+
+
+def _lines(result: Synthesis, timings: bool) -> Iterator[str]:
+    move = result.transfer
+    yield f"{move.name}   {_tensor(move.source)} -> {_tensor(move.dest)}     {move.dtype}"
+    if not result.found:
+        yield "NO PLAN"
+        for rule, message, hint in result.refused:
+            yield f"  {rule}: {message}"
+            if hint:
+                yield f"    help: {hint}"
+        return
+    yield from _table(result)
+    word = "OPTIMAL for this model" if result.optimal else f"GAP {100 * result.gap:.1f} % (best bound {result.bound:,.1f})"
+    yield f"certificate   {word}, profile {result.profile}"
+    for line in result.evidence:
+        yield f"  {line}"
+    if result.why is not None:
+        yield f"why           {result.why.resource}: {result.why.sentence}"
+        change = result.why.change
+        if change is not None:
+            cost = f"{change.extra_bytes:,} more bytes" if change.extra_bytes else "no more memory"
+            share = 100 * (1 - change.cycles / result.cycles)
+            yield f"  help: {change.what}: {change.cycles:,.0f} cycles, -{share:.0f} %, {cost} (a plan of it was found and proved)"
+    for split, cycles, played in result.runners_up[:3]:
+        yield f"as cheap      {cycles:,.1f}, {split}{_simulated(played)}"
+    yield "not covered   " + "; ".join(NOT_COVERED)
+    if timings:
+        yield f"{result.seconds:.2f} s"
+
+
+def _tensor(tensor: object) -> str:
+    fields = [(n, str(getattr(tensor, n))) for n in ("chip", "cluster", "slice", "element")]
+    return f"{getattr(tensor, 'tier', '')} " + ", ".join(f"{n} m![{e}]" for n, e in fields if e != "1" or n == "element")
+
+
+def _table(result: Synthesis) -> Iterator[str]:
+    after = {
+        "packet": f"{max(c.packet * c.unit_bits // 8 for c in result.commands):,} B",
+        "engines": f"{len({c.engine for c in result.commands})} ({result.split})",
+        "commands": f"{len(result.commands)}",
+        "loops": f"{max(len(c.loops) for c in result.commands)}",
+        "cycles": f"{result.cycles:,.1f}{_simulated(result.played)}",
+    }
+    before = result.before
+    if before is None:
+        for name, value in after.items():
+            yield f"  {name:10}{value}"
+        return
+    old = {
+        "packet": f"{before.packet_bytes:,} B", "engines": str(len(before.cost.engines)), "commands": str(before.commands),
+        "loops": "", "cycles": f"{before.cycles:,.1f}{_simulated(before.played)}",
+    }
+    wide = max(map(len, [*old.values(), "before"])) + 3
+    yield f"  {'':10}{'before':{wide}}after"
+    for name, value in after.items():
+        change = ""
+        if name == "cycles" and before.cycles > 0:
+            change = f"     {100 * (result.cycles / before.cycles - 1):+.1f} %"
+        yield f"  {name:10}{old[name]:{wide}}{value}{change}"
+
+
+def _simulated(played: Played | None) -> str:
+    if played is None:
+        return ""
+    part = "" if played.share >= 1 else f" for the first {100 * played.share:.1f} %"
+    return f" (simulated {played.cycles:,.0f}{part})"

@@ -1,0 +1,115 @@
+"""Programs against enumeration: every byte and every access of a few hundred random programs, and of small nests."""
+
+from __future__ import annotations
+
+import random
+from itertools import product
+
+import pytest
+
+from dmaverify.prove.meet import Walk, apart, difference, question, smallest_meeting, solvable
+from dmaverify.prove.overlap import Early, written_early
+from dmaverify.prove.smt import Session
+from dmaverify.testing.agreement import program_disagreement
+from dmaverify.testing.programs import draw_program
+from dmaverify.transfer.command import Command, Engine, Loop, Port
+
+
+@pytest.mark.parametrize("block", range(8))
+def test_hazards_and_sums_are_those_of_every_byte_and_access(block: int) -> None:
+    found = [program_disagreement(seed) for seed in range(block * 25, block * 25 + 25)]
+    assert [said for said in found if said] == []
+
+
+def test_the_drawn_programs_have_both_verdicts() -> None:
+    drawn = [draw_program(random.Random(seed)) for seed in range(300)]
+    kinds = {kind for program in drawn for _, _, kind in program.hazards()}
+    sums = [program.worst_sum() for program in drawn]
+    assert kinds == {"raw", "war", "waw"}
+    assert any(not program.hazards() for program in drawn)
+    assert any(0 < total < 64 for total in sums)
+    assert any(total >= 64 for total in sums)
+
+
+def test_a_wrong_answer_would_be_noticed() -> None:
+    """The comparison is no formality: an order that is taken away changes the answer of the enumeration."""
+    changed = 0
+    for seed in range(60):
+        program = draw_program(random.Random(seed))
+        free = type(program)(program.steps, "none")
+        changed += program.hazards() != free.hazards()
+    assert changed > 5
+
+
+def walk(draw: random.Random) -> Walk:
+    strides = [0, 1, 2, 3, 4, 8, 12, 16, 32, -4, -1, 64, 100]
+    loops = tuple((draw.randint(1, 5), draw.choice(strides)) for _ in range(draw.randint(0, 4)))
+    return Walk(draw.randint(0, 200), loops)
+
+
+def first_counters(one: Walk) -> dict[int, tuple[int, ...]]:
+    every = list(product(*(range(count) for count, _ in one.loops)))
+    return {one.address(counters): counters for counters in reversed(every)}
+
+
+def test_two_walks_meet_exactly_where_enumeration_says_at_the_smallest_counters() -> None:
+    draw = random.Random(11)
+    met = 0
+    for number in range(800):
+        a, b = walk(draw), walk(draw)
+        first, second = first_counters(a), first_counters(b)
+        shared = min(((first[x], second[x]) for x in first.keys() & second.keys()), default=None)
+        equation = difference(a, b)
+        found = smallest_meeting(a, b)
+        assert solvable(equation) == (shared is not None)
+        assert not (apart(equation) and shared is not None)
+        assert (None if found is None else (found.first, found.second)) == shared
+        if number % 8 == 0:
+            assert Session().ask(question(equation)).status == ("sat" if shared else "unsat")
+        met += shared is not None
+    assert 100 < met < 700
+
+
+def test_walks_of_2_to_the_40_addresses_are_decided_by_arithmetic() -> None:
+    columns = Walk(0, ((1 << 20, 1 << 22), (1 << 20, 2)))
+    assert apart(difference(columns, Walk(1, columns.loops)))
+    met = smallest_meeting(columns, Walk((1 << 41) + 6, ((4, 1),)))
+    assert met is not None
+    assert met.first == (1 << 19, 3)
+    assert met.second == (0,)
+
+
+def command(draw: random.Random) -> Command:
+    loops = tuple(
+        Loop(draw.randint(1, 4), draw.choice([0, 2, 4, 8, 16, -4]), draw.choice([0, 2, 4, 8, 16, -4]))
+        for _ in range(draw.randint(0, 3))
+    )
+    read, write = Port("m", draw.randint(0, 24)), Port("m", draw.randint(0, 24))
+    return Command(read, write, loops, draw.choice([1, 2, 4]), 4, draw.choice([None, Engine(0, 0, 1)]))
+
+
+def bursts(one: Command) -> list[tuple[tuple[int, ...], set[int], set[int]]]:
+    out = []
+    for at in product(*(range(loop.count) for loop in one.loops)):
+        read = one.read.base + sum(c * loop.read for c, loop in zip(at, one.loops, strict=True))
+        write = one.write.base + sum(c * loop.write for c, loop in zip(at, one.loops, strict=True))
+        out.append((at, set(range(read, read + one.burst)), set(range(write, write + one.burst))))
+    return out
+
+
+def test_a_move_in_place_is_unsafe_exactly_when_a_burst_is_written_before_it_is_read() -> None:
+    draw = random.Random(5)
+    unsafe = 0
+    for _ in range(400):
+        commands = [command(draw) for _ in range(draw.choice([1, 1, 1, 2]))]
+        made = [bursts(one) for one in commands]
+        expected = any(
+            writes & reads and ((i == j and p < q) or (i != j and (a.engine != b.engine or i < j)))
+            for (i, a), (j, b) in product(enumerate(commands), repeat=2)
+            for (p, _, writes), (q, reads, _) in product(made[i], made[j])
+        )
+        found = written_early(commands, Session())
+        assert isinstance(found, Early) == expected
+        assert found is None or isinstance(found, Early)
+        unsafe += expected
+    assert 50 < unsafe < 350

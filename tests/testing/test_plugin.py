@@ -1,0 +1,185 @@
+"""The pytest plugin: plan files as tests, and asserts for tests in Python."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import dmaverify
+from dmaverify.language.parse import parse
+from dmaverify.testing.plugin import Asserts, PlanFailed, assert_equivalent, assert_plan
+
+ROOT = Path(dmaverify.__file__).parents[1]
+PLAN = """\
+schema = 1
+target = "toy"
+[axes]
+A = 8
+B = 4
+C = 32
+[transfer.good]
+dtype = "i8"
+source = { tier = "gm", base = 0, element = "B, A, C" }
+dest = { tier = "ub", base = 0, element = "A, B, C" }
+read = "[A=8:32, B=4:256, C=32:1]:32"
+write = "[A=8:128, B=4:32, C=32:1]:32"
+"""
+BAD = PLAN.replace("good", "bad").replace("B=4:256", "B=4:255")
+BOTH = PLAN + BAD[BAD.index("[transfer") :]
+
+
+def pytest_run(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "dmaverify.testing.plugin", "-p", "no:cacheprovider", *arguments],
+        capture_output=True, text=True, cwd=folder, check=False,
+        env={"PYTHONPATH": str(ROOT), "PATH": "", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+    )  # fmt: skip
+
+
+# ---------------------------------------------------------------- collected files
+
+
+def test_every_transfer_of_a_plan_file_is_a_test_that_fails_with_the_report(tmp_path: Path) -> None:
+    (tmp_path / "row.dma.toml").write_text(BOTH)
+    (tmp_path / "other.toml").write_text(BAD)
+    done = pytest_run(tmp_path)
+    assert done.returncode == 1
+    assert "1 failed, 1 passed" in done.stdout
+    assert "FAILED row.dma.toml::bad" in done.stdout
+    assert "error[core/" in done.stdout
+    assert "REFUTED bad" in done.stdout
+    assert "Traceback" not in done.stdout
+    assert "other.toml" not in done.stdout
+
+
+def test_one_transfer_is_chosen_as_any_test_is(tmp_path: Path) -> None:
+    (tmp_path / "row.dma.toml").write_text(BOTH)
+    assert pytest_run(tmp_path, "row.dma.toml::good").returncode == 0
+    assert pytest_run(tmp_path, "row.dma.toml::bad").returncode == 1
+    assert "1 deselected" in pytest_run(tmp_path, "-k", "good").stdout
+
+
+def test_a_file_that_cannot_be_read_is_an_error_with_its_place(tmp_path: Path) -> None:
+    (tmp_path / "row.dma.toml").write_text(PLAN.replace("A = 8\n", "A = \n"))
+    done = pytest_run(tmp_path)
+    assert done.returncode == 2
+    assert "row.dma.toml:4" in done.stdout
+    assert "Traceback" not in done.stdout
+
+
+def test_the_target_of_the_command_line_judges(tmp_path: Path) -> None:
+    (tmp_path / "row.dma.toml").write_text(PLAN)
+    assert pytest_run(tmp_path).returncode == 0
+    done = pytest_run(tmp_path, "--dmaverify-target", "nowhere")
+    assert done.returncode == 2
+    assert "no target 'nowhere'" in done.stdout
+
+
+def test_the_fixture_gives_both_asserts(tmp_path: Path) -> None:
+    (tmp_path / "row.toml").write_text(PLAN)
+    (tmp_path / "test_it.py").write_text(
+        "def test_plan(dmaverify):\n    dmaverify.assert_plan('row.toml')\n"
+        "def test_same(dmaverify):\n    dmaverify.assert_equivalent('A / 2, A % 2', 'A', {'A': 8})\n"
+        "def test_other(dmaverify):\n    dmaverify.assert_equivalent('A, B', 'B, A', {'A': 8, 'B': 2})\n"
+    )
+    done = pytest_run(tmp_path)
+    assert "1 failed, 2 passed" in done.stdout
+    assert "position" in done.stdout
+    assert "plugin.py:" not in done.stdout
+
+
+def test_the_plugin_costs_others_no_import() -> None:
+    code = (
+        "import sys, pytest; before = set(sys.modules); import dmaverify.testing.plugin;"
+        "print(sorted(m if m.startswith('dmaverify') else m.split('.')[0] for m in set(sys.modules) - before))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    loaded = set(ast_list(done.stdout))
+    assert {m for m in loaded if m.startswith("dmaverify")} <= {
+        "dmaverify", "dmaverify.testing", "dmaverify.testing.plugin"
+    }
+    assert not loaded & {"z3", "numpy", "pydantic", "tree_sitter", "hypothesis", "click", "sympy"}
+
+
+def ast_list(text: str) -> list[str]:
+    import ast
+
+    found = ast.literal_eval(text)
+    assert isinstance(found, list)
+    return found
+
+
+def test_the_entry_point_names_the_plugin() -> None:
+    import tomllib
+
+    points = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]
+    assert points["pytest11"] == {"dmaverify": "dmaverify.testing.plugin"}
+
+
+# ---------------------------------------------------------------- asserts
+
+
+def test_assert_plan_takes_paths_texts_and_names_and_returns_the_verdicts(tmp_path: Path) -> None:
+    file = tmp_path / "row.toml"
+    file.write_text(BOTH)
+    assert [v.name for v in assert_plan(f"{file}::good")] == ["good"]
+    assert [v.name for v in assert_plan(file, "good")] == ["good"]
+    assert [v.status.value for v in assert_plan(PLAN)] == ["proved"]
+    with pytest.raises(PlanFailed, match="REFUTED bad"):
+        assert_plan(file)
+
+
+def test_assert_plan_holds_a_plan_to_what_it_expects() -> None:
+    found = assert_plan_fails(BAD)
+    rules = sorted({line.split("[")[1].split("]")[0] for line in found.splitlines() if line.startswith("error[")})
+    expected = ", ".join(f'"{rule}"' for rule in rules)
+    assert assert_plan(BAD + f"expect = [{expected}]\n")[0].status.value == "refuted"
+    assert "bad" in assert_plan_fails(BAD + 'expect = ["toy/align"]\n')
+    assert "good" in assert_plan_fails(PLAN + 'expect = ["core/covers"]\n')
+
+
+def assert_plan_fails(text: str) -> str:
+    with pytest.raises(PlanFailed) as raised:
+        assert_plan(text)
+    return str(raised.value)
+
+
+def test_assert_plan_fails_on_what_cannot_be_read_or_judged(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert "A = x" in assert_plan_fails(PLAN.replace("A = 8", "A = x"))
+    with pytest.raises(PlanFailed, match=r"absent\.toml"):
+        assert_plan(tmp_path / "absent.toml")
+    with pytest.raises(PlanFailed, match=r"no transfer.* `other`"):
+        assert_plan(PLAN, "other")
+
+
+def test_an_unknown_verdict_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    from dataclasses import replace
+
+    from dmaverify.report import verdicts
+    from dmaverify.verdict import Status
+
+    real: Callable[..., list[dmaverify.Verdict]] = verdicts.verdicts_of
+    monkeypatch.setattr(
+        verdicts, "verdicts_of", lambda plan: [replace(v, status=Status.UNKNOWN) for v in real(plan)]
+    )
+    assert "UNKNOWN" in assert_plan_fails(PLAN)
+
+
+def test_assert_equivalent_takes_texts_and_trees() -> None:
+    axes = {"A": 8, "B": 3}
+    assert assert_equivalent("A / 2, A % 2, B", "A, B", axes).status == "proved"
+    assert assert_equivalent(parse("A, B", axes), "A, B", axes).status == "proved"
+    assert Asserts.assert_equivalent is assert_equivalent
+    with pytest.raises(PlanFailed, match="do not mean the same"):
+        assert_equivalent("A, B", "B, A", axes)
+
+
+def test_assert_equivalent_fails_on_what_has_no_meaning_and_no_answer() -> None:
+    with pytest.raises(PlanFailed, match="3 does not divide 8"):
+        assert_equivalent("A / 3", "A", {"A": 8})
+    with pytest.raises(PlanFailed, match=r"\^"):
+        assert_equivalent("A /", "A", {"A": 8})
+    with pytest.raises(PlanFailed, match="no answer"):
+        assert_equivalent("$(A:1, B:1)", "$(B:1, A:1)", {"A": 1 << 21, "B": 3})
