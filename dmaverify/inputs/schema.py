@@ -430,6 +430,8 @@ def _reason(kind: str, name: str, item: Mapping[str, Any]) -> tuple[str, str | N
         close = get_close_matches(str(item["input"]), options, n=1)
         hint = f"did you mean `{close[0]}`?" if close else _EXAMPLES.get(name)
         return f"`{name}` must be {' or '.join(options)}, not {given}", hint
+    if kind == "greater_than_equal" and context.get("ge") == 1:
+        return f"`{name}` must be at least 1, not {given}", _EXAMPLES.get(name)
     if kind == "greater_than_equal":
         return f"`{name}` cannot be negative: {given}", "sizes, addresses and places count from 0"
     if kind == "less_than_equal":

@@ -13,7 +13,7 @@ Relied on: proofs/loop-cut.smt2, proofs/ragged-cut.smt2, proofs/euclid-uniquenes
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import gcd
@@ -291,15 +291,16 @@ class Joint:
     def plain(self) -> bool:
         return all(nest.plain for nest in self.nests)
 
-    def all_carried(self) -> Joint:
-        """The same nests with every digit free: what is left when a proposed sum turned out to carry after all."""
+    def all_carried(self, which: Collection[int]) -> Joint:
+        """The nests `which` with every digit free: what is left when a proposed sum turned out to carry after all."""
         nests = tuple(
             replace(
                 n,
                 read=replace(n.read, carried=len(self.source.digits)),
                 write=replace(n.write, carried=len(self.dest.digits)),
             )
-            for n in self.nests
+            if index in which else n
+            for index, n in enumerate(self.nests)
         )
         return replace(self, nests=nests)
 

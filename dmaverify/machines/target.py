@@ -9,8 +9,6 @@ that ships.
 
 from __future__ import annotations
 
-import re
-import string
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -19,17 +17,15 @@ from types import MappingProxyType
 from typing import Any
 
 from dmaverify.errors import InputError, Source, Span
-from dmaverify.machines.facts import EVERY_PORT, SCOPES, SIDES, WORDS, Scope
-from dmaverify.machines.rule import BASES, LEVEL_READING, LEVELS, Edge, Reading, Readings, Rule, When
-from dmaverify.machines.smtlib import Function, Sort, compile_bool, infix, names_in, read_functions, unguarded_divisors
+from dmaverify.machines.facts import EVERY_PORT
+from dmaverify.machines.rule import Readings, Rule
+from dmaverify.machines.rulebook import SEVERITIES, Names, basis_of, read_rules
 from dmaverify.machines.table import Table, suggestion
 from dmaverify.verdict import Severity
 
 LATER_SECTIONS = ("cost", "memory", "profile", "starvation")
 """Top-level tables whose names begin so are other rooms' business: kept in `Target.raw`, not read here."""
 
-_RULE_ID = re.compile(r"[a-z][a-z0-9-]*/[a-z][a-z0-9-]*")
-SEVERITIES = tuple(severity.value for severity in Severity)
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,15 +259,11 @@ def read_target(data: Source, predicates: Source, folder: Path = Path()) -> Targ
         internal_dtypes=MappingProxyType(dtypes[2]),
         routes=MappingProxyType(_routes(table, tiers)),
         knobs=MappingProxyType(knobs),
-        rules=MappingProxyType(_rules(table, predicates, _Names(limits, tuple(tiers), engines.kinds, tuple(knobs)))),
+        rules=MappingProxyType(read_rules(table, predicates, Names(limits, tuple(tiers), engines.kinds, tuple(knobs)))),
         raw=MappingProxyType(dict(table.data)),
     )
     table.finish(ignored=LATER_SECTIONS)
     return target
-
-
-def _basis(table: Table) -> str:
-    return table.choice("basis", BASES)
 
 
 def _figures(table: Table, key: str, least: int) -> dict[str, Figure]:
@@ -282,7 +274,7 @@ def _figures(table: Table, key: str, least: int) -> dict[str, Figure]:
         if value < least:
             part.refuse(f"`value` is {value}; it must be at least {least}", "value")
         unit, says, source = part.text("unit"), part.text("says"), part.text("source")
-        figures[name] = Figure(name, value, unit, says, source, _basis(part))
+        figures[name] = Figure(name, value, unit, says, source, basis_of(part))
         part.finish()
     return figures
 
@@ -311,7 +303,7 @@ def _tier(name: str, table: Table, limits: Mapping[str, Figure]) -> Tier:
         base_parts=table.texts("base_parts", ()),
         part_strides=MappingProxyType(table.integers("part_strides", {})),
         source=table.text("source"),
-        basis=_basis(table),
+        basis=basis_of(table),
     )
     table.finish()
     return tier
@@ -326,7 +318,7 @@ def _engines(table: Table) -> Engines:
         slices=table.integer("slices", 0),
         dmns=table.integer("dmns", 0),
         source=table.text("source"),
-        basis=_basis(table),
+        basis=basis_of(table),
     )
     table.finish()
     return engines
@@ -337,7 +329,7 @@ def _dtypes(table: Table) -> tuple[dict[str, int], dict[str, str], dict[str, str
     bits, removed = table.integers("bits"), table.strings("removed", {})
     internal = table.strings("internal", {})
     table.text("source")
-    _basis(table)
+    basis_of(table)
     for name, count in bits.items():
         if count < 1:
             table.refuse(f"`bits.{name}` must be at least 1", "bits")
@@ -352,7 +344,7 @@ def _routes(table: Table, tiers: Mapping[str, Tier]) -> dict[tuple[str, str], Ro
     routes: dict[tuple[str, str], Route] = {}
     for part in table.list_of_tables("route"):
         sources, dests = part.texts("source_tiers"), part.texts("dest_tiers")
-        says, source, basis = part.text("says"), part.text("source"), _basis(part)
+        says, source, basis = part.text("says"), part.text("source"), basis_of(part)
         part.finish()
         for name in (*sources, *dests):
             if name not in tiers:
@@ -366,170 +358,6 @@ def _knob(name: str, table: Table) -> Knob:
     knob = Knob(name, table.choice("default", options), MappingProxyType(options), table.text("why"))
     table.finish()
     return knob
-
-
-# ------------------------------------------------------------------------------------------ rules
-
-@dataclass(frozen=True, slots=True)
-class _Names:
-    """What a rule of this target may name."""
-
-    limits: Mapping[str, Figure]
-    tiers: tuple[str, ...]
-    engines: tuple[str, ...]
-    knobs: tuple[str, ...]
-
-
-def _rules(table: Table, predicates: Source, names: _Names) -> dict[str, Rule]:
-    functions = {function.name: function for function in read_functions(predicates)}
-    rules: dict[str, Rule] = {}
-    for rule_id, part in table.tables("rule"):
-        function = functions.pop(rule_id, None)
-        if function is None:
-            part.refuse(f"no (define-fun {rule_id} ...) in {Path(predicates.name).name}")
-        rules[rule_id] = _rule(rule_id, part, function, names)
-    for name, function in functions.items():
-        raise InputError(f"{name} has a predicate and no [rule.{name!r}] in the target's data", function.span)
-    return rules
-
-
-def _rule(rule_id: str, table: Table, function: Function, names: _Names) -> Rule:
-    if not _RULE_ID.fullmatch(rule_id):
-        table.refuse("a rule's id is <owner>/<what>, in small letters, digits and dashes")
-    scope = SCOPES[table.choice("scope", SCOPES)]
-    ports = table.texts("ports")
-    _check_ports(table, scope, ports, function, names)
-    basis = _basis(table)
-    severity = table.choice("severity", SEVERITIES, "")
-    severity_why = table.text("severity_why", "")
-    if severity and not severity_why:
-        table.refuse("`severity` without `severity_why`", "severity", "say why the basis does not decide")
-    readings = {name: _reading(name, part, ports, names) for name, part in table.tables("reading")}
-    reading, reading_why = table.text("reading_default", ""), table.text("reading_why", "")
-    _check_readings(table, basis, readings, reading, reading_why)
-    level = table.choice("level", LEVELS, "any")
-    if level != "any" and LEVEL_READING not in names.knobs:
-        table.refuse(f"`level` needs a [reading.{LEVEL_READING}] of the target", "level")
-    rule = Rule(
-        id=rule_id,
-        title=table.text("title"),
-        scope=scope.name,
-        ports=ports,
-        when=_when(table.table("when", f"{table.called}: when", required=False), names),
-        base_severity=Severity(severity or ("error" if basis == "documented" else "warning")),
-        severity_why=severity_why,
-        says=table.text("says"),
-        hint=table.text("hint", ""),
-        why=table.text("why", ""),
-        source=table.text("source"),
-        basis=basis,
-        edges=_edges(table, ports, names),
-        readings=MappingProxyType(readings),
-        reading=reading,
-        reading_why=reading_why,
-        level=level,
-        wrong=table.text("wrong", ""),
-        right=table.text("right", ""),
-        function=function,
-        predicate=compile_bool(function),
-    )
-    _check_says(table, rule)
-    table.finish()
-    return rule
-
-
-def _check_ports(table: Table, scope: Scope, ports: tuple[str, ...], function: Function, names: _Names) -> None:
-    known = {*scope.ports, *names.limits}
-    for port in ports:
-        if port not in known:
-            hint = suggestion(port, known) or f"scope {scope.name} has {', '.join(scope.ports)}"
-            table.refuse(f"nobody produces the port {port!r} in scope {scope.name}", "ports", hint)
-    if function.ports != ports:
-        table.refuse(f"ports are {list(ports)}, the predicate takes {list(function.ports)}", "ports")
-    if function.sort is not Sort.BOOL or any(param.sort is not Sort.INT for param in function.params):
-        table.refuse("the predicate must take Int parameters and give Bool")
-    unused = [port for port in ports if port not in names_in(function.body)]
-    if unused:
-        table.refuse(f"the predicate does not look at {', '.join(unused)}", "ports")
-    facts = scope.ports.values()
-    positive = frozenset(names.limits) | {fact.name for fact in facts if fact.least is not None and fact.least >= 1}
-    for divisor in unguarded_divisors(function, positive):
-        table.refuse(f"the divisor {infix(divisor)} could be zero", hint="guard it: (or (< d 1) (= 0 (mod n d)))")
-
-
-def _when(table: Table, names: _Names) -> When:
-    when = When(
-        engines=table.texts("engines", ()),
-        source=table.texts("source", ()),
-        dest=table.texts("dest", ()),
-        either=table.texts("either", ()),
-        neither=table.texts("neither", ()),
-        tier=table.texts("tier", ()),
-        side=table.choice("side", SIDES, ""),
-    )
-    table.finish()
-    for tier in (*when.source, *when.dest, *when.either, *when.neither, *when.tier):
-        if tier not in names.tiers:
-            table.refuse(f"tier {tier!r} is not declared", hint=suggestion(tier, names.tiers))
-    for engine in when.engines:
-        if engine not in names.engines:
-            near = suggestion(engine, names.engines)
-            table.refuse(f"engine {engine!r} is not among `engines.kinds`", "engines", near)
-    return when
-
-
-def _reading(name: str, table: Table, ports: tuple[str, ...], names: _Names) -> Reading:
-    severity = table.choice("severity", (*SEVERITIES, "off"), "")
-    limits = table.integers("limits", {})
-    for limit, value in limits.items():
-        if limit not in names.limits or limit not in ports:
-            table.refuse(f"`limits` names {limit!r}, which is no limit that the rule uses", "limits")
-        if value < 1:
-            table.refuse(f"`limits.{limit}` must be at least 1", "limits")
-    kept = Severity(severity) if severity and severity != "off" else None
-    reading = Reading(name, table.text("says"), kept, severity == "off", MappingProxyType(limits))
-    table.finish()
-    return reading
-
-
-def _check_readings(table: Table, basis: str, readings: Mapping[str, Reading], default: str, why: str) -> None:
-    if basis == "contested" and len(readings) < 2:
-        table.refuse("basis contested and fewer than two readings", "basis", "name them, or change the basis")
-    if bool(readings) != bool(default) or bool(default) != bool(why):
-        table.refuse("readings, `reading_default` and `reading_why` come together")
-    if default and default not in readings:
-        table.refuse(f"`reading_default` {default!r} is no reading", "reading_default", suggestion(default, readings))
-
-
-def _edges(table: Table, ports: tuple[str, ...], names: _Names) -> tuple[Edge, ...]:
-    """Every edge with every port: limits that an edge leaves out have the target's value."""
-    edges = []
-    limits = {port: names.limits[port].value for port in ports if port in names.limits}
-    for part in table.list_of_tables("edge"):
-        sides = {side: limits | part.integers(side) for side in ("last_ok", "first_bad")}
-        part.finish()
-        for side, values in sides.items():
-            if set(values) != set(ports):
-                part.refuse(f"`{side}` must give {', '.join(ports)}")
-        edges.append(Edge(MappingProxyType(sides["last_ok"]), MappingProxyType(sides["first_bad"])))
-    if not edges:
-        table.refuse("missing `edge`", hint="give the last good and the first bad values: last_ok, first_bad")
-    return tuple(edges)
-
-
-def _check_says(table: Table, rule: Rule) -> None:
-    """Messages show ports and words, as `{name}` or `{name:,}`, nothing else."""
-    try:
-        parts = list(string.Formatter().parse(rule.says))
-    except ValueError as error:
-        table.refuse(f"`says` is no message: {error}", "says")
-    for _, name, form, conversion in parts:
-        if name is None:
-            continue
-        if name not in rule.ports and name not in WORDS:
-            table.refuse(f"`says` shows {name!r}, which is no port of the rule", "says", suggestion(name, rule.ports))
-        if form not in ("", ",") or conversion:
-            table.refuse(f"`says` shows {name!r} in a way that is not {{{name}}} or {{{name}:,}}", "says")
 
 
 # ------------------------------------------------------------------------------------------ lint

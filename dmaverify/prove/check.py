@@ -553,16 +553,18 @@ def check_access(
 
 
 def _packet_fits(case: _Case, access: Access, config: Sequencer, bits: int) -> None:
-    """A printed packet is the stream's, or one that the innermost entry is a multiple of ("Sequencer", Configuration Failures)."""
+    """A printed packet is the stream's, or divides the innermost entry. Source: "Sequencer", Configuration Failures."""
     width = bits // unit_bits_of(bits)
     stream = access.stream.packet.size * width
     inner = config.entries[-1].count if config.entries else 1
     if config.packet in (width, stream) or (config.packet and inner % config.packet == 0):
         return
-    labels = (Label(config.packet_span, f"{config.packet // width}, must be {stream // width}"),) if config.packet_span else ()
+    labels: tuple[Label, ...] = ()
+    if config.packet_span is not None:
+        labels = (Label(config.packet_span, f"{config.packet // width}, must be {stream // width}"),)
     case.ill(
-        f"the configuration has packets of {config.packet // width}, its innermost entry counts {inner // width or inner}, "
-        f"the stream has packets of {stream // width}",
+        f"the configuration has packets of {config.packet // width}, the stream of {stream // width}, "
+        f"and the innermost entry counts {inner // width or inner}",
         config.packet_span or config.span, "write the stream's packet, or one that divides the innermost entry",
         labels=labels,
     )

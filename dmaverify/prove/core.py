@@ -43,6 +43,7 @@ OBLIGATIONS = (
 )
 ENUMERATE_FIRST = 1 << 16  # a nest without carry-free digits, up to this many units, is enumerated straight away
 ENUMERATE_LAST = 1 << 25  # ... and up to this many when the solver gave up
+HARD = 2_000_000  # resource units after which a plan that can be enumerated is enumerated
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +91,8 @@ class _Judge:
         families = fold(self.commands)
         units = sum(c.amount for c in self.commands)
         self.weight = max(units, self._region(self.source), self._region(self.dest))
+        hard = min(HARD, self.session.rlimit) if self.weight <= self.most_enumerated else self.session.rlimit
+        self.session.total = self.session.spent + hard
         for side, space in zip((self.source, self.dest), self.spaces, strict=True):
             place = aliased_place(side, space, self.dtype_bits)
             if place is not None:
@@ -138,9 +141,9 @@ class _Judge:
             for claim in claims + (cover or []):
                 self.status[claim.obligation] = "proved"
         else:
-            digits = [c for c in claims if c.obligation == "digits" and c.violation != "false"]
-            if digits and self._all_at_once(digits).status != "unsat":
-                return self._again(joint, subject, families, units)
+            carrying = self._carrying(claims)
+            if carrying:
+                return self._again(joint, subject, families, units, carrying)
             for family in range(-1, len(joint.nests)):
                 self._one_by_one([c for c in claims + (cover or []) if c.family == family], joint, families)
         if cover is None:
@@ -155,11 +158,21 @@ class _Judge:
         self._live_cells(joint, subject)
         return self._result("z3 on digits" if joint.plain else "z3 on carried digits", families, joint, units, {})
 
-    def _again(self, joint: Joint, subject: Subject, families: list[Family], units: int) -> CoreResult:
+    def _carrying(self, claims: Sequence[Claim]) -> frozenset[int]:
+        """The nests whose proposed digits are not proved to be those of their addresses."""
+        digits = [c for c in claims if c.obligation == "digits" and c.violation != "false"]
+        if not digits or self._all_at_once(digits).status == "unsat":
+            return frozenset()
+        found = {c.family for c in digits if self.session.ask(c.question, "digits").status != "unsat"}
+        return frozenset(found or {c.family for c in digits})
+
+    def _again(
+        self, joint: Joint, subject: Subject, families: list[Family], units: int, carrying: frozenset[int]
+    ) -> CoreResult:
         """A proposed digit carries after all (a ragged cut): small moves are enumerated, others get free digits."""
         if self.weight <= ENUMERATE_FIRST:
             return self._enumerated(families, units, ENUMERATE_FIRST, "")
-        free = joint.all_carried()
+        free = joint.all_carried(carrying)
         if free == joint:
             return self._enumerated(families, units, self.most_enumerated, "digits carry")
         return self._solved(free, subject, families, units)
@@ -188,7 +201,7 @@ class _Judge:
 
     def _one_by_one(self, claims: Sequence[Claim], joint: Joint, families: Sequence[Family]) -> None:
         """The claims about one nest, or about the cells: one question first, since most nests of many keep their promise."""
-        if len(joint.nests) > 1 and claims and self._all_at_once(claims).status == "unsat":
+        if len(joint.nests) > 1 and joint.plain and claims and self._all_at_once(claims).status == "unsat":
             for claim in claims:
                 self.status.setdefault(claim.obligation, "proved")
             return

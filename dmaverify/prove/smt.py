@@ -96,13 +96,19 @@ def negation(part: str) -> str:
 
 
 class Session:
-    """A solver for the questions of one plan. `asked` keeps their texts, for certificates."""
+    """A solver for the questions of one plan. `asked` keeps their texts, for certificates.
+
+    `rlimit` bounds one question; `total`, if set, all of them together: what is asked beyond it is `unknown` at once, so that a
+    plan of many hard questions ends. Both count z3's resource units.
+    """
 
     _context: Any = None
     _used = 0
 
     def __init__(self, rlimit: int = RLIMIT) -> None:
         self.rlimit = rlimit
+        self.total: int | None = None
+        self.spent = 0
         self.asked: list[tuple[str, str, str]] = []
 
     @classmethod
@@ -118,10 +124,16 @@ class Session:
     def ask(self, query: Query, name: str = "") -> Answer:
         """Is there an assignment? `unsat` is the proof that there is none."""
         text = query.text()
-        solver = self._fresh()
-        solver.set(rlimit=self.rlimit, random_seed=7)
-        solver.from_string(text)
-        answer = self._answer(solver, query)
+        left = self.rlimit if self.total is None else min(self.rlimit, self.total - self.spent)
+        if left <= 0:
+            answer = Answer("unknown", {}, "the resource limit of the plan is used up")
+        else:
+            solver = self._fresh()
+            solver.set(rlimit=left, random_seed=7)
+            solver.from_string(text)
+            before = _resources(solver)
+            answer = self._answer(solver, query)
+            self.spent += _resources(solver) - before
         self.asked.append((name, text, answer.status))
         return answer
 
@@ -155,6 +167,12 @@ class Session:
                     return best
             fixed.append(f"(= {name} {number(best.model[name])})")
         return best
+
+
+def _resources(solver: Any) -> int:
+    """What the solver's context has used so far."""
+    statistics = solver.statistics()
+    return int(statistics.get_key_value("rlimit count")) if "rlimit count" in statistics.keys() else 0
 
 
 def _model(solver: Any, query: Query) -> dict[str, int]:

@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from dmaverify.cost.constants import TICKS, CostData
 from dmaverify.cost.model import Bound, own_bounds, shared_bounds
 from dmaverify.cost.sides import Side, pairs_of
+from dmaverify.errors import InputError
 from dmaverify.transfer.command import Command
 
 FREE = ("read issue", "write issue", "issue", "channels", "partial windows", "partial windows, mean", "bank groups", "DMNs", "SPM", "PCIe")
@@ -50,8 +51,16 @@ def is_free(bound: Bound) -> bool:
 
 
 def floor_of(ideal: Sequence[Command], engines: int, data: CostData) -> Floor:
-    """The bound of a cover from its longest runs as packets, one command a box; `engines` is what a chip may use."""
-    pairs = pairs_of(ideal, data)
+    """The bound of a cover from its longest runs as packets, one command a box; `engines` is what a chip may use.
+
+    Where runs do not start on whole bytes the model counts nothing, and the start-up alone is claimed.
+    """
+    try:
+        pairs = pairs_of(ideal, data)
+    except InputError:
+        least = min(data.ticks("startup"), data.ticks("startup_store")) / TICKS
+        only = FloorTerm("start-up", least, "engine", "every command waits for its start-up", data.source("startup"))
+        return Floor(least, (only,))
     startup = min(data.ticks("startup_store" if write.port.tier == "hbm" else "startup") for _, write in pairs)
     rounds, issue, why = _issue(ideal, pairs, engines, data)
     names = [n for n in ISSUES if n != "issue_store"]

@@ -44,7 +44,7 @@ def test_a_wrong_answer_would_be_noticed() -> None:
 def walk(draw: random.Random) -> Walk:
     strides = [0, 1, 2, 3, 4, 8, 12, 16, 32, -4, -1, 64, 100]
     loops = tuple((draw.randint(1, 5), draw.choice(strides)) for _ in range(draw.randint(0, 4)))
-    return Walk(draw.randint(0, 200), loops)
+    return Walk(draw.randint(0, 60), loops)
 
 
 def first_counters(one: Walk) -> dict[int, tuple[int, ...]]:

@@ -115,7 +115,7 @@ def test_a_program_is_read_with_its_steps_and_regions() -> None:
         ("[program.p]", "[program.p]\nordr = 1", "unknown key `ordr`"),
         ("[program.p]", "[program.load]\nstep = []\n[program.p]", "`step` is empty"),
         ('tier = "dm"\nsize = 64', 'tier = "hbm"\nsize = 64', "hbm has no slice"),
-        ("size = 64", "size = 0", "`size` cannot be"),
+        ("size = 64", "size = 0", "`size` must be at least 1"),
     ],
 )  # fmt: skip
 def test_what_a_program_cannot_mean_is_refused_at_its_place(old: str, new: str, says: str) -> None:

@@ -1,0 +1,261 @@
+"""What a cost comes from: the list that kernel writers work out by hand, which resource binds, and what would lift
+it.
+
+Knows: sides of commands, address bits and what they select, the terms of a cost.
+Does not know: how it is printed, mappings, axes.
+Law: every number follows from the commands alone; advice names the bits it rests on, and says a change of loop order
+only where the loops of the command can make it, a change of layout where no order of them can.
+
+Source: facts/rngd 9 (what kernel writers compute by hand), "Memory Performance" (Address Space in a Chip), DESIGN
+section 6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from dmaverify.cost.constants import CostData, cost_data
+from dmaverify.cost.model import Cost, cost, engine_of
+from dmaverify.cost.nest import Nest, residues
+from dmaverify.cost.sides import Side, slices_of
+from dmaverify.transfer.command import Command
+
+INNER_REQUESTS = 64
+"""How many requests make the innermost loops: what a queue of 64 entries sees at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class SideFacts:
+    """One side of all commands. Addresses in bytes; bits are of the byte address within the chip (HBM) or cluster
+    (DM).
+
+    `run_bytes`: contiguous in this memory. `readers`: how often each byte is asked for. `toggled_inner`: address bits
+    that the innermost loops change, `toggled` those that any loop or engine changes.
+    """
+
+    role: str
+    tier: str
+    packets: int
+    packet_bytes: int
+    run_bytes: int
+    offsets: tuple[int, ...]
+    windows: int
+    windows_per_run: float
+    partial_windows: int
+    crossing_packets: int
+    readers: int
+    channels: int
+    stacks: int
+    banks: int | None
+    row_switches: int | None
+    dmns: int
+    slices: int
+    toggled_inner: tuple[int, ...]
+    toggled: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A cost, the facts of both sides, what binds, and what would lift it (most helpful first)."""
+
+    cost: Cost
+    engines: int
+    commands: int
+    binding: str
+    because: str
+    sides: tuple[SideFacts, ...]
+    advice: tuple[str, ...]
+
+    def as_data(self) -> dict[str, Any]:
+        """JSON: the cost's data plus the facts."""
+        sides = [asdict(side) for side in self.sides]
+        return self.cost.as_data() | {
+            "because": self.because, "engines_in_use": self.engines, "commands": self.commands, "sides": sides,
+            "advice": list(self.advice),
+        }  # fmt: skip
+
+
+def explain(commands: Sequence[Command], target: CostData | str = "rngd", profile: str = "book") -> Explanation:
+    """The cost of commands and where it comes from. Raises what `cost` raises."""
+    data = target if isinstance(target, CostData) else cost_data(profile)
+    result = cost(commands, data)
+    reads, writes = [pair[0] for pair in result.sides], [pair[1] for pair in result.sides]
+    facts = tuple(side_facts(sides, data) for sides in (reads, writes) if sides)
+    overlapping = [term for term in result.terms if term.name != "start-up"]
+    binding = max(overlapping, key=lambda term: term.cycles, default=None)
+    because = f"{binding.resource}: {binding.why}" if binding is not None else "no commands"
+    return Explanation(
+        result,
+        len({engine_of(command) for command in commands}),
+        len(commands),
+        binding.name if binding is not None else "start-up",
+        because,
+        facts,
+        tuple(advice(result, facts, data)),
+    )
+
+
+def run_bytes(nest: Nest) -> int:
+    """Bytes in one piece: the packet, and inner loops that go on where it ends."""
+    run = nest.size
+    for count, stride in reversed(nest.loops):
+        if stride != run:
+            break
+        run *= count
+    return run
+
+
+def side_facts(sides: Sequence[Side], data: CostData) -> SideFacts:
+    """The facts of one side, added up over the commands that have it."""
+    first, nests = sides[0], [side.nest for side in sides]
+    run = min(run_bytes(nest) for nest in nests)
+    windows = sum(side.windows.touched for side in sides)
+    runs = sum(nest.packets * nest.size for nest in nests) / run
+    hbm = [side.hbm for side in sides if side.hbm is not None]
+    channels = {i for use in hbm for i, count in enumerate(use.channels or ()) if count}
+    rows = [use.rows for use in hbm]
+    known = bool(rows) and all(row is not None for row in rows)
+    offsets = sorted({offset for nest in nests for offset in residues(nest, data.hbm.window)})
+    return SideFacts(
+        role=first.role,
+        tier=first.port.tier,
+        packets=sum(nest.packets for nest in nests),
+        packet_bytes=max(nest.size for nest in nests),
+        run_bytes=run,
+        offsets=tuple(offsets[:16]),
+        windows=windows,
+        windows_per_run=windows / runs,
+        partial_windows=sum(side.windows.partial for side in sides),
+        crossing_packets=sum(side.windows.crossing for side in sides),
+        readers=max(readers_of(nest) for nest in nests),
+        channels=len(channels),
+        stacks=len({index // (data.hbm_channels // 2) for index in channels}),
+        banks=max(row.banks for row in rows if row is not None) if known else None,
+        row_switches=sum(
+            row.switches * row.banks * _used(use.channels) for row, use in zip(rows, hbm, strict=True) if row
+        )
+        if known
+        else None,
+        dmns=len(_dmns(sides)),
+        slices=max(slices_of(side.nest, side, data) for side in sides),
+        toggled_inner=tuple(sorted({bit for nest in nests for bit in toggled(nest, INNER_REQUESTS)})),
+        toggled=tuple(sorted({bit for nest in nests for bit in toggled(nest)} | _between(nests))),
+    )
+
+
+def _used(channels: Sequence[int] | None) -> int:
+    return sum(1 for count in channels or () if count)
+
+
+def _dmns(sides: Sequence[Side]) -> set[tuple[int, int, int]]:
+    return {
+        (side.port.chip, side.port.cluster, index)
+        for side in sides
+        if side.dm is not None
+        for index, count in enumerate(side.dm.dmns or ())
+        if count
+    }
+
+
+def readers_of(nest: Nest) -> int:
+    """How often the loops come back to the same address: the product of the counts with stride 0."""
+    total = 1
+    for count, stride in nest.loops:
+        total *= count if stride == 0 else 1
+    return total
+
+
+def toggled(nest: Nest, most: int = 0) -> set[int]:
+    """Address bits that the loops change; with `most` only the innermost loops, as many as make that many packets."""
+    changed, packets = 0, 1
+    for count, stride in reversed(nest.loops):
+        if most and packets >= most:
+            break
+        steps = min(count, -(-most // packets)) if most else count
+        changed |= _changed(nest.base, steps, stride)
+        packets *= count
+    if nest.size > 1:
+        changed |= _changed(nest.base, nest.size, 1)
+    return {bit for bit in range(changed.bit_length()) if changed >> bit & 1}
+
+
+def _changed(base: int, count: int, stride: int) -> int:
+    """Bits that differ among base + c * stride; of long loops all between the stride's lowest and the top bit."""
+    if count == 1 or stride == 0:
+        return 0
+    low = stride & -stride
+    if stride == low and base % (stride << (count - 1).bit_length()) < stride:
+        return ((1 << (count - 1).bit_length()) - 1) * stride
+    top = base ^ (base + (count - 1) * stride)
+    return ((1 << max(top, stride).bit_length()) - 1) & ~(low - 1)
+
+
+def _between(nests: Sequence[Nest]) -> set[int]:
+    """Bits in which the bases of the commands differ."""
+    differ = 0
+    for nest in nests:
+        differ |= nest.base ^ nests[0].base
+    return {bit for bit in range(differ.bit_length()) if differ >> bit & 1}
+
+
+# ---------------------------------------------------------------- what would lift it
+
+
+def advice(result: Cost, facts: Sequence[SideFacts], data: CostData) -> list[str]:
+    """Sentences that say what to change, the term that costs most first."""
+    found: list[str] = []
+    for side in facts:
+        if side.tier == "hbm":
+            found += [*_channel_advice(side, data), *_row_advice(side, data), *_window_advice(side)]
+        elif side.tier == "dm" and side.dmns == 1 and side.packets > 1:
+            found.append(
+                f"the {side.role} side uses one DMN: let the innermost loop alternate between two (bit 27), twice the rate"
+            )
+    issue = [term for term in result.terms if term.name.endswith("issue")]
+    first = next((term for term in result.terms if term.name == "start-up"), None)
+    if first is not None and issue and first.cycles > max(term.cycles for term in issue):
+        found.append("the start-up costs more than the requests: move more in one command")
+    return found
+
+
+def _channel_advice(side: SideFacts, data: CostData) -> list[str]:
+    if side.channels in (0, data.hbm_channels) or side.windows < data.hbm_channels:
+        return []
+    bits = [bit for bit in range(8, 13) if bit not in side.toggled]
+    said = f"the {side.role} side uses {side.channels} of {data.hbm_channels} channels"
+    if 8 not in side.toggled:
+        layout = "no order of these loops can toggle it; a layout that puts an axis at a stride of 256 bytes can"
+        return [f"{said}: address bit 8, which alone selects the stack, is never toggled, {layout}"]
+    names = ", ".join(str(bit) for bit in bits) or "none of 8 to 12, but their XOR with higher bits repeats"
+    return [f"{said}: address bits never toggled: {names}; only another layout toggles them"]
+
+
+def _row_advice(side: SideFacts, data: CostData) -> list[str]:
+    if not side.row_switches or side.row_switches * 8 < side.windows:
+        return []
+    row_bits = [bit for bit in side.toggled_inner if "row" in data.hbm.feeds(bit)]
+    low_bits = [bit for bit in side.toggled if 8 <= bit <= 16 and bit not in side.toggled_inner]
+    said = f"{side.row_switches:,} of {side.windows:,} {side.role} requests switch a row: the innermost loops toggle row bits {_list(row_bits)}"
+    if low_bits:
+        return [f"{said}; move the loops that toggle bits {_list(low_bits)} inside of them"]
+    return [f"{said}; no loop of this layout toggles bits 8 to 16 instead"]
+
+
+def _window_advice(side: SideFacts) -> list[str]:
+    found = []
+    if side.role == "write" and side.partial_windows:
+        found.append(
+            f"{side.partial_windows:,} windows are written in part and cost a read-modify-write each: "
+            f"runs of {side.run_bytes} bytes should begin and end on 256"
+        )
+    if side.crossing_packets:
+        found.append(
+            f"{side.crossing_packets:,} {side.role} packets cross one 256-byte boundary more than they must: align their start"
+        )
+    return found
+
+
+def _list(bits: Sequence[int]) -> str:
+    return ", ".join(str(bit) for bit in bits) or "(none)"
