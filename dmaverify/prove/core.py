@@ -43,7 +43,7 @@ OBLIGATIONS = (
 )
 ENUMERATE_FIRST = 1 << 16  # a nest without carry-free digits, up to this many units, is enumerated straight away
 ENUMERATE_LAST = 1 << 25  # ... and up to this many when the solver gave up
-HARD = 2_000_000  # resource units after which a plan that can be enumerated is enumerated
+HARD = 500_000  # resource units after which a plan that can be enumerated is enumerated
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class _Judge:
         families = fold(self.commands)
         units = sum(c.amount for c in self.commands)
         self.weight = max(units, self._region(self.source), self._region(self.dest))
-        hard = min(HARD, self.session.rlimit) if self.weight <= self.most_enumerated else self.session.rlimit
+        hard = min(HARD, self.session.rlimit) if self.weight <= self.most_enumerated else -(-self.session.rlimit // 4)
         self.session.total = self.session.spent + hard
         for side, space in zip((self.source, self.dest), self.spaces, strict=True):
             place = aliased_place(side, space, self.dtype_bits)

@@ -1,0 +1,142 @@
+"""Hypothesis strategies for mappings, moves, streams, plans and faults; and the same from a seed.
+
+Knows: how Hypothesis draws. Does not know: what is drawn (`mappings`, `plans`, `faults`).
+Law: a strategy and its seeded twin draw from one generator, so whatever Hypothesis finds can be drawn by hand as well.
+
+    from dmaverify.testing import plans, with_fault
+    from dmaverify.machines.target import load_target
+
+    @given(plans(load_target("rngd"), valid=True))
+    def test_my_checker_accepts(plan): ...
+
+    with_fault(plan, "stride").broke        # 'write stride of entry 1 of command 0: 2048 instead of 1024'
+    plan.text(target)                       # the plan file, to look at or to keep
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn, SearchStrategy
+
+from dmaverify.language.expr import Expr
+from dmaverify.machines.target import Target, load_target
+from dmaverify.testing import mappings as mapping_room
+from dmaverify.testing import plans as plan_room
+from dmaverify.testing.draw import Draw
+from dmaverify.testing.faults import FAULTS, NotApplicable, with_fault
+from dmaverify.testing.plans import Move, Plan
+from dmaverify.transfer.move import Stream, Tensor
+
+T = TypeVar("T")
+
+
+class _Drawn(Draw):
+    def __init__(self, draw: DrawFn) -> None:
+        self.draw = draw
+
+    def integer(self, low: int, high: int) -> int:
+        return self.draw(st.integers(low, high))
+
+
+def drawn(make: Callable[[Draw], T]) -> SearchStrategy[T]:
+    """The strategy of what `make` builds from a source of choices; smaller choices first when Hypothesis shrinks."""
+
+    @st.composite
+    def strategy(draw: DrawFn) -> T:
+        return make(_Drawn(draw))
+
+    return strategy()
+
+
+def axes(most: int = 3, size: int = 6) -> SearchStrategy[dict[str, int]]:
+    """One to `most` axes, named from `A`, of 1 to `size` elements each."""
+    return drawn(lambda draw: mapping_room.axes(draw, most, size))
+
+
+def mappings(
+    sizes: Mapping[str, int] | None = None, *, depth: int = 3, most: int = 64, illegal: bool = False, windows: bool = False
+) -> SearchStrategy[Expr]:
+    """Mappings of at most `most` positions, of every constructor (`windows`: also `$(e:n, ...)`).
+
+    `sizes` are the axes to use, random ones without. `illegal`: mappings with exactly one node that breaks a precondition (see
+    `mapping_room.ILLEGAL` for which); `wellformed.problems` finds it, and nothing may crash on it.
+    """
+
+    def make(draw: Draw) -> Expr:
+        known = dict(sizes) if sizes is not None else mapping_room.axes(draw)
+        if illegal:
+            return mapping_room.illegal_mapping(draw, known, depth)[0]
+        return mapping_room.mapping(draw, known, depth, most=most, windows=windows)
+
+    return drawn(make)
+
+
+def _target(target: Target | None) -> Target:
+    return target or load_target("rngd")
+
+
+def tensors(target: Target | None = None, tier: str = "hbm") -> SearchStrategy[Tensor]:
+    """Tensors on one tier of `target` (RNGD): places within the tier's sizes, a base, elements of 8 bits."""
+    machine = _target(target)
+    dtype = next(name for name, bits in machine.dtypes.items() if bits == 8)
+
+    def make(draw: Draw) -> Tensor:
+        sizes = mapping_room.axes(draw)
+        terms: list[Expr] = [mapping_room.mapping(draw, {name: size}, 2, most=8) for name, size in sizes.items()]
+        return plan_room.tensor(draw, machine, tier, dtype, terms)
+
+    return drawn(make)
+
+
+def moves(
+    target: Target | None = None, *, valid: bool | None = None, tiers: Sequence[str] = ()
+) -> SearchStrategy[Move]:
+    """Moves between two tiers (those of `target`, or some of them): source, destination, dtype, and a stream where one fits.
+
+    `valid=True`: compatible cuts, paddings that agree. Otherwise also incompatible cuts, any padding, any mapping.
+    """
+    machine = _target(target)
+    return drawn(lambda draw: plan_room.move(draw, machine, valid=valid, tiers=tiers))
+
+
+def streams(target: Target | None = None) -> SearchStrategy[tuple[Move, Stream]]:
+    """A move with a stream that walks it rightly: the pieces of every axis in some order, the last few in the packet."""
+    machine = _target(target)
+
+    def make(draw: Draw) -> tuple[Move, Stream]:
+        found = plan_room.valid_move(draw, machine)
+        assert found.stream is not None
+        return found, found.stream
+
+    return drawn(make)
+
+
+def plans(
+    target: Target | None = None, *, valid: bool | None = None, tiers: Sequence[str] = ()
+) -> SearchStrategy[Plan]:
+    """Plans of one transfer with printed commands, often several, and often a stream.
+
+    `valid=True`: every core obligation holds (`core/consumes` apart). `valid=False`: with one fault, named by `plan.fault`; some
+    faults are harmless. None: either, and mappings of any shape.
+    """
+    machine = _target(target)
+    return drawn(lambda draw: plan_room.plan(draw, machine, valid=valid, tiers=tiers))
+
+
+def faults(target: Target | None = None, *, names: Sequence[str] = FAULTS) -> SearchStrategy[tuple[Plan, Plan]]:
+    """A valid plan and the same plan with one fault of a kind among `names` (kinds that a plan cannot have are passed over)."""
+    machine = _target(target)
+
+    def make(draw: Draw) -> tuple[Plan, Plan]:
+        base = plan_room.plan(draw, machine, valid=True)
+        for name in draw.shuffled(names):
+            try:
+                return base, with_fault(base, name, draw=draw, target=machine)
+            except NotApplicable:
+                continue
+        return base, base
+
+    return drawn(make)
