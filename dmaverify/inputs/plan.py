@@ -20,7 +20,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dmaverify.errors import InputError, Source, Span
-from dmaverify.inputs.programs import Parts, engine_streams, read_program, read_region
+from dmaverify.inputs.programs import Parts, engine_streams, read_program, read_region, written_commands
 from dmaverify.inputs.texts import Texts, did_you_mean, units
 from dmaverify.inputs.toml_spans import Document, Path, parse_toml, read_source, source_of
 from dmaverify.language.expr import Expr
@@ -310,7 +310,10 @@ class _PlanReader:
             "limits": lambda: self._limits(path, table.limits, target),
         }
         made = self._all(steps)
-        source, dest, given = made["source"], made["dest"], made["given"]
+        source, dest = made["source"], made["dest"]
+        written = written_commands(self, path, table, source, dest, target)
+        problems += written.problems
+        given = made["given"] or written.given
         for command in given:
             problems += self._media(command.read, source, "read", "source", target)
             problems += self._media(command.write, dest, "write", "dest", target)
@@ -321,7 +324,7 @@ class _PlanReader:
             source=source,
             dest=dest,
             stream=made["stream"] if isinstance(made["stream"], Stream) else None,
-            streams=made["stream"] if isinstance(made["stream"], tuple) else (),
+            streams=made["stream"] if isinstance(made["stream"], tuple) else written.streams,
             given=given,
             limits=made["limits"],
             expect=self._expect(table.expect),

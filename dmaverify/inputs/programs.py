@@ -17,13 +17,17 @@ from itertools import product
 from typing import TYPE_CHECKING, TypeVar
 
 from dmaverify.errors import InputError
+from dmaverify.inputs.commands import Homogeneous
 from dmaverify.inputs.texts import did_you_mean
 from dmaverify.inputs.toml_spans import Path
 from dmaverify.machines.target import Target
+from dmaverify.prove.program import space_of
 from dmaverify.transfer.access import Access, PlanProblem
-from dmaverify.transfer.command import Engine
-from dmaverify.transfer.move import EngineStream, Stream
+from dmaverify.transfer.command import Engine, GivenCommand
+from dmaverify.transfer.move import EngineStream, Stream, Tensor
 from dmaverify.transfer.schedule import Box, Program, Region, Step
+from dmaverify.transfer.shapes import stream_of_shape
+from dmaverify.transfer.space import unit_bits_of
 
 if TYPE_CHECKING:
     from dmaverify.inputs import schema
@@ -32,6 +36,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MOST_ENGINES = 1024
+MOST_PACKET = 4096  # bytes, where the target states no limit
 _RANGE = re.compile(r"\s*([0-9]{1,6})\s*(?:\.\.\s*([0-9]{1,6})\s*)?")
 
 
@@ -78,6 +83,48 @@ def _numbers(reader: _PlanReader, path: Path, given: list[int] | str) -> list[in
     if low > high or high - low >= MOST_ENGINES:
         raise InputError(f'"{given}" is no range of engines', reader.doc.span(path), 'write "0..3", or a list [0, 1, 2]')
     return list(range(low, high + 1))
+
+
+# ---------------------------------------------------------------- commands as the document writes them
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a text of commands says: descriptors, or streams by engine; and what in it is not the transfer's own."""
+
+    given: tuple[GivenCommand, ...] = ()
+    streams: tuple[EngineStream, ...] = ()
+    problems: tuple[PlanProblem, ...] = ()
+
+
+def written_commands(
+    reader: _PlanReader, path: Path, table: schema.TransferTable, source: Tensor, dest: Tensor, target: Target
+) -> Written:
+    """The commands of `commands`; nothing where the transfer has none."""
+    if table.commands is None:
+        return Written()
+    for key in ("read", "write", "sequencer", "engine", "command", "stream"):
+        if getattr(table, key) is not None:
+            raise InputError(f"`{key}` beside `commands`", reader.doc.key_span((*path, key)), "keep one of them")
+    place = (*path, "commands")
+    bits = target.dtypes[table.dtype]
+    found = reader.texts.commands(place, table.commands, unit_bits_of(bits))
+    if not isinstance(found, Homogeneous):
+        return Written(given=found)
+    span = reader.doc.span(place)
+    problems = [
+        PlanProblem(f"the {role} of the command is not that of the transfer", written.span or span, "one move, one mapping")
+        for role, written, own in (("source", found.source, source), ("dest", found.dest, dest))
+        if written != own
+    ]
+    if found.dtype != table.dtype:
+        problems.append(PlanProblem(f"the command moves {found.dtype}, the transfer {table.dtype}", span, "one dtype"))
+    spaces = (space_of(target, source.tier), space_of(target, dest.tier))
+    most = target.limits.get("packet_max", MOST_PACKET)
+    streams = tuple(
+        EngineStream(engine, stream_of_shape(shape, source, dest, spaces, bits, most)) for engine, shape in found.shapes
+    )
+    return Written(streams=streams, problems=tuple(problems))
 
 
 # ---------------------------------------------------------------- regions

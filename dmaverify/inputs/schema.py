@@ -181,6 +181,9 @@ class TransferTable(_Table):
     sequencer: Configuration | None = Field(default=None, description="read and write in one paired configuration")
     engine: EngineTable | None = None
     command: Annotated[list[CommandTable], Field(min_length=1)] | None = None
+    commands: str | None = Field(
+        default=None, description="all commands as HashMap(...), in either command syntax of the DMA Engine document"
+    )
     limits: dict[str, Natural] = Field(default_factory=dict, description="overrides of the target's limits")
     expect: Expect | None = None
     target: str | None = None

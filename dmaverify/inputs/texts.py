@@ -17,12 +17,13 @@ from difflib import get_close_matches
 from typing import TypedDict, TypeVar
 
 from dmaverify.errors import InputError, Source, Span
+from dmaverify.inputs.commands import Homogeneous, parse_command
 from dmaverify.inputs.config import Medium, parse_config, parse_paired
 from dmaverify.inputs.toml_spans import Document, Path, StringSpan
 from dmaverify.language.expr import Expr, Symbol, axes_of, walk
 from dmaverify.language.parse import parse
 from dmaverify.machines.target import Target
-from dmaverify.transfer.command import Sequencer
+from dmaverify.transfer.command import GivenCommand, Sequencer
 from dmaverify.transfer.space import unit_bits_of
 
 T = TypeVar("T")
@@ -123,6 +124,14 @@ class Texts:
         except InputError as error:
             span = content.part(error.span.start, error.span.end) if error.span else content.span
             raise InputError(error.message, span, error.hint) from None
+
+    def commands(self, path: Path, text: str, unit_bits: int) -> tuple[GivenCommand, ...] | Homogeneous:
+        def read(source: Source, offset: int) -> tuple[GivenCommand, ...] | Homogeneous:
+            return parse_command(
+                text, self.axes, lets=self.lets, unit_bits=unit_bits, source=source, offset=offset
+            )
+
+        return self._in_place(path, text, read)
 
     def config(self, path: Path, text: str, units: Units) -> Sequencer:
         def read(source: Source, offset: int) -> Sequencer:

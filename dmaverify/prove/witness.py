@@ -129,7 +129,7 @@ def named_counters(command: Command, counters: Sequence[int]) -> dict[str, int]:
 
 
 def where(side: Side, local: int, port: Port | None = None) -> str:
-    """An address as people write it: `slice 3 + 128` on DM, a plain number elsewhere; chip and cluster where it has them."""
+    """An address as people write it: `slice 3 + 128` on DM, else a plain number; with chip and cluster if needed."""
     parts = []
     for place in ("chip", "cluster"):
         start = getattr(side.tensor, f"at_{place}")
@@ -387,7 +387,7 @@ def _writes_once(
 
 
 def _loop_span(command: Command, counters: Sequence[int], reading: bool) -> Span | None:
-    """The entry that the witness moves: the innermost loop with a counter above 0; the base without one; else the text."""
+    """The entry that the witness moves: the innermost loop with a counter above 0, else the base, else the text."""
     for loop, value in reversed(list(zip(command.loops, counters, strict=False))):
         if value:
             span = loop.read_span if reading else loop.write_span

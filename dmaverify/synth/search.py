@@ -39,7 +39,7 @@ from dmaverify.synth.space import (
 )
 from dmaverify.transfer.command import Command, Engine
 
-EVALUATIONS = 2500
+EVALUATIONS = 600
 """Commands priced before the search stops with a gap."""
 TIES = 6
 """Members of least cost that the simulator compares."""
@@ -195,10 +195,10 @@ class Search:
         """Packets by length of run, one for each length, with the least that the fullest engine then needs."""
         lengths = list(dict.fromkeys(chain_of(work.box)[0] for work in layering.works))
         fixed = self.limits.packet
-        options = [
-            [p for p in packets_of(run, self.machine.unit_bits, self.machine.packet_max) if fixed is None or p == fixed]
-            for run in lengths
-        ]
+        machine = self.machine
+        width = machine.dtype_bits // machine.unit_bits
+        legal = [packets_of(run, machine.unit_bits, machine.packet_max, width) for run in lengths]
+        options = [[p for p in own if fixed is None or p == fixed] for own in legal]
         found = [dict(zip(lengths, chosen, strict=True)) for chosen in islice(product(*options), MOST_PACKETS)]
         return sorted(((self._quick(profiles, sizes), sizes) for sizes in found), key=lambda item: item[0])
 

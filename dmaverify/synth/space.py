@@ -266,11 +266,11 @@ def _chain(atoms: tuple[Atom, ...]) -> tuple[int, tuple[Atom, ...]]:
 
 
 @lru_cache(maxsize=4096)
-def packets_of(run: int, unit_bits: int, packet_max: int) -> tuple[int, ...]:
-    """Packets in units that divide a run, whole bytes, at most the limit: fewest 256-byte requests first, then the largest."""
+def packets_of(run: int, unit_bits: int, packet_max: int, width: int) -> tuple[int, ...]:
+    """Packets in units that divide a run, whole bytes and elements, at most the limit: fewest requests first, then the largest."""
     limit = packet_max * 8 // unit_bits
     found = {p for d in range(1, min(run, limit, int(run**0.5) + 1) + 1) if run % d == 0 for p in (d, run // d)}
-    legal = [p for p in found if p <= limit and p * unit_bits % 8 == 0]
+    legal = [p for p in found if p <= limit and p * unit_bits % 8 == 0 and p % width == 0]
 
     def requests(p: int) -> int:
         return run // p * -(-p * unit_bits // 8 // 256)
@@ -284,7 +284,7 @@ def segmented(cover: Cover, machine: Machine) -> Cover | None:
     boxes: list[Box] = []
     for box in cover.boxes:
         run, chain = chain_of(box)
-        best = packets_of(run, machine.unit_bits, machine.packet_max)
+        best = packets_of(run, machine.unit_bits, machine.packet_max, machine.dtype_bits // machine.unit_bits)
         ideal = -(-run // (256 * 8 // machine.unit_bits))
         if not chain or (best and run // best[0] * -(-best[0] * machine.unit_bits // 2048) <= ideal) or len(chain) > 2:
             boxes.append(box)
@@ -357,9 +357,18 @@ def command(item: Nested, order: Sequence[Atom], machine: Machine) -> Command:
                 merged[-1] = replace(low, count=low.count * atom.count)
                 continue
         merged.append(atom)
-    fragments = [_fragment(a, False) for a in reversed(merged)] + [_fragment(a, True) for a in item.inside]
+    fragments = [_fragment(a, False) for a in reversed(merged)] + _packet(item, machine)
     sides = (port_of(item.work.box.read, machine.tiers[0], machine), port_of(item.work.box.write, machine.tiers[1], machine))
     return command_of(fragments, *sides, item.packet, machine.dtype_bits, item.work.engine)
+
+
+def _packet(item: Nested, machine: Machine) -> list[Fragment]:
+    """The innermost entry: the packet's pieces as one run of elements."""
+    width = machine.dtype_bits // machine.unit_bits
+    if item.packet <= width:
+        return []
+    label = " x ".join(a.label for a in item.inside if a.label)
+    return [Fragment(label, item.packet // width, width, width, 0, True)]
 
 
 def _fragment(atom: Atom, packet: bool) -> Fragment:

@@ -1,6 +1,6 @@
 """Hypothesis strategies for mappings, moves, streams, plans and faults; and the same from a seed.
 
-Knows: how Hypothesis draws. Does not know: what is drawn (`mappings`, `plans`, `faults`).
+Knows: how Hypothesis draws. Does not know: what is drawn (`random_mappings`, `random_plans`, `fault_kinds`).
 Law: a strategy and its seeded twin draw from one generator, so whatever Hypothesis finds can be drawn by hand as well.
 
     from dmaverify.testing import plans, with_fault
@@ -23,11 +23,11 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 
 from dmaverify.language.expr import Expr
 from dmaverify.machines.target import Target, load_target
-from dmaverify.testing import mappings as mapping_room
-from dmaverify.testing import plans as plan_room
+from dmaverify.testing import random_mappings as mapping_room
+from dmaverify.testing import random_plans as plan_room
 from dmaverify.testing.draw import Draw
-from dmaverify.testing.faults import FAULTS, NotApplicable, with_fault
-from dmaverify.testing.plans import Move, Plan
+from dmaverify.testing.fault_kinds import FAULTS, NotApplicable, with_fault
+from dmaverify.testing.random_plans import Move, Plan
 from dmaverify.transfer.move import Stream, Tensor
 
 T = TypeVar("T")

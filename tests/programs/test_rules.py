@@ -29,7 +29,7 @@ W = 8
 
 def load(name: str = "load", base: int = 0, engine: int | None = None, source: int = 0) -> str:
     where = "" if engine is None else f"engine = {{ dmn = {engine} }}\n"
-    text = f"[A=64:64, B=64:1]:64 HBM/D@{source}", f"[A=64:slice_stride, B=64:1]:64 DM/D@{base}"
+    text = f"[A=64:64, B=64:1]:64 HBM/D@{source}", f"[A=64:slice_stride, B=64:1]:64 DM/D@(0, 0, 0, {base})"
     return f"""
 [transfer.{name}]
 dtype = "i8"
@@ -119,7 +119,7 @@ def test_two_loads_into_the_same_bytes_on_two_engines() -> None:
 
 def test_the_same_bytes_of_another_place_are_no_hazard() -> None:
     other = load("two", engine=1).replace('tier = "dm", base = 0', 'tier = "dm", base = { cluster = 1 }')
-    other = other.replace("DM/D@0", "DM/D@(1, 0, 0)")
+    other = other.replace("DM/D@(0, 0, 0, 0)", "DM/D@(0, 1, 0, 0)")
     assert errors(judged(load("one", engine=0), other, steps('transfer = "one"', 'transfer = "two"'))) == set()
 
 
@@ -239,8 +239,9 @@ def test_what_is_ordered_after_dma_does_not_starve_it() -> None:
 
 
 def test_dma_in_other_slices_is_not_starved() -> None:
-    text = beside("X").replace('dest = { tier = "dm", base = 262144', 'dest = { tier = "dm", base = { cluster = 1, element = 262144 }')
-    text = text.replace("DM/D@262144", "DM/D@(1, 0, 262144)")
+    there = 'dest = { tier = "dm", base = { cluster = 1, element = 262144 }'
+    text = beside("X").replace('dest = { tier = "dm", base = 262144', there)
+    text = text.replace("DM/D@(0, 0, 0, 262144)", "DM/D@(0, 1, 0, 262144)")
     assert errors(judged(text)) == set()
 
 

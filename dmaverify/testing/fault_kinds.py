@@ -13,8 +13,8 @@ from typing import Any
 from dmaverify.language.expr import Drop, Expr, Kind, Modulo, Padding, Pair, Resize, Stride, Window, pair, terms_of
 from dmaverify.machines.target import Target
 from dmaverify.testing.draw import Draw, Seeded
-from dmaverify.testing.mappings import KINDS, divisor
-from dmaverify.testing.plans import Plan
+from dmaverify.testing.random_mappings import KINDS, divisor
+from dmaverify.testing.random_plans import Plan
 from dmaverify.transfer.command import Entry, GivenCommand, Sequencer
 from dmaverify.transfer.move import PLACES, Tensor
 

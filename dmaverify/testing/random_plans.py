@@ -1,7 +1,7 @@
 """Random moves and plans: tensors that hold the same elements, streams that walk them, the commands as printed text would say.
 
 Knows: how an axis is cut alike on two sides, where a tier has room, how a stream follows from the cuts, plan text.
-Does not know: faults (`faults`), what a judge says of a plan, Hypothesis.
+Does not know: faults (`fault_kinds`), what a judge says of a plan, Hypothesis.
 Law: a plan drawn with `valid=True` keeps every core obligation but `core/consumes`, and its commands are those of its stream,
 perhaps with loops split or reordered, which changes nothing. Nothing else is promised of other plans but that they can be read.
 
@@ -21,13 +21,13 @@ from dmaverify.inputs.texts import units
 from dmaverify.language.expr import ONE, Broadcast, Expr, Kind, Modulo, Padding, Stride, Symbol, pair
 from dmaverify.machines.target import Target
 from dmaverify.prove.program import given_program, space_of
-from dmaverify.testing.draw import Draw
-from dmaverify.testing.mappings import axes as draw_axes
-from dmaverify.testing.mappings import mapping
+from dmaverify.testing.draw import Draw, Seeded
+from dmaverify.testing.random_mappings import axes as draw_axes
+from dmaverify.testing.random_mappings import mapping
 from dmaverify.transfer.command import Command, Engine, Entry, GivenCommand, Sequencer
 from dmaverify.transfer.derive import derive
 from dmaverify.transfer.move import PLACES, Stream, Tensor, Transfer
-from dmaverify.transfer.space import SPAN, Space, unit_bits_of
+from dmaverify.transfer.space import Space, unit_bits_of
 
 MOST_UNITS = 4096
 
@@ -211,11 +211,14 @@ def move(draw: Draw, target: Target, *, valid: bool | None = None, tiers: Sequen
         found = _move(draw, target, valid is True, names)
         if found is not None and _size(found) <= MOST_UNITS:
             return found
+    return _smallest_move(draw, target, names)
+
+
+def _smallest_move(draw: Draw, target: Target, names: Sequence[str]) -> Move:
     dtype = draw.choice(list(target.dtypes))
-    size = {"A": 2}
-    a = Symbol("A", 2)
-    source, dest = (tensor(draw, target, draw.choice(names), dtype, [a]) for _ in range(2))
-    return Move(size, dtype, source, _apart(source, dest, target.dtypes[dtype]), Stream(a, ONE))
+    two = Symbol("A", 2)
+    source, dest = (Tensor(draw.choice(names), two) for _ in range(2))
+    return Move({"A": 2}, dtype, source, _apart(source, dest, target.dtypes[dtype]), Stream(two, ONE))
 
 
 def _size(found: Move) -> int:
@@ -342,28 +345,34 @@ def plan(draw: Draw, target: Target, *, valid: bool | None = None, tiers: Sequen
     turn out harmless. None: either.
     """
     if valid is False or (valid is None and draw.chance(60)):
-        from dmaverify.testing.faults import any_fault
+        from dmaverify.testing.fault_kinds import any_fault
 
         return any_fault(_plan(draw, target, None if draw.chance(30) else True, tiers), draw, target)
     return _plan(draw, target, valid, tiers)
 
 
 def _plan(draw: Draw, target: Target, valid: bool | None, tiers: Sequence[str]) -> Plan:
+    found = valid_move(draw, target, tiers) if valid else move(draw, target, valid=valid, tiers=tiers)
+    commands = derived(found, target)
+    given = tuple(printed(command, target) for command in commands or wild_commands(draw, found, target))
+    if commands:
+        given = tuple(retold(draw, one) for one in given)
+    stream = found.stream if commands and draw.chance(40) else None
+    return Plan(found.axes, Transfer("move", target.name, found.dtype, found.source, found.dest, stream, given))
+
+
+def seeded_plan(seed: int | str, target: Target, *, valid: bool | None = None, tiers: Sequence[str] = ()) -> Plan:
+    """The plan of a seed (see `plan`): the same on every machine."""
+    return replace(plan(Seeded(seed), target, valid=valid, tiers=tiers), seed=str(seed))
+
+
+def valid_move(draw: Draw, target: Target, tiers: Sequence[str] = ()) -> Move:
+    """A move whose stream has commands that keep the promise."""
     for _ in range(12):
-        found = move(draw, target, valid=valid, tiers=tiers)
-        commands = derived(found, target)
-        if commands is None and valid is True:
-            continue
-        given = tuple(printed(command, target) for command in commands or wild_commands(draw, found, target))
-        if commands:
-            given = tuple(retold(draw, one) for one in given)
-        stream = found.stream if commands and draw.chance(40) else None
-        return Plan(found.axes, Transfer("move", target.name, found.dtype, found.source, found.dest, stream, given))
-    a = Symbol("A", 2)
-    source, dest = (Tensor(name, a) for name in (list(tiers) or list(target.tiers))[:1] * 2)
-    last = Move({"A": 2}, "i8", source, _apart(source, dest, 8), Stream(a, ONE))
-    given = tuple(printed(command, target) for command in derived(last, target) or ())
-    return Plan(last.axes, Transfer("move", target.name, "i8", last.source, last.dest, last.stream, given))
+        found = move(draw, target, valid=True, tiers=tiers)
+        if derived(found, target) is not None:
+            return found
+    return _smallest_move(draw, target, list(tiers) or list(target.tiers))
 
 
 def derived(found: Move, target: Target) -> tuple[Command, ...] | None:
@@ -485,8 +494,3 @@ def _table(fields: object) -> str:
     needed = [(name, expr) for name, expr in pairs if expr != ONE or name in ("time", "packet", "element")]
     return "{ " + ", ".join(f'{name} = "{expr}"' for name, expr in needed) + " }"
 
-
-def global_of(plan: Plan, side: str, address: int, command: Command) -> int:
-    """The global address of a local one, as the judges count."""
-    port = command.read if side == "read" else command.write
-    return port.chip * SPAN["chip"] + port.cluster * SPAN["cluster"] + address

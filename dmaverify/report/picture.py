@@ -1,0 +1,228 @@
+"""Pictures of a program: the order of its accesses, and the load it puts on channels, banks, DMNs and slices.
+
+Knows: what to draw and how (matplotlib, imported when called); SVG and PNG by the name of the file.
+Does not know: how addresses are counted.
+Law: drawn from the commands and the address maps; the same program gives the same SVG; nothing is drawn that was not counted. The
+order shows the first packets of every engine, as many as `FIRST`; the loads are of the whole program.
+
+Source: guides on pictures (order maps and load bars, before and after side by side); "Memory Performance" for the maps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from io import BytesIO, StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dmaverify.cost.constants import CostData, cost_data
+from dmaverify.cost.model import Cost, cost
+from dmaverify.cost.nest import Nest
+from dmaverify.cost.sides import Side
+from dmaverify.transfer.command import Command
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    Panel = Callable[[Axes, "Loads", Sequence["Loads"], CostData], None]
+
+FIRST = 256
+"""Packets per engine in the order map."""
+
+Order = tuple[tuple[int, int, str], ...]
+
+READ, WRITE, GREY = "#2b6cb0", "#c05621", "#a0aec0"
+
+
+@dataclass(frozen=True)
+class Loads:
+    """What the program puts on each unit of chip 0. Orders are (packet, unit, role) of the first packets.
+
+    `rows`: rows visited by the first packets, per (slice, bank group, bank) in use and channel.
+    """
+
+    channels: tuple[int, ...]
+    channel_order: tuple[tuple[int, int, str], ...]
+    rows: tuple[tuple[int, ...], ...]
+    dmns: tuple[int, ...]
+    slices: tuple[int, ...]
+    slice_order: tuple[tuple[int, int, str], ...]
+
+
+def first_addresses(nest: Nest, most: int) -> Iterator[int]:
+    """The start addresses of the first packets, in order."""
+    for number in range(min(most, nest.packets)):
+        address, rest = nest.base, number
+        for (count, stride), flip in zip(reversed(nest.loops), reversed(nest.flipped), strict=True):
+            rest, digit = divmod(rest, count)
+            address += (count - 1 - digit if flip else digit) * stride
+        yield address
+
+
+def loads_of(result: Cost, data: CostData) -> Loads:
+    """Loads on channels, DMNs and slices of all commands; order and rows of the first packets."""
+    sides = [side for pair in result.sides for side in pair if side.port.chip == 0]
+    channels, channel_order, rows = _hbm_loads([side for side in sides if side.hbm is not None], data)
+    dmns, slices, slice_order = _dm_loads([side for side in sides if side.dm is not None], data)
+    return Loads(channels, channel_order, rows, dmns, slices, slice_order)
+
+
+def _hbm_loads(sides: Sequence[Side], data: CostData) -> tuple[tuple[int, ...], Order, tuple[tuple[int, ...], ...]]:
+    counts, order = [0] * data.hbm_channels, []
+    visited: dict[tuple[int, int], set[int]] = {}
+    for side in sides:
+        assert side.hbm is not None
+        counts = [a + b for a, b in zip(counts, side.hbm.channels or [0] * len(counts), strict=True)]
+        for number, address in enumerate(first_addresses(side.nest, FIRST)):
+            place = data.hbm.place(address)
+            channel = place.stack * (data.hbm_channels // 2) + place.channel
+            order.append((number, channel, side.role))
+            bank = (place.slice * 4 + place.bank_group) * 4 + place.bank
+            visited.setdefault((bank, channel), set()).add(place.row)
+    banks = sorted({bank for bank, _ in visited})
+    rows = tuple(tuple(len(visited.get((bank, c), ())) for c in range(data.hbm_channels)) for bank in banks)
+    return tuple(counts), tuple(order), rows
+
+
+def _dm_loads(sides: Sequence[Side], data: CostData) -> tuple[tuple[int, ...], tuple[int, ...], Order]:
+    per_dmn, clusters = data.dm.dmn_slices, 2
+    slices, order = [0] * (clusters * data.dm.slices), []
+    for side in sides:
+        first = side.port.cluster * data.dm.slices
+        inside = [(count, step) for count, step in side.nest.loops if step % data.dm.slice_stride == 0]
+        places = Nest(side.nest.base // data.dm.slice_stride * data.dm.slice_stride, tuple(inside), 1)
+        each = side.requests // max(1, places.packets)
+        for count, digits in _all_slices(places, data):
+            slices[first + digits % data.dm.slices] += count * each
+        for number, address in enumerate(first_addresses(side.nest, FIRST)):
+            order.append((number, first + address // data.dm.slice_stride % data.dm.slices, side.role))
+    dmns = [sum(slices[i : i + per_dmn]) for i in range(0, len(slices), per_dmn)]
+    return tuple(dmns), tuple(slices), tuple(order)
+
+
+def _all_slices(nest: Nest, data: CostData) -> Iterator[tuple[int, int]]:
+    """(how often, slice) over the loops that step over slices."""
+    found = {nest.base // data.dm.slice_stride: 1}
+    for count, step in nest.loops:
+        grown: dict[int, int] = {}
+        if step == 0:
+            found = {place: often * count for place, often in found.items()}
+            continue
+        for place, often in found.items():
+            for index in range(count):
+                key = place + index * step // data.dm.slice_stride
+                grown[key] = grown.get(key, 0) + often
+        found = grown
+    yield from ((often, place) for place, often in found.items())
+
+
+def draw(
+    programs: Sequence[tuple[str, Sequence[Command]]], target: CostData | str = "rngd", profile: str = "book"
+) -> Figure:
+    """A column of panels per named program, side by side: orders and loads of the memories that occur."""
+    from matplotlib.figure import Figure
+
+    data = target if isinstance(target, CostData) else cost_data(profile)
+    results = [cost(commands, data) for _, commands in programs]
+    loads = [loads_of(result, data) for result in results]
+    panels: list[Panel] = []
+    if any(one.channel_order for one in loads):
+        panels += [_channel_order, _channel_load, _row_map]
+    if any(one.slice_order for one in loads):
+        panels += [_slice_order, _dmn_load, _slice_load]
+    figure = Figure(figsize=(6.4 * len(programs), 2.6 * max(1, len(panels)) + 0.6), layout="constrained")
+    axes = figure.subplots(max(1, len(panels)), len(programs), squeeze=False)
+    for column, ((name, _), result) in enumerate(zip(programs, results, strict=True)):
+        said = f"{name}: {result.cycles:,.0f} cycles ({result.profile})\nbinding: {result.binding}"
+        for row, panel in enumerate(panels):
+            panel(axes[row][column], loads[column], loads, data)
+        axes[0][column].set_title(said, fontsize=10, loc="left")
+    return figure
+
+
+def _channel_order(axes: Axes, loads: Loads, _: Sequence[Loads], data: CostData) -> None:
+    _scatter(axes, loads.channel_order, "HBM channel", data.hbm_channels)
+    axes.axhline(data.hbm_channels / 2 - 0.5, color=GREY, linewidth=0.8)
+
+
+def _slice_order(axes: Axes, loads: Loads, _: Sequence[Loads], data: CostData) -> None:
+    _scatter(axes, loads.slice_order, "slice (cluster 0, then 1)", 2 * data.dm.slices)
+    axes.axhline(data.dm.slices - 0.5, color=GREY, linewidth=0.8)
+
+
+def _scatter(axes: Axes, order: Order, label: str, top: int) -> None:
+    for role, colour in (("read", READ), ("write", WRITE)):
+        points = [(x, y) for x, y, its in order if its == role]
+        if points:
+            axes.scatter(*zip(*points, strict=True), s=5, color=colour, label=role, linewidths=0)
+    axes.set_xlabel(f"packet (first {FIRST} of each engine)")
+    axes.set_ylabel(label)
+    axes.set_ylim(-0.02 * top, 1.02 * top)
+    if order:
+        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8, markerscale=2, frameon=False)
+
+
+def _channel_load(axes: Axes, loads: Loads, every: Sequence[Loads], _: CostData) -> None:
+    _bars(axes, loads.channels, max(max(one.channels) for one in every), "HBM channel")
+
+
+def _dmn_load(axes: Axes, loads: Loads, every: Sequence[Loads], _: CostData) -> None:
+    _bars(axes, loads.dmns, max(max(one.dmns) for one in every), "DMN (cluster 0, then 1)")
+
+
+def _slice_load(axes: Axes, loads: Loads, every: Sequence[Loads], _: CostData) -> None:
+    _bars(axes, loads.slices, max(max(one.slices) for one in every), "slice (cluster 0, then 1)", 1.0)
+
+
+def _bars(axes: Axes, counts: Sequence[int], top: int, label: str, width: float = 0.8) -> None:
+    axes.bar(range(len(counts)), counts, color=READ, width=width, linewidth=0)
+    axes.set_xlim(-0.7, len(counts) - 0.3)
+    axes.set_ylim(0, max(1, top) * 1.08)
+    axes.set_xlabel(label)
+    axes.set_ylabel("requests")
+    used = sum(1 for count in counts if count)
+    axes.set_title(f"{used} of {len(counts)} in use", fontsize=8, loc="right", color="#4a5568")
+
+
+def _row_map(axes: Axes, loads: Loads, every: Sequence[Loads], data: CostData) -> None:
+    if not loads.rows:
+        axes.axis("off")
+        return
+    most = max(max(row) for one in every for row in one.rows)
+    image = axes.imshow(
+        loads.rows, aspect="auto", cmap="Oranges", interpolation="nearest", vmin=0, vmax=most, origin="lower"
+    )
+    axes.set_xlabel("HBM channel")
+    axes.set_ylabel("bank in use")
+    axes.set_yticks([0, len(loads.rows) - 1] if len(loads.rows) > 1 else [0])
+    axes.set_title(f"{len(loads.rows)} of 48 banks in the first packets", fontsize=8, loc="right", color="#4a5568")
+    axes.figure.colorbar(image, ax=axes, label="rows per bank", shrink=0.9)
+
+
+def _render(figure: Figure, kind: str, sink: Any) -> None:
+    import matplotlib
+
+    with matplotlib.rc_context({"svg.hashsalt": "dmaverify", "svg.fonttype": "none"}):
+        figure.savefig(sink, format=kind, dpi=110, metadata={"Date": None} if kind == "svg" else None)
+
+
+def svg(figure: Figure) -> str:
+    """The figure as SVG text."""
+    sink = StringIO()
+    _render(figure, "svg", sink)
+    return sink.getvalue()
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Writes .svg or .png by the file's name. Raises ValueError for another ending."""
+    kind = path.suffix.removeprefix(".").lower()
+    if kind == "svg":
+        path.write_text(svg(figure))
+    elif kind == "png":
+        sink = BytesIO()
+        _render(figure, "png", sink)
+        path.write_bytes(sink.getvalue())
+    else:
+        raise ValueError(f"a picture is .svg or .png, not {path.name}")

@@ -1,0 +1,201 @@
+"""Aggregates: a stream for each engine, both command syntaxes, and segments of shapes that do not divide."""
+
+from __future__ import annotations
+
+import pytest
+
+from dmaverify import api
+from dmaverify.errors import InputError
+from dmaverify.inputs.commands import (
+    Homogeneous,
+    parse_command,
+    print_heterogeneous,
+    print_homogeneous,
+)
+from dmaverify.inputs.plan import InputErrors, read_plan_text
+from dmaverify.language.parse import parse
+from dmaverify.report.derivation import derivation_json
+from dmaverify.transfer.derive import Problem
+from dmaverify.transfer.move import Stream
+from dmaverify.transfer.segments import needs_segments, propose_segments
+from dmaverify.verdict import Status
+
+AXES = {"A": 15, "B": 32, "C": 256, "D": 8}
+
+UNEVEN = """\
+schema = 1
+target = "rngd"
+[axes]
+A = {a}
+B = 32
+C = 256
+D = 8
+[let]
+"A'" = "A # 16"
+[transfer.uneven]
+dtype  = "i8"
+source = {{ tier = "dm", chip = "D / 2", cluster = "D % 2", slice = "A' / 4, A' / 2 % 2, B", element = "A' % 2, C" }}
+dest   = {{ tier = "hbm", chip = "D / 2", element = "D % 2, B, A, C" }}
+stream = {{ chip = "D / 2", cluster = "D % 2", slice = "A' / 4", time = "A' % 2, B, A' / 2 % 2", packet = "C" }}
+"""
+
+
+def stream(size: int, *, time: str = "[A # 16] % 2, B, [A # 16] / 2 % 2") -> Stream:
+    axes = {**AXES, "A": size}
+    parts = {"time": time, "packet": "C", "chip": "D / 2", "cluster": "D % 2", "slice": "[A # 16] / 4"}
+    return Stream(**{name: parse(text, axes) for name, text in parts.items()})
+
+
+@pytest.mark.parametrize(
+    ("size", "commands", "last"),
+    [(16, 32, 1), (15, 40, 2), (14, 32, 1), (13, 32, 1), (12, 24, 0), (9, 24, 0), (3, 16, 0), (1, 8, 0)],
+)
+def test_an_uneven_axis_over_four_engines_has_the_fewest_boxes(size: int, commands: int, last: int) -> None:
+    found = propose_segments(stream(size))
+    assert not isinstance(found, Problem)
+    assert len(found) == commands
+    assert sum(one.engine.chip == one.engine.cluster == 0 and one.engine.dmn == 3 for one in found) == last
+    assert needs_segments(stream(size)) == (size != 16)
+
+
+@pytest.mark.parametrize("size", range(1, 17))
+def test_the_segments_of_every_size_are_proved(size: int) -> None:
+    plan = read_plan_text(UNEVEN.format(a=size))
+    alone = api.check(plan)[0].status
+    assert (alone is Status.PROVED) == (size == 16)
+    proposed = derivation_json(plan, "uneven", False).get("segments")
+    assert (proposed is None) == (size == 16)
+    if proposed is not None:
+        assert proposed["status"] == "proved"
+
+
+def test_the_proposed_text_is_a_plan_that_is_proved() -> None:
+    plan = read_plan_text(UNEVEN.format(a=15))
+    text = derivation_json(plan, "uneven", False)["segments"]["plan"]
+    head = "\n".join(line for line in UNEVEN.format(a=15).splitlines() if not line.startswith("stream"))
+    assert [v.status for v in api.check(f"{head}\n{text}\n")] == [Status.PROVED]
+
+
+def test_a_time_that_leaves_a_gap_is_not_segmented() -> None:
+    assert isinstance(propose_segments(stream(15, time="B, [A # 16] / 2 % 2")), tuple)
+    assert isinstance(propose_segments(stream(15, time="[A # 16] % 4, B")), tuple)
+    gap = Stream(parse("[A # 16] / 8, [A # 16] % 2", AXES), parse("C", AXES))
+    assert isinstance(propose_segments(gap), Problem)
+
+
+CASES = """\
+schema = 1
+target = "rngd"
+[axes]
+K = 8
+L = 64
+M = 8
+[transfer.t]
+dtype  = "i8"
+source = { tier = "hbm", element = "K, L, M" }
+dest   = { tier = "dm", cluster = "K / 4", slice = "K % 4, L", element = "M" }
+stream = [
+  { when = { cluster = "0..1", dmn = [0, 1] }, cluster = "K / 4 @ j = 1", slice = "K % 4 @ k = 1", time = "L", packet = "M" },
+  { when = { cluster = "0..1", dmn = [2, 3] }, cluster = "K / 4 @ j = 1", slice = "K % 4 @ k = 1", time = "L % 2, L / 2", packet = "M" },
+]
+"""  # noqa: E501
+
+
+def one_line(text: str) -> str:
+    """TOML 1.0 keeps inline tables on a line."""
+    return text.replace("stream = [\n", "stream = [").replace(" },\n  {", " }, {").replace(" },\n]", " }]")
+
+
+def test_cases_give_every_engine_its_own_stream() -> None:
+    plan = read_plan_text(one_line(CASES))
+    streams = plan.transfers[0].transfer.streams
+    assert [str(s.engine) for s in streams] == [f"(0, {j}, {k})" for j in range(2) for k in range(4)]
+    assert str(streams[3].stream.time) == "L % 2, L / 2"
+    assert api.check(plan)[0].status is Status.PROVED
+
+
+def test_an_engine_that_is_left_out_leaves_its_part_unwritten() -> None:
+    verdict = api.check(one_line(CASES).replace("[2, 3]", "[2]"))[0]
+    assert {f.rule for f in verdict.errors} == {"core/covers"}
+
+
+def test_an_engine_that_is_named_twice_writes_twice() -> None:
+    verdict = api.check(one_line(CASES).replace("[2, 3]", "[1, 2, 3]"))[0]
+    assert "core/writes-once" in {f.rule for f in verdict.errors}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("dmn = [0, 1]", 'dmn = "3..0"', "no range of engines"),
+        ("slice = \"K % 4 @ k = 1\", time = \"L\"", "slice = \"K % 4\", time = \"L\"", "4 positions"),
+        ("dmn = [0, 1]", "dnm = [0, 1]", "unknown key `dnm`"),
+    ],
+)  # fmt: skip
+def test_cases_that_mean_nothing_are_refused(old: str, new: str, says: str) -> None:
+    assert old in one_line(CASES)
+    with pytest.raises(InputErrors) as caught:
+        read_plan_text(one_line(CASES).replace(old, new))
+    assert any(says in e.message for e in caught.value.errors), [e.message for e in caught.value.errors]
+
+
+# ---------------------------------------------------------------- both syntaxes
+
+DESCRIPTOR = "HashMap((0, 1, 2): ((8, 64, 8), (8, 1, 1), (0, 4096), 8, HBM(0), DM(0, 1, 2)), (0, 1, 3): ((8, 1, 1), (0, 0), 8, HBM(0), DM(0, 1, 3)))"  # noqa: E501
+
+
+def test_a_descriptor_is_read_and_printed() -> None:
+    found = parse_command(DESCRIPTOR, {})
+    assert isinstance(found, tuple)
+    assert found[0].read.place == (0,)
+    assert found[0].write.place == (0, 1, 2)
+    assert found[0].write.base == 4096
+    assert [e.stride for e in found[0].read.entries] == [64, 1]
+    assert parse_command(print_heterogeneous(found), {}) == found
+
+
+def test_a_descriptor_of_4_bit_data_counts_bytes() -> None:
+    found = parse_command(DESCRIPTOR, {}, unit_bits=4)
+    assert isinstance(found, tuple)
+    assert [(e.count, e.stride) for e in found[0].read.entries] == [(8, 128), (16, 1)]
+    assert (found[0].read.packet, found[0].write.base) == (16, 8192)
+    assert parse_command(print_heterogeneous(found, 4), {}, unit_bits=4) == found
+
+
+SHAPES = """(
+ ([P = 4, Q = 8], [Chip: [P], Dram: [Q]], HBM, 64, i8),
+ ([P = 4, Q = 8], [Chip: [P], Partitioning: [1], InSlice: [Q]], DM, 0, i8),
+ HashMap((0, 0, 0): [P @ i % 1 * Q], (3, 0, 1): [P @ i % 1 * Q]))"""
+
+
+def test_stream_shapes_are_read_and_printed() -> None:
+    axes = {"P": 4, "Q": 8}
+    found = parse_command(SHAPES, axes)
+    assert isinstance(found, Homogeneous)
+    assert str(found.shapes[1][1]) == "P @ 3 % 1, Q"
+    assert found.source.base == 64
+    assert parse_command(print_homogeneous(found, axes), axes) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("HashMap((0, 0): ())", "an engine is"),
+        ("HashMap((0, 0, 0): ((8, 1), 8, HBM(0), HBM(0), 1))", "where `)` should be"),
+        ("HashMap((0, 0, 0): ((8, 1, 1, 1), (0, 0), 8, HBM(0), HBM(0)))", "an entry is"),
+        ("HashMap((0, 0, 0): ((8, 1, 1), (0, 0), 8, HBM(0, 1), HBM(0)))", "HBM is at a chip"),
+        ("HashMap((0, 0, 0): ((8, 1, 1), (0, 0), 8, L2(0), HBM(0)))", "`L2` where"),
+        ("HashMap((0, 0, 0): ((8, 1, 1), (0, 0), 8, HBM(0), HBM(0))) more", "behind the command"),
+        (SHAPES.replace("P = 4", "P = 5"), "axis `P` has size 4, not 5"),
+        (SHAPES.replace("Chip: [P], Dram", "Chp: [P], Dram"), "no class of place"),
+        (SHAPES.replace("DM, 0, i8", "DM, 0, bf16"), "the source holds i8, the destination bf16"),
+        ("HashMap((0, 0, 0): ((8, 1, 1), (0, 0), 8, HBM(0), HBM(0)), (0, 0, 0): ((8, 1, 1), (0, 0), 8, HBM(0), HBM(0)))",
+         "has two descriptors"),
+        ("", "should be"),
+    ],
+)  # fmt: skip
+def test_what_neither_syntax_has_is_refused_at_its_place(text: str, says: str) -> None:
+    with pytest.raises(InputError) as caught:
+        parse_command(text, {"P": 4, "Q": 8})
+    assert says in caught.value.message
+    assert caught.value.span is not None
