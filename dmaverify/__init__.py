@@ -25,7 +25,7 @@ _HOMES = {
     "Severity": "dmaverify.verdict",
     "Status": "dmaverify.verdict",
     "Verdict": "dmaverify.verdict",
-    "Options": "dmaverify.prove.check",
+    "Options": "dmaverify.prove.case",
     "Command": "dmaverify.transfer.command",
     "Loop": "dmaverify.transfer.command",
     "Port": "dmaverify.transfer.command",

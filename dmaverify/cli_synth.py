@@ -1,8 +1,10 @@
-"""What `synth` and `cost` do between arguments and text: plans read, moves searched, results as data, certificates written.
+"""What `synth` and `cost` do between arguments and text: plans read, moves searched, results as data, certificates
+written.
 
 Knows: options by name, plan files, the parallel work of several transfers, the files of a certificate.
 Does not know: the terminal, exit codes of other commands.
-Law: results come in the order of the file, whatever the number of processes; the printed plan is parsed again and judged by `check`
+Law: results come in the order of the file, whatever the number of processes; the printed plan is parsed again and
+judged by `check`
 before it is handed out (a plan that would not pass raises AssertionError, an internal error).
 """
 
@@ -24,7 +26,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SynthSettings:
-    """Options of `synth`, by the names that `--stdin` uses. `packet` in bytes, `prefix` labels of the outermost loops."""
+    """Options of `synth`, by the names that `--stdin` uses. `packet` in bytes, `prefix` labels of the outermost
+    loops.
+    """
 
     profile: str = "book"
     packet: int | None = None
@@ -77,9 +81,18 @@ def _one(plan: Plan, name: str, settings: SynthSettings) -> Synthesis:
     readings = dict(settings.reading or {})
     plan.targets[item.transfer.target].check_readings(readings)
     found = synthesize(
-        item.transfer, plan.targets[item.transfer.target], axes=plan.axes, profile=settings.profile, packet=settings.packet,
-        engines=settings.engines, order_prefix=settings.prefix, entries=settings.entries, commands=settings.commands,
-        evaluations=settings.evaluations or EVALUATIONS, budget_seconds=settings.budget, simulate=settings.simulate,
+        item.transfer,
+        plan.targets[item.transfer.target],
+        axes=plan.axes,
+        profile=settings.profile,
+        packet=settings.packet,
+        engines=settings.engines,
+        order_prefix=settings.prefix,
+        entries=settings.entries,
+        commands=settings.commands,
+        evaluations=settings.evaluations or EVALUATIONS,
+        budget_seconds=settings.budget,
+        simulate=settings.simulate,
         options=Options(readings=readings, cross_check=CROSS_CHECK),
     )
     if found.found:
@@ -103,7 +116,9 @@ def _again(found: Synthesis, readings: Mapping[str, str]) -> None:
     from dmaverify.verdict import Status
 
     verdicts = api.check(found.plan, options=Options(readings=readings))
-    assert [v.status for v in verdicts] == [Status.PROVED], f"the plan of {found.transfer.name} does not pass as printed"
+    assert [v.status for v in verdicts] == [Status.PROVED], (
+        f"the plan of {found.transfer.name} does not pass as printed"
+    )
 
 
 def synth_job(job: tuple[str, str, SynthSettings]) -> Synthesis:
@@ -163,7 +178,9 @@ def synth_request(request: dict[str, Any], base: SynthSettings) -> Any:
 
 
 def write_certificate(folder: Path, found: Synthesis) -> list[str]:
-    """Plan, bound with its counts, questions with a script that asks them again, and what is not covered. Names of files."""
+    """Plan, bound with its counts, questions with a script that asks them again, and what is not covered. Names of
+    files.
+    """
     from dmaverify.prove.certificate import write_questions
     from dmaverify.report.synth import NOT_COVERED
 
@@ -180,7 +197,9 @@ def write_certificate(folder: Path, found: Synthesis) -> list[str]:
 
 
 def bound_questions(found: Synthesis) -> list[tuple[str, str, str]]:
-    """The bound as questions: can the fullest engine have less, can the busiest resource be done sooner? Both `unsat`."""
+    """The bound as questions: can the fullest engine have less, can the busiest resource be done sooner? Both
+    `unsat`.
+    """
     if found.floor is None or not found.commands:
         return []
     ticks = 30_000
@@ -212,8 +231,10 @@ def _readme(found: Synthesis) -> str:
         "bound.json     the bound: its terms with their counts, and what is not covered\n"
         "*.smt2         what was asked of the solver; expected answers in MANIFEST.json\n"
         "recheck.py     asks them again with z3 or cvc5 alone\n"
-        "The bound's counts (windows touched, loads of channels and DMNs) come from the cost model; the questions check the\n"
-        "arithmetic on them and every obligation of the plan, not the counts themselves.\n\n" + synth_text(found) + "\n"
+        "The bound's counts (windows touched, loads of channels and DMNs) come from the cost model; the questions\n"
+        "check the arithmetic on them and every obligation of the plan, not the counts themselves.\n\n"
+        + synth_text(found)
+        + "\n"
     )
 
 
@@ -251,8 +272,10 @@ def cost_text(name: str, price: Cost, data: Mapping[str, Any], *, explain: bool,
         lines.append(f"  cycles = start-up + max({rest}); commands of one engine add, engines overlap")
     simulation = data.get("simulation")
     if simulation:
-        lines.append(f"  simulated {simulation['cycles']:,.1f} cycles, {simulation['requests']:,} requests, "
-                     f"{simulation['row_switches']:,} row switches")
+        lines.append(
+            f"  simulated {simulation['cycles']:,.1f} cycles, {simulation['requests']:,} requests, "
+            f"{simulation['row_switches']:,} row switches"
+        )
     return "\n".join(lines)
 
 

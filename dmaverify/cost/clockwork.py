@@ -80,7 +80,9 @@ def _serve_channels(
     now: int, queue: Table, channels: Table, rows: Table, groups: Table, commands: Table, left: Table, done: Table,
     fifo: Table, sums: Table, trace: Table, traced: Table, k: Table, links: int,
 ) -> int:  # fmt: skip
-    """Every channel that is due opens rows and, if its bus is free, transfers one hit. When the next is due, FAR if none."""
+    """Every channel that is due opens rows and, if its bus is free, transfers one hit. When the next is due, FAR if
+    none.
+    """
     soonest = FAR
     for channel in range(channels.shape[0]):
         if channels[channel, H_WAITING] == 0:
@@ -130,7 +132,8 @@ def _advance(
 
 @jit
 def _issue(
-    engine: int, role: int, now: int, queue: Table, channels: Table, rows: Table, order: Table, maps: Table, bits: Table,
+    engine: int, role: int, now: int, queue: Table, channels: Table, rows: Table, order: Table, maps: Table,
+    bits: Table,
     commands: Table, counts: Table, strides: Table, sides: Table, cursors: Table, counters: Table, engines: Table,
     left: Table, done: Table,
     fifo: Table, slices: Table, sums: Table, trace: Table, traced: Table, k: Table, spms: int, links: int,

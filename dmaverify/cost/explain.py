@@ -210,9 +210,7 @@ def advice(result: Cost, facts: Sequence[SideFacts], data: CostData) -> list[str
         if side.tier == "hbm":
             found += [*_channel_advice(side, data), *_row_advice(side, data), *_window_advice(side)]
         elif side.tier == "dm" and side.dmns == 1 and side.packets > 1:
-            found.append(
-                f"the {side.role} side uses one DMN: let the innermost loop alternate between two (bit 27), twice the rate"
-            )
+            found.append(f"the {side.role} side uses one DMN: alternate between two (bit 27) for twice the rate")
     issue = [term for term in result.terms if term.name.endswith("issue")]
     first = next((term for term in result.terms if term.name == "start-up"), None)
     if first is not None and issue and first.cycles > max(term.cycles for term in issue):
@@ -237,7 +235,8 @@ def _row_advice(side: SideFacts, data: CostData) -> list[str]:
         return []
     row_bits = [bit for bit in side.toggled_inner if "row" in data.hbm.feeds(bit)]
     low_bits = [bit for bit in side.toggled if 8 <= bit <= 16 and bit not in side.toggled_inner]
-    said = f"{side.row_switches:,} of {side.windows:,} {side.role} requests switch a row: the innermost loops toggle row bits {_list(row_bits)}"
+    said = f"{side.row_switches:,} of {side.windows:,} {side.role} requests switch a row"
+    said += f": the innermost loops toggle row bits {_list(row_bits)}"
     if low_bits:
         return [f"{said}; move the loops that toggle bits {_list(low_bits)} inside of them"]
     return [f"{said}; no loop of this layout toggles bits 8 to 16 instead"]
@@ -251,9 +250,8 @@ def _window_advice(side: SideFacts) -> list[str]:
             f"runs of {side.run_bytes} bytes should begin and end on 256"
         )
     if side.crossing_packets:
-        found.append(
-            f"{side.crossing_packets:,} {side.role} packets cross one 256-byte boundary more than they must: align their start"
-        )
+        many = f"{side.crossing_packets:,} {side.role} packets"
+        found.append(f"{many} cross one 256-byte boundary more than they must: align their start")
     return found
 
 

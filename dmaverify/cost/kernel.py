@@ -234,7 +234,9 @@ def _leave(channel: int, slot: int, queue: Table, channels: Table) -> None:
 
 
 @jit
-def _start(channel: int, slot: int, now: int, queue: Table, channels: Table, rows: Table, groups: Table, k: Table) -> int:
+def _start(
+    channel: int, slot: int, now: int, queue: Table, channels: Table, rows: Table, groups: Table, k: Table
+) -> int:
     """When the transfer of a hit could begin: its row open, its bank group's turn, and a change of slice."""
     last = channels[channel, H_SLICE]
     change = k[K_SLICE] if last >= 0 and last != queue[channel, Q_SLICE, slot] else 0
@@ -302,7 +304,9 @@ def _open_rows(channel: int, now: int, queue: Table, channels: Table, rows: Tabl
 
 
 @jit
-def _transfer(channel: int, slot: int, now: int, queue: Table, channels: Table, rows: Table, groups: Table, k: Table) -> int:
+def _transfer(
+    channel: int, slot: int, now: int, queue: Table, channels: Table, rows: Table, groups: Table, k: Table
+) -> int:
     """Transfers a hit: when that ends."""
     bank, group = queue[channel, Q_BANK, slot], queue[channel, Q_GROUP, slot]
     start = _start(channel, slot, now, queue, channels, rows, groups, k)

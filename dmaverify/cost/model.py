@@ -234,7 +234,8 @@ def _hbm_bounds(sides: Sequence[Side], data: CostData) -> list[Bound]:
         both = [a + b for a, b in zip(loads, extra, strict=True)]
         found.append(_busiest("partial windows", both, sides, chip, why, data.source("hbm_partial")))
     if rows is not None and any(rows):
-        why = f"rows of a bank replace each other at least {sum(rows) // data.ticks('hbm_row_switch'):,} times, which no queue avoids"
+        times = sum(rows) // data.ticks("hbm_row_switch")
+        why = f"rows of a bank replace each other at least {times:,} times, which no queue avoids"
         found.append(_busiest("row switches", rows, sides, chip, why, data.source("hbm_row_switch")))
     return [*found, *_partial_total(sides, data, chip), *_group_bound(sides, data, chip)]
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import gcd, prod
 
 from dmaverify.errors import InputError
@@ -168,6 +168,11 @@ class Windows:
 
 def windows(nest: Nest, window: int) -> Windows:
     """Exact counts from the distribution of start addresses modulo the window."""
+    return _windows(replace(nest, base=nest.base % window), window)
+
+
+@lru_cache(maxsize=4096)
+def _windows(nest: Nest, window: int) -> Windows:
     starts = residues(nest, window)
     total = partial = ragged = crossing = 0
     for offset, count in starts.items():
@@ -202,7 +207,8 @@ def spread(nest: Nest, masks: Sequence[int], window: int) -> list[int] | None:
     requests = as_requests(nest, window)
     if requests is not None and (form := requests.linear) is not None:
         return _coset_spread(form, masks)
-    return _digit_spread(nest, masks, window)
+    counts = _digit_spread(nest, tuple(masks), window)
+    return list(counts) if counts is not None else None
 
 
 def _coset_spread(form: tuple[int, tuple[int, ...]], masks: Sequence[int]) -> list[int]:
@@ -219,7 +225,8 @@ def _coset_spread(form: tuple[int, tuple[int, ...]], masks: Sequence[int]) -> li
     return counts
 
 
-def _digit_spread(nest: Nest, masks: Sequence[int], window: int) -> list[int] | None:
+@lru_cache(maxsize=4096)
+def _digit_spread(nest: Nest, masks: tuple[int, ...], window: int) -> tuple[int, ...] | None:
     """Any counts and strides: walk the address bits from the lowest, carrying what the counters' low digits have
     added.
 
@@ -249,7 +256,7 @@ def _digit_spread(nest: Nest, masks: Sequence[int], window: int) -> list[int] | 
             return None
     beyond = prod(count for _, _, count in waiting)
     total = sum(seen * prod(left) for (_, _, left), seen in states.items()) * beyond
-    return [total >> index * width & ((1 << width) - 1) for index in range(lanes)]
+    return tuple(total >> index * width & ((1 << width) - 1) for index in range(lanes))
 
 
 State = tuple[int, int, tuple[int, ...]]
@@ -262,6 +269,7 @@ class _Swap:
     moves: tuple[tuple[int, int], ...]
 
     @staticmethod
+    @lru_cache(maxsize=1024)
     def of(flip: int, width: int, lanes: int) -> _Swap:
         moves = []
         for bit in range(lanes.bit_length() - 1):

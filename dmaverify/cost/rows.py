@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from itertools import accumulate
 from operator import xor
 
@@ -85,8 +86,9 @@ class RowUse:
     rows: int
 
 
+@lru_cache(maxsize=4096)
 def row_use(
-    vectors: Sequence[int], channel: Sequence[int], bank: Sequence[int], row: Sequence[int], look: int
+    vectors: tuple[int, ...], channel: tuple[int, ...], bank: tuple[int, ...], row: tuple[int, ...], look: int
 ) -> RowUse:
     """Row changes of a stream, given its vectors (innermost first), the masks of the maps, and how many requests can
     wait.

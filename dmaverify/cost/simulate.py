@@ -264,8 +264,9 @@ def _result(last: int, tables: Tables, data: CostData, q: Any) -> SimResult:
         if row[q.H_REQUESTS]:
             channels.append({
                 "chip": index // data.hbm_channels, "channel": index % data.hbm_channels, "requests": row[q.H_REQUESTS],
-                "hits": row[q.H_REQUESTS] - row[q.H_OPENS] - row[q.H_SWITCHES], "opens": row[q.H_OPENS], "row_switches": row[q.H_SWITCHES],
-                "partial_writes": row[q.H_PARTIAL], "busy_cycles": row[q.H_WORK] / TICKS, "most_waiting": row[q.H_PEAK],
+                "hits": row[q.H_REQUESTS] - row[q.H_OPENS] - row[q.H_SWITCHES], "opens": row[q.H_OPENS],
+                "row_switches": row[q.H_SWITCHES], "partial_writes": row[q.H_PARTIAL],
+                "busy_cycles": row[q.H_WORK] / TICKS, "most_waiting": row[q.H_PEAK],
             })  # fmt: skip
     dmns = []
     for index, row in enumerate(t["fifo"][: t["spms"]].tolist()):
@@ -280,9 +281,7 @@ def _result(last: int, tables: Tables, data: CostData, q: Any) -> SimResult:
             "engine": str(command.engine or Engine()), "start": row[q.C_START] / TICKS, "end": row[q.C_END] / TICKS,
             "bytes": row[q.C_PACKETS] * row[q.C_SIZE],
         })  # fmt: skip
-    requests = sum(int(row[q.H_REQUESTS]) for row in t["channels"]) + sum(
-        int(row[q.F_REQUESTS]) for row in t["fifo"][: t["links"]]
-    )
+    requests = int(t["channels"][:, q.H_REQUESTS].sum() + t["fifo"][: t["links"], q.F_REQUESTS].sum())
     trace = tuple(_event(row, tables, data) for row in t["trace"][: int(t["traced"][0])].tolist())
     return SimResult(last / TICKS, requests, tuple(channels), tuple(dmns), tuple(commands), data.profile, trace)
 

@@ -1,4 +1,4 @@
-"""The two command syntaxes of the "DMA Engine" document: a descriptor for each engine, or a stream shape for each engine.
+"""The two command syntaxes of the "DMA Engine" document: for each engine a descriptor, or a stream shape.
 
 Knows: both grammars, read and printed.
 Does not know: whether the commands are right, what a transfer of the plan says beside them.
@@ -52,7 +52,9 @@ class Homogeneous:
 class _Reader:
     """A text and the place reached in it."""
 
-    def __init__(self, text: str, axes: Mapping[str, int], lets: Mapping[str, Expr], source: Source, offset: int) -> None:
+    def __init__(
+        self, text: str, axes: Mapping[str, int], lets: Mapping[str, Expr], source: Source, offset: int
+    ) -> None:
         self.text, self.axes, self.lets = text, axes, lets
         self.source, self.offset, self.at = source, offset, 0
 
@@ -129,10 +131,10 @@ class _Reader:
     def mapping(self, params: Mapping[str, int] | None = None) -> Expr:
         start = self.at
         text = self.mapping_text()
-        bare = re.sub(r"\((?:DMN|Slice|DMNs)\)", lambda m: " " * len(m[0]), text)  # the document's remark inside a shape
-        return parse(
-            bare, self.axes, lets=self.lets, params=params, source=self.source, offset=self.offset + start
-        )
+        bare = re.sub(
+            r"\((?:DMN|Slice|DMNs)\)", lambda m: " " * len(m[0]), text
+        )  # the document's remark inside a shape
+        return parse(bare, self.axes, lets=self.lets, params=params, source=self.source, offset=self.offset + start)
 
 
 def parse_command(
@@ -300,7 +302,8 @@ def _tensor(reader: _Reader) -> tuple[Tensor, str]:
     reader.want(",")
     dtype = reader.take()
     reader.want(")")
-    return Tensor(tier, fields.pop("element", ONE), base=base, span=reader.span_from(start), **fields), dtype
+    element, chip, cluster, slice_ = (fields.get(name, ONE) for name in ("element", "chip", "cluster", "slice"))
+    return Tensor(tier, element, chip, cluster, slice_, base, span=reader.span_from(start)), dtype
 
 
 def _shape(reader: _Reader) -> None:

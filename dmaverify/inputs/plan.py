@@ -403,7 +403,8 @@ class _PlanReader:
         parts = target.tiers[tensor.tier].base_parts
         if seq.tier is not None and seq.tier != tensor.tier:
             message = f"the {side} side names {seq.tier}, but the {role} lies in {tensor.tier}"
-            return [PlanProblem(message, span, f"name {(target.tiers[tensor.tier].text or tensor.tier).upper()}", fatal=False)]
+            text = (target.tiers[tensor.tier].text or tensor.tier).upper()
+            return [PlanProblem(message, span, f"name {text}", fatal=False)]
         if len(seq.place) > len(parts):
             message = f"the base has {len(seq.place) + 1} parts, {tensor.tier} has {len(parts) + 1}"
             return [PlanProblem(message, span, f"write ({', '.join((*parts, 'offset'))})")]

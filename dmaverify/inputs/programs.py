@@ -48,8 +48,8 @@ def engine_streams(reader: _PlanReader, path: Path, cases: Sequence[schema.CaseT
     found: list[EngineStream] = []
     for index, case in enumerate(cases):
         place = (*path, index)
-        for engine in _engines(reader, (*place, "when"), case.when):
-            found.append(EngineStream(engine, _stream(reader, place, case, engine), index))
+        engines = _engines(reader, (*place, "when"), case.when)
+        found += [EngineStream(engine, _stream(reader, place, case, engine), index) for engine in engines]
         if len(found) > MOST_ENGINES:
             raise InputError(f"more than {MOST_ENGINES} commands", reader.doc.span(place), "name fewer engines")
     return tuple(sorted(found, key=lambda one: (one.engine.chip, one.engine.cluster, one.engine.dmn, one.case)))
@@ -63,7 +63,8 @@ def _stream(reader: _PlanReader, path: Path, case: schema.CaseTable, engine: Eng
         if parts[name].size != 1:
             raise InputError(
                 f"engine {engine} is given {parts[name].size} positions of `{getattr(case, name)}`",
-                reader.doc.span((*path, name)), f"pick its own: `... @ {'ijk'[names.index(name) - 2]} = 1`",
+                reader.doc.span((*path, name)),
+                f"pick its own: `... @ {'ijk'[names.index(name) - 2]} = 1`",
             )
     return Stream(**parts, span=reader.doc.span(path))
 
@@ -81,7 +82,9 @@ def _numbers(reader: _PlanReader, path: Path, given: list[int] | str) -> list[in
     match = _RANGE.fullmatch(given)
     low, high = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
     if low > high or high - low >= MOST_ENGINES:
-        raise InputError(f'"{given}" is no range of engines', reader.doc.span(path), 'write "0..3", or a list [0, 1, 2]')
+        raise InputError(
+            f'"{given}" is no range of engines', reader.doc.span(path), 'write "0..3", or a list [0, 1, 2]'
+        )
     return list(range(low, high + 1))
 
 
@@ -113,7 +116,9 @@ def written_commands(
         return Written(given=found)
     span = reader.doc.span(place)
     problems = [
-        PlanProblem(f"the {role} of the command is not that of the transfer", written.span or span, "one move, one mapping")
+        PlanProblem(
+            f"the {role} of the command is not that of the transfer", written.span or span, "one move, one mapping"
+        )
         for role, written, own in (("source", found.source, source), ("dest", found.dest, dest))
         if written != own
     ]
@@ -193,9 +198,15 @@ def _step(reader: _PlanReader, path: Path, index: int, table: schema.StepTable, 
     here: Path = (*path, "step", index)
     span = reader.doc.key_span(here)
     if (table.transfer is None) == (table.access is None):
-        raise InputError("a step is either a transfer or an access", span, 'write `transfer = "NAME"` or `access = "NAME"`')
+        raise InputError(
+            "a step is either a transfer or an access", span, 'write `transfer = "NAME"` or `access = "NAME"`'
+        )
     common = {
-        "context": table.context, "after": tuple(table.after), "reads": table.reads, "writes": table.writes, "span": span,
+        "context": table.context,
+        "after": tuple(table.after),
+        "reads": table.reads,
+        "writes": table.writes,
+        "span": span,
     }
     if table.transfer is not None:
         inline = not isinstance(table.transfer, str)
@@ -207,7 +218,9 @@ def _step(reader: _PlanReader, path: Path, index: int, table: schema.StepTable, 
         return Step(name, known.transfer, inline=inline, problems=known.problems, **common)  # type: ignore[arg-type]
     if isinstance(table.access, str | list):
         names = [table.access] if isinstance(table.access, str) else table.access
-        places = [(*here, "access", at) if isinstance(table.access, list) else (*here, "access") for at in range(len(names))]
+        places = [
+            (*here, "access", at) if isinstance(table.access, list) else (*here, "access") for at in range(len(names))
+        ]
         found = tuple(_named(reader, p, n, "access", parts.accesses) for p, n in zip(places, names, strict=True))
         return Step(table.name or "+".join(names), None, found, **common)  # type: ignore[arg-type]
     assert table.access is not None
@@ -268,5 +281,6 @@ def _foreign_regions(regions: Iterable[Region], target: Target) -> Iterator[Plan
     for region in regions:
         tier = target.tiers.get(region.box.tier)
         if tier is None and region.span is not None:
-            yield PlanProblem(f"{target.name} has no tier `{region.box.tier}`", region.span, "name a tier of the program's target")
-
+            yield PlanProblem(
+                f"{target.name} has no tier `{region.box.tier}`", region.span, "name a tier of the program's target"
+            )

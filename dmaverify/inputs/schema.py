@@ -29,8 +29,8 @@ Steps of one context run one after the other: `main` and `sub` for accesses, the
 transfer without engine; `context` names another. All else may run at once.
 
 A stream by engine is a list of cases: `stream = [{ when = { chip = "0..3", dmn = [0, 1, 2] }, chip = "D / 2 @ i = 1",
-time = ..., packet = ... }, ...]`; i, j and k are the engine's chip, cluster and dmn. Cases of one engine are commands of
-it, in order.
+time = ..., packet = ... }, ...]`; i, j and k are the engine's chip, cluster and dmn. Cases of one engine are commands
+of it, in order.
 
 Source: the plan file format, `schema = 1`.
 """

@@ -32,6 +32,7 @@ class Room:
     stride: int  # units from one position to the next
     start: int  # first position, for a tensor that does not begin at place 0
     limit: int | None  # positions until the next outer place begins; None at the outermost
+    ends: bool = True  # False: a single position, longer than the distance to the next: addresses run on in it
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +143,8 @@ def lay_out(rooms: Sequence[Room], unit: int, base: int, sizes: Mapping[str, int
     return _with_beyond(flat, rooms, origin, known)
 
 
-def _with_beyond(flat: Form, rooms: Sequence[Room], origin: int, sizes: Mapping[str, int]) -> Layout:
+def _with_beyond(flat: Form, every: Sequence[Room], origin: int, sizes: Mapping[str, int]) -> Layout:
+    rooms = [room for room in every if room.ends]
     marks = []
     for room in rooms:
         step = room.form.size * room.stride

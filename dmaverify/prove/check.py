@@ -2,8 +2,8 @@
 
 Knows: the order of judgement, which program is judged against what, what each status means for the verdict.
 Does not know: how plans are read, how verdicts are shown.
-Law: errors decide the verdict, warnings never do; what could not be judged is said and is never a pass. Everything broken is
-reported, not the first; obligations that assume bounds are judged on the units in bounds, and say so.
+Law: errors decide the verdict, warnings never do; what could not be judged is said and is never a pass. Everything
+broken is reported, not the first; obligations that assume bounds are judged on the units in bounds, and say so.
 
 Source: DESIGN sections 4 and 5; PLANFILE, What is judged.
 """
@@ -11,352 +11,36 @@ Source: DESIGN sections 4 and 5; PLANFILE, What is judged.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from dmaverify.errors import Span
-from dmaverify.language import wellformed
-from dmaverify.language.expr import ONE, Expr, pair
-from dmaverify.layout.digits import NotDigits
+from dmaverify.layout.refine import Layout
 from dmaverify.machines.target import Target, load_obligations, load_target
-from dmaverify.prove.core import OBLIGATIONS, CoreResult, judge_core
+from dmaverify.prove.case import Case, Options
 from dmaverify.prove.overlap import Early, written_early
 from dmaverify.prove.program import (
     Trouble,
-    derived_program,
-    first_difference,
     given_program,
     same_nests,
-    same_units,
     space_of,
     streamed_program,
 )
-from dmaverify.prove.repair import Repair, repairs
-from dmaverify.prove.smt import RLIMIT, Session, solver_version
-from dmaverify.prove.static import RuleReport, Ruling, access_instances, transfer_instances
-from dmaverify.prove.witness import Disagreement, Scene, Side, finding_of, full_counters, named_counters
+from dmaverify.prove.smt import Session
+from dmaverify.prove.static import Ruling, access_instances
+from dmaverify.prove.witness import Side, full_counters, named_counters
 from dmaverify.transfer.access import Access, PlanProblem
 from dmaverify.transfer.adapters import derived_access, given_access, slice_move
-from dmaverify.transfer.command import Command, GivenCommand, Sequencer
-from dmaverify.transfer.move import PLACES, Stream, Tensor, Transfer
-from dmaverify.transfer.space import LOCAL_LIMIT, Space, layout_of, unit_bits_of
-from dmaverify.verdict import Finding, Label, Obligation, Severity, Status, Verdict
-
-REPAIR_UNITS = 1 << 16  # proposals that only an enumeration beyond this could prove are not made
-MOST_TOLD = 6  # wrong numbers that one message lists
-REPAIR_COMMANDS = 48  # commands judged to prove proposals: a single number rarely mends a move of many commands
+from dmaverify.transfer.command import Command, Sequencer
+from dmaverify.transfer.feasible import clashes, longest_run, missing
+from dmaverify.transfer.move import PLACES, Transfer
+from dmaverify.transfer.space import LOCAL_LIMIT, layout_of, unit_bits_of
+from dmaverify.verdict import Finding, Label, Severity, Verdict
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    """How to judge. `cross_check`: moves up to this many units are executed by numpy as well (0: none)."""
+STANDARD = Options()
 
-    readings: Mapping[str, str] = field(default_factory=dict)
-    rlimit: int = RLIMIT
-    cross_check: int = 0
-    repair: bool = True
-
-
-@dataclass
-class _Case:
-    """A transfer on its way to a verdict."""
-
-    transfer: Transfer
-    target: Target
-    options: Options
-    axes: Mapping[str, int]
-    spaces: tuple[Space, Space]
-    findings: list[Finding] = field(default_factory=list)
-    status: dict[str, str] = field(default_factory=dict)
-    by: dict[str, str] = field(default_factory=dict)
-    assumptions: list[str] = field(default_factory=list)
-    asked: list[tuple[str, str, str]] = field(default_factory=list)
-    units: int = 0
-    differs: tuple[str, ...] = ()
-    rules: int = 0
-
-    # ------------------------------------------------------------ well-formed
-
-    def well_formed(self, extra: Iterable[PlanProblem]) -> bool:
-        """Reports what makes no sense; whether the meaning is defined, so that judging can go on."""
-        going = True
-        for stated in extra:
-            self.ill(stated.message, stated.span, stated.hint)
-            going = going and not stated.fatal
-        fields = [(t, place) for t in (self.transfer.source, self.transfer.dest) for place in PLACES]
-        exprs: list[Expr] = [t.field(place) for t, place in fields]
-        stream = self.transfer.stream
-        for one in (stream, *(each.stream for each in self.transfer.streams)):
-            if one is not None:
-                exprs += [one.chip, one.cluster, one.slice, one.time, one.packet]
-        seen: set[tuple[str, int]] = set()
-        for expr in exprs:
-            if expr is ONE:
-                continue
-            for problem in wellformed.problems(expr, self.axes):
-                key = (problem.message, problem.span.start if problem.span else -1)
-                if key in seen:
-                    continue
-                seen.add(key)
-                severity = Severity.WARNING if problem.warning else Severity.ERROR
-                self.ill(problem.message, problem.span, problem.hint, severity)
-                going = going and not problem.fatal
-        return going
-
-    def ill(
-        self, message: str, span: Span | None, hint: str, severity: Severity = Severity.ERROR,
-        labels: tuple[Label, ...] = (), notes: tuple[str, ...] = (),
-    ) -> None:
-        self.findings.append(
-            Finding(
-                "core/well-formed", severity, message, "plan", span, source="DESIGN, Meaning and Obligations", hint=hint,
-                labels=labels, notes=notes,
-            )
-        )
-        if severity is Severity.ERROR:
-            self.status["core/well-formed"] = "refuted"
-
-    def trouble(self, trouble: Trouble, notes: tuple[str, ...] = ()) -> None:
-        labels = (Label(trouble.other, trouble.other_text),) if trouble.other is not None else ()
-        self.ill(trouble.message, trouble.span, trouble.hint, labels=labels, notes=notes)
-
-    # ------------------------------------------------------------ programs
-
-    @property
-    def bits(self) -> int:
-        return self.target.dtypes[self.transfer.dtype]
-
-    def judge(self, commands: Sequence[Command], what: str) -> CoreResult:
-        """The core obligations of one program; findings added, `what` names the program in notes."""
-        transfer = self.transfer
-        session = Session(self.options.rlimit)
-        result = judge_core(
-            transfer.source, transfer.dest, self.spaces, self.bits, commands, self.options.readings, session
-        )
-        self.asked += [(f"{what}: {name}", text, status) for name, text, status in session.asked]
-        self.units = max(self.units, result.units)
-        for name, status in result.status.items():
-            if name == "core/consumes" and status == "refuted" and not self.strict_consumes:
-                status = "reported"
-            if _worse(status, self.status.get(name)):
-                self.status[name] = status
-                self.by[name] = f"{result.by}{f' ({result.why})' if result.why else ''}"
-        scene = Scene(
-            Side(transfer.source, self.spaces[0], self.bits), Side(transfer.dest, self.spaces[1], self.bits), commands
-        )
-        proposals = self._proposals(commands, result) if result.broken and self.options.repair else []
-        self._report(result, scene, what, proposals)
-        self._cross_check(result, commands)
-        return result
-
-    @property
-    def strict_consumes(self) -> bool:
-        return self.options.readings.get("core/consumes") == "strict"
-
-    def _report(self, result: CoreResult, scene: Scene, what: str, proposals: Sequence[Repair]) -> None:
-        records = load_obligations()
-        for broken in result.broken:
-            finding = finding_of(broken, scene)
-            if finding.rule == "core/consumes" and self.strict_consumes:
-                finding = replace(finding, severity=Severity.ERROR)
-            notes = finding.notes
-            if what:
-                notes = (*notes, what)
-            hint, span, labels = finding.hint, finding.span, finding.labels
-            if proposals and finding.severity is Severity.ERROR:
-                best = proposals[0]
-                hint = best.text
-                if len(proposals) > 1:
-                    hint += f"; or {proposals[1].text}"
-                if best.span is not None:
-                    span = best.span
-                    others = tuple(x for x in labels if x.span not in (finding.span, span))
-                    labels = (Label(span, f"{best.printed}, must be {best.right}"), *others)
-            record = records.get(finding.rule)
-            self.findings.append(
-                replace(
-                    finding, notes=notes, hint=hint, span=span, labels=labels,
-                    source=record.source if record else finding.source,
-                )
-            )
-
-    def _proposals(self, commands: Sequence[Command], result: CoreResult) -> list[Repair]:
-        if all(b.obligation == "core/consumes" for b in result.broken) or result.why:
-            return []
-        source, dest = self.transfer.source, self.transfer.dest
-        try:
-            layouts = (layout_of(source, self.spaces[0], self.bits)[0], layout_of(dest, self.spaces[1], self.bits)[0])
-        except NotDigits:
-            return []
-        if result.joint is not None:
-            layouts = (result.joint.source, result.joint.dest)
-
-        named = {b.command for b in result.broken if b.command is not None}
-        if len(named) > 1:
-            return []  # no single number of one command mends several
-        first = min(named, default=0)
-        commands = [commands[first], *commands[:first], *commands[first + 1 :]]
-        left = max(1, REPAIR_COMMANDS // len(commands))
-
-        def holds(changed: Sequence[Command]) -> bool:
-            nonlocal left
-            left -= 1
-            if left < 0:
-                return False
-            again = judge_core(
-                source, dest, self.spaces, self.bits, changed, self.options.readings, Session(self.options.rlimit // 10),
-                REPAIR_UNITS,
-            )
-            return all(v == "proved" for k, v in again.status.items() if k != "core/consumes")
-
-        return repairs(commands, layouts[0], layouts[1], holds)
-
-    def _cross_check(self, result: CoreResult, commands: Sequence[Command]) -> None:
-        if not self.options.cross_check or result.units > self.options.cross_check or "enumeration" in result.by:
-            return
-        from dmaverify.execute import TooLarge, execute
-
-        try:
-            done = execute(
-                self.transfer.source, self.transfer.dest, *self.spaces, self.bits, commands, readings=self.options.readings
-            )
-        except TooLarge:
-            return
-        for name in OBLIGATIONS:
-            status = result.status[name]
-            if status in ("proved", "refuted") and (name in done.broken) != (status == "refuted"):
-                raise Disagreement(f"{name}: the proof says {status}, executing every unit says otherwise")
-        self.assumptions.append(f"numpy agrees on all {result.units:,} units")
-
-    def same_program(self, derived: Sequence[Command], given: Sequence[Command], results: tuple[CoreResult, CoreResult]) -> None:
-        """The printed program against the stream's."""
-        right = [_keeps(r) for r in results]
-        if same_nests(derived, given) or all(right):
-            self.status["core/same-program"], self.by["core/same-program"] = "proved", "equal nests or both keep the promise"
-            return
-        same: bool | None = False if right[0] != right[1] else same_units(derived, given)
-        if same is None:
-            self.status["core/same-program"] = "not judged"
-        elif same:
-            self.status["core/same-program"] = "proved"
-            self.by["core/same-program"] = "enumeration"
-        else:
-            self.status["core/same-program"] = "refuted"
-            self.differ(derived, given)
-
-    def differ(self, derived: Sequence[Command], given: Sequence[Command]) -> None:
-        message, span, values, hint = "the printed commands do not do what the stream says", None, {}, ""
-        stream = self.transfer.stream
-        labels: tuple[Label, ...] = ()
-        if stream is not None and stream.span is not None:
-            labels = (Label(stream.span, "the stream"),)
-        if not given:
-            message += ": they make no command at all"
-            both = zip(self.transfer.given, derived, strict=False)
-            wrong = [number for one, other in both for number in _wrong_numbers(one, other)]
-            if wrong:
-                said = [f"{what} is {have}, the stream asks for {want}" for what, _, have, want in wrong[:MOST_TOLD]]
-                message += "; " + "; ".join(said)
-                span = wrong[0][1]
-                labels += tuple(Label(at, f"{have}, must be {want}") for _, at, have, want in wrong[:MOST_TOLD] if at)
-        elif len(derived) != len(given):
-            message += f": {len(given)} commands against {len(derived)}"
-        for index, (one, other) in enumerate(zip(given, derived, strict=False)):
-            found = first_difference(one, other)
-            if found is not None:
-                what, span, have, want = found
-                word = f" of command {index}" if len(given) > 1 else ""
-                message += f": {what}{word} is {have}, the stream asks for {want}"
-                values = {"printed": have, "stream": want}
-                hint = f"write {want} there, or change the stream"
-                labels += (Label(span, f"{have}, the stream asks for {want}"),) if span is not None else ()
-                break
-        self.findings.append(
-            Finding(
-                "core/same-program", Severity.ERROR, message, "commands", span or self.transfer.span, values,
-                source="DESIGN, Obligations", hint=hint, labels=labels,
-            )
-        )
-
-    def rules_on(self, commands: Sequence[Command]) -> RuleReport:
-        transfer, target = self.transfer, self.target
-        limits = target.limits_with(transfer.limits)
-        ruling = Ruling(
-            target, "dma", transfer.source.tier, transfer.dest.tier, transfer.dtype, limits, self.options.readings
-        )
-        instances = transfer_instances(
-            transfer.source, transfer.dest, transfer.stream, transfer.dtype, target, commands, limits, transfer.span
-        )
-        return ruling.judge(instances)
-
-    def take(self, report: RuleReport, without: frozenset[str] = frozenset()) -> None:
-        self.findings += [f for f in report.findings if f.rule not in without]
-        self.rules, self.differs = report.evaluated, report.differs
-
-    # ------------------------------------------------------------ verdict
-
-    def verdict(self, seconds: float, path: str, line: int) -> Verdict:
-        errors = [f for f in self.findings if f.severity is Severity.ERROR]
-        if errors:
-            status = Status.REFUTED
-        elif "unknown" in self.status.values():
-            status = Status.UNKNOWN
-        else:
-            status = Status.PROVED
-        order = ("core/well-formed", *OBLIGATIONS, "core/overlap", "core/same-program")
-        obligations = [
-            Obligation(name, self.status[name], self.by.get(name, "")) for name in order if name in self.status
-        ]
-        if self.rules:
-            broken = {f.rule for f in errors if not f.rule.startswith("core/")}
-            obligations.append(
-                Obligation(f"{self.target.name}/*", "refuted" if broken else "proved", f"{self.rules} rules folded")
-            )
-        readings = dict(self.options.readings)
-        assumptions = list(self.assumptions)
-        for finding in self.findings:
-            if finding.severity is not Severity.ERROR and finding.basis not in ("documented", ""):
-                assumptions.append(f"{finding.rule} is a {finding.severity.value} (basis: {finding.basis})")
-        for rule in self.differs:
-            assumptions.append(f"{rule}: the verdict differs under another reading")
-        word = "half bytes" if unit_bits_of(self.bits) == 4 else "bytes"
-        return Verdict(
-            self.transfer.name, self.target.name, status, tuple(self.findings), tuple(obligations),
-            tuple(dict.fromkeys(assumptions)), readings, seconds, solver_version(), path, line, self.transfer.expect,
-            f"all {self.units:,} {word}" if self.units else "",
-        )
-
-
-_RANK = {None: 0, "proved": 1, "not judged": 2, "reported": 3, "unknown": 4, "refuted": 5}
-
-
-def _wrong_numbers(given: GivenCommand, wanted: Command) -> Iterator[tuple[str, Span | None, int, int]]:
-    """Counts, strides and packets of two printed texts that the stream would have otherwise, entry by entry."""
-    for side, text, ask in (("read", given.read, wanted.read_text), ("write", given.write, wanted.write_text)):
-        if ask is None or len(text.entries) != len(ask.entries):
-            continue
-        for index, (one, other) in enumerate(zip(text.entries, ask.entries, strict=True)):
-            name = f"{side} entry {index}" + (f" `{one.label}`" if one.label else "")
-            if one.count != other.count:
-                yield f"the count of {name}", one.count_span or one.span, one.count, other.count
-            if one.stride != other.stride and other.count > 1:
-                yield f"the stride of {name}", one.stride_span or one.span, one.stride, other.stride
-        if text.packet != ask.packet:
-            yield f"the {side} packet", text.packet_span, text.packet, ask.packet
-
-
-def _worse(status: str, than: str | None) -> bool:
-    return _RANK.get(status, 0) > _RANK[than]
-
-
-def _keeps(result: CoreResult) -> bool:
-    return all(v == "proved" for k, v in result.status.items() if k != "core/consumes")
-
-
-def naive_stream(dest: Tensor) -> Stream:
-    """The destination's own order, one element at a time: what judges a move that says nothing of how."""
-    return Stream(pair(dest.slice, dest.element), ONE, dest.chip, dest.cluster, ONE)
+__all__ = ["Options", "check_access", "check_transfer"]
 
 
 def check_transfer(
@@ -365,19 +49,20 @@ def check_transfer(
     axes: Mapping[str, int] | None = None,
     problems: Iterable[PlanProblem] = (),
     target: Target | None = None,
-    options: Options = Options(),
+    options: Options = STANDARD,
     path: str = "",
     line: int = 0,
     keep: list[tuple[str, str, str]] | None = None,
 ) -> Verdict:
-    """The verdict on one transfer. `keep` receives the solver's questions (name, SMT-LIB text, answer), for certificates.
+    """The verdict on one transfer. `keep` receives the solver's questions (name, SMT-LIB text, answer), for
+    certificates.
 
     Raises Disagreement when the proof and the executor, or the solver and `meaning`, contradict each other.
     """
     started = time.perf_counter()
     machine = target or load_target(transfer.target)
     spaces = (space_of(machine, transfer.source.tier), space_of(machine, transfer.dest.tier))
-    case = _Case(transfer, machine, options, axes or {}, spaces)
+    case = Case(transfer, machine, options, axes or {}, spaces)
     if case.well_formed(problems):
         _overlap(case, _judge_programs(case))
     else:
@@ -388,8 +73,10 @@ def check_transfer(
     return case.verdict(time.perf_counter() - started, path, line)
 
 
-def _judge_programs(case: _Case) -> tuple[Command, ...]:
-    """The commands of the stream and the printed ones, each against the move, then against each other; then the rules."""
+def _judge_programs(case: Case) -> tuple[Command, ...]:
+    """The commands of the stream and the printed ones, each against the move, then against each other; then the
+    rules.
+    """
     transfer = case.transfer
     args = (transfer.source, transfer.dest)
     if not transfer.given and transfer.stream is None and not transfer.streams:
@@ -405,7 +92,7 @@ def _judge_programs(case: _Case) -> tuple[Command, ...]:
 
 
 def _judge_both(
-    case: _Case, derived: tuple[Command, ...] | Trouble | None, given: tuple[Command, ...] | list[Trouble]
+    case: Case, derived: tuple[Command, ...] | Trouble | None, given: tuple[Command, ...] | list[Trouble]
 ) -> tuple[Command, ...]:
     """Findings and statuses of both programs; the one that rules look at (the printed one, if it can be paired)."""
     if isinstance(derived, Trouble):
@@ -433,7 +120,7 @@ def _judge_both(
     return programs[-1]
 
 
-def _wanted(case: _Case, derived: Sequence[Command]) -> tuple[str, ...]:
+def _wanted(case: Case, derived: Sequence[Command]) -> tuple[str, ...]:
     """The text the stream would print, as a note beside texts that make no command."""
     from dmaverify.transfer.text import sequencer_text
 
@@ -445,20 +132,59 @@ def _wanted(case: _Case, derived: Sequence[Command]) -> tuple[str, ...]:
     return tuple(out)
 
 
-def _move_alone(case: _Case) -> None:
-    """No stream, no commands: the move itself, by the plainest nest there is, and the rules that no stream could meet."""
+def _move_alone(case: Case) -> None:
+    """No stream, no commands: what the two mappings tell by themselves, and the rules that no stream could meet."""
     transfer = case.transfer
     case.assumptions.append("no command was checked: the plan gives neither a stream nor commands")
-    derived = derived_program(transfer.source, transfer.dest, naive_stream(transfer.dest), case.bits, case.target)
-    if isinstance(derived, Trouble):
-        case.trouble(derived)
-    else:
-        case.judge(derived, "found in the move itself, walked element by element")
+    source, source_opaque = layout_of(transfer.source, case.spaces[0], case.bits)
+    dest, dest_opaque = layout_of(transfer.dest, case.spaces[1], case.bits)
+    if source_opaque or dest_opaque:
+        case.assumptions.append("a mapping has no digits, so whether its elements are there was not judged")
+        case.take(case.rules_on(()))
+        return
+    found = list(clashes(source, dest))
+    for clash in found:
+        case.ill(
+            f"no common refinement on axis {clash.axis}: one side cuts it at {clash.cut}, the other at {clash.other}",
+            transfer.dest.element.span, "cut the axis alike on both sides, or move it with several commands",
+            labels=(Label(transfer.source.element.span, "the source"),) if transfer.source.element.span else (),
+        )  # fmt: skip
+    if not found:
+        _absent(case, source, dest)
     report = case.rules_on(())
-    case.take(report)
+    findings = [*report.findings, *case.alignment_alone(longest_run(source, dest)).findings]
+    case.take(replace(report, findings=tuple(findings)))
 
 
-def _overlap(case: _Case, commands: Sequence[Command]) -> None:
+def _absent(case: Case, source: Layout, dest: Layout) -> None:
+    """Destination elements that no source cell can serve."""
+    record = load_obligations()["core/same-element"]
+    case.status["core/same-element"] = "proved"
+    if case.options.readings.get("core/same-element") == "broadcast-missing":
+        return
+    for lack in missing(source, dest):
+        case.status["core/same-element"] = "refuted"
+        side = Side(case.transfer.dest, case.spaces[1], case.bits)
+        index = side.cell_at(lack.address).index or {lack.axis: lack.coordinate}
+        case.findings.append(
+            Finding(
+                "core/same-element",
+                Severity.ERROR,
+                f"the source holds no element with {lack.axis} = {lack.coordinate}, which the destination asks for",
+                "dest",
+                case.transfer.dest.element.span or case.transfer.dest.span,
+                {"axis": lack.axis},
+                {"coordinates": dict(index)},
+                record.source,
+                hint=(
+                    "name the whole axis in the source, or read it as a broadcast "
+                    "(--reading core/same-element=broadcast-missing)"
+                ),
+            )
+        )
+
+
+def _overlap(case: Case, commands: Sequence[Command]) -> None:
     """Source and destination regions that share bytes: an error unless every byte is read before it is written."""
     source, dest = case.transfer.source, case.transfer.dest
     if source.tier != dest.tier:
@@ -478,7 +204,9 @@ def _overlap(case: _Case, commands: Sequence[Command]) -> None:
     early = _written_early(case, commands)
     if early is None:
         case.status["core/overlap"] = "proved"
-        case.by["core/overlap"] = f"the order of the commands, though both hold bytes {low}..{high - 1} of {source.tier}"
+        case.by["core/overlap"] = (
+            f"the order of the commands, though both hold bytes {low}..{high - 1} of {source.tier}"
+        )
         return
     if early == "unknown":
         case.status["core/overlap"] = "unknown"
@@ -486,17 +214,21 @@ def _overlap(case: _Case, commands: Sequence[Command]) -> None:
     case.status["core/overlap"] = "refuted"
     case.findings.append(
         Finding(
-            "core/overlap", Severity.ERROR,
+            "core/overlap",
+            Severity.ERROR,
             f"source and destination share bytes {low}..{high - 1} of {source.tier}: {_risk(early)}",
-            "dest", dest.base_span or dest.span, {"from": low, "to": high - 1},
-            _early_witness(commands, early) if isinstance(early, Early) else None, source="DESIGN, Obligations",
+            "dest",
+            dest.base_span or dest.span,
+            {"from": low, "to": high - 1},
+            _early_witness(commands, early) if isinstance(early, Early) else None,
+            source="DESIGN, Obligations",
             hint=f"place the destination at {-(-ends[0] // 8)} or later, or move through another region",
             labels=(Label(source.span, "the source"),) if source.span else (),
         )
     )
 
 
-def _written_early(case: _Case, commands: Sequence[Command]) -> Early | str | None:
+def _written_early(case: Case, commands: Sequence[Command]) -> Early | str | None:
     """As `written_early`; "no order" where there are no commands that could have one."""
     if not commands:
         return "no order"
@@ -525,23 +257,32 @@ def check_access(
     *,
     axes: Mapping[str, int] | None = None,
     target: Target | None = None,
-    options: Options = Options(),
+    options: Options = STANDARD,
     path: str = "",
     keep: list[tuple[str, str, str]] | None = None,
 ) -> Verdict:
-    """The verdict on one Fetch or Commit access: the move between its memory and its stream, and the rules of its engine.
+    """The verdict on one Fetch or Commit access: the move between its memory and its stream, and the rules of its
+    engine.
 
-    Source: "Sequencer" (Configuration, Configuration Failures), facts/rngd 4. Raises Disagreement as `check_transfer`.
+    Source: "Sequencer" (Configuration, Configuration Failures), facts/rngd 4. Raises Disagreement as
+    `check_transfer`.
     """
     started = time.perf_counter()
     machine = target or load_target(access.target)
     bits = machine.dtypes[access.dtype]
     source, dest = slice_move(access)
     transfer = Transfer(
-        access.name, access.target, access.dtype, source, dest, limits=access.limits, expect=access.expect, span=access.span
+        access.name,
+        access.target,
+        access.dtype,
+        source,
+        dest,
+        limits=access.limits,
+        expect=access.expect,
+        span=access.span,
     )
     spaces = (space_of(machine, source.tier), space_of(machine, dest.tier))
-    case = _Case(transfer, machine, options, axes or {}, spaces)
+    case = Case(transfer, machine, options, axes or {}, spaces)
     if case.well_formed(access.problems):
         _judge_access(case, access, bits)
     else:
@@ -552,7 +293,7 @@ def check_access(
     return case.verdict(time.perf_counter() - started, path, access.line)
 
 
-def _packet_fits(case: _Case, access: Access, config: Sequencer, bits: int) -> None:
+def _packet_fits(case: Case, access: Access, config: Sequencer, bits: int) -> None:
     """A printed packet is the stream's, or divides the innermost entry. Source: "Sequencer", Configuration Failures."""
     width = bits // unit_bits_of(bits)
     stream = access.stream.packet.size * width
@@ -565,12 +306,13 @@ def _packet_fits(case: _Case, access: Access, config: Sequencer, bits: int) -> N
     case.ill(
         f"the configuration has packets of {config.packet // width}, the stream of {stream // width}, "
         f"and the innermost entry counts {inner // width or inner}",
-        config.packet_span or config.span, "write the stream's packet, or one that divides the innermost entry",
+        config.packet_span or config.span,
+        "write the stream's packet, or one that divides the innermost entry",
         labels=labels,
     )
 
 
-def _judge_access(case: _Case, access: Access, bits: int) -> None:
+def _judge_access(case: Case, access: Access, bits: int) -> None:
     space = space_of(case.target, access.memory.tier)
     found = derived_access(access, space, bits)
     derived: tuple[Command, ...] | Trouble = (
@@ -581,13 +323,20 @@ def _judge_access(case: _Case, access: Access, bits: int) -> None:
         _packet_fits(case, access, access.config, bits)
         paired = given_access(access, bits)
         given = (
-            (paired,) if isinstance(paired, Command)
+            (paired,)
+            if isinstance(paired, Command)
             else [Trouble(m.message, m.span, m.hint, m.other, m.other_text) for m in paired]
         )
     judged = _judge_both(case, derived, given)
     limits = case.target.limits_with(access.limits)
     transfer = case.transfer
     ruling = Ruling(
-        case.target, access.engine, transfer.source.tier, transfer.dest.tier, access.dtype, limits, case.options.readings
+        case.target,
+        access.engine,
+        transfer.source.tier,
+        transfer.dest.tier,
+        access.dtype,
+        limits,
+        case.options.readings,
     )
     case.take(ruling.judge(access_instances(access, judged, bits, limits)))

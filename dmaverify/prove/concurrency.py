@@ -69,7 +69,7 @@ class Starving:
 
 @dataclass(frozen=True)
 class Starvation:
-    """`worst` is the largest sum beside DMA, 0 where nothing runs beside it. `differs`: readings with another verdict."""
+    """`worst`: the largest sum beside DMA, 0 where nothing runs beside it. `differs`: readings with another verdict."""
 
     status: str
     limit: Limit | None
@@ -93,7 +93,11 @@ class _Part:
 
 
 def starvation(
-    steps: Sequence[Step], works: Sequence[Work], order: Order, target: Target, readings: Mapping[str, str],
+    steps: Sequence[Step],
+    works: Sequence[Work],
+    order: Order,
+    target: Target,
+    readings: Mapping[str, str],
     session: Session,
 ) -> Starvation | None:
     """None where the target says nothing of starvation, or no access and DMA share memory."""
@@ -177,9 +181,7 @@ def _beside_dma(
                 yield dma, [part for i, part in enumerate(parts) if both >> i & 1]
 
 
-def _free_beside(
-    order: Order, parts: Sequence[_Part], boxes: Mapping[int, Sequence[Box]]
-) -> dict[int, set[int]]:
+def _free_beside(order: Order, parts: Sequence[_Part], boxes: Mapping[int, Sequence[Box]]) -> dict[int, set[int]]:
     """Per DMA step and piece of it, the parts (bit i: part i) in its slices that no order keeps apart from it."""
     out: dict[int, set[int]] = {}
     pieces = [order.of_step[part.step][0] for part in parts]  # an operation works in one lane
@@ -249,9 +251,7 @@ class _Proofs:
         return self.known[alike]
 
 
-def _culprits(
-    members: Sequence[_Part], total: Sum, limit: Limit, banks: Banks, proofs: _Proofs
-) -> Iterator[Culprit]:
+def _culprits(members: Sequence[_Part], total: Sum, limit: Limit, banks: Banks, proofs: _Proofs) -> Iterator[Culprit]:
     """The accesses on the worst bank, the longest run first; the first layout that alone would do, for each."""
     touching = sorted((p for p in members if p.runs.lengths[total.bank]), key=lambda p: -p.runs.lengths[total.bank])
     for part in touching:

@@ -83,6 +83,7 @@ class _Judge:
     readings: Mapping[str, str]
     session: Session
     most_enumerated: int = ENUMERATE_LAST
+    whole: bool = True
     weight: int = 0  # units that an enumeration walks: the larger of the commands and the two regions
     status: dict[str, str] = field(default_factory=dict)
     broken: list[Broken] = field(default_factory=list)
@@ -140,6 +141,8 @@ class _Judge:
         if answer.status == "unsat":
             for claim in claims + (cover or []):
                 self.status[claim.obligation] = "proved"
+        elif not self.whole and joint.plain:
+            return self._result("nothing", families, joint, units, dict.fromkeys(OBLIGATIONS, "unknown"))
         else:
             carrying = self._carrying(claims)
             if carrying:
@@ -497,9 +500,13 @@ def judge_core(
     readings: Mapping[str, str],
     session: Session,
     most_enumerated: int = ENUMERATE_LAST,
+    *,
+    whole: bool = True,
 ) -> CoreResult:
     """Every core obligation of `commands` against the move. Tensors must be well-formed, counts positive.
 
-    What the solver leaves open is enumerated up to `most_enumerated` units; beyond, it stays unknown.
+    What the solver leaves open is enumerated up to `most_enumerated` units; beyond, it stays unknown. Without `whole`,
+    anything broken or open makes the answer `unknown` at once, without saying what: for trials that ask yes or no.
     """
-    return _Judge(source, dest, spaces, dtype_bits, commands, readings, session, most_enumerated).run()
+    judge = _Judge(source, dest, spaces, dtype_bits, commands, readings, session, most_enumerated, whole=whole)
+    return judge.run()

@@ -96,7 +96,7 @@ def hazards(touches: Sequence[Touch], order: Order, session: Session) -> Hazards
 
 
 def _close_pairs(touches: Sequence[Touch], walks: dict[int, Walk]) -> Iterator[tuple[int, int]]:
-    """Pairs of different steps (or of one operation) in one memory whose bounding boxes meet and one of which writes."""
+    """Pairs of two steps (or of one operation) in one memory whose bounding boxes meet and one of which writes."""
     by_memory: dict[object, list[int]] = {}
     for number, touch in enumerate(touches):
         by_memory.setdefault(touch.memory, []).append(number)
@@ -116,8 +116,11 @@ def _close_pairs(touches: Sequence[Touch], walks: dict[int, Walk]) -> Iterator[t
 
 def _together(one: Touch, two: Touch) -> bool:
     """Two accesses of one operation; the two sides of a command are `core/overlap`'s business."""
-    return one.what != two.what and not one.what.startswith("command") and not two.what.startswith("command") and (
-        "whole tensor" not in one.what
+    return (
+        one.what != two.what
+        and not one.what.startswith("command")
+        and not two.what.startswith("command")
+        and ("whole tensor" not in one.what)
     )
 
 

@@ -30,8 +30,13 @@ def hop_findings(
             if not _same(first.transfer, second.transfer) or not _between_only(program.steps, i, j, target):
                 continue
             direct = replace(
-                first.transfer, name=f"{first.name} to {second.name}", dest=second.transfer.dest, stream=None, streams=(),
-                given=(), expect=None,
+                first.transfer,
+                name=f"{first.name} to {second.name}",
+                dest=second.transfer.dest,
+                stream=None,
+                streams=(),
+                given=(),
+                expect=None,
             )
             if (direct.source.tier, direct.dest.tier) not in target.routes:
                 continue
@@ -61,11 +66,14 @@ def _advice(first: Step, second: Step, direct: Transfer) -> Finding:
     assert first.transfer is not None
     between = first.transfer.dest.tier
     return Finding(
-        "core/needless-hop", Severity.ADVICE,
+        "core/needless-hop",
+        Severity.ADVICE,
         f"`{first.name}` and `{second.name}` go from {direct.source.tier} to {direct.dest.tier} through {between}, "
         "where nothing else uses the tensor",
-        f"step {second.name}", second.span, {"source": direct.source.tier, "through": between, "dest": direct.dest.tier},
-        source="DMA Engine, introduction (prefer direct transfers between tiers); Memory Performance (Unnecessary hops)",
+        f"step {second.name}",
+        second.span,
+        {"source": direct.source.tier, "through": between, "dest": direct.dest.tier},
+        source="DMA Engine, introduction (prefer direct transfers); Memory Performance (Unnecessary hops)",
         hint=f"one transfer does both: source = {tensor_text(direct.source)}, dest = {tensor_text(direct.dest)}",
         notes=("the direct move is proved to end in the same tensor",),
         labels=(Label(first.span, "the first hop"),) if first.span else (),
@@ -80,5 +88,7 @@ def tensor_text(tensor: Tensor) -> str:
         parts = [f"{name} = {value}" for name, value in (*offsets, ("element", tensor.base)) if value]
         base = f"{{ {', '.join(parts)} }}"
     keys = [f'tier = "{tensor.tier}"', f"base = {base}"]
-    keys += [f'{place} = "{tensor.field(place)}"' for place in PLACES if tensor.field(place).size > 1 or place == "element"]
+    keys += [
+        f'{place} = "{tensor.field(place)}"' for place in PLACES if tensor.field(place).size > 1 or place == "element"
+    ]
     return f"{{ {', '.join(keys)} }}"

@@ -55,8 +55,14 @@ class _Case:
     def ill(self, message: str, hint: str, finding: Finding | None = None) -> None:
         self.status["core/well-formed"] = "refuted"
         self.findings.append(
-            finding or Finding(
-                "core/well-formed", Severity.ERROR, message, "program", self.program.span, source="DESIGN, Programs and time",
+            finding
+            or Finding(
+                "core/well-formed",
+                Severity.ERROR,
+                message,
+                "program",
+                self.program.span,
+                source="DESIGN, Programs and time",
                 hint=hint,
             )
         )
@@ -96,8 +102,13 @@ class _Case:
         ids = ", ".join(dict.fromkeys(f.rule for f in verdict.errors))
         self.findings.append(
             Finding(
-                "core/steps", Severity.ERROR, f"step `{step.name}` is refuted by itself: {ids}", f"step {step.name}",
-                step.span, {"step": step.name, "errors": ids}, source="DESIGN, Programs and time",
+                "core/steps",
+                Severity.ERROR,
+                f"step `{step.name}` is refuted by itself: {ids}",
+                f"step {step.name}",
+                step.span,
+                {"step": step.name, "errors": ids},
+                source="DESIGN, Programs and time",
                 hint=f"see `{work.name}`" if not step.inline else "see the findings above",
             )
         )
@@ -130,7 +141,8 @@ class _Case:
             place = where(hazard.first, met.address, hazard.unit_bits, self.target)
             witness = {"byte": place}
             for name, touch, counters in (
-                ("first_at", hazard.first, met.first), ("second_at", hazard.second, met.second),
+                ("first_at", hazard.first, met.first),
+                ("second_at", hazard.second, met.second),
             ):
                 step = self.program.steps[touch.step].name
                 witness[name] = {"step": step, "does": _does(touch.writes), "counters": dict(named(touch, counters))}
@@ -139,16 +151,29 @@ class _Case:
         same = hazard.first.step == hazard.second.step
         words = f"`{second.name}` {_WORDS[hazard.kind].replace(' it ', f' `{first.name}` ', 1)}"
         if same:
-            words = f"the accesses of `{first.name}` run together: {hazard.first.what} and {hazard.second.what} share bytes"
+            words = (
+                f"the accesses of `{first.name}` run together: {hazard.first.what} and {hazard.second.what} share bytes"
+            )
+        hint = f'add `after = ["{first.name}"]` to `{second.name}`, or move one of the tensors'
+        if same:
+            hint = "give the commit memory of its own, or make two steps of them"
+        sides = [
+            f"{touch.what} of `{step.name}` {_does(touch.writes)}"
+            for touch, step in ((hazard.first, first), (hazard.second, second))
+        ]
         return Finding(
-            hazard.kind, Severity.ERROR, words + (f": {place}" if place else ""), f"step {second.name}", second.span, values,
-            witness, record.source,
-            hint=f'add `after = ["{first.name}"]` to `{second.name}`, or move one of the tensors' if not same
-            else "give the commit memory of its own, or make two steps of them",
-            notes=(f"{hazard.first.what} of `{first.name}` {_does(hazard.first.writes)}, {hazard.second.what} of "
-                   f"`{second.name}` {_does(hazard.second.writes)}",),
+            hazard.kind,
+            Severity.ERROR,
+            words + (f": {place}" if place else ""),
+            f"step {second.name}",
+            second.span,
+            values,
+            witness,
+            record.source,
+            hint=hint,
+            notes=(", ".join(sides),),
             labels=(Label(first.span, f"`{first.name}`"),) if first.span and not same else (),
-        )  # fmt: skip
+        )
 
     # ------------------------------------------------------------ regions, starvation, hops
 
@@ -162,9 +187,7 @@ class _Case:
             self.by[rule] = f"{len(self.program.regions)} regions, by arithmetic"
 
     def starvation(self, works: list[Work], order: Order) -> None:
-        result = starvation(
-            self.program.steps, works, order, self.target, self.options.readings, self.session
-        )
+        result = starvation(self.program.steps, works, order, self.target, self.options.readings, self.session)
         if result is None or result.limit is None:
             return
         rule = result.limit.rule
@@ -175,7 +198,9 @@ class _Case:
         self.findings += [self._starving(one, result) for one in result.found]
         self.assumptions.append("a change of operation within a context ends a run of accesses to a bank")
         self.assumptions += [f"{rule}: the verdict differs under {other}" for other in result.differs]
-        self.assumptions += [f"`{name}`: no size of access fits its packets, so its runs are not known" for name in result.unfit]
+        self.assumptions += [
+            f"`{name}`: no size of access fits its packets, so its runs are not known" for name in result.unfit
+        ]
 
     def _starving(self, one: Starving, result: Starvation) -> Finding:
         assert result.limit is not None
@@ -183,12 +208,13 @@ class _Case:
         dma = self.program.steps[one.dma]
         words = {"total": one.sum.total, "bank": one.sum.bank, "allowed": result.limit.allowed}
         culprits = [
-            f"{c.access.context} {c.access.engine} `{c.access.name}`: {c.run.length} accesses in a row to bank {c.run.bank}, "
-            f"from counters {list(c.run.start)}"
+            f"{c.access.context} {c.access.engine} `{c.access.name}`: {c.run.length} accesses in a row to bank "
+            f"{c.run.bank}, from counters {list(c.run.start)}"
             for c in one.culprits
         ]
         layouts = [
-            f"`{c.access.name}` with rows `{c.row}` makes {c.proposal.runs.longest.length} in a row, {c.proposal.total} in all"
+            f"`{c.access.name}` with rows `{c.row}` makes {c.proposal.runs.longest.length} in a row, "
+            f"{c.proposal.total} in all"
             for c in one.culprits
             if c.proposal is not None
         ]
@@ -204,9 +230,17 @@ class _Case:
         }
         span = self.program.steps[one.culprits[0].step].span if one.culprits else dma.span
         return Finding(
-            result.limit.rule, Severity.ERROR if says(section, "basis") == "documented" else Severity.WARNING,
-            says(section, "says").format(**words), f"beside {dma.name}", span, {**words, "outcome": "serialise"}, witness,
-            says(section, "source"), says(section, "basis"), hint, (*culprits, *layouts[1:], says(section, "why")),
+            result.limit.rule,
+            Severity.ERROR if says(section, "basis") == "documented" else Severity.WARNING,
+            says(section, "says").format(**words),
+            f"beside {dma.name}",
+            span,
+            {**words, "outcome": "serialise"},
+            witness,
+            says(section, "source"),
+            says(section, "basis"),
+            hint,
+            (*culprits, *layouts[1:], says(section, "why")),
             (Label(dma.span, "DMA runs here"),) if dma.span else (),
         )
 
@@ -220,7 +254,7 @@ def check_program(
     *,
     axes: Mapping[str, int],
     target: Target,
-    options: Options = Options(),
+    options: Options,
     path: str = "",
     known: Mapping[str, Verdict] | None = None,
     keep: list[tuple[str, str, str]] | None = None,
@@ -267,8 +301,17 @@ def _verdict(case: _Case, seconds: float, path: str) -> Verdict:
     first = ("core/well-formed", "core/steps", *HAZARDS, *REGIONS)
     names = [name for name in first if name in case.status] + [name for name in case.status if name not in first]
     return Verdict(
-        case.program.name, case.target.name, status, tuple(case.findings),
+        case.program.name,
+        case.target.name,
+        status,
+        tuple(case.findings),
         tuple(Obligation(name, case.status[name], case.by.get(name, "")) for name in names),
-        tuple(dict.fromkeys(case.assumptions)), dict(case.options.readings), seconds, solver_version(), path,
-        case.program.line, case.program.expect, f"{len(case.program.steps)} steps",
+        tuple(dict.fromkeys(case.assumptions)),
+        dict(case.options.readings),
+        seconds,
+        solver_version(),
+        path,
+        case.program.line,
+        case.program.expect,
+        f"{len(case.program.steps)} steps",
     )

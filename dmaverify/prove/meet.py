@@ -2,12 +2,12 @@
 
 Knows: walks (a base and loops over one memory), sums of bounded multiples, residues.
 Does not know: steps, order, tiers, what an address means.
-Law: `apart` and an `unsat` of `question` are proofs that no address is shared; a `meeting` is checked by evaluating both
-walks. Counts may be of any size: nothing is enumerated.
+Law: `apart` and an `unsat` of `question` are proofs that no address is shared; a `meeting` is checked by evaluating
+both walks. Counts may be of any size: nothing is enumerated.
 
 Two walks meet when `sum(stride * t) = distance` has a solution, where each t is a difference of counters: loops of one
-stride, of either walk, are one bounded t. For every cut of the sorted strides the larger ones move in steps of their gcd
-and the smaller ones fill an interval: where no multiple of that gcd falls into it, the walks are apart (intervals,
+stride, of either walk, are one bounded t. For every cut of the sorted strides the larger ones move in steps of their
+gcd and the smaller ones fill an interval: where no multiple of that gcd falls into it, the walks are apart (intervals,
 columns and residues are special cases; proofs/apart-is-disjoint).
 """
 
@@ -24,7 +24,7 @@ MOST_STEPS = 50_000  # of the search for the smallest meeting
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """Addresses `base + sum(counter * stride)` for all counters of the box of `loops` (count, stride), outer to inner."""
+    """Addresses `base + sum(counter * stride)` for all counters of `loops` (count, stride), outer to inner."""
 
     base: int
     loops: tuple[tuple[int, int], ...]
@@ -130,8 +130,10 @@ class _Search:
         for term in reversed(eq.terms):
             step, reach = gcd(term.stride, self.gcd[-1]), self.high[-1] - self.low[-1]
             # what remains takes every multiple of its gcd between its bounds when each stride is within reach
-            fills = self.whole[-1] and (not self.gcd[-1] or term.stride % self.gcd[-1] == 0) and (
-                term.stride <= reach + (self.gcd[-1] or term.stride)
+            fills = (
+                self.whole[-1]
+                and (not self.gcd[-1] or term.stride % self.gcd[-1] == 0)
+                and (term.stride <= reach + (self.gcd[-1] or term.stride))
             )
             self.whole.append(fills)
             self.low.append(self.low[-1] + term.stride * term.low)

@@ -5,10 +5,10 @@ Does not know: tensors, machines, how a finding is shown.
 Law: `None` means that every byte is read, by whoever reads it, before any command writes it: the move is as safe as one
 between two memories. Every pair of a command that writes and one that reads is decided, a command with itself too.
 
-A command moves burst by burst in the order of its loops, each burst read before it is written. So byte b is at risk when
-iteration p writes it and a later iteration q reads it. For each loop d: the loops outside agree, at d p is below q, the
-loops inside are free; that is one equation of bounded integers. Commands of one engine follow each other in the written
-order; those of two engines are not ordered, so any shared byte is at risk.
+A command moves burst by burst in the order of its loops, each burst read before it is written. So byte b is at risk
+when iteration p writes it and a later iteration q reads it. For each loop d: the loops outside agree, at d p is below
+q, the loops inside are free; that is one equation of bounded integers. Commands of one engine follow each other in the
+written order; those of two engines are not ordered, so any shared byte is at risk.
 
 Source: "DMA Engine" (DMA Sequencer Internals; Implementation Details), DESIGN section 4 (core/overlap).
 """
@@ -82,7 +82,9 @@ def _within(index: int, command: Command, session: Session) -> Early | str | Non
         names, variables, parts = _level(command, level)
         target = global_address(command.read, command.read.base) - global_address(command.write, command.write.base)
         count = command.loops[level].count
-        if apart(equation([(k, low, high - 1) for (k, _), (_, low, high) in zip(parts, variables, strict=True)], target)):
+        if apart(
+            equation([(k, low, high - 1) for (k, _), (_, low, high) in zip(parts, variables, strict=True)], target)
+        ):
             continue
         total = linear(0, parts)
         query = Query(variables, (f"(= {total} {number(target)})", f"(< (+ p gap) {count - 1})"))
@@ -95,9 +97,7 @@ def _within(index: int, command: Command, session: Session) -> Early | str | Non
     return "unknown" if open_ else None
 
 
-def _level(
-    command: Command, level: int
-) -> tuple[list[str], tuple[tuple[str, int, int], ...], list[tuple[int, str]]]:
+def _level(command: Command, level: int) -> tuple[list[str], tuple[tuple[str, int, int], ...], list[tuple[int, str]]]:
     """Variables and the terms of `write address - read address`, base left out; q at the level is `p + 1 + gap`."""
     variables: list[tuple[str, int, int]] = []
     parts: list[tuple[int, str]] = []

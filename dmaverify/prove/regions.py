@@ -2,8 +2,8 @@
 
 Knows: boxes, capacities from the target, lifetimes as order.
 Does not know: which bytes a command touches (hazards), how a finding is shown beyond its words.
-Law: arithmetic on intervals alone; two regions that share a byte are fine only when one's last step precedes the other's
-first.
+Law: arithmetic on intervals alone; two regions that share a byte are fine only when one's last step precedes the
+other's first.
 
 Source: "Memory Performance" (geometry: 512 KB a slice, 48 GB of HBM), DESIGN section 7.
 """
@@ -48,25 +48,41 @@ def _capacities(program: Program, target: Target) -> Iterator[Finding]:
             most = tier.sizes.get(place)
             if most is not None and last > most:
                 message = f"region `{region.name}` ends at {place} {last - 1}; {tier.name} has {place} 0..{most - 1}"
-                yield _finding("core/region-capacity", message, region, f"place it within {most}", {"end": last, "most": most})
+                yield _finding(
+                    "core/region-capacity", message, region, f"place it within {most}", {"end": last, "most": most}
+                )
         if tier.capacity_bytes is not None and region.box.end > tier.capacity_bytes:
             yield _finding(
                 "core/region-capacity",
                 f"region `{region.name}` ends at byte {region.box.end:,}; {tier.name} holds {tier.capacity_bytes:,} "
                 f"in each {tier.places[-1] if tier.places else 'memory'}",
-                region, f"it is {region.box.end - tier.capacity_bytes:,} bytes too far",
-                {"end": region.box.end, "capacity": tier.capacity_bytes}, tier.source,
+                region,
+                f"it is {region.box.end - tier.capacity_bytes:,} bytes too far",
+                {"end": region.box.end, "capacity": tier.capacity_bytes},
+                tier.source,
             )
 
 
 def _finding(
-    rule: str, message: str, region: Region, hint: str, values: dict[str, int] | None = None, source: str = "",
+    rule: str,
+    message: str,
+    region: Region,
+    hint: str,
+    values: dict[str, int] | None = None,
+    source: str = "",
     other: Region | None = None,
 ) -> Finding:
     labels = (Label(other.span, f"region `{other.name}`"),) if other is not None and other.span else ()
     return Finding(
-        rule, Severity.ERROR, message, f"region {region.name}", region.span, values or {},
-        source=source or "DESIGN, Programs and time", hint=hint, labels=labels,
+        rule,
+        Severity.ERROR,
+        message,
+        f"region {region.name}",
+        region.span,
+        values or {},
+        source=source or "DESIGN, Programs and time",
+        hint=hint,
+        labels=labels,
     )
 
 
@@ -80,9 +96,13 @@ def _overlaps(program: Program, order: Order, index: dict[str, int]) -> Iterator
                 continue
             low, high = max(one.box.base, other.box.base), min(one.box.end, other.box.end)
             yield _finding(
-                "core/regions", f"regions `{other.name}` and `{one.name}` share bytes {low}..{high - 1} of {one.box.tier} "
-                "while both may be in use", one, f"place `{one.name}` at {other.box.end} or later, or order their lifetimes",
-                {"from": low, "to": high - 1}, other=other,
+                "core/regions",
+                f"regions `{other.name}` and `{one.name}` share bytes {low}..{high - 1} of {one.box.tier} "
+                "while both may be in use",
+                one,
+                f"place `{one.name}` at {other.box.end} or later, or order their lifetimes",
+                {"from": low, "to": high - 1},
+                other=other,
             )
 
 
@@ -100,8 +120,10 @@ def _lifetimes(program: Program, order: Order, index: dict[str, int]) -> Iterato
         first, last = region.lifetime
         if first != last and not order.step_precedes(index[first], index[last]):
             yield _finding(
-                "core/lifetime", f"region `{region.name}` lives from `{first}` to `{last}`, but nothing puts `{first}` before "
-                f"`{last}`", region, f'add `after = ["{first}"]` to `{last}`',
+                "core/lifetime",
+                f"region `{region.name}` lives from `{first}` to `{last}`, but nothing puts `{first}` before `{last}`",
+                region,
+                f'add `after = ["{first}"]` to `{last}`',
             )
 
 
@@ -130,9 +152,13 @@ def _contents(
         named = step.reads if side == "reads" else step.writes
         for region in program.regions:
             if region.name == named and not region.box.holds(box):
-                yield _outside(step, side, box, region, f"step `{step.name}` {side} {box_text(box)}, which is not within")
+                yield _outside(
+                    step, side, box, region, f"step `{step.name}` {side} {box_text(box)}, which is not within"
+                )
             elif region.box.meets(box) and not region.box.holds(box) and not _dead(region, number, order, index):
-                yield _outside(step, side, box, region, f"step `{step.name}` {side} {box_text(box)}, which reaches across")
+                yield _outside(
+                    step, side, box, region, f"step `{step.name}` {side} {box_text(box)}, which reaches across"
+                )
             if region.name == named or (region.box.meets(box) and not _dead(region, number, order, index)):
                 yield from _alive(step, number, side, region, order, index)
 
@@ -147,9 +173,15 @@ def _dead(region: Region, step: int, order: Order, index: dict[str, int]) -> boo
 
 def _outside(step: Step, side: str, box: Box, region: Region, message: str) -> Finding:
     return Finding(
-        "core/regions", Severity.ERROR, f"{message} region `{region.name}` ({box_text(region.box)})", f"step {step.name}",
-        step.span, {"base": box.base, "end": box.end}, source="DESIGN, Programs and time",
-        hint="make the region larger, or move one of them", labels=(Label(region.span, "the region"),) if region.span else (),
+        "core/regions",
+        Severity.ERROR,
+        f"{message} region `{region.name}` ({box_text(region.box)})",
+        f"step {step.name}",
+        step.span,
+        {"base": box.base, "end": box.end},
+        source="DESIGN, Programs and time",
+        hint="make the region larger, or move one of them",
+        labels=(Label(region.span, "the region"),) if region.span else (),
     )
 
 
@@ -165,9 +197,13 @@ def _alive(
         return
     what = f"before `{region.lifetime[0]}`" if not begun else f"after `{region.lifetime[1]}`"
     yield Finding(
-        "core/lifetime", Severity.ERROR,
-        f"step `{step.name}` {side} region `{region.name}` and may run {what}, outside of its lifetime", f"step {step.name}",
-        step.span, {}, source="DESIGN, Programs and time",
+        "core/lifetime",
+        Severity.ERROR,
+        f"step `{step.name}` {side} region `{region.name}` and may run {what}, outside of its lifetime",
+        f"step {step.name}",
+        step.span,
+        {},
+        source="DESIGN, Programs and time",
         hint="order the step within the lifetime (`after`), or make the lifetime longer",
         labels=(Label(region.lifetime_span, "the lifetime"),) if region.lifetime_span else (),
     )

@@ -8,7 +8,7 @@ not be evaluated is a finding of its own. All broken rules are reported, each on
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,7 +25,7 @@ from dmaverify.transfer.access import Access
 from dmaverify.transfer.adapters import access_facts, is_fetch, memory_facts
 from dmaverify.transfer.command import Command, Sequencer
 from dmaverify.transfer.move import Stream, Tensor
-from dmaverify.verdict import Finding, Severity
+from dmaverify.verdict import Finding, Label, Severity
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +69,11 @@ class Ruling:
     evaluated: set[str] = field(default_factory=set)
     seen: dict[tuple[str, str, str], int] = field(default_factory=dict)
 
-    def judge(self, instances: Sequence[Instance]) -> RuleReport:
+    def judge(self, instances: Sequence[Instance], only: Collection[str] | None = None) -> RuleReport:
+        """All rules of the target, or those named in `only`, on every instance that they bind."""
         for rule in self.target.rules.values():
+            if only is not None and rule.id not in only:
+                continue
             for instance in instances:
                 if rule.scope == instance.scope and rule.applies(
                     self.engine, self.source_tier, self.dest_tier, instance.side, instance.tier
@@ -140,11 +143,14 @@ class Ruling:
             "place": instance.place,
         }
         what, span = self._blame(rule, instance, values)
-        notes = (what,) if what else ()
+        labels = (Label(span, what),) if what and span is not None else ()
+        notes = (what,) if what and span is None else ()
+        # A divisor of 0 says that every address is 0: no multiple to speak of.
+        shown = {p: "0 (address 0 alone)" if "gcd" in p and v == 0 else v for p, v in values.items()}
         return Finding(
             rule.id,
             severity,
-            rule.message({**values, **words}),
+            rule.message({**shown, **words}),
             instance.place,
             span,
             {port: values[port] for port in rule.ports},
@@ -153,6 +159,7 @@ class Ruling:
             rule.basis,
             rule.hint,
             notes,
+            labels,
         )
 
     def _blame(self, rule: Rule, instance: Instance, values: Mapping[str, int]) -> tuple[str, Span | None]:

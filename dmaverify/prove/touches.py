@@ -90,9 +90,7 @@ def lane_of(command: Command) -> str:
     return DMA_CONTEXT if command.engine is None else f"engine {command.engine}"
 
 
-def _command_touches(
-    index: int, number: int, command: Command, lane: str, transfer: Transfer
-) -> Iterator[Touch]:
+def _command_touches(index: int, number: int, command: Command, lane: str, transfer: Transfer) -> Iterator[Touch]:
     names = (*loop_names(command), "in packet")
     for writes, port, tensor in ((False, command.read, transfer.source), (True, command.write, transfer.dest)):
         loops = tuple((x.count, x.write if writes else x.read) for x in command.loops)
@@ -131,7 +129,9 @@ def _in_places(
         walk = Walk(base, ((tensor.field(place).size, step), *walk.loops))
         names = (place, *names)
     outer = [
-        range(getattr(tensor, f"at_{p}"), getattr(tensor, f"at_{p}") + tensor.field(p).size) if p in space.places else (0,)
+        range(getattr(tensor, f"at_{p}"), getattr(tensor, f"at_{p}") + tensor.field(p).size)
+        if p in space.places
+        else (0,)
         for p in ("chip", "cluster")
     ]
     for chip, cluster in product(*outer):
@@ -161,7 +161,14 @@ def _access_work(index: int, step: Step, target: Target) -> Work:
         for memory, moved, where in _in_places(access.memory, walk, names, target, command.unit_bits):
             touches.append(
                 Touch(
-                    index, lane, not fetch, memory, moved, where, f"{access.engine} {access.name}", command.unit_bits,
+                    index,
+                    lane,
+                    not fetch,
+                    memory,
+                    moved,
+                    where,
+                    f"{access.engine} {access.name}",
+                    command.unit_bits,
                     access.memory.span,
                 )
             )
@@ -205,8 +212,4 @@ def where(touch: Touch, address: int, unit_bits: int, target: Target) -> str:
 def named(touch: Touch, counters: Sequence[int]) -> Mapping[str, int]:
     """Counters that say something: loops of one iteration are left out."""
     loops = touch.walk.loops
-    return {
-        name: value
-        for name, value, (count, _) in zip(touch.names, counters, loops, strict=False)
-        if count > 1
-    }
+    return {name: value for name, value, (count, _) in zip(touch.names, counters, loops, strict=False) if count > 1}

@@ -56,8 +56,11 @@ class Side:
         for place in PLACES[:-1]:
             if place not in self.space.places:
                 continue
-            value, rest = divmod(rest, self.space.stride(place, unit_bits))
-            start = getattr(self.tensor, f"at_{place}")
+            start, stride = getattr(self.tensor, f"at_{place}"), self.space.stride(place, unit_bits)
+            if self.tensor.field(place).size == 1:  # one position: what lies in it may be longer than the distance to the next
+                value, rest = start, rest - start * stride
+            else:
+                value, rest = divmod(rest, stride)
             inside &= 0 <= value - start < self.tensor.field(place).size
             places[place] = value
         element, unit = divmod(rest, self.dtype_bits // unit_bits)

@@ -19,11 +19,11 @@ from dmaverify.transfer.access import Access
 from dmaverify.transfer.adapters import derived_access
 from dmaverify.transfer.command import Command, Entry, Sequencer
 from dmaverify.transfer.derive import Problem, coalesce
-from dmaverify.transfer.move import Stream, Tensor, Transfer
+from dmaverify.transfer.move import PLACES, Stream, Tensor, Transfer
 from dmaverify.transfer.segments import cases_text, needs_segments, propose_segments
 from dmaverify.transfer.space import unit_bits_of
 from dmaverify.transfer.tables import fetch_size, merged, render_merged, render_table, table_json, table_of
-from dmaverify.transfer.text import sequencer_text
+from dmaverify.transfer.text import number_text, sequencer_text
 from dmaverify.verdict import Status
 
 
@@ -99,7 +99,9 @@ def _buffers(item: Transfer | Access) -> list[tuple[str, Tensor, Stream]]:
 
 
 def segments_of(item: Transfer | Access, target: Target) -> tuple[str, Status] | None:
-    """For an aggregate that reaches into padding: cases that stop before it, as plan text, and what a check says of them."""
+    """For an aggregate that reaches into padding: cases that stop before it, as plan text, and what a check says of
+    them.
+    """
     if isinstance(item, Access) or item.stream is None or not needs_segments(item.stream):
         return None
     found = propose_segments(item.stream)
@@ -123,7 +125,10 @@ def derivation_text(plan: Plan, name: str, explain: bool, merge: bool) -> str:
         lines += ["", f"some engines reach into padding; segmented ({status.value}), in place of the stream:", text]
     if explain:
         for side, tensor, stream in _buffers(item):
-            lines += ["", f"{side}: {_buffer_name(tensor)}"]
+            lines += ["", f"{side}: {tensor.tier} {_mappings(tensor)}"]
+            if isinstance(item, Transfer) and any(tensor.field(p).size > 1 for p in PLACES[:-1]):
+                lines.append(_placed_table(commands[0], "read" if side == "source" else "write", target))
+                continue
             table = table_of(tensor.element, stream)
             lines.append(render_table(table))
             if table.problem is None:
@@ -149,12 +154,25 @@ def _mappings(tensor: Tensor) -> str:
     return ", ".join([*parts, f"m![{tensor.element}]" if not parts else f"element m![{tensor.element}]"])
 
 
-def _buffer_name(tensor: Tensor) -> str:
-    return (
-        f"{tensor.tier} {_mappings(tensor)} (strides in elements within a slice)"
-        if tensor.slice.size > 1
-        else f"{tensor.tier} {_mappings(tensor)}"
-    )
+def _placed_table(command: Command, side: str, target: Target) -> str:
+    """The entries of a memory with several places, in bytes: what each steps over."""
+    text = command.read_text if side == "read" else command.write_text
+    assert text is not None
+    rows = [("Term", "Entry", "Steps over")]
+    slices = target.tiers[text.tier].strides.get("slice", 0) if text.tier in target.tiers else 0
+    for index, entry in enumerate(text.entries):
+        stride = number_text(entry.stride, target.constants, command.unit_bits)
+        whole = entry.stride * command.unit_bits // 8
+        over = "bytes of the packet" if index == len(text.entries) - 1 and entry.stride == 1 else "elements of a slice"
+        if slices and whole and whole % slices == 0:
+            over = f"slices ({whole // slices} at a time)" if whole > slices else "slices"
+        elif not entry.stride:
+            over = "nothing (broadcast)"
+        rows.append((entry.label, f"{entry.count} : {stride}", over))
+    widths = [max(len(row[i]) for row in rows) for i in range(3)]
+    lines = ["| " + " | ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)) + " |" for row in rows]
+    lines.insert(1, "|" + "|".join("-" * (w + 2) for w in widths) + "|")
+    return "\n".join(lines)
 
 
 def derivation_json(plan: Plan, name: str, merge: bool) -> dict[str, Any]:

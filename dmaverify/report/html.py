@@ -31,7 +31,8 @@ def page(
     for name, commands in programs:
         parts += [f"<h2>{escape(name)}</h2>", *_sections(explain(commands, target, profile))]
     title = escape(" / ".join(name for name, _ in programs))
-    head = f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title><style>{STYLE}</style></head>'
+    head = f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
+    head += f"<style>{STYLE}</style></head>"
     return f"{head}<body><h1>{title}</h1>\n" + "\n".join(parts) + "\n</body></html>\n"
 
 
@@ -50,11 +51,8 @@ def _sections(seen: Explanation) -> list[str]:
 
 
 def _facts(sides: Sequence[SideFacts]) -> list[tuple[str, ...]]:
-    rows: list[tuple[str, ...]] = []
-    for name in SideFacts.__dataclass_fields__:
-        if name != "role":
-            rows.append((name.replace("_", " "), *(_said(getattr(side, name)) for side in sides)))
-    return rows
+    names = [name for name in SideFacts.__dataclass_fields__ if name != "role"]
+    return [(name.replace("_", " "), *(_said(getattr(side, name)) for side in sides)) for name in names]
 
 
 def _said(value: object) -> str:

@@ -2,10 +2,11 @@
 
 Knows: what to draw and how (matplotlib, imported when called); SVG and PNG by the name of the file.
 Does not know: how addresses are counted.
-Law: drawn from the commands and the address maps; the same program gives the same SVG; nothing is drawn that was not counted. The
-order shows the first packets of every engine, as many as `FIRST`; the loads are of the whole program.
+Law: drawn from the commands and the address maps; the same program gives the same SVG; nothing is drawn that was not
+counted. The order shows the first packets of every engine, as many as `FIRST`; the loads are of the whole program.
 
-Source: guides on pictures (order maps and load bars, before and after side by side); "Memory Performance" for the maps.
+Source: guides on pictures (order maps and load bars, before and after side by side); "Memory Performance" for the
+maps.
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 
 FIRST = 256
 """Packets per engine in the order map."""
+
+PLAIN = {"Date": None, "Creator": None, "Format": None, "Type": None}
+"""SVG metadata left out: it changes with time and version, and names other hosts."""
 
 Order = tuple[tuple[int, int, str], ...]
 
@@ -156,7 +160,8 @@ def _scatter(axes: Axes, order: Order, label: str, top: int) -> None:
     for role, colour in (("read", READ), ("write", WRITE)):
         points = [(x, y) for x, y, its in order if its == role]
         if points:
-            axes.scatter(*zip(*points, strict=True), s=5, color=colour, label=role, linewidths=0)
+            across, up = zip(*points, strict=True)
+            axes.scatter(across, up, s=8 if role == "read" else 3, color=colour, label=role, linewidths=0)
     axes.set_xlabel(f"packet (first {FIRST} of each engine)")
     axes.set_ylabel(label)
     axes.set_ylim(-0.02 * top, 1.02 * top)
@@ -205,7 +210,7 @@ def _render(figure: Figure, kind: str, sink: Any) -> None:
     import matplotlib
 
     with matplotlib.rc_context({"svg.hashsalt": "dmaverify", "svg.fonttype": "none"}):
-        figure.savefig(sink, format=kind, dpi=110, metadata={"Date": None} if kind == "svg" else None)
+        figure.savefig(sink, format=kind, dpi=110, metadata=PLAIN if kind == "svg" else None)
 
 
 def svg(figure: Figure) -> str:

@@ -79,14 +79,52 @@ def find_rule(rule_id: str, target: Target | None = None) -> tuple[Rule, Target]
     raise InputError(f"no rule {rule_id!r}", hint=hint or "`dmaverify rules` lists them")
 
 
+def _starvation(rule_id: str, target: Target | None) -> tuple[Mapping[str, Any], Target] | None:
+    """The section of a target whose rule has that id: one that is judged over programs, not over single commands."""
+    for candidate in [target] if target else [load_target(name) for name in available_targets()]:
+        section = candidate.raw.get("starvation", {})
+        if section.get("rule") == rule_id:
+            return section, candidate
+    return None
+
+
+def explain_starvation_text(section: Mapping[str, Any], target: Target) -> str:
+    """The rule on bank starvation in full."""
+    head = f"{section['title']}  [error, programs on {target.name} {target.version}]"
+    lines = [*_field("rule", section["rule"]), *_field("what", head), *_field("why", section["why"])]
+    lines += _field("source", f"{section['source']}   basis: {section['basis']}")
+    for label in ("wrong", "right"):
+        lines += _field(label, section[label])
+    for name in ("noc_timeout_cycles", "engine_bytes", "port_bytes", "slices"):
+        figure = section[name]
+        origin = f"({figure['source']}; {figure['basis']})"
+        text = f"{name} = {figure['value']:,} {figure['unit']}: {figure['says']} {origin}"
+        lines += _field("figure", text)
+    edge = section["edge"]
+    lines += _field("edge", f"total = {edge['last_ok']['total']} is fine, {edge['first_bad']['total']} is not")
+    lines += _field("counting", section["counting"]["says"]) + _field("hint", section["hint"])
+    for name, reading in section["reading"].items():
+        for option, what in reading["option"].items():
+            mark = f" (default: {reading['why']})" if option == reading["default"] else ""
+            lines += _field("reading", f"{name}={option}: {what['says']}{mark}")
+        lines += _field("choose", f"--reading starvation/{name}=NAME")
+    return "\n".join(lines)
+
+
 def explain_id(rule_id: str, target: Target | None = None) -> str:
     """`explain RULE` as text."""
+    starving = _starvation(rule_id, target)
+    if starving is not None:
+        return explain_starvation_text(*starving)
     found = find_rule(rule_id, target)
     return explain_obligation_text(found) if isinstance(found, CoreObligation) else explain_text(*found)
 
 
 def explain_id_json(rule_id: str, target: Target | None = None) -> dict[str, Any]:
     """`explain RULE` as data."""
+    starving = _starvation(rule_id, target)
+    if starving is not None:
+        return {"id": rule_id, "target": starving[1].name, **starving[0]}
     found = find_rule(rule_id, target)
     return obligation_json(found) if isinstance(found, CoreObligation) else rule_json(*found)
 

@@ -1,8 +1,10 @@
-"""A synthesis as text for people: before and after, the bound, why nothing is better, what was proved, what is not covered.
+"""A synthesis as text for people: before and after, the bound, why nothing is better, what was proved, what is not
+covered.
 
 Knows: the words OPTIMAL, GAP and NO PLAN, the order in which a result is told.
 Does not know: how it was found, files, terminals.
-Law: OPTIMAL is printed exactly where the result says `optimal`; the same result gives the same text. It returns text and prints
+Law: OPTIMAL is printed exactly where the result says `optimal`; the same result gives the same text. It returns text
+and prints
 nothing.
 """
 
@@ -36,7 +38,9 @@ def _lines(result: Synthesis, timings: bool) -> Iterator[str]:
                 yield f"    help: {hint}"
         return
     yield from _table(result)
-    word = "OPTIMAL for this model" if result.optimal else f"GAP {100 * result.gap:.1f} % (best bound {result.bound:,.1f})"
+    word = (
+        "OPTIMAL for this model" if result.optimal else f"GAP {100 * result.gap:.1f} % (best bound {result.bound:,.1f})"
+    )
     yield f"certificate   {word}, profile {result.profile}"
     for line in result.evidence:
         yield f"  {line}"
@@ -46,7 +50,8 @@ def _lines(result: Synthesis, timings: bool) -> Iterator[str]:
         if change is not None:
             cost = f"{change.extra_bytes:,} more bytes" if change.extra_bytes else "no more memory"
             share = 100 * (1 - change.cycles / result.cycles)
-            yield f"  help: {change.what}: {change.cycles:,.0f} cycles, -{share:.0f} %, {cost} (a plan of it was found and proved)"
+            known = "a plan of it was found and proved"
+            yield f"  help: {change.what}: {change.cycles:,.0f} cycles, -{share:.0f} %, {cost} ({known})"
     for split, cycles, played in result.runners_up[:3]:
         yield f"as cheap      {cycles:,.1f}, {split}{_simulated(played)}"
     yield "not covered   " + "; ".join(NOT_COVERED)
@@ -56,7 +61,9 @@ def _lines(result: Synthesis, timings: bool) -> Iterator[str]:
 
 def _tensor(tensor: object) -> str:
     fields = [(n, str(getattr(tensor, n))) for n in ("chip", "cluster", "slice", "element")]
-    return f"{getattr(tensor, 'tier', '')} " + ", ".join(f"{n} m![{e}]" for n, e in fields if e != "1" or n == "element")
+    return f"{getattr(tensor, 'tier', '')} " + ", ".join(
+        f"{n} m![{e}]" for n, e in fields if e != "1" or n == "element"
+    )
 
 
 def _table(result: Synthesis) -> Iterator[str]:
@@ -73,8 +80,11 @@ def _table(result: Synthesis) -> Iterator[str]:
             yield f"  {name:10}{value}"
         return
     old = {
-        "packet": f"{before.packet_bytes:,} B", "engines": str(len(before.cost.engines)), "commands": str(before.commands),
-        "loops": "", "cycles": f"{before.cycles:,.1f}{_simulated(before.played)}",
+        "packet": f"{before.packet_bytes:,} B",
+        "engines": str(len(before.cost.engines)),
+        "commands": str(before.commands),
+        "loops": "",
+        "cycles": f"{before.cycles:,.1f}{_simulated(before.played)}",
     }
     wide = max(map(len, [*old.values(), "before"])) + 3
     yield f"  {'':10}{'before':{wide}}after"

@@ -4,9 +4,10 @@ Knows: the trace event format, the tables of the database.
 Does not know: how a simulation runs.
 Law: the same result gives the same bytes; one cycle is one microsecond of the trace, so that viewers show cycles.
 
-Tables of the database: `run(key, value)`, `command(engine, start, end, bytes)`, `channel(chip, channel, requests, hits, opens,
-row_switches, partial_writes, busy_cycles, most_waiting)`, `dmn(chip, cluster, dmn, requests, busy_cycles)`,
-`request(resource, start, cycles, engine, kind, address)` with the recorded requests. Times are in cycles.
+Tables of the database: `run(key, value)`, `command(engine, start, end, bytes)`, `channel(chip, channel, requests,
+hits, opens, row_switches, partial_writes, busy_cycles, most_waiting)`, `dmn(chip, cluster, dmn, requests,
+busy_cycles)`, `request(resource, start, cycles, engine, kind, address)` with the recorded requests. Times are in
+cycles.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ COLUMNS = {
 
 
 def chrome_trace(result: SimResult) -> dict[str, Any]:
-    """Trace events: a track per engine with its commands, a track per channel, DMN and SPM with the recorded requests."""
+    """Trace events: a track per engine with its commands, a track per channel, DMN and SPM with the recorded
+    requests.
+    """
     engines = sorted({row["engine"] for row in result.commands})
     resources = sorted({event["resource"] for event in result.trace}, key=_natural)
     events = [_name(0, "engines"), _name(1, "memory")]
@@ -43,8 +46,10 @@ def chrome_trace(result: SimResult) -> dict[str, Any]:
         events.append(_slice(0, engines.index(row["engine"]), "command", row["start"], span, args))
     for event in result.trace:
         args = {"address": hex(event["address"]), "engine": event["engine"]}
-        events.append(_slice(1, resources.index(event["resource"]), event["kind"], event["start"], event["cycles"], args))
-    return {"displayTimeUnit": "ns", "traceEvents": events, "otherData": {"profile": result.profile, "cycles": result.cycles}}
+        track = resources.index(event["resource"])
+        events.append(_slice(1, track, event["kind"], event["start"], event["cycles"], args))
+    other = {"profile": result.profile, "cycles": result.cycles}
+    return {"displayTimeUnit": "ns", "traceEvents": events, "otherData": other}
 
 
 def _natural(name: str) -> tuple[str, int]:
@@ -60,8 +65,8 @@ def _thread(process: int, thread: int, name: str) -> dict[str, Any]:
     return {"ph": "M", "name": "thread_name", "pid": process, "tid": thread, "args": {"name": name}}
 
 
-def _slice(process: int, thread: int, name: str, start: float, cycles: float, args: Mapping[str, Any]) -> dict[str, Any]:
-    return {"ph": "X", "name": name, "pid": process, "tid": thread, "ts": start, "dur": cycles, "args": dict(args)}
+def _slice(process: int, track: int, name: str, start: float, cycles: float, args: Mapping[str, Any]) -> dict[str, Any]:
+    return {"ph": "X", "name": name, "pid": process, "tid": track, "ts": start, "dur": cycles, "args": dict(args)}
 
 
 def write_trace(result: SimResult, path: Path) -> None:

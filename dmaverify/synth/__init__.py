@@ -4,4 +4,3 @@ Knows: its own parts (`regions`, `space`, `bound`, `search`, `result`, `advice`,
 Does not know: plan files, command lines, how anything is shown.
 Law: what is returned was proved by the same check that judges plans; `optimal` is said only with its evidence.
 """
-

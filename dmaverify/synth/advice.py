@@ -1,8 +1,10 @@
-"""Why a plan is not faster: the resource that binds, the address bits and sizes behind it, and a layout that would lift it.
+"""Why a plan is not faster: the resource that binds, the address bits and sizes behind it, and a layout that would
+lift it.
 
 Knows: terms of a floor, which address bits a plan's requests toggle, small changes of layout as mappings.
 Does not know: how plans are searched (it asks for one of each changed move), plan files.
-Law: a change is named only if a plan of the changed move was found, proved, and is cheaper; the smallest such change wins: order of
+Law: a change is named only if a plan of the changed move was found, proved, and is cheaper; the smallest such change
+wins: order of
 the axes first, then padding. Nothing is said of layouts that were not tried.
 
 Source: "Memory Performance" (Channel interleaving, Misaligned Access), "DMA Engine", Example 5; DESIGN section 8.
@@ -40,14 +42,25 @@ def why_not_better(result: Synthesis, data: CostData) -> Why | None:
     full = -(-moved // data.hbm.window)
     requests = max(sum(s.requests for s in sides if s.role == role) for role in ("read", "write"))
     lean = requests <= FAR * full
-    if lean and result.cycles - startup <= FAR * max(issue - startup, 1.0):
+    if lean and (result.cycles - startup <= FAR * max(issue - startup, 1.0) or _all_channels(top.name, sides, data)):
         return None
     sentence, bits = _sentence(top.name, top.why, sides, data)
     if not lean and top.name == "engine issue":
         size = max(c.packet * c.unit_bits // 8 for c in result.commands)
-        sentence = f"packets of {size} B: {requests:,} requests where {full:,} full ones would carry the bytes; {sentence}"
+        sentence = (
+            f"packets of {size} B: {requests:,} requests where {full:,} full ones would carry the bytes; {sentence}"
+        )
     values = {"requests": requests, "full_requests": full, "engine_cycles": issue}
     return Why(top.resource, sentence, bits, values, _change(result, data))
+
+
+def _all_channels(name: str, sides: Sequence[Side], data: CostData) -> bool:
+    """Whether HBM is used evenly: no layout makes it faster."""
+    loads = [0] * data.hbm_channels
+    for side in sides:
+        if side.hbm is not None and side.hbm.channels is not None:
+            loads = [a + b for a, b in zip(loads, side.hbm.channels, strict=True)]
+    return name == "channels" and max(loads) * data.hbm_channels <= FAR * sum(loads)
 
 
 def _sentence(name: str, why: str, sides: Sequence[Side], data: CostData) -> tuple[str, tuple[int, ...]]:
@@ -68,7 +81,11 @@ def _stuck(sides: Sequence[Side], data: CostData) -> tuple[int, ...]:
     toggled = 0
     for side in sides:
         toggled |= side.nest.base ^ sides[0].nest.base
-        toggled |= ((side.nest.base % data.hbm.window + side.nest.size - 1) // data.hbm.window * data.hbm.window) if side.nest.size > 1 else 0
+        toggled |= (
+            ((side.nest.base % data.hbm.window + side.nest.size - 1) // data.hbm.window * data.hbm.window)
+            if side.nest.size > 1
+            else 0
+        )
         for count, stride in side.nest.loops:
             for bit in range((count - 1).bit_length()):
                 toggled |= stride << bit
@@ -83,13 +100,18 @@ def _change(result: Synthesis, data: CostData) -> Change | None:
     """The first change, smallest first, whose best plan is proved and clearly cheaper."""
     from dmaverify.synth.synthesize import synthesize
 
-    bare = replace(result.transfer, stream=None, given=(), expect=None)
+    bare = replace(result.transfer, stream=None, streams=(), given=(), expect=None)
     for number, (what, changed, extra) in enumerate(changes(bare, result)):
         if number >= TRIALS:
             return None
         try:
             other = synthesize(
-                changed, result.target, axes=result.axes, profile=result.profile, evaluations=TRIAL_EVALUATIONS, advise=False
+                changed,
+                result.target,
+                axes=result.axes,
+                profile=result.profile,
+                evaluations=TRIAL_EVALUATIONS,
+                advise=False,
             )
         except ValueError:
             continue
@@ -101,19 +123,39 @@ def _change(result: Synthesis, data: CostData) -> Change | None:
 def changes(move: Transfer, result: Synthesis) -> Iterator[tuple[str, Transfer, int]]:
     """(what, the changed move, more bytes of memory), the smallest changes first."""
     bits = result.target.dtypes[move.dtype]
+    if result.floor is not None and result.floor.terms[0].name == "DMNs":
+        yield from _spread(move, result)
+        return
     for role in ("source", "dest"):
         tensor: Tensor = getattr(move, role)
         other: Tensor = move.dest if role == "source" else move.source
         for how, element in _orders(tensor, other):
             yield (
-                f"order the {role} as `{element}` ({how})", replace(move, **{role: replace(tensor, element=element)}),
+                f"order the {role} as `{element}` ({how})",
+                _with(move, role, element),
                 max(0, element.size - tensor.element.size) * bits // 8,
             )
     for role in ("source", "dest"):
         tensor = getattr(move, role)
         for element in _padded(tensor, bits):
             extra = (element.size - tensor.element.size) * bits // 8
-            yield f"pad the {role} to `{element}`", replace(move, **{role: replace(tensor, element=element)}), extra
+            yield f"pad the {role} to `{element}`", _with(move, role, element), extra
+
+
+def _spread(move: Transfer, result: Synthesis) -> Iterator[tuple[str, Transfer, int]]:
+    """The destination's outermost element pieces as slices, as far as a cluster has them."""
+    terms, most = terms_of(move.dest.element), result.target.limits.get("slices_max", 1)
+    for term in terms:
+        if move.dest.tier == "dm" and term.size > 1 and move.dest.slice.size * term.size <= most:
+            rest = [t for t in terms if t is not term]
+            dest = replace(move.dest, slice=pair(*terms_of(move.dest.slice), term), element=pair(*rest))
+            yield f"spread the dest over more slices, `{dest.slice}`", replace(move, dest=dest), 0
+
+
+def _with(move: Transfer, role: str, element: Expr) -> Transfer:
+    if role == "source":
+        return replace(move, source=replace(move.source, element=element))
+    return replace(move, dest=replace(move.dest, element=element))
 
 
 def _orders(tensor: Tensor, other: Tensor) -> Iterator[tuple[str, Expr]]:

@@ -2,7 +2,8 @@
 
 Knows: rules of the scopes command and sequencer, and those of tensors and transfers, which no plan can change.
 Does not know: what any rule says, costs.
-Law: what is refused here, `check` reports; what is let through, `check` judges again. Errors refuse; so does a sequencer that breaks
+Law: what is refused here, `check` reports; what is let through, `check` judges again. Errors refuse; so does a
+sequencer that breaks
 a limit with a warning, as long as another plan keeps it.
 """
 
@@ -38,7 +39,9 @@ class Law:
     def of_move(self) -> list[Finding]:
         """Errors that no plan can avoid."""
         move = self.transfer
-        instances = transfer_instances(move.source, move.dest, None, move.dtype, self.target, (), self.limits, move.span)
+        instances = transfer_instances(
+            move.source, move.dest, None, move.dtype, self.target, (), self.limits, move.span
+        )
         return [f for f in self._ruling().judge(instances).findings if f.severity is Severity.ERROR]
 
     def allows(self, commands: Sequence[Command]) -> bool:
@@ -56,7 +59,9 @@ class Law:
     def _findings(self, one: Command) -> tuple[Finding, ...]:
         facts = command_facts(one, (one,))
         texts = (("read", one.read_text, self.transfer.source.tier), ("write", one.write_text, self.transfer.dest.tier))
-        seen = [(side, tier, sequencer_facts(text, one, self.limits, one.unit_bits)) for side, text, tier in texts if text]
+        seen = [
+            (side, tier, sequencer_facts(text, one, self.limits, one.unit_bits)) for side, text, tier in texts if text
+        ]
         key = (tuple(facts.values()), *(tuple(f.values()) for _, _, f in seen))
         if key not in self.known:
             instances = [Instance("command", facts, "command", None)]

@@ -2,7 +2,8 @@
 
 Knows: steps of loops on either side, distances at which another DMN begins.
 Does not know: costs; which order wins.
-Law: every order given is a permutation of the loops; the list is short and its order fixed. Nothing is left out for good: the
+Law: every order given is a permutation of the loops; the list is short and its order fixed. Nothing is left out for
+good: the
 search goes through the others when none of these meets the floor.
 
 Source: "DMA Engine", Examples 2 and 4; "Memory Performance", Optimizing DMA Performance and Bank Conflict.

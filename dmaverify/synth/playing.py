@@ -2,7 +2,8 @@
 
 Knows: how to shorten a program so that its start is what the whole starts with.
 Does not know: how the simulator works, which member wins.
-Law: a shortened program has the same nests with fewer turns of outer loops; its cycles are never given for the whole without
+Law: a shortened program has the same nests with fewer turns of outer loops; its cycles are never given for the whole
+without
 saying so (`Played.share`).
 
 Source: DESIGN section 6 (two evaluators of one model).
@@ -35,7 +36,11 @@ def played(commands: Sequence[Command], data: CostData, most: int = MOST_PACKETS
 
 def _packets(one: Command) -> int:
     """Requests of a command: packets, and their parts of at most 256 bytes."""
-    return prod(loop.count for loop in one.loops) * max(1, one.burst // max(1, one.packet)) * -(-one.packet * one.unit_bits // 2048)
+    return (
+        prod(loop.count for loop in one.loops)
+        * max(1, one.burst // max(1, one.packet))
+        * -(-one.packet * one.unit_bits // 2048)
+    )
 
 
 def _shortened(one: Command, most: int) -> Command:

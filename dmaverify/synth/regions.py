@@ -1,8 +1,10 @@
-"""What a move asks to be copied, as boxes of loops: the digits of both sides, refined, with padding and uneven ends cut off.
+"""What a move asks to be copied, as boxes of loops: the digits of both sides, refined, with padding and uneven ends
+cut off.
 
 Knows: address layouts of both sides, mixed radix, which cells are live, arithmetic progressions.
 Does not know: engines, packets, order, cost, rules of a machine.
-Law: a `Cover` proposes nests that write every live cell of the destination once, from the cell of the source that holds the
+Law: a `Cover` proposes nests that write every live cell of the destination once, from the cell of the source that
+holds the
 same element; nothing rests on it, since the program made of it is proved like any other (`check_transfer`).
 
 Source: DESIGN sections 3 and 8; "DMA Engine", Example 6 (segmentation); facts/rngd 3.4.
@@ -12,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import pairwise, product
 from math import prod
 
 from dmaverify.layout.digits import Digit
@@ -104,7 +106,9 @@ def covers(source: Layout, dest: Layout) -> list[Cover]:
         ways = ", ".join(dict.fromkeys(way for way, _ in chosen if way)) or "whole"
         found.setdefault(boxes, ways)
     if not found:
-        raise NoPlan("core/well-formed", f"the move falls into more than {MOST_BOXES} boxes of loops", "cut both sides alike")
+        raise NoPlan(
+            "core/well-formed", f"the move falls into more than {MOST_BOXES} boxes of loops", "cut both sides alike"
+        )
     return [Cover(boxes, how) for boxes, how in sorted(found.items(), key=lambda item: len(item[0]))]
 
 
@@ -127,8 +131,12 @@ def _joined(atoms: Sequence[Atom]) -> list[Atom]:
     for atom in reversed(atoms):
         low = out[-1] if out else None
         if (
-            low is not None and low.axis == atom.axis and atom.axis is not None and atom.weight == low.count * low.weight
-            and atom.read == low.count * low.read and atom.write == low.count * low.write
+            low is not None
+            and low.axis == atom.axis
+            and atom.axis is not None
+            and atom.weight == low.count * low.weight
+            and atom.read == low.count * low.read
+            and atom.write == low.count * low.write
         ):
             out[-1] = replace(low, count=low.count * atom.count)
         else:
@@ -148,7 +156,11 @@ def _choices(axis: str, source: Layout, dest: Layout) -> list[tuple[str, tuple[_
         offset = dict(dest.offsets).get(axis, 0)
         live = [(w, n) for w, n, _ in digits]
         slots = [(w, n) for w, _, n in digits]
-        ways = [("padding walked", ranges(slots, 0, _reach(slots)))] if slots != live or _reach(slots) > size - offset else []
+        ways = (
+            [("padding walked", ranges(slots, 0, _reach(slots)))]
+            if slots != live or _reach(slots) > size - offset
+            else []
+        )
         ways += [("", ranges(live, 0, size - offset)), ("cut from below", low_first(live, size - offset))]
         for way, pieces in ways:
             parts = [_part(axis, offset, start, shape, source, dest, size) for start, shape in pieces]
@@ -167,7 +179,9 @@ def _reach(digits: Sequence[tuple[int, int]]) -> int:
 
 
 def _refined(axis: str, source: Layout, dest: Layout) -> list[tuple[int, int, int]] | None:
-    """(weight, live, slots) of the axis in the destination, cut where the source cuts, largest first; None without a chain."""
+    """(weight, live, slots) of the axis in the destination, cut where the source cuts, largest first; None without a
+    chain.
+    """
     own = [d for d in _held(dest) if d.axis == axis]
     theirs = [d for d in _held(source) if d.axis == axis]
     cuts = {d.weight for d in theirs} | {d.weight * d.slots for d in theirs}
@@ -175,7 +189,7 @@ def _refined(axis: str, source: Layout, dest: Layout) -> list[tuple[int, int, in
     for digit in own:
         inside = sorted(c for c in cuts if digit.weight < c < digit.weight * digit.slots)
         chain = [digit.weight, *inside]
-        if any(high % low for low, high in zip(chain, chain[1:], strict=False)):
+        if any(high % low for low, high in pairwise(chain)):
             return None
         top = chain[-1] // digit.weight
         if (digit.slots % top or digit.live % top) and digit is not max(own, key=lambda d: d.weight):
@@ -205,7 +219,10 @@ def ranges(digits: Sequence[tuple[int, int]], low: int, high: int) -> list[tuple
     if last > first:
         out.append((first * weight, ((weight, last - first), *rest)))
     for value in partial:
-        out += [(value * weight + x, ((weight, 1), *s)) for x, s in ranges(rest, low - value * weight, high - value * weight)]
+        out += [
+            (value * weight + x, ((weight, 1), *s))
+            for x, s in ranges(rest, low - value * weight, high - value * weight)
+        ]
     return out
 
 
@@ -274,7 +291,8 @@ def _by_points(axis: str, source: Layout, dest: Layout, size: int) -> tuple[_Par
     for digit in (d for d in _held(dest) if d.axis == axis):
         if len(values) * digit.live > MOST_POINTS:
             raise NoPlan(
-                "core/well-formed", f"the two sides cut axis {axis} without a common refinement, and it has {size:,} values",
+                "core/well-formed",
+                f"the two sides cut axis {axis} without a common refinement, and it has {size:,} values",
                 "cut the axis alike on both sides",
             )
         values = [value + digit.weight * v for value in values for v in range(digit.live)]
@@ -285,14 +303,16 @@ def _by_points(axis: str, source: Layout, dest: Layout, size: int) -> tuple[_Par
         pair = _address(source, axis, value), _address(dest, axis, value)
         if pair[0] is None or pair[1] is None:
             raise NoPlan(
-                "core/same-element", f"the source holds no {axis} = {value}, which the destination asks for",
+                "core/same-element",
+                f"the source holds no {axis} = {value}, which the destination asks for",
                 "a destination holds at most what its source holds",
             )
         points.append((pair[0], pair[1], value))
     parts = _gathered([_Run(r, w, value, ()) for r, w, value in points], axis, size)
     if len(parts) > MOST_BOXES:
         raise NoPlan(
-            "core/well-formed", f"axis {axis} has no common refinement and falls into {len(parts)} pieces",
+            "core/well-formed",
+            f"axis {axis} has no common refinement and falls into {len(parts)} pieces",
             "cut the axis alike on both sides",
         )
     return parts
@@ -315,7 +335,10 @@ def _gathered(runs: list[_Run], axis: str, size: int) -> tuple[_Part, ...]:
             first, length = runs[index], 1
             if index + 1 < len(runs):
                 step = _distance(first, runs[index + 1])
-                while index + length < len(runs) and _distance(runs[index + length - 1], runs[index + length]) == step is not None:
+                while (
+                    index + length < len(runs)
+                    and _distance(runs[index + length - 1], runs[index + length]) == step is not None
+                ):
                     length += 1
                 if step is not None and length > 1:
                     first = replace(first, shape=((length, *step), *first.shape))
@@ -325,7 +348,8 @@ def _gathered(runs: list[_Run], axis: str, size: int) -> tuple[_Part, ...]:
             break
         runs = out
     return tuple(
-        _Part(run.read, run.write, tuple(Atom(axis, weight, n, r, w, size) for n, r, w, weight in run.shape)) for run in out
+        _Part(run.read, run.write, tuple(Atom(axis, weight, n, r, w, size) for n, r, w, weight in run.shape))
+        for run in out
     )
 
 

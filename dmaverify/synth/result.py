@@ -2,7 +2,8 @@
 
 Knows: the plan format, how commands, engines and streams are written.
 Does not know: how plans are found or proved.
-Law: `plan_text` read again gives the same move and the same commands (tests/synth/test_plan_text.py); `optimal` implies that the
+Law: `plan_text` read again gives the same move and the same commands (tests/synth/test_plan_text.py); `optimal`
+implies that the
 cycles are at most the bound, or that the whole space was gone through.
 
 Source: the plan file format, `schema = 1`; DESIGN section 9 (JSON of `synth`).
@@ -60,17 +61,23 @@ class Before:
 
     cycles: float
     cost: Cost
-    commands: int
+    program: tuple[Command, ...]
     packet_bytes: int
     played: Played | None = None
+
+    @property
+    def commands(self) -> int:
+        """How many commands it has."""
+        return len(self.program)
 
 
 @dataclass(frozen=True)
 class Synthesis:
-    """The cheapest plan found. `cycles` is the closed form of the cost model, or the floor of its resources where that is
-    higher (both are at most what the simulator needs); infinite without a plan. `bound` is what no plan of the space can beat.
+    """The cheapest plan found. `cycles` is the closed form of the cost model, what `cost` says of the plan; infinite
+    without a plan. `bound` is what no plan of the space can beat.
 
-    `refused` holds (rule, message) where there is no legal plan; then `transfer` is the move as it was, without commands.
+    `refused` holds (rule, message) where there is no legal plan; then `transfer` is the move as it was, without
+    commands.
     """
 
     transfer: Transfer
@@ -115,26 +122,58 @@ class Synthesis:
         if not self.found:
             reasons = [{"rule": rule, "message": message, "hint": hint} for rule, message, hint in self.refused]
             return {
-                "name": self.transfer.name, "plan": None, "cycles": None, "bound": None, "optimal": False, "gap": None,
-                "evidence": list(self.evidence), "seconds": self.seconds, "refused": reasons,
+                "name": self.transfer.name,
+                "plan": None,
+                "cycles": None,
+                "bound": None,
+                "optimal": False,
+                "gap": None,
+                "evidence": list(self.evidence),
+                "seconds": self.seconds,
+                "refused": reasons,
             }
         data: dict[str, Any] = {
-            "name": self.transfer.name, "plan": self.plan, "cycles": self.cycles, "bound": self.bound, "optimal": self.optimal,
-            "gap": self.gap, "evidence": list(self.evidence), "seconds": self.seconds, "profile": self.profile,
+            "name": self.transfer.name,
+            "plan": self.plan,
+            "cycles": self.cycles,
+            "bound": self.bound,
+            "optimal": self.optimal,
+            "gap": self.gap,
+            "evidence": list(self.evidence),
+            "seconds": self.seconds,
+            "profile": self.profile,
             "proved": self.verdict is not None and self.verdict.status.value == "proved",
-            "engines": len({c.engine for c in self.commands}), "commands": len(self.commands), "split": self.split,
+            "engines": len({c.engine for c in self.commands}),
+            "commands": len(self.commands),
+            "split": self.split,
             "evaluations": self.evaluations,
-            "terms": [t.__dict__ if hasattr(t, "__dict__") else _term(t) for t in (self.floor.terms if self.floor else ())],
+            "terms": [
+                t.__dict__ if hasattr(t, "__dict__") else _term(t) for t in (self.floor.terms if self.floor else ())
+            ],
         }
         if self.played is not None:
             data["simulated"] = {"cycles": self.played.cycles, "share": self.played.share}
         if self.before is not None:
-            data["before"] = {"cycles": self.before.cycles, "commands": self.before.commands, "packet_bytes": self.before.packet_bytes}
+            data["before"] = {
+                "cycles": self.before.cycles,
+                "commands": self.before.commands,
+                "packet_bytes": self.before.packet_bytes,
+            }
         if self.why is not None:
-            data["why"] = {"resource": self.why.resource, "says": self.why.sentence, "bits": list(self.why.bits), **self.why.values}
+            data["why"] = {
+                "resource": self.why.resource,
+                "says": self.why.sentence,
+                "bits": list(self.why.bits),
+                **self.why.values,
+            }
             if self.why.change is not None:
                 change = self.why.change
-                data["why"]["change"] = {"what": change.what, "cycles": change.cycles, "extra_bytes": change.extra_bytes, "proved": change.proved}
+                data["why"]["change"] = {
+                    "what": change.what,
+                    "cycles": change.cycles,
+                    "extra_bytes": change.extra_bytes,
+                    "proved": change.proved,
+                }
         return data
 
 
@@ -191,7 +230,11 @@ def _tensor(tensor: Tensor) -> str:
     starts = {"chip": tensor.at_chip, "cluster": tensor.at_cluster, "slice": tensor.at_slice}
     base = str(tensor.base)
     if any(starts.values()):
-        base = "{ " + ", ".join(f"{n} = {v}" for n, v in (*((k, v) for k, v in starts.items() if v), ("element", tensor.base))) + " }"
+        base = (
+            "{ "
+            + ", ".join(f"{n} = {v}" for n, v in (*((k, v) for k, v in starts.items() if v), ("element", tensor.base)))
+            + " }"
+        )
     fields = [(place, tensor.field(place)) for place in PLACES]
     texts = [f"{place} = {_text(str(expr))}" for place, expr in fields if expr != ONE or place == "element"]
     return "{ " + ", ".join([f"tier = {_text(tensor.tier)}", f"base = {base}", *texts]) + " }"

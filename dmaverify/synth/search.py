@@ -2,8 +2,10 @@
 
 Knows: the space, floors, the cost model and the simulator as functions, a budget of evaluations.
 Does not know: plan files, proofs, why a cost is what it is.
-Law: deterministic for the same arguments (a limit in seconds excepted, which says so). `bound` is at most the cost of every member of
-the space: the floor of the covers, or the least floor among members that were neither priced nor in all orders; `complete` tells
+Law: deterministic for the same arguments (a limit in seconds excepted, which says so). `bound` is at most the cost
+of every member of
+the space: the floor of the covers, or the least floor among members that were neither priced nor in all orders;
+`complete` tells
 whether every member was priced or pruned by a floor that is at least the winner's cost.
 
 Source: DESIGN section 8; the search follows best-first branch and bound with admissible floors.
@@ -20,7 +22,7 @@ from math import factorial
 
 from dmaverify.cost.constants import TICKS, CostData
 from dmaverify.cost.model import Cost, cost
-from dmaverify.synth.bound import ISSUES, Floor, Shapes, floor_of
+from dmaverify.synth.bound import ISSUES, Floor, Shapes, floor_of, priced_floor
 from dmaverify.synth.legal import Law
 from dmaverify.synth.orders import preferred
 from dmaverify.synth.regions import Atom, Cover
@@ -39,7 +41,7 @@ from dmaverify.synth.space import (
 )
 from dmaverify.transfer.command import Command, Engine
 
-EVALUATIONS = 600
+EVALUATIONS = 300
 """Commands priced before the search stops with a gap."""
 TIES = 6
 """Members of least cost that the simulator compares."""
@@ -47,7 +49,7 @@ MOST_PACKETS = 512
 """Combinations of packets of one sharing: beyond it (runs of many lengths) the rest is left out of the space."""
 MOST_BARREN = 600
 """Illegal choices in a row, before any legal one, after which the rules are taken to refuse all."""
-TIE_EVALUATIONS = 160
+TIE_EVALUATIONS = 64
 """Commands priced beyond the first winner, to find others as cheap for the simulator to compare."""
 
 
@@ -56,7 +58,7 @@ class Member:
     """One plan of the space with its price."""
 
     commands: tuple[Command, ...]
-    cycles: float  # the closed form, or the floor of its choice where that is higher
+    cycles: float
     cost: Cost
     layering: Layering
     order: tuple[Atom, ...]
@@ -119,6 +121,8 @@ class Search:
         self.started = time.monotonic()
         self.floors: list[Floor] = []
         self.barren = 0
+        self.refined: dict[int, float] = {}
+        self.alive: list[Choice] = []  # so that no identity is used twice
         self.startup = min(data.ticks("startup"), data.ticks("startup_store"))
         self.issue = min(data.ticks(name) for name in ISSUES)
 
@@ -141,8 +145,8 @@ class Search:
                 found.ended = "the floor of the resources is met"
                 return self._ended(least.cycles, True)
         complete = not self._over()
-        exhausted = self._exhaust(sorted(waiting, key=lambda c: c.floor))
-        rest = [floor for floor in found.open_floors]
+        exhausted = self._exhaust(sorted(waiting, key=self._floor_of))
+        rest = list(found.open_floors)
         bound = max(least.cycles, min([*rest, self._best()]) if complete and exhausted is not None else least.cycles)
         found.ended = "every member was priced or pruned" if complete and not rest else "the budget ended"
         return self._ended(min(bound, self._best()), complete and not rest)
@@ -172,7 +176,9 @@ class Search:
     # ------------------------------------------------------------ choices
 
     def _choices(self) -> Iterator[Choice]:
-        """Sharings with packets, legal by rules that no order changes, with their floors; what cannot win is left out."""
+        """Sharings with packets, legal by rules that no order changes, with their floors; what cannot win is left
+        out.
+        """
         for index, cover in enumerate(self.covers):
             for layering in layerings(cover, self.machine):
                 if self.limits.commands is not None and layering.commands > self.limits.commands:
@@ -203,9 +209,13 @@ class Search:
         return sorted(((self._quick(profiles, sizes), sizes) for sizes in found), key=lambda item: item[0])
 
     def _quick(self, profiles: Profiles, sizes: Mapping[int, int]) -> float:
-        """Start-ups and requests of the fullest engine, a packet of n bytes being at least n / 256 requests on either side."""
+        """Start-ups and requests of the fullest engine, a packet of n bytes being at least n / 256 requests on
+        either side.
+        """
         same = self.machine.tiers[0] == self.machine.tiers[1] and "slice" not in self.machine.spaces[0].places
-        cost_of = {run: -(-packet * self.machine.unit_bits // 2048) * self.issue * (1 + same) for run, packet in sizes.items()}
+        cost_of = {
+            run: -(-packet * self.machine.unit_bits // 2048) * self.issue * (1 + same) for run, packet in sizes.items()
+        }
         most = max(sum(self.startup + n // sizes[run] * cost_of[run] for run, n in profile) for profile in profiles)
         return most / TICKS
 
@@ -239,11 +249,15 @@ class Search:
         before, items = self._best(), choice.items
         for order in preferred(items, self.machine, self.limits.prefix):
             member = self._price(choice, items, order)
-            if member is not None and member.cycles <= choice.floor:
+            if member is not None and member.cycles <= self._floor_of(choice):
                 break
             if self._over():
                 break
         return self._best() < before
+
+    def _floor_of(self, choice: Choice) -> float:
+        """The floor of a choice, with what pricing one order of it has shown."""
+        return self.refined.get(id(choice), choice.floor)
 
     def _price(self, choice: Choice, items: Sequence[Nested], order: Sequence[Atom]) -> Member | None:
         """The member with this order of loops, if it is legal; kept if it is among the best."""
@@ -252,7 +266,16 @@ class Search:
             return None
         self.found.evaluations += len(commands)
         price = cost(commands, self.data)
-        member = Member(commands, max(price.cycles, choice.floor), price, choice.layering, tuple(order), tuple(item.packet for item in items))
+        member = Member(
+            commands,
+            price.cycles,
+            price,
+            choice.layering,
+            tuple(order),
+            tuple(item.packet for item in items),
+        )
+        self.alive.append(choice)
+        self.refined[id(choice)] = max(choice.floor, priced_floor(price))
         winners = self.found.winners
         if all(old.commands != member.commands for old in winners):
             winners.append(member)
@@ -285,18 +308,18 @@ class Search:
     def _exhaust(self, waiting: Sequence[Choice]) -> bool:
         """Every order of every choice whose floor is below the best; the floors of those left are kept open."""
         for choice in waiting:
-            if choice.floor >= self._best():
+            if self._floor_of(choice) >= self._best():
                 continue
             items = choice.items
             longest = max(items, key=lambda item: len(item.loops))
             left = self.limits.evaluations - self.found.evaluations - self.shapes.asked
             if factorial(len(longest.loops)) * len(items) > left or self._over():
-                self.found.open_floors.append(choice.floor)
+                self.found.open_floors.append(self._floor_of(choice))
                 continue
             for order in permutations(longest.loops):
                 if fits(order, self.limits.prefix):
                     self._price(choice, items, order)
-                if self._best() <= choice.floor:
+                if self._best() <= self._floor_of(choice):
                     break
         self.found.open_floors = [floor for floor in self.found.open_floors if floor < self._best()]
         return not self.found.open_floors

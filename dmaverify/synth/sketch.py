@@ -1,4 +1,5 @@
-"""A quick look at the start of a program, to choose among plans that cost the same: channels with rows, DMNs, in batches.
+"""A quick look at the start of a program, to choose among plans that cost the same: channels with rows, DMNs, in
+batches.
 
 Knows: which channel, bank and row a request goes to, how many wait at a channel, how many slices queue.
 Does not know: exact times; it plays no part in any bound or claim.

@@ -2,7 +2,8 @@
 
 Knows: boxes, places and engines of a chip, divisors, packets that are contiguous on both sides, merging of loops.
 Does not know: what anything costs, rules of a machine by name, streams as text.
-Law: every member copies exactly the units of its cover: splitting over engines, packets and order only rearrange the counters of
+Law: every member copies exactly the units of its cover: splitting over engines, packets and order only rearrange the
+counters of
 the same nests. `plans` lists them in a fixed order, each once; `orders` are all permutations of its loops.
 
 Source: DESIGN section 8; "DMA Engine", Homogeneous and Heterogeneous Aggregate Operation, DMA Command Syntax.
@@ -14,7 +15,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
-from math import prod
 
 from dmaverify.synth.regions import Atom, Box, Cover
 from dmaverify.transfer.command import Command, Engine, Port
@@ -27,7 +27,9 @@ MOST_LANES = 64
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What the space needs of a target: engines of a chip in order of use, packet limit, distances where a digit is cut."""
+    """What the space needs of a target: engines of a chip in order of use, packet limit, distances where a digit is
+    cut.
+    """
 
     engines: tuple[Engine, ...]
     packet_max: int
@@ -55,7 +57,8 @@ class Work:
 class Layering:
     """How boxes are shared out. `split` names it for people; `works` are the parts, in order of engines.
 
-    Where all boxes are one box at different places: `cut`, a `sample` of them and the digits `far` that choose the place.
+    Where all boxes are one box at different places: `cut`, a `sample` of them and the digits `far` that choose the
+    place.
     """
 
     works: tuple[Work, ...]
@@ -101,7 +104,9 @@ def _cut_at(atoms: Sequence[Atom], cuts: Sequence[int]) -> tuple[Atom, ...]:
 
 
 def home(box: Box) -> tuple[int, int]:
-    """(chip, cluster) whose engines are nearest: that of the side that lies in a cluster other than the first, else the source."""
+    """(chip, cluster) whose engines are nearest: that of the side that lies in a cluster other than the first, else
+    the source.
+    """
     chip, rest = divmod(box.read, SPAN["chip"])
     other = box.write // SPAN["chip"]
     return chip if chip or not other else other, max(rest, box.write % SPAN["chip"]) // SPAN["cluster"]
@@ -162,13 +167,19 @@ def _splits(chips: Mapping[int, Sequence[Box]], counts: Sequence[int], machine: 
         yield Layering(tuple(works), label, "", chosen[0] if len(chosen) == 1 else None, sample[shapes[0]])
 
 
-def _placed(chip: int, boxes: Sequence[Box], how: Mapping[object, Cut], machine: Machine) -> list[Work]:
-    """Parts given to engines: those of the box's own cluster first, the idle ones of the chip next, then a second round."""
+def _placed(
+    chip: int, boxes: Sequence[Box], how: Mapping[tuple[tuple[int, int, int], ...], Cut], machine: Machine
+) -> list[Work]:
+    """Parts given to engines: those of the box's own cluster first, the idle ones of the chip next, then a second
+    round.
+    """
     pool = [replace(e, chip=chip + e.chip) for e in machine.engines]
     load = dict.fromkeys(pool, 0)
     out: list[Work] = []
     parts = [(home(box)[1], part) for box in boxes for part in how[_shape(box)].parts(box)]
-    for cluster, part in sorted(parts, key=lambda item: -item[1].amount) if len({p.amount for _, p in parts}) > 1 else parts:
+    for cluster, part in (
+        sorted(parts, key=lambda item: -item[1].amount) if len({p.amount for _, p in parts}) > 1 else parts
+    ):
         engine = min(pool, key=lambda e: (load[e], e.cluster != cluster, e.cluster, e.dmn))
         load[engine] += part.amount
         out.append(Work(engine, part))
@@ -211,19 +222,29 @@ def cuts_of(box: Box, parts: int, unit_bits: int) -> Iterator[Cut]:
     if parts == 1:
         yield Cut((), "")
         return
-    chain = {atom for atom in chain_of(box)[1]}
+    chain = set(chain_of(box)[1])
     for factors in _factorings(parts):
         for chosen in _ordered(len(box.atoms), len(factors)):
-            if any(box.atoms[i].count < n or (not box.atoms[i].axis and box.atoms[i].weight) for i, n in zip(chosen, factors, strict=True)):
+            if any(
+                box.atoms[i].count < n or (not box.atoms[i].axis and box.atoms[i].weight)
+                for i, n in zip(chosen, factors, strict=True)
+            ):
                 continue
             for ways in product((True, False), repeat=len(factors)):
                 cuts = tuple(zip(chosen, factors, ways, strict=True))
                 if any(not way and (box.atoms[i] in chain or box.atoms[i].count == n) for i, n, way in cuts):
                     continue
                 inner = min((box.atoms[i].write for i, _, _ in cuts if box.atoms[i] in chain), default=0)
-                words = ", ".join(f"{box.atoms[i].label or 'bytes'} in {n}{'' if way else ' by turns'}" for i, n, way in cuts)
+                words = ", ".join(
+                    f"{box.atoms[i].label or 'bytes'} in {n}{'' if way else ' by turns'}" for i, n, way in cuts
+                )
                 window = 256 * 8 // unit_bits
-                if len(cuts) == 1 and inner and window % inner == 0 and box.atoms[chosen[0]].count * inner >= parts * window:
+                if (
+                    len(cuts) == 1
+                    and inner
+                    and window % inner == 0
+                    and box.atoms[chosen[0]].count * inner >= parts * window
+                ):
                     yield Cut(cuts, words, window // inner)
                     if box.atoms[chosen[0]].count * inner % (parts * window) == 0:
                         continue
@@ -232,7 +253,12 @@ def cuts_of(box: Box, parts: int, unit_bits: int) -> Iterator[Cut]:
 
 def _factorings(n: int) -> list[tuple[int, ...]]:
     pairs = [(a, n // a) for a in range(2, n) if n % a == 0]
-    triples = [(a, b, c) for a, rest in pairs for b, c in [(x, rest // x) for x in range(2, rest) if rest % x == 0] if a <= b <= c]
+    triples = [
+        (a, b, c)
+        for a, rest in pairs
+        for b, c in [(x, rest // x) for x in range(2, rest) if rest % x == 0]
+        if a <= b <= c
+    ]
     return [(n,), *pairs, *triples]
 
 
@@ -267,7 +293,9 @@ def _chain(atoms: tuple[Atom, ...]) -> tuple[int, tuple[Atom, ...]]:
 
 @lru_cache(maxsize=4096)
 def packets_of(run: int, unit_bits: int, packet_max: int, width: int) -> tuple[int, ...]:
-    """Packets in units that divide a run, whole bytes and elements, at most the limit: fewest requests first, then the largest."""
+    """Packets in units that divide a run, whole bytes and elements, at most the limit: fewest requests first, then
+    the largest.
+    """
     limit = packet_max * 8 // unit_bits
     found = {p for d in range(1, min(run, limit, int(run**0.5) + 1) + 1) if run % d == 0 for p in (d, run // d)}
     legal = [p for p in found if p <= limit and p * unit_bits % 8 == 0 and p % width == 0]
@@ -279,7 +307,9 @@ def packets_of(run: int, unit_bits: int, packet_max: int, width: int) -> tuple[i
 
 
 def segmented(cover: Cover, machine: Machine) -> Cover | None:
-    """Runs that no large packet divides, as a head of whole packets and a tail: one command more; None where nothing is gained."""
+    """Runs that no large packet divides, as a head of whole packets and a tail: one command more; None where nothing
+    is gained.
+    """
     limit = machine.packet_max * 8 // machine.unit_bits
     boxes: list[Box] = []
     for box in cover.boxes:
@@ -298,7 +328,11 @@ def segmented(cover: Cover, machine: Machine) -> Cover | None:
         boxes += [
             _with(box, top, 0, many), _with(box, top, many, top.count - many),
         ]  # fmt: skip
-    return Cover(tuple(boxes), f"{cover.how}, cut into whole packets and a rest") if len(boxes) > len(cover.boxes) else None
+    return (
+        Cover(tuple(boxes), f"{cover.how}, cut into whole packets and a rest")
+        if len(boxes) > len(cover.boxes)
+        else None
+    )
 
 
 def _with(box: Box, atom: Atom, start: int, count: int) -> Box:
@@ -320,16 +354,15 @@ class Nested:
 
 
 def nested(work: Work, packet: int) -> Nested | None:
-    """The loops around packets of `packet` units; None where the digits of the run cannot be cut there."""
+    """The loops around packets of `packet` units; None where a packet is no whole inner digits and a part of the
+    next.
+    """
     _, chain = chain_of(work.box)
     inside: list[Atom] = []
     loops = [a for a in work.box.atoms if a.count > 1 and a not in chain]
     left, rest = packet, list(chain)
     while rest and left > 1:
         atom = rest.pop(0)
-        while rest and left % atom.count and atom.count % left:
-            joined = rest.pop(0)
-            atom = replace(atom, count=atom.count * joined.count, axis=joined.axis if atom.axis is None else atom.axis)
         if left % atom.count == 0:
             inside.append(atom)
             left //= atom.count
@@ -352,13 +385,21 @@ def command(item: Nested, order: Sequence[Atom], machine: Machine) -> Command:
     merged: list[Atom] = []
     for atom in reversed([*order]):
         low = merged[-1] if merged else None
-        if low is not None and atom.read == low.count * low.read and atom.write == low.count * low.write and low.axis == atom.axis:
-            if atom.weight == low.count * low.weight:
-                merged[-1] = replace(low, count=low.count * atom.count)
-                continue
+        if (
+            low is not None
+            and atom.read == low.count * low.read
+            and atom.write == low.count * low.write
+            and low.axis == atom.axis
+            and atom.weight == low.count * low.weight
+        ):
+            merged[-1] = replace(low, count=low.count * atom.count)
+            continue
         merged.append(atom)
     fragments = [_fragment(a, False) for a in reversed(merged)] + _packet(item, machine)
-    sides = (port_of(item.work.box.read, machine.tiers[0], machine), port_of(item.work.box.write, machine.tiers[1], machine))
+    sides = (
+        port_of(item.work.box.read, machine.tiers[0], machine),
+        port_of(item.work.box.write, machine.tiers[1], machine),
+    )
     return command_of(fragments, *sides, item.packet, machine.dtype_bits, item.work.engine)
 
 

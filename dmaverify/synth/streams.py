@@ -2,7 +2,8 @@
 
 Knows: pieces of axes as expressions, engines by position.
 Does not know: costs, rules.
-Law: a stream is given only when `derive` makes of it exactly the commands (the same nests on the same engines); else none is.
+Law: a stream is given only when `derive` makes of it exactly the commands (the same nests on the same engines); else
+none is.
 
 Source: "DMA Engine", Homogeneous Aggregate Operation; facts/rngd 1.6.
 """
@@ -40,7 +41,12 @@ def piece(axis: str | None, weight: int, count: int, size: int) -> Expr:
 
 
 def stream_for(
-    move: Transfer, commands: Sequence[Command], layering: Layering, order: Sequence[Atom], packet: int, machine: Machine
+    move: Transfer,
+    commands: Sequence[Command],
+    layering: Layering,
+    order: Sequence[Atom],
+    packet: int,
+    machine: Machine,
 ) -> Stream | None:
     """The stream of a member, if its parts are alike and it derives exactly the commands."""
     item = nested(layering.works[0], packet)
@@ -64,8 +70,11 @@ def stream_for(
     places["slice"] = [_piece(a) for a in shares]
     loops = arranged(item, order)
     stream = Stream(
-        pair(*(_piece(a) for a in loops if a.axis != BYTE)), pair(*(_piece(a) for a in item.inside if a.axis != BYTE)),
-        *(pair(*places[p]) for p in ("chip", "cluster", "slice")),
+        pair(*(_piece(a) for a in loops if a.axis != BYTE)),
+        pair(*(_piece(a) for a in item.inside if a.axis != BYTE)),
+        pair(*places["chip"]),
+        pair(*places["cluster"]),
+        pair(*places["slice"]),
     )
     return stream if derives(move, stream, commands, machine.spaces, machine.dtype_bits) else None
 
@@ -80,7 +89,9 @@ def _share(atom: Atom, parts: int, block: bool) -> Atom:
     return replace(atom, weight=atom.weight * each, count=parts) if block else replace(atom, count=parts)
 
 
-def derives(move: Transfer, stream: Stream, commands: Sequence[Command], spaces: tuple[Space, Space], dtype_bits: int) -> bool:
+def derives(
+    move: Transfer, stream: Stream, commands: Sequence[Command], spaces: tuple[Space, Space], dtype_bits: int
+) -> bool:
     """Whether the stream becomes exactly these commands, engine by engine."""
     engine = commands[0].engine if len(commands) == 1 else None
     try:
@@ -90,10 +101,11 @@ def derives(move: Transfer, stream: Stream, commands: Sequence[Command], spaces:
     return not isinstance(found, Problem) and _nests(found.commands) == _nests(commands)
 
 
-def _nests(commands: Sequence[Command]) -> list[object]:
+def _nests(commands: Sequence[Command]) -> list[tuple[object, ...]]:
     alone = len(commands) == 1
     return sorted(
-        ("" if alone else repr(c.engine), repr(c.read), repr(c.write), c.burst, c.packet, repr(merged(c))) for c in commands
+        ("" if alone else repr(c.engine), repr(c.read), repr(c.write), c.burst, c.packet, repr(merged(c)))
+        for c in commands
     )
 
 

@@ -2,7 +2,8 @@
 
 Knows: which part does what, what the caller fixed, what to do when nothing is legal.
 Does not know: plan files, command lines.
-Law: a returned plan was proved by `check_transfer` on its commands as they print (and executed where small); a plan that cannot be
+Law: a returned plan was proved by `check_transfer` on its commands as they print (and executed where small); a plan
+that cannot be
 proved is never returned. Without a legal plan the rule or obligation that refuses is named.
 
 Source: DESIGN section 8.
@@ -20,7 +21,7 @@ from dmaverify.errors import InputError
 from dmaverify.language.expr import axes_of
 from dmaverify.machines.target import Target
 from dmaverify.prove.check import Options, check_transfer
-from dmaverify.prove.program import Trouble, derived_program, given_program, space_of
+from dmaverify.prove.program import program_of_transfer, space_of
 from dmaverify.synth.legal import Law
 from dmaverify.synth.playing import played
 from dmaverify.synth.regions import Cover, NoPlan, covers
@@ -29,13 +30,16 @@ from dmaverify.synth.search import EVALUATIONS, Found, Limits, Member, Search
 from dmaverify.synth.sketch import sketch
 from dmaverify.synth.space import Machine, segmented
 from dmaverify.synth.streams import stream_for
-from dmaverify.transfer.command import Command, Engine, GivenCommand
+from dmaverify.transfer.command import Engine, GivenCommand
 from dmaverify.transfer.move import Transfer
 from dmaverify.transfer.space import layout_of, unit_bits_of
 from dmaverify.verdict import Severity, Status, Verdict
 
 CROSS_CHECK = 1 << 16
 """Units up to which the winner is executed byte by byte as well."""
+
+
+DEFAULTS = Options(cross_check=CROSS_CHECK)
 
 
 def machine_of(move: Transfer, target: Target, engines: int | None) -> Machine:
@@ -66,14 +70,16 @@ def synthesize(
     commands: int | None = None,
     evaluations: int = EVALUATIONS,
     budget_seconds: float | None = None,
-    options: Options = Options(cross_check=CROSS_CHECK),
+    options: Options = DEFAULTS,
     simulate: bool = False,
     advise: bool = True,
 ) -> Synthesis:
     """The cheapest legal plan of a move, proved, with a bound and its evidence.
 
-    `packet` in bytes, `engines` of a chip, `order_prefix` labels of the outermost loops (`A/4%32`), `entries` a hard limit of loop
-    entries a side, `commands` at most. `evaluations` is the deterministic budget; with `budget_seconds` results may differ from run
+    `packet` in bytes, `engines` of a chip, `order_prefix` labels of the outermost loops (`A/4%32`), `entries` a hard
+    limit of loop
+    entries a side, `commands` at most. `evaluations` is the deterministic budget; with `budget_seconds` results may
+    differ from run
     to run, and say so. Raises InputError where a tier has no cost model or a fixed part makes no sense.
     """
     started = time.perf_counter()
@@ -109,12 +115,28 @@ def _units(size: int, unit_bits: int) -> int:
 
 
 def _refused(
-    move: Transfer, target: Target, axes: Mapping[str, int], profile: str, reasons: list[tuple[str, str, str]], started: float
+    move: Transfer,
+    target: Target,
+    axes: Mapping[str, int],
+    profile: str,
+    reasons: list[tuple[str, str, str]],
+    started: float,
 ) -> Synthesis:
     evidence = tuple(f"{rule}: {message}" for rule, message, _ in reasons)
-    bare = replace(move, stream=None, given=())
+    bare = replace(move, stream=None, streams=(), given=())
     return Synthesis(
-        bare, target, axes, profile, (), None, float("inf"), 0.0, False, evidence, refused=tuple(reasons), seconds=time.perf_counter() - started
+        bare,
+        target,
+        axes,
+        profile,
+        (),
+        None,
+        float("inf"),
+        0.0,
+        False,
+        evidence,
+        refused=tuple(reasons),
+        seconds=time.perf_counter() - started,
     )
 
 
@@ -122,8 +144,10 @@ def _refused(
 
 
 def _search(move: Transfer, machine: Machine, data: CostData, law: Law, limits: Limits, strict: bool) -> Found:
-    """The search over all covers; once more with limits as warnings, where no plan keeps them and the caller did not insist."""
-    tried = _covers(move, machine)
+    """The search over all covers; once more with limits as warnings, where no plan keeps them and the caller did not
+    insist.
+    """
+    tried = covers_of(move, machine)
     found = Search(tried, machine, data, law, limits).run()
     softer = any(finding.severity is not Severity.ERROR for finding in law.refused.values())
     if not found.winners and softer and not strict:
@@ -136,16 +160,22 @@ def _search(move: Transfer, machine: Machine, data: CostData, law: Law, limits: 
         others = [rule for rule in law.refused if rule != first.rule]
         more = f"; also {', '.join(others)}" if others else ""
         raise NoPlan(first.rule, f"every plan breaks it, for example: {first.message}{more}", first.hint)
-    raise NoPlan("core/well-formed", "no plan has the fixed parts that were asked for", "fix fewer of packet, engines, order, commands")
+    raise NoPlan(
+        "core/well-formed",
+        "no plan has the fixed parts that were asked for",
+        "fix fewer of packet, engines, order, commands",
+    )
 
 
-def _covers(move: Transfer, machine: Machine) -> list[Cover]:
+def covers_of(move: Transfer, machine: Machine) -> list[Cover]:
     layouts = []
     for tensor, space in zip((move.source, move.dest), machine.spaces, strict=True):
         layout, opaque = layout_of(tensor, space, machine.dtype_bits)
         if opaque:
             raise NoPlan(
-                "core/well-formed", f"`{tensor.element}` has no digits: a cut falls inside one", "cut at the boundaries of its parts"
+                "core/well-formed",
+                f"`{tensor.element}` has no digits: a cut falls inside one",
+                "cut at the boundaries of its parts",
             )
         layouts.append(layout)
     plain = covers(layouts[0], layouts[1])
@@ -156,8 +186,16 @@ def _covers(move: Transfer, machine: Machine) -> list[Cover]:
 
 
 def _proved(
-    move: Transfer, target: Target, axes: Mapping[str, int], found: Found, machine: Machine, data: CostData, options: Options,
-    simulate: bool, advise: bool, started: float,
+    move: Transfer,
+    target: Target,
+    axes: Mapping[str, int],
+    found: Found,
+    machine: Machine,
+    data: CostData,
+    options: Options,
+    simulate: bool,
+    advise: bool,
+    started: float,
 ) -> Synthesis:
     """The best member that the check proves. A member that it does not prove is dropped, with its cover."""
     plays: dict[int, Played | None] = {id(m): played(m.commands, data) if simulate else None for m in found.winners}
@@ -168,64 +206,122 @@ def _proved(
         plan = with_commands(move, member, machine)
         verdict = check_transfer(plan, axes=axes, target=target, options=options, keep=asked)
         if verdict.status is not Status.PROVED:
-            reasons += [f"{f.rule}: {f.message}" for f in verdict.findings if f.severity is Severity.ERROR] or [verdict.status.value]
+            reasons += [f"{f.rule}: {f.message}" for f in verdict.findings if f.severity is Severity.ERROR] or [
+                verdict.status.value
+            ]
             continue
         first = number == 0
         optimal = (first or found.complete) and member.cycles <= found.bound
         others = tuple((m.layering.split, m.cycles, plays[id(m)]) for m in ranked if m is not member)
         result = Synthesis(
-            plan, target, axes, data.profile, member.commands, member.cost, member.cycles, found.bound, optimal, _evidence(found, member, verdict),
-            found.floor, verdict, None, before_of(move, target, data, simulate), plays[id(member)], others, (), tuple(asked),
-            member.layering.split, found.evaluations,
+            plan,
+            target,
+            axes,
+            data.profile,
+            member.commands,
+            member.cost,
+            member.cycles,
+            found.bound,
+            optimal,
+            _evidence(found, member, verdict, plays[id(member)]),
+            found.floor,
+            verdict,
+            None,
+            before_of(move, target, data, simulate),
+            plays[id(member)],
+            others,
+            (),
+            tuple(asked),
+            member.layering.split,
+            found.evaluations,
         )
+        result = _or_as_given(result, move, found)
         if advise:
             from dmaverify.synth.advice import why_not_better
 
             result = replace(result, why=why_not_better(result, data))
         return replace(result, seconds=time.perf_counter() - started)
     rule = reasons[0].split(":")[0] if reasons else "core/well-formed"
-    raise NoPlan(rule if "/" in rule else "core/well-formed", reasons[0].partition(": ")[2] or "no member could be proved")
+    raise NoPlan(
+        rule if "/" in rule else "core/well-formed", reasons[0].partition(": ")[2] or "no member could be proved"
+    )
+
+
+def _or_as_given(result: Synthesis, move: Transfer, found: Found) -> Synthesis:
+    """The plan's own program where it is proved and cheaper than what the budget found."""
+    before = result.before
+    if before is None or before.cycles >= result.cycles:
+        return result
+    verdict = check_transfer(replace(move, expect=None), axes=result.axes, target=result.target)
+    if verdict.status is not Status.PROVED:
+        return result
+    kept = replace(move, expect=None, streams=())
+    line = "the plan's own program is cheaper than what the budget found, and is kept"
+    return replace(
+        result,
+        transfer=kept,
+        commands=before.program,
+        cost=before.cost,
+        cycles=before.cycles,
+        verdict=verdict,
+        bound=min(result.bound, before.cycles),
+        optimal=before.cycles <= found.bound,
+        evidence=(*result.evidence, line),
+        played=before.played,
+        split="as given",
+    )
 
 
 def with_commands(move: Transfer, member: Member, machine: Machine) -> Transfer:
     """The move with the member's commands as given, and their stream where one stream says it all."""
     given = []
     for one in member.commands:
-        assert one.read_text is not None and one.write_text is not None
+        assert one.read_text is not None
+        assert one.write_text is not None
         texts = [
-            replace(text, place=tuple({"chip": port.chip, "cluster": port.cluster}.get(p, 0) for p in parts), base=port.base)
-            for text, port, parts in zip((one.read_text, one.write_text), (one.read, one.write), machine.base_parts, strict=True)
+            replace(
+                text, place=tuple({"chip": port.chip, "cluster": port.cluster}.get(p, 0) for p in parts), base=port.base
+            )
+            for text, port, parts in zip(
+                (one.read_text, one.write_text), (one.read, one.write), machine.base_parts, strict=True
+            )
         ]
         given.append(GivenCommand(one.engine, texts[0], texts[1]))
-    bare = replace(move, stream=None, given=tuple(given), expect=None)
-    return replace(bare, stream=stream_for(bare, member.commands, member.layering, member.order, member.packets[0], machine))
+    bare = replace(move, stream=None, streams=(), given=tuple(given), expect=None)
+    return replace(
+        bare, stream=stream_for(bare, member.commands, member.layering, member.order, member.packets[0], machine)
+    )
 
 
 def before_of(move: Transfer, target: Target, data: CostData, simulate: bool) -> Before | None:
     """What the plan's own program costs; None where it has none that can be read."""
     bits = target.dtypes[move.dtype]
-    program: tuple[Command, ...] | Trouble | list[Trouble]
-    if move.given:
-        program = given_program(move.given, move.source, move.dest, bits, target)
-    elif move.stream is not None:
-        program = derived_program(move.source, move.dest, move.stream, bits, target)
-    else:
-        return None
+    program = program_of_transfer(move, bits, target)
     if not isinstance(program, tuple):
         return None
     price = cost(program, data)
     packet = max(c.packet * c.unit_bits // 8 for c in program)
-    return Before(price.cycles, price, len(program), packet, played(program, data) if simulate else None)
+    return Before(price.cycles, price, program, packet, played(program, data) if simulate else None)
 
 
-def _evidence(found: Found, member: Member, verdict: Verdict) -> tuple[str, ...]:
+def _evidence(found: Found, member: Member, verdict: Verdict, seen: Played | None) -> tuple[str, ...]:
     """What supports the bound and the plan, in sentences."""
     lines = []
     if found.floor is not None:
         top = found.floor.terms[0]
-        lines.append(f"no plan of the space can beat {found.floor.cycles:,.1f} cycles: {top.name} ({top.resource}): {top.why}")
-    lines.append(f"{found.ended}: {found.shares} shares of engines, {found.evaluations} commands priced, {found.pruned} choices pruned")
-    how = "equals the closed form" if member.cost.exact else "is at least the closed form, which counts what no order avoids"
+        lines.append(
+            f"no plan of the space can beat {found.floor.cycles:,.1f} cycles: {top.name} ({top.resource}): {top.why}"
+        )
+    spent = f"{found.evaluations} commands priced, {found.pruned} choices pruned"
+    lines.append(f"{found.ended}: {found.shares} shares of engines, {spent}")
+    how = (
+        "equals the closed form"
+        if member.cost.exact
+        else "is at least the closed form, which counts what no order avoids"
+    )
     lines.append(f"the simulated time {how}")
+    if seen is not None and seen.share >= 1 and seen.cycles > 1.05 * member.cycles:
+        more = 100 * (seen.cycles / member.cycles - 1)
+        lines.append(f"the simulator needs {more:.0f} % more than the closed form: there the ranking is not proved")
     lines.append(f"proved: {len(verdict.obligations)} obligations, {verdict.claim or 'all units'}")
     return tuple(lines)

@@ -2,7 +2,7 @@
 
 Knows: how to put a drawn program through reading, order, hazards and starvation, and beside its enumeration.
 Does not know: why either side says what it says.
-Law: the empty text means that every hazard, the largest sum and its verdict agree; nothing undecided counts as agreement.
+Law: the empty text means that every hazard, the largest sum and its verdict agree; what is undecided disagrees.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from dmaverify.execute import Execution, TooLarge, execute
-from dmaverify.execute.address import region_of
+from dmaverify.execute.address import batches, region_of
 from dmaverify.inputs.plan import PlanTransfer, read_plan_text
 from dmaverify.language import wellformed
 from dmaverify.machines.target import Target
@@ -137,16 +137,16 @@ def examine(plan: Plan, target: Target, *, folder: str, routes: Sequence[str] = 
     if _fatal(transfer, loaded.axes) or any(problem.fatal for problem in item.problems):
         return Examined(plan.fault, "ill-formed", tuple(_verdict(item, loaded.axes, target, Status.REFUTED)))
     bits, spaces = target.dtypes[transfer.dtype], (space_of(target, transfer.source.tier), space_of(target, transfer.dest.tier))
-    broken, unknown, unread = ill or _overlaps(transfer, spaces, bits), False, False
+    judged = [program for program in programs if isinstance(program, tuple) and program]
+    broken = ill or (_overlaps(transfer, spaces, bits) and (not judged or _written_early(judged[-1])))
+    unknown = unread = False
     if plan.fault != "tier" and plan.commands(target) != _given(transfer, target):
         said.append("the text, read again, makes other commands")
-    for program in programs:
-        if not isinstance(program, tuple) or not program:
-            continue
+    for program in judged:
         try:
             done = execute(transfer.source, transfer.dest, *spaces, bits, program)
-        except TooLarge:
-            return Examined(plan.fault, "too-large", ())
+        except TooLarge:  # a slice that reaches into the next
+            return Examined(plan.fault, "too-large", tuple(_verdict(item, loaded.axes, target, None)))
         broken = broken or bool(done.broken - {"core/consumes"})
         for route in routes:
             opinion = compare(transfer.source, transfer.dest, spaces, bits, program, route=route, done=done)
@@ -200,8 +200,25 @@ def _overlaps(transfer: Transfer, spaces: tuple[Space, Space], bits: int) -> boo
     return bool(units[0] & units[1])
 
 
-def _verdict(item: PlanTransfer, axes: Mapping[str, int], target: Target, wanted: Status) -> Iterator[str]:
-    """What the checker's verdict has against `wanted`."""
+def _written_early(commands: Sequence[Command]) -> bool:
+    """Whether some unit is written before it is read. Within a command the bursts follow each other; commands of one engine do,
+    those of several engines run at the same time."""
+    reads: dict[int, list[tuple[int, int]]] = {}
+    writes: list[tuple[int, int, int]] = []
+    for batch in batches(commands):
+        burst = commands[batch.command].burst
+        for number, (read, write) in enumerate(zip(batch.read.tolist(), batch.write.tolist(), strict=True), batch.first):
+            reads.setdefault(read, []).append((batch.command, number // burst))
+            writes.append((write, batch.command, number // burst))
+    return any(
+        (number < later if command == reader else commands[command].engine != commands[reader].engine or command < reader)
+        for address, command, number in writes
+        for reader, later in reads.get(address, ())
+    )
+
+
+def _verdict(item: PlanTransfer, axes: Mapping[str, int], target: Target, wanted: Status | None) -> Iterator[str]:
+    """What the checker's verdict has against `wanted` (None: anything will do that does not contradict itself)."""
     try:
         found = check_transfer(
             item.transfer, axes=axes, problems=item.problems, target=target, options=Options(cross_check=1 << 20, repair=False)
@@ -209,6 +226,6 @@ def _verdict(item: PlanTransfer, axes: Mapping[str, int], target: Target, wanted
     except Disagreement as problem:
         yield f"verdict: {problem}"
         return
-    if found.status is not wanted:
+    if wanted is not None and found.status is not wanted:
         rules = sorted({finding.rule for finding in found.errors})
         yield f"verdict: {found.status.value} {rules}, should be {wanted.value}"

@@ -69,7 +69,7 @@ class DrawnProgram:
     # ------------------------------------------------------------ text
 
     def text(self) -> str:
-        lines = ['schema = 1', 'target = "rngd"', "[axes]"]
+        lines = ["schema = 1", 'target = "rngd"', "[axes]"]
         body: list[str] = []
         for number, step in enumerate(self.steps):
             side = step.read or step.write
@@ -166,13 +166,13 @@ def _step_text(number: int, step: DrawnStep) -> list[str]:
         if step.engine is not None:
             lines.append(f"engine = {{ dmn = {step.engine} }}")
         return lines
-    side = step.read or step.write
-    assert side is not None
+    only = step.read or step.write
+    assert only is not None
     slices = f'slice = "{step.slices}", ' if step.slices > 1 else ""
     return [
         f"[access.{step.name}]", 'dtype = "i8"', f'engine = "{step.kind}"', f'context = "{step.context}"',
-        f'memory = {{ tier = "dm", base = {side.base}, {slices}element = "T{number}, P{number}" }}',
-        f'stream = {{ time = "T{number}", packet = "P{number}" }}', f'config = "{side.text()} DM/D@{side.base}"',
+        f'memory = {{ tier = "dm", base = {only.base}, {slices}element = "T{number}, P{number}" }}',
+        f'stream = {{ time = "T{number}", packet = "P{number}" }}', f'config = "{only.text()} DM/D@{only.base}"',
     ]  # fmt: skip
 
 
@@ -180,7 +180,7 @@ def _step_text(number: int, step: DrawnStep) -> list[str]:
 
 
 def draw_program(draw: random.Random) -> DrawnProgram:
-    """2 to 6 steps in little memory, so that they often meet; transfers from the first engine of the cluster or none."""
+    """2 to 6 steps in little memory, so that they often meet; transfers by the first engine or by none."""
     steps: list[DrawnStep] = []
     for number in range(draw.randint(2, 6)):
         after = tuple(i for i in range(number) if draw.random() < 0.15)
@@ -198,7 +198,14 @@ def draw_program(draw: random.Random) -> DrawnProgram:
             fetch = kind == "fetch"
             steps.append(
                 DrawnStep(
-                    f"a{number}", kind, context, after, side if fetch else None, None if fetch else side, None, context,
+                    f"a{number}",
+                    kind,
+                    context,
+                    after,
+                    side if fetch else None,
+                    None if fetch else side,
+                    None,
+                    context,
                     draw.choice([1, 1, 2]),
                 )
             )

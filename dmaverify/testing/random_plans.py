@@ -190,11 +190,16 @@ def _padded_rows(draw: Draw, terms: Sequence[Expr], kinds: Sequence[Kind]) -> Ex
     return pair(*terms[:at], Padding(rows, rows.size + draw.integer(1, 3), draw.choice(list(kinds))))
 
 
-def _apart(source: Tensor, dest: Tensor, bits: int) -> Tensor:
-    """The destination moved behind a source in the same tier."""
+def _apart(source: Tensor, dest: Tensor, bits: int, target: Target) -> Tensor | None:
+    """The destination moved behind a source in the same tier, or to other chips where its slices are full; None where neither fits."""
     if source.tier != dest.tier:
         return dest
-    return replace(dest, base=source.base + -(-source.element.size * bits // 8) + dest.base)
+    tier = target.tiers[dest.tier]
+    behind = source.base + -(-source.element.size * bits // 8) + dest.base
+    if not tier.slice_stride_bytes or behind + -(-dest.element.size * bits // 8) <= tier.slice_stride_bytes:
+        return replace(dest, base=behind)
+    chip = source.at_chip + source.chip.size
+    return replace(dest, at_chip=chip) if chip + dest.chip.size <= tier.sizes.get("chip", 1) else None
 
 
 # ---------------------------------------------------------------- moves
@@ -218,7 +223,7 @@ def _smallest_move(draw: Draw, target: Target, names: Sequence[str]) -> Move:
     dtype = draw.choice(list(target.dtypes))
     two = Symbol("A", 2)
     source, dest = (Tensor(draw.choice(names), two) for _ in range(2))
-    return Move({"A": 2}, dtype, source, _apart(source, dest, target.dtypes[dtype]), Stream(two, ONE))
+    return Move({"A": 2}, dtype, source, replace(dest, base=16), Stream(two, ONE))
 
 
 def _size(found: Move) -> int:
@@ -248,8 +253,8 @@ def _move(draw: Draw, target: Target, valid: bool, names: Sequence[str]) -> Move
     safe = (Kind.TOP, Kind.BOTTOM)
     source = tensor(draw, target, tiers[0], dtype, held[0], kinds=tuple(Kind))
     dest = tensor(draw, target, tiers[1], dtype, held[1], kinds=safe if valid else tuple(Kind))
-    dest = _apart(source, dest, bits)
-    return Move(sizes, dtype, source, dest, _stream(draw, source, dest, walked))
+    behind = _apart(source, dest, bits, target)
+    return None if behind is None else Move(sizes, dtype, source, behind, _stream(draw, source, dest, walked))
 
 
 def _other_cuts(draw: Draw, part: _Axis, cuts: Sequence[int]) -> list[int]:
@@ -272,7 +277,7 @@ def _replicate(draw: Draw, sizes: dict[str, int], held: tuple[list[Expr], list[E
         walked.append(copies)
 
 
-def _wild_move(draw: Draw, target: Target, dtype: str, tiers: Sequence[str]) -> Move:
+def _wild_move(draw: Draw, target: Target, dtype: str, tiers: Sequence[str]) -> Move | None:
     sizes = draw_axes(draw)
     sides = []
     for tier in tiers:
@@ -288,7 +293,8 @@ def _wild_move(draw: Draw, target: Target, dtype: str, tiers: Sequence[str]) -> 
     stream = Stream(sides[1].element, ONE, sides[1].chip, sides[1].cluster, sides[1].slice)
     if draw.chance(40):
         stream = Stream(pair(*draw.shuffled([Symbol(n, s) for n, s in sizes.items()])), ONE)
-    return Move(sizes, dtype, sides[0], _apart(sides[0], sides[1], target.dtypes[dtype]), stream)
+    behind = _apart(sides[0], sides[1], target.dtypes[dtype], target)
+    return None if behind is None else Move(sizes, dtype, sides[0], behind, stream)
 
 
 # ---------------------------------------------------------------- streams
@@ -381,7 +387,10 @@ def derived(found: Move, target: Target) -> tuple[Command, ...] | None:
         return None
     spaces = (space_of(target, found.source.tier), space_of(target, found.dest.tier))
     result = derive(found.source, found.dest, spaces, target.dtypes[found.dtype], found.stream)
-    return getattr(result, "commands", None)
+    commands: tuple[Command, ...] | None = getattr(result, "commands", None)
+    if commands and any(port.chip < 0 or port.cluster < 0 for c in commands for port in (c.read, c.write)):
+        return None  # it starts before the tensor: no text says that
+    return commands
 
 
 def printed(command: Command, target: Target) -> GivenCommand:

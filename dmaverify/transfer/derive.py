@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from dmaverify.errors import Span
 from dmaverify.language.expr import Expr, axes_of, terms_of
@@ -253,7 +254,11 @@ def _engines(stream: Stream) -> Iterator[tuple[Engine | None, dict[str, int]]]:
 
 
 def derive(
-    source: Tensor, dest: Tensor, spaces: tuple[Space, Space], dtype_bits: int, stream: Stream,
+    source: Tensor,
+    dest: Tensor,
+    spaces: tuple[Space, Space],
+    dtype_bits: int,
+    stream: Stream,
     engine: Engine | None = None,
 ) -> Derivation | Problem:
     """The commands of `stream`, one per engine that has work, or the reason why there are none.
@@ -333,11 +338,21 @@ def command_of(
         burst *= last.count
         inside -= 1
     loops = tuple(Loop(f.count, f.read, f.write, f.label) for f in fragments[:inside])
+    printed = [*fragments[:inside], *_one_run(fragments[inside:], width)]
     texts = [
-        Sequencer(_entries(fragments, side, width), packet, port.tier, port.base)
+        Sequencer(_entries(printed, side, width), packet, port.tier, port.base)
         for side, port in (("read", read), ("write", write))
     ]
     return Command(read, write, loops, burst, packet, engine, unit_bits, texts[0], texts[1])
+
+
+def _one_run(run: Sequence[Fragment], width: int) -> Sequence[Fragment]:
+    """The terms of a packet that lie in one run, as one entry: the packet must divide the innermost entry's count."""
+    if len(run) < 2:
+        return run
+    count = prod(f.count for f in run)
+    label = f"[{', '.join(f.label for f in run)}]"
+    return [Fragment(label, count, width, width, run[-1].term, True)]
 
 
 def _entries(fragments: Sequence[Fragment], side: str, width: int) -> tuple[Entry, ...]:

@@ -70,7 +70,9 @@ class Box:
     def holds(self, other: Box) -> bool:
         return (
             self.tier == other.tier
-            and all(a <= c and d <= b for a, b, c, d in zip(self.first, self.last, other.first, other.last, strict=True))
+            and all(
+                a <= c and d <= b for a, b, c, d in zip(self.first, self.last, other.first, other.last, strict=True)
+            )
             and self.base <= other.base
             and other.end <= self.end
         )

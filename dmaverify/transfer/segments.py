@@ -1,6 +1,6 @@
 """Segments: an aggregate whose last engines would reach into padding, as commands that stop at the last live element.
 
-Knows: streams with engines, the digits of an axis that a command walks, how a number of live values becomes boxes of them.
+Knows: streams with engines, the digits of an axis that a command walks, how live values become boxes.
 Does not know: machines, solvers; whether the result is right (the obligations say).
 Law: the segments of an engine are disjoint boxes of its counters that together hold exactly the live ones, at most one
 box for each digit of an axis; an engine without live elements gets no command.
@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import pairwise, product
 
 from dmaverify.language.expr import ONE, Drop, Expr, Resize, axes_of, pair, terms_of
 from dmaverify.layout.digits import NotDigits, compile_digits
@@ -38,8 +38,8 @@ Cut = tuple[int, int, int]
 
 
 def propose_segments(stream: Stream) -> tuple[EngineStream, ...] | Problem:
-    """The commands of every engine, those of uneven engines segmented. A Problem where the time does not walk an axis in
-    digits that follow each other, or an axis is cut inside the packet.
+    """The commands of every engine, those of uneven engines segmented. A Problem where the time does not walk an axis
+    in digits that follow each other, or an axis is cut inside the packet.
     """
     try:
         return _propose(stream)
@@ -56,7 +56,7 @@ class _Unsegmentable(Exception):
 def _propose(stream: Stream) -> tuple[EngineStream, ...]:
     times = terms_of(stream.time)
     sizes = axes_of(stream.mapping)
-    rungs = _rungs(times)
+    rungs, empty = _rungs(times), _empty(times)
     out: list[EngineStream] = []
     for engine, coordinates, fields in _places(stream):
         choices = []
@@ -64,7 +64,7 @@ def _propose(stream: Stream) -> tuple[EngineStream, ...]:
             found = list(_boxes(axis, size - coordinates.get(axis, 0), rungs.get(axis, []), stream))
             choices.append(found)
         for case, boxes in enumerate(product(*choices)):
-            cuts = {cut[0]: cut for box in boxes for cut in box}
+            cuts = {cut[0]: cut for box in (*boxes, empty) for cut in box}
             time = pair(*(_cut(term, cuts.get(index)) for index, term in enumerate(times)))
             out.append(EngineStream(engine, Stream(time, stream.packet, *fields, span=stream.span), case))
     return tuple(out)
@@ -81,6 +81,16 @@ def _rungs(times: Sequence[Expr]) -> dict[str, list[_Rung]]:
         elif any(d.axis is not None for d in form.digits) and form.guards:
             raise _Unsegmentable(f"`{term}` walks several digits with padding at once")
     return {axis: sorted(found, key=lambda r: -r.weight) for axis, found in out.items()}
+
+
+def _empty(times: Sequence[Expr]) -> tuple[Cut, ...]:
+    """Terms of which only the first values are live wherever the engine is: padded axes of one element."""
+    out = []
+    for index, term in enumerate(times):
+        digits = compile_digits(term).digits
+        if len(digits) == 1 and digits[0].axis is None and digits[0].live < digits[0].slots:
+            out.append((index, 0, digits[0].live))
+    return tuple(out)
 
 
 def _places(stream: Stream) -> Iterator[tuple[Engine, dict[str, int], tuple[Expr, Expr, Expr]]]:
@@ -118,10 +128,10 @@ def _boxes(axis: str, left: int, rungs: Sequence[_Rung], stream: Stream) -> Iter
         return
     if left <= 0:
         return
-    for high, low in zip(rungs, rungs[1:], strict=False):
+    for high, low in pairwise(rungs):
         if high.weight != low.weight * low.slots:
             raise _Unsegmentable(f"the time leaves a gap between the digits of {axis}")
-    if not rungs or inside >= rungs[-1].weight or left % rungs[-1].weight and inside:
+    if not rungs or inside >= rungs[-1].weight or (left % rungs[-1].weight and inside):
         raise _Unsegmentable(f"the padding of {axis} begins inside a packet")
     live = -(-left // rungs[-1].weight) * rungs[-1].weight
     fixed: list[Cut] = []
@@ -153,8 +163,7 @@ def needs_segments(stream: Stream) -> bool:
     found = propose_segments(stream)
     if isinstance(found, Problem):
         return False
-    whole = {one.engine for one in found if one.stream.time == stream.time}
-    return len(whole) < stream.chip.size * stream.cluster.size * stream.slice.size
+    return any(one.stream.time != stream.time for one in found)
 
 
 def cases_text(streams: Sequence[EngineStream], name: str) -> str:
@@ -171,7 +180,13 @@ def cases_text(streams: Sequence[EngineStream], name: str) -> str:
         for part in _products(engines):
             for time, packet in pattern:
                 fields = _fields(by_engine[part[0]][0])
-                lines += [f"[[transfer.{name}.stream]]", f"when = {_when(part)}", *fields, f'time = "{time}"', f'packet = "{packet}"']
+                lines += [
+                    f"[[transfer.{name}.stream]]",
+                    f"when = {_when(part)}",
+                    *fields,
+                    f'time = "{time}"',
+                    f'packet = "{packet}"',
+                ]
     return "\n".join(lines)
 
 

@@ -61,6 +61,7 @@ def rooms_of(tensor: Tensor, space: Space, dtype_bits: int, *, opaque: bool) -> 
     rooms: list[Room] = []
     sizes: dict[str, int] = {}
     outer: int | None = None
+    running = _running_on(tensor, space, dtype_bits)
     for place in PLACES:
         if place not in space.places:
             continue
@@ -68,9 +69,23 @@ def rooms_of(tensor: Tensor, space: Space, dtype_bits: int, *, opaque: bool) -> 
         form = _opaque(place, expr) if opaque else compile_digits(expr)
         sizes.update({opaque_axis(place): expr.size} if opaque else axes_of(expr))
         stride = width if place == "element" else space.stride(place, unit_bits)
-        rooms.append(Room(place, form, stride, starts[place], None if outer is None else outer // stride))
-        outer = stride
+        ends = place not in running
+        rooms.append(Room(place, form, stride, starts[place], None if outer is None else outer // stride, ends))
+        outer = stride if ends else outer
     return rooms, sizes
+
+
+def _running_on(tensor: Tensor, space: Space, dtype_bits: int) -> frozenset[str]:
+    """Places with a single position that is longer than the distance to the next one (capacity rules speak of it)."""
+    unit_bits = unit_bits_of(dtype_bits)
+    extent, found = tensor.element.size * dtype_bits // unit_bits, set()
+    for place in reversed(PLACES[:-1]):
+        if place in space.places:
+            stride, size = space.stride(place, unit_bits), tensor.field(place).size
+            if size == 1 and extent > stride:
+                found.add(place)
+            extent += stride * (size - 1)
+    return frozenset(found)
 
 
 def aliased_place(tensor: Tensor, space: Space, dtype_bits: int) -> str | None:

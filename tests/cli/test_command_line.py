@@ -134,15 +134,15 @@ def test_precedence_is_unreadable_before_violated_before_proved(capsys, plan):
 
 
 def test_a_disagreement_of_proof_and_execution_exits_with_4(capsys, plan, monkeypatch):
-    import dmaverify.prove.check as check
+    import dmaverify.prove.case as case
 
-    original = check.judge_core
+    original = case.judge_core
 
     def lying(*arguments, **named):
         result = original(*arguments, **named)
         return type(result)({**result.status, "core/covers": "refuted"}, (), result.by, units=result.units)
 
-    monkeypatch.setattr(check, "judge_core", lying)
+    monkeypatch.setattr(case, "judge_core", lying)
     code, _, err = answer(capsys, "check", plan(GOOD))
     assert code == 4
     assert "internal error" in err
@@ -169,7 +169,9 @@ def test_a_folder_is_searched_for_plan_files_only(capsys, plan, tmp_path):
 
 
 def test_what_is_ignored_is_said_and_does_not_decide(capsys, plan):
-    unaligned = GOOD.replace("base = 0, element = \"B, A, C\"", "base = 4, element = \"B, A, C\"").replace("DM/D@0", "DM/D@4")
+    unaligned = GOOD.replace('base = 0, element = "B, A, C"', 'base = 4, element = "B, A, C"').replace(
+        "DM/D@0", "DM/D@4"
+    )
     path = plan(unaligned)
     assert answer(capsys, "check", path)[0] == 1
     code, out, _ = answer(capsys, "check", path, "--ignore", "rngd/*")
@@ -192,7 +194,9 @@ stream = { time = "N / 512", packet = "N % 512" }
 """
     path = plan(text)
     assert answer(capsys, "check", path, "--select", "core/*")[0] == 1
-    code, out, _ = answer(capsys, "check", path, "--select", "core/*", "--reading", "core/same-element=broadcast-missing", "-v")
+    code, out, _ = answer(
+        capsys, "check", path, "--select", "core/*", "--reading", "core/same-element=broadcast-missing", "-v"
+    )
     assert code == 0
     assert "broadcast-missing" in out
 
@@ -238,7 +242,10 @@ def test_cells_answers_a_line_for_a_line_and_goes_on_after_a_bad_one(capsys, mon
         {"axes": {"A": 8}, "expr": "A / 2"}, "not json", {"axes": {"A": 8}, "expr": "A / 3"}, {"expr": "A", "axis": 1},
         {"axes": {"A": 3}, "expr": "A #{0} 4 = 6"}, {"axes": {"A": True}, "expr": "A"}, "[1]",
     )  # fmt: skip
-    assert got[0] == {"size": 4, "cells": [{"index": {"A": 0}}, {"index": {"A": 2}}, {"index": {"A": 4}}, {"index": {"A": 6}}]}
+    assert got[0] == {
+        "size": 4,
+        "cells": [{"index": {"A": 0}}, {"index": {"A": 2}}, {"index": {"A": 4}}, {"index": {"A": 6}}],
+    }
     assert [set(g) >= {"error", "where"} for g in got] == [False, True, True, True, False, True, True]
     assert got[4]["cells"][3:] == [{"padding": "zero"}, "out-of-bounds", "out-of-bounds"]
 
@@ -348,8 +355,8 @@ def broken_texts() -> list[str]:
         at = rng.randrange(len(GOOD))
         out.append(GOOD[:at] + rng.choice("\x00\n\"'[]{}=,#é∀ 9") + GOOD[at + rng.randrange(3) :])
     for old in ("1", "256", '"hbm"', '"A, B, C"', "8", '"i8"', "element", "[axes]", "{", "]:256"):
-        for new in ("-1", "10" * 40, "[]", "{}", "true", '""', "1.5", "2024-01-01", "\"\\u0000\"", "inf"):
-            out.append(GOOD.replace(old, new, 1))
+        others = ("-1", "10" * 40, "[]", "{}", "true", '""', "1.5", "2024-01-01", '"\\u0000"', "inf")
+        out.extend(GOOD.replace(old, new, 1) for new in others)
     return out
 
 
@@ -362,7 +369,9 @@ def test_garbage_gets_an_exit_code_and_a_message_never_a_traceback(capsys, monke
         assert "internal" not in json.dumps(reply)
 
 
-@pytest.mark.parametrize("data", [b"", b"\x00\x01\x7fELF", b"\xff\xfe\x00", "schema = 1 \u2028".encode(), b"\xef\xbb\xbf"])
+@pytest.mark.parametrize(
+    "data", [b"", b"\x00\x01\x7fELF", b"\xff\xfe\x00", "schema = 1 \u2028".encode(), b"\xef\xbb\xbf"]
+)
 def test_files_that_are_no_plans_exit_with_2(capsys, tmp_path, data):
     path = tmp_path / "p.toml"
     path.write_bytes(data)

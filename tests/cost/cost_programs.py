@@ -1,7 +1,8 @@
-"""The documents' examples as commands, written down by hand, and random programs for the agreement of both evaluators.
+"""The documents' examples as commands, written down by hand, and random programs for the agreement of both
+evaluators.
 
-Source: "DMA Engine", Examples 1 to 6 and the basic example, in self-consistent form where the printed one is not (3, 4, 6,
-basic).
+Source: "DMA Engine", Examples 1 to 6 and the basic example, in self-consistent form where the printed one is not (3,
+4, 6, basic).
 """
 
 from __future__ import annotations

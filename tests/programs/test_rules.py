@@ -308,3 +308,13 @@ def test_the_examples_are_judged_as_they_say(path: Path) -> None:
     verdicts = api.check(path)
     assert [v.name for v in verdicts if not v.as_expected] == []
     assert any(v.expect for v in verdicts)
+
+
+def test_the_rule_on_starvation_is_explained_with_both_edges() -> None:
+    from dmaverify.report.rules import explain_id, explain_id_json
+
+    text = explain_id("rngd/bank-starvation")
+    assert "total = 63 is fine, 64 is not" in " ".join(text.split())
+    assert "starvation/threshold" in text
+    assert explain_id_json("rngd/bank-starvation")["edge"]["first_bad"] == {"total": 64}
+    assert "core/hazard-raw" in explain_id("core/hazard-raw")

@@ -1,0 +1,130 @@
+"""Profile `measured` against the published points, and the command that fits it.
+
+Knows: the sample files and the quality that is asked. Does not know: the constants.
+Law: constants come from the sample by the command alone; the report hides no row.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from statistics import median
+
+import pytest
+
+from dmaverify.cost.calibrate import (
+    OLDER,
+    fit,
+    fit_older,
+    main,
+    quality,
+    quantile,
+    rank_correlation,
+    relative_fit,
+    section,
+    written,
+)
+from dmaverify.cost.constants import TICKS, cost_data, profiles
+from dmaverify.cost.points import Point, commands_of, hardware_points, packet_of, regions_of, static_points
+from dmaverify.errors import InputError
+from dmaverify.machines.rngd import data_file
+
+DATA = Path(__file__).resolve().parents[1] / "data"
+STATIC, HARDWARE = DATA / "rngd_static_points_sample.csv", DATA / "rngd_hw_points_sample.csv"
+
+
+def test_half_of_the_rows_are_within_3_percent_and_nine_of_ten_within_15() -> None:
+    errors = [abs(one.error) for one in quality(static_points(STATIC), cost_data("measured"))]
+    assert len(errors) == 33
+    assert median(errors) <= 0.03
+    assert quantile(errors, 0.9) <= 0.15
+
+
+def test_the_constants_in_the_data_are_those_that_the_command_fits() -> None:
+    """Nothing is tuned by hand: fitting again gives the file as it stands."""
+    points = static_points(STATIC)
+    found = fit(points)
+    older = fit_older([point for point in points if point.toolchain == OLDER], found)
+    for profile, constants in (("measured", found), ("measured-older", older)):
+        data = cost_data(profile)
+        for name, cycles in constants.items():
+            assert data.ticks(name) == pytest.approx(cycles * TICKS, rel=1e-3, abs=2), (profile, name)
+
+
+def test_the_report_names_every_row_and_those_it_does_not_explain() -> None:
+    text = main(["--check", "--static", str(STATIC), "--hardware", str(HARDWARE)])
+    for point in [*static_points(STATIC), *hardware_points(HARDWARE)]:
+        assert f"\n{point.id} " in text
+    assert "K53 (-" in text.partition("not explained")[2].splitlines()[0]
+    assert "rank correlation" in text
+
+
+def test_only_rows_that_state_their_geometry_are_points() -> None:
+    ids = {point.id for point in static_points(STATIC)}
+    assert "K35" not in ids
+    assert "K37" not in ids
+    assert "K55" not in ids
+    assert "K01" in ids
+
+
+def test_a_point_moves_the_bytes_its_row_states() -> None:
+    for point in static_points(STATIC):
+        amount = sum(command.amount for command in commands_of(point))
+        assert amount == point.run_bytes * point.runs, point.id
+
+
+def test_a_run_is_cut_into_packets_as_the_published_schedules_show() -> None:
+    assert packet_of(1920, "HBM>DM") == 960
+    assert packet_of(61440, "HBM>DM") == 256
+    assert packet_of(960, "HBM>DM") == 960
+    assert packet_of(2000, "DM>HBM") == 2000
+    assert packet_of(4099, "HBM>DM") == 1
+
+
+def test_words_of_the_offsets_column_are_read_as_regions() -> None:
+    assert regions_of("0 (all 256 read same 4096B)", 256) == 1
+    assert regions_of("0 (16 regions x 16 readers; readers = inner slice axis)", 256) == 16
+    assert regions_of("multiples of 16", 256) == 0
+
+
+def test_the_fit_finds_constants_that_made_the_points() -> None:
+    rows = [(1, n, n * n % 7) for n in range(1, 12)]
+    made = [300 + 2.5 * n + 11 * k for _, n, k in rows]
+    assert relative_fit(rows, made) == pytest.approx([300, 2.5, 11], rel=1e-6)
+
+
+def test_one_wild_row_does_not_move_the_fit() -> None:
+    rows = [(1, n) for n in range(1, 12)]
+    made = [300 + 2.5 * n for _, n in rows]
+    made[3] *= 40
+    assert relative_fit(rows, made) == pytest.approx([300, 2.5], rel=0.02)
+
+
+def test_too_few_rows_are_refused() -> None:
+    with pytest.raises(ValueError, match="too few"):
+        fit([Point("x", "HBM>DM", 1, 1, 256, 1, 0, 500.0)])
+
+
+def test_the_fitted_part_replaces_itself_and_nothing_else() -> None:
+    text = data_file("cost.toml").read_text()
+    again = written(text, section({"startup": 1.0}, "x.csv", "measured"))
+    assert again.startswith(text.partition("# ---- fitted")[0].rstrip("\n"))
+    assert again.count("[cost.measured]") == 1
+
+
+def test_rank_correlation_is_1_for_the_same_order_and_minus_1_for_the_reverse() -> None:
+    assert rank_correlation([1, 5, 9], [10, 20, 90]) == pytest.approx(1)
+    assert rank_correlation([1, 5, 9], [3, 2, 1]) == pytest.approx(-1)
+    assert rank_correlation([1, 1, 2], [1, 1, 2]) == pytest.approx(1)
+
+
+def test_profiles_are_listed_and_an_unknown_one_is_refused() -> None:
+    assert profiles() == ("book", "measured", "measured-older")
+    with pytest.raises(InputError, match="no cost profile `guess`"):
+        cost_data("guess")
+
+
+def test_every_constant_has_a_source_and_a_basis() -> None:
+    for profile in profiles():
+        for constant in cost_data(profile).constants.values():
+            assert constant.source
+            assert constant.basis in ("documented", "measured", "inferred", "contested")

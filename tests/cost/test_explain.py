@@ -1,0 +1,104 @@
+"""The explanation names what kernel writers work out by hand, the binding resource, the bits, and what would help.
+
+Knows: programs whose facts can be counted on paper. Does not know: how they are counted.
+Law: each expected number is derived in the test's own words.
+"""
+
+from __future__ import annotations
+
+import pytest
+from cost_programs import BASIC, EXAMPLE_1, EXAMPLE_2, EXAMPLE_3, SLICE, command, dm, example_4, example_5, hbm
+
+from dmaverify.cost.explain import explain
+from dmaverify.cost.formula import formula
+from dmaverify.cost.model import cost
+from dmaverify.transfer.command import Command
+
+
+def test_example_5_names_bit_8_and_says_that_no_order_can_help() -> None:
+    seen = explain(example_5())
+    read = seen.sides[0]
+    assert (read.channels, read.stacks) == (16, 1)
+    assert 8 not in read.toggled
+    assert "16 of 32 channels" in seen.because
+    assert "bit 8" in seen.advice[0]
+    assert "no order of these loops" in seen.advice[0]
+    assert not any("bit 8" in line for line in explain(example_5(bit_8=True)).advice)
+
+
+def test_example_4_names_the_row_bits_and_the_loops_to_move_inside() -> None:
+    seen = explain(example_4())
+    assert seen.binding == "row switches, all engines"
+    assert set(range(21, 27)) <= set(seen.sides[0].toggled_inner)
+    assert "row bits 21, 22, 23, 24, 25, 26" in seen.advice[0]
+    assert "move the loops that toggle bits 8, 9" in seen.advice[0]
+
+
+def test_runs_windows_and_offsets_are_those_of_the_address_arithmetic() -> None:
+    """64 rows of 120 bytes, 128 apart: offsets 0 and 128, never across a boundary; end to end they are one run of
+    7,680.
+    """
+    apart = explain([command(hbm(), dm(), [(64, 128, SLICE)], 120)]).sides[0]
+    assert (apart.run_bytes, apart.offsets, apart.windows, apart.crossing_packets) == (120, (0, 128), 64, 0)
+    joined = explain([command(hbm(), dm(), [(64, 120, SLICE)], 120)]).sides[0]
+    assert (joined.run_bytes, joined.windows, joined.crossing_packets) == (7680, 92, 28)
+
+
+def test_readers_of_a_region_are_the_loops_that_stay() -> None:
+    shared = [command(hbm(), dm(), [(16, 256, 256), (64, 0, SLICE)], 256)]
+    assert explain(shared).sides[0].readers == 64
+    assert explain(EXAMPLE_2).sides[0].readers == 1
+
+
+def test_slices_dmns_and_banks_in_use_are_counted() -> None:
+    seen = explain(EXAMPLE_2)
+    read, write = seen.sides
+    assert (write.dmns, write.slices) == (2, 64)
+    assert (read.channels, read.stacks, read.banks) == (32, 2, 32)
+    assert seen.engines == seen.commands == 1
+
+
+def test_partial_writes_are_told_with_their_run() -> None:
+    seen = explain(BASIC)
+    assert seen.sides[1].partial_windows == 96
+    assert any("96 windows are written in part" in line for line in seen.advice)
+
+
+def test_one_dmn_is_told() -> None:
+    half = [command(hbm(), dm(), [(64, 8192, 256), (32, 256, SLICE)], 256)]
+    assert any("one DMN" in line for line in explain(half).advice)
+    assert not any("one DMN" in line for line in explain(EXAMPLE_2).advice)
+
+
+def test_a_good_program_gets_no_advice() -> None:
+    assert explain(EXAMPLE_2).advice == ()
+
+
+def test_a_short_command_is_told_that_its_start_up_dominates() -> None:
+    assert any("start-up" in line for line in explain(EXAMPLE_1).advice)
+
+
+def test_the_explanation_as_data_holds_the_cost_and_both_sides() -> None:
+    data = explain(EXAMPLE_2).as_data()
+    assert data["cycles"] == 66036
+    assert [side["role"] for side in data["sides"]] == ["read", "write"]
+    assert {"name", "cycles", "resource", "why", "source"} == set(data["terms"][0])
+    assert all(term["source"] for term in data["terms"])
+
+
+@pytest.mark.parametrize("program", [EXAMPLE_1, EXAMPLE_2, EXAMPLE_3], ids=["1", "2", "3"])
+def test_the_formula_at_the_plans_own_counts_is_the_cost_term(program: list[Command]) -> None:
+    terms = {term.name: term.cycles for term in cost(program).terms}
+    shared = [one for one in formula(program[0]) if one.name in terms]
+    assert len(shared) >= 2
+    assert {one.name: one.cycles for one in shared} == {one.name: terms[one.name] for one in shared}
+
+
+def test_the_formula_speaks_in_the_labels_of_the_loops() -> None:
+    loops = tuple(
+        type(loop)(loop.count, loop.read, loop.write, label)
+        for loop, label in zip(EXAMPLE_2[0].loops, ("B", "A%4", "A/4%32", "A/128"), strict=True)
+    )
+    labelled = Command(EXAMPLE_2[0].read, EXAMPLE_2[0].write, loops, 256, 256)
+    text = next(one.text for one in formula(labelled) if one.name == "read issue")
+    assert text == "A_128*A_4*A_4_32*B"

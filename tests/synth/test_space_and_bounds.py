@@ -1,0 +1,169 @@
+"""The search against all members of its space, its bounds against every member and the simulator, and its edges."""
+
+from __future__ import annotations
+
+from itertools import permutations, product
+
+import pytest
+from moves import drawn, move
+
+from dmaverify.cost.constants import cost_data
+from dmaverify.cost.model import cost
+from dmaverify.cost.simulate import simulate
+from dmaverify.errors import InputError
+from dmaverify.machines.target import load_target
+from dmaverify.prove.check import Options
+from dmaverify.synth.legal import Law
+from dmaverify.synth.regions import low_first, ranges
+from dmaverify.synth.search import arranged
+from dmaverify.synth.space import chain_of, command, layerings, nested, packets_of
+from dmaverify.synth.synthesize import covers_of, machine_of, synthesize
+
+RNGD = load_target("rngd")
+DATA = cost_data("book")
+
+
+def members(moved, engines):
+    """Every legal member of the space, by plain enumeration: no floors, no order of search."""
+    machine = machine_of(moved, RNGD, engines)
+    law = Law(moved, RNGD, RNGD.limits_with(()), {})
+    for cover in covers_of(moved, machine):
+        for layering in layerings(cover, machine):
+            runs = list(dict.fromkeys(chain_of(work.box)[0] for work in layering.works))
+            width = machine.dtype_bits // machine.unit_bits
+            options = [packets_of(run, machine.unit_bits, machine.packet_max, width) for run in runs]
+            for sizes in product(*options):
+                size = dict(zip(runs, sizes, strict=True))
+                items = [nested(work, size[chain_of(work.box)[0]]) for work in layering.works]
+                if any(item is None for item in items):
+                    continue
+                for order in permutations(max(items, key=lambda item: len(item.loops)).loops):
+                    program = [command(item, arranged(item, order), machine) for item in items]
+                    if law.allows(program):
+                        yield program
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_the_search_finds_the_least_cost_of_the_whole_space_and_its_bound_holds(seed):
+    axes, moved = drawn(seed)
+    found = synthesize(moved, RNGD, axes=axes, engines=2, advise=False)
+    costs = [cost(program, DATA).cycles for program in members(moved, 2)]
+    assert found.found == bool(costs)
+    if costs:
+        assert found.optimal
+        assert found.cycles == pytest.approx(min(costs))
+        assert found.bound <= min(costs) + 1e-6
+
+
+def test_the_result_is_the_same_each_time_and_within_a_small_budget_the_gap_is_said():
+    axes, moved = drawn(7)
+    first, again = (synthesize(moved, RNGD, axes=axes, advise=False) for _ in range(2))
+    assert first.plan == again.plan
+    assert first.evidence == again.evidence
+    axes = {"O": 7680, "I": 3840}
+    hard = move(
+        axes, {"tier": "hbm", "element": "O, I"}, {"tier": "dm", "slice": "O / 30", "element": "O % 30, I"}, "i4"
+    )
+    short = synthesize(hard, RNGD, axes=axes, evaluations=20, advise=False)
+    assert short.found
+    assert not short.optimal
+    assert short.gap > 0
+    assert short.bound < short.cycles
+
+
+def test_the_winner_in_the_simulator_needs_at_least_the_bound():
+    for seed in (1, 4, 9):
+        axes, moved = drawn(seed)
+        found = synthesize(moved, RNGD, axes=axes, advise=False)
+        if found.found:
+            assert simulate(found.commands, DATA).cycles >= found.bound - 1e-6
+
+
+# ---------------------------------------------------------------- no legal plan, by rule
+
+
+@pytest.mark.parametrize(
+    ("axes", "source", "dest", "dtype", "rule"),
+    [
+        ({"A": 4099}, {"tier": "hbm", "element": "A"}, {"tier": "dm", "slice": "1 # 64", "element": "A"}, "i8", "rngd/"),
+        ({"A": 8}, {"tier": "hbm", "element": "A"}, {"tier": "dm", "slice": "1 # 64", "element": "A # 1048576"}, "i8",
+         "rngd/slice-capacity"),
+        ({"A": 8, "D": 512}, {"tier": "hbm", "element": "A, D % 256"}, {"tier": "hbm", "base": 65536, "element": "A, D"},
+         "i8", "core/same-element"),
+        ({"A": 6, "B": 5}, {"tier": "hbm", "element": "A, B"}, {"tier": "hbm", "base": 64, "element": "B, A"}, "i4",
+         "rngd/command-whole-bytes"),
+    ],
+)  # fmt: skip
+def test_where_no_plan_is_legal_the_rule_is_named(axes, source, dest, dtype, rule):
+    found = synthesize(move(axes, source, dest, dtype), RNGD, axes=axes)
+    assert not found.found
+    assert not found.optimal
+    assert found.refused[0][0].startswith(rule)
+
+
+def test_cuts_without_a_common_refinement_become_several_proved_commands():
+    axes = {"A": 15}
+    moved = move(axes, {"tier": "hbm", "element": "A % 5, A / 5"}, {"tier": "hbm", "base": 64, "element": "A % 3, A / 3"})
+    found = synthesize(moved, RNGD, axes=axes, advise=False)
+    assert found.found
+    assert len(found.commands) > 1
+    assert found.transfer.stream is None
+
+
+def test_rows_that_only_some_packets_keep_aligned_get_such_a_packet():
+    axes = {"A": 16, "C": 120}
+    moved = move(axes, {"tier": "hbm", "element": "A, C"}, {"tier": "dm", "slice": "A # 64", "element": "C # 128"})
+    found = synthesize(moved, RNGD, axes=axes, advise=False)
+    assert found.found
+    assert all(c.packet % 8 == 0 for c in found.commands)
+
+
+def test_a_limit_of_entries_is_kept_by_the_orders_that_merge_and_named_where_none_does():
+    axes = {"A": 4, "B": 4, "C": 4, "D": 256}
+    moved = move(axes, {"tier": "hbm", "element": "A, B, C, D"}, {"tier": "hbm", "base": 1 << 20, "element": "C, A, B, D"})
+    found = synthesize(moved, RNGD, axes=axes, entries=3, engines=1, advise=False)
+    assert found.found
+    assert max(len(c.read_text.entries) for c in found.commands if c.read_text) <= 3
+    none = synthesize(moved, RNGD, axes=axes, entries=1, engines=1, packet=256, advise=False)
+    assert not none.found
+    assert none.refused[0][0] == "rngd/entries-max"
+
+
+def test_fixed_parts_are_kept():
+    axes = {"A": 8, "B": 8, "C": 256}
+    moved = move(axes, {"tier": "hbm", "element": "A, B, C"}, {"tier": "hbm", "base": 1 << 16, "element": "B, A, C"})
+    found = synthesize(moved, RNGD, axes=axes, engines=1, packet=128, order_prefix=("B",), advise=False)
+    assert len(found.commands) == 1
+    assert found.commands[0].packet == 128
+    assert found.commands[0].loops[0].label == "B"
+    with pytest.raises(InputError):
+        synthesize(moved, RNGD, axes=axes, engines=9)
+
+
+def test_readings_reach_the_rules():
+    axes = {"A": 16, "C": 12}
+    moved = move(axes, {"tier": "dm", "slice": "A # 64", "element": "C # 16"}, {"tier": "hbm", "element": "A, C"})
+    assert synthesize(moved, RNGD, axes=axes, advise=False).found
+    strict = Options(readings={"rngd/dm-hbm-align": "both-ways"})
+    assert synthesize(moved, RNGD, axes=axes, options=strict).refused[0][0] == "rngd/dm-hbm-align"
+
+
+# ---------------------------------------------------------------- uneven ranges
+
+
+@pytest.mark.parametrize("limit", range(1, 25))
+def test_boxes_of_uneven_ranges_hold_each_value_once(limit):
+    digits = ((6, 4), (2, 3), (1, 2))
+
+    def values(boxes):
+        out = []
+        for start, shape in boxes:
+            found = [start]
+            for weight, count in shape:
+                found = [x + weight * v for x in found for v in range(count)]
+            out += found
+        return sorted(out)
+
+    assert values(ranges(digits, 0, limit)) == list(range(limit))
+    assert values(low_first(digits, limit)) == list(range(limit))
+    assert values(ranges(digits, limit // 2, limit)) == list(range(limit // 2, limit))
