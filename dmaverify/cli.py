@@ -20,9 +20,7 @@ import click
 
 from dmaverify import __version__
 from dmaverify.errors import InputError
-from dmaverify.jobs import errors_of, plan_files, readings_of, run_jobs, what_next
-
-FORMATS = ("full", "concise", "json", "json-lines", "sarif", "junit", "github")
+from dmaverify.jobs import FORMATS, errors_of, output_of, plan_files, readings_of, rendered, run_jobs, what_next
 
 
 class Stop(Exception):
@@ -129,7 +127,7 @@ def check(
         return _lines(lambda request: check_request(request, settings, target, select, ignore))
     if not paths:
         raise fail([InputError("nothing to check", None, what_next())])
-    reports = [_output(text) for text in output]
+    reports = [output_of(text) for text in output]
     verdicts: list[Any] = []
     internal: list[str] = []
     asked: dict[str, Any] = {}
@@ -141,9 +139,10 @@ def check(
     verdicts = api.only(verdicts, select, ignore)
     code = exit_code(verdicts, internal=bool(internal))
     show = "json" if as_json else format_
-    say(_rendered(show, verdicts, code, timings, verbose))
+    shown: dict[str, Any] = {"width": _width(), "timings": timings, "verbose": verbose}
+    say(rendered(show, verdicts, code, colour=_colour(sys.stdout), **shown))
     for name, file in reports:
-        Path(file).write_text(_rendered(name, verdicts, code, timings, verbose), encoding="utf-8")
+        Path(file).write_text(rendered(name, verdicts, code, colour=False, **shown), encoding="utf-8")
     for trouble in internal:
         say(f"internal error: {trouble}\nPlease report this: a proof and an execution disagree.", error=True)
     if certify is not None:
@@ -163,31 +162,6 @@ def _progress(total: int) -> Callable[[int], None]:
             sys.stderr.flush()
 
     return tick
-
-
-def _output(text: str) -> tuple[str, str]:
-    name, equals, file = text.partition("=")
-    if not equals or name not in FORMATS or not file:
-        raise InputError(f"`--output {text}` is not FORMAT=FILE", None, f"formats: {', '.join(FORMATS)}")
-    return name, file
-
-
-def _rendered(format_: str, verdicts: Sequence[Any], code: int, timings: bool, verbose: bool) -> str:
-    if format_ in ("full", "concise"):
-        from dmaverify.report.text import render_report
-
-        return render_report(
-            verdicts,
-            format_,
-            code=code,
-            width=_width(),
-            colour=_colour(sys.stdout),
-            timings=timings,
-            verbose=verbose,  # type: ignore[arg-type]
-        )
-    from dmaverify.report.machine import write
-
-    return write(format_, verdicts, __version__)
 
 
 def _certify(folder: str, asked: dict[str, Any]) -> int:

@@ -13,6 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from dmaverify.errors import InputError
+from dmaverify.verdict import Verdict
+
+FORMATS = ("full", "concise", "json", "json-lines", "sarif", "junit", "github")
 
 Job = tuple[str, str | None, str | None, dict[str, Any]]
 """Path, name of a transfer or None for all, target or None for the file's own, settings of `Options`."""
@@ -105,3 +108,27 @@ def run_jobs(jobs: Sequence[Job], workers: int, tick: Callable[[int], None]) -> 
 def what_next() -> str:
     here = sorted(str(p) for p in Path().rglob("*.toml") if is_plan(p))[:1]
     return f"dmaverify check {here[0]}" if here else "name a plan file or a folder: dmaverify check PATH[::NAME]"
+
+
+def output_of(text: str) -> tuple[str, str]:
+    """Format and file of `--output FORMAT=FILE`. Raises InputError."""
+    name, equals, file = text.partition("=")
+    if not equals or name not in FORMATS or not file:
+        raise InputError(f"`--output {text}` is not FORMAT=FILE", None, f"formats: {', '.join(FORMATS)}")
+    return name, file
+
+
+def rendered(
+    format_: str, verdicts: Sequence[Verdict], code: int, *, width: int, colour: bool, timings: bool, verbose: bool
+) -> str:
+    """Verdicts in one of FORMATS."""
+    if format_ == "full" or format_ == "concise":
+        from dmaverify.report.text import render_report
+
+        return render_report(
+            verdicts, format_, code=code, width=width, colour=colour, timings=timings, verbose=verbose
+        )
+    from dmaverify import __version__
+    from dmaverify.report.machine import write
+
+    return write(format_, verdicts, __version__)

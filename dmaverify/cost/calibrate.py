@@ -1,4 +1,4 @@
-"""Fits the profile `measured` to published points and says how well: `python -m dmaverify.cost.calibrate` (make
+"""Fits the profile `measured` to published points and says how well: `make calibrate` (make
 calibrate).
 
 Knows: which constants of the profile are fitted, on which rows, and by what norm.
@@ -16,7 +16,6 @@ squares.
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +27,7 @@ from dmaverify.cost.points import Point, commands_of, hardware_points, static_po
 from dmaverify.cost.sides import Side, pairs_of, slices_of
 from dmaverify.machines.rngd import data_file
 
-BEGIN = "# ---- fitted by `python -m dmaverify.cost.calibrate`; do not edit by hand"
+BEGIN = "# ---- fitted by `make calibrate`; do not edit by hand"
 ROUNDS = 200
 OLDER = "std0.5"
 
@@ -233,7 +232,7 @@ def report(static: Sequence[Fit], hardware: Sequence[Fit]) -> str:
 
 def main(arguments: Sequence[str]) -> str:
     """Fits, rewrites the data file unless `--check`, and returns the report."""
-    parser = argparse.ArgumentParser(prog="python -m dmaverify.cost.calibrate")
+    parser = argparse.ArgumentParser(prog="make calibrate")
     parser.add_argument("--static", type=Path, default=Path("tests/data/rngd_static_points_sample.csv"))
     parser.add_argument("--hardware", type=Path, default=Path("tests/data/rngd_hw_points_sample.csv"))
     parser.add_argument("--check", action="store_true", help="report only, leave the data file alone")
@@ -252,6 +251,3 @@ def main(arguments: Sequence[str]) -> str:
     data = cost_data("measured")
     return report(quality(points, data), quality(hardware_points(options.hardware), data))
 
-
-if __name__ == "__main__":
-    sys.stdout.write(main(sys.argv[1:]) + "\n")

@@ -21,8 +21,8 @@ from dmaverify.prove.meet import (
     Walk,
     apart,
     difference,
+    found_meeting,
     question,
-    smallest_meeting,
     solvable,
 )
 from dmaverify.prove.smt import Session
@@ -34,7 +34,7 @@ KINDS = {(True, False): "core/hazard-raw", (False, True): "core/hazard-war", (Tr
 
 @dataclass(frozen=True, slots=True)
 class Hazard:
-    """`first` stands above `second` in the program. `meeting` None: they meet, the search for the smallest gave up."""
+    """`first` stands above `second` in the program. `meeting` None: they meet, but nobody could find where."""
 
     kind: str
     first: Touch
@@ -91,7 +91,7 @@ def hazards(touches: Sequence[Touch], order: Order, session: Session) -> Hazards
         if answer == "unknown":
             result.unknown.append((kind, first, second))
         else:
-            result.found.append(Hazard(kind, first, second, _smallest(walks[a], walks[b]), unit))
+            result.found.append(Hazard(kind, first, second, found_meeting(walks[a], walks[b], session), unit))
     return result
 
 
@@ -141,10 +141,3 @@ def _decide(a: Walk, b: Walk, known: dict[Equation, str], session: Session, resu
             return known[eq]
     result.count("by the solver")
     return known[eq]
-
-
-def _smallest(a: Walk, b: Walk) -> Meeting | None:
-    try:
-        return smallest_meeting(a, b)
-    except TooDeep:
-        return None

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import gcd
 
-from dmaverify.prove.smt import Query, linear, number
+from dmaverify.prove.smt import Query, Session, linear, number
 
 MOST_STEPS = 50_000  # of the search for the smallest meeting
 
@@ -202,6 +202,29 @@ def smallest_meeting(a: Walk, b: Walk) -> Meeting | None:
     if found is None:
         return None
     first, second = found[: len(a.loops)], found[len(a.loops) :]
+    if a.address(first) != b.address(second):
+        raise ArithmeticError(f"{first} and {second} do not meet")
+    return Meeting(first, second, a.address(first))
+
+
+def found_meeting(a: Walk, b: Walk, session: Session) -> Meeting | None:
+    """The smallest meeting; where the search takes too long, the smallest that the solver reaches. None: there is none,
+    or neither knows of one.
+    """
+    try:
+        return smallest_meeting(a, b)
+    except TooDeep:
+        pass
+    sides = [[f"{letter}{index}" for index in range(len(walk.loops))] for letter, walk in (("a", a), ("b", b))]
+    names, loops = [*sides[0], *sides[1]], (*a.loops, *b.loops)
+    signs = [1] * len(a.loops) + [-1] * len(b.loops)
+    total = linear(0, ((sign * loop[1], name) for sign, loop, name in zip(signs, loops, names, strict=True)))
+    variables = tuple((name, 0, count) for name, (count, _) in zip(names, loops, strict=True))
+    query = Query(variables, (f"(= {total} {number(b.base - a.base)})",))
+    answer = session.smallest(query, names)
+    if answer.status != "sat":
+        return None
+    first, second = (tuple(answer.model[name] for name in side) for side in sides)
     if a.address(first) != b.address(second):
         raise ArithmeticError(f"{first} and {second} do not meet")
     return Meeting(first, second, a.address(first))

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dmaverify.prove.meet import TooDeep, Walk, apart, difference, equation, question, smallest_meeting
+from dmaverify.prove.meet import Walk, apart, difference, equation, found_meeting, question
 from dmaverify.prove.smt import Query, Session, linear, number
 from dmaverify.transfer.command import Command
 from dmaverify.transfer.space import global_address
@@ -65,11 +65,9 @@ def _across(i: int, j: int, write: Walk, read: Walk, session: Session) -> Early 
     status = session.ask(question(difference(write, read)), "core/overlap").status
     if status != "sat":
         return "unknown" if status == "unknown" else None
-    try:
-        met = smallest_meeting(write, read)
-    except TooDeep:
+    met = found_meeting(write, read, session)
+    if met is None:
         return "unknown"
-    assert met is not None, "the solver says that they meet"
     return Early((i, met.first), (j, met.second), met.address)
 
 

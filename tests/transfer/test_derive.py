@@ -354,13 +354,13 @@ def test_wide_elements_count_in_bytes_and_bursts_reach_over_entries():
         mem(axes, "A, B"), mem(axes, "A, B"), stream(axes, time="1", packet="A, B"), 16
     ).commands  # fmt: skip
     assert (command.unit_bits, command.packet, command.burst, command.loops) == (8, 64, 64, ())
-    assert plain(command, "read") == [(4, 16), (16, 1)]
+    assert plain(command, "read") == [(64, 1)]  # one run is one entry: the packet must divide its count
 
 
 def test_wide_elements_moved_one_by_one_have_an_entry_for_their_bytes():
     axes = {"A": 4, "B": 8}
     (command,) = derived(mem(axes, "A, B"), mem(axes, "B, A"), stream(axes, time="A, B", packet="1"), 16).commands
-    assert plain(command, "read") == [(4, 16), (16, 1)]
+    assert plain(command, "read") == [(64, 1)]  # one run is one entry: the packet must divide its count
     assert plain(command, "write") == [(4, 2), (8, 8), (2, 1)]
     assert (command.burst, command.packet) == (2, 2)
 
