@@ -480,7 +480,8 @@ def synth(
         Path(output).write_text(results[0].plan, encoding="utf-8")
     if results[0].found and certificate is not None:
         written = write_certificate(Path(certificate), results[0])
-        say(f"certificate: {len(written)} files in {certificate}; python recheck.py asks the questions again", error=True)
+        asks = "python recheck.py asks the questions again"
+        say(f"certificate: {len(written)} files in {certificate}; {asks}", error=True)
     raise Stop(0 if all(result.found for result in results) else 1)
 
 
@@ -519,7 +520,8 @@ def cost(
     if as_json:
         say(dumps([data for _, _, data in found]))
     else:
-        say("\n\n".join(cost_text(name, price, data, explain=explain, formula=formula) for name, price, data in found))
+        texts = [cost_text(name, price, data, explain=explain, formula=formula) for name, price, data in found]
+        say("\n\n".join(texts))
     raise Stop(0)
 
 

@@ -25,20 +25,9 @@ from dmaverify.cost.model import Cost, cost
 from dmaverify.synth.bound import ISSUES, Floor, Shapes, floor_of, priced_floor
 from dmaverify.synth.legal import Law
 from dmaverify.synth.orders import preferred
+from dmaverify.synth.packets import chain_of, packets_of
 from dmaverify.synth.regions import Atom, Cover
-from dmaverify.synth.space import (
-    Layering,
-    Machine,
-    Nested,
-    Work,
-    chain_of,
-    command,
-    home,
-    lanes_of,
-    layerings,
-    nested,
-    packets_of,
-)
+from dmaverify.synth.space import Layering, Machine, Nested, Work, command, home, lanes_of, layerings, nested
 from dmaverify.transfer.command import Command, Engine
 
 EVALUATIONS = 300

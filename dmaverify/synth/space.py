@@ -1,6 +1,6 @@
 """The space that is searched: which engine takes what part of which box, in which packets, in which order of loops.
 
-Knows: boxes, places and engines of a chip, divisors, packets that are contiguous on both sides, merging of loops.
+Knows: boxes, places and engines of a chip, divisors, merging of loops.
 Does not know: what anything costs, rules of a machine by name, streams as text.
 Law: every member copies exactly the units of its cover: splitting over engines, packets and order only rearrange the
 counters of
@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from itertools import product
 
+from dmaverify.synth.packets import chain_of
 from dmaverify.synth.regions import Atom, Box, Cover
 from dmaverify.transfer.command import Command, Engine, Port
 from dmaverify.transfer.derive import Fragment, command_of
@@ -271,75 +271,6 @@ def _ordered(n: int, k: int) -> Iterator[tuple[int, ...]]:
         yield from ((*head, i) for i in range(head[-1] + 1, n))
 
 
-# ---------------------------------------------------------------- packets
-
-
-def chain_of(box: Box) -> tuple[int, tuple[Atom, ...]]:
-    """(units, atoms inner to outer) of the innermost run that is contiguous on both sides."""
-    return _chain(box.atoms)
-
-
-@lru_cache(maxsize=1 << 14)
-def _chain(atoms: tuple[Atom, ...]) -> tuple[int, tuple[Atom, ...]]:
-    run, chain, left = 1, list[Atom](), [a for a in atoms if a.count > 1]
-    while True:
-        found = next((a for a in left if a.read == run and a.write == run), None)
-        if found is None:
-            return run, tuple(chain)
-        run *= found.count
-        chain.append(found)
-        left.remove(found)
-
-
-@lru_cache(maxsize=4096)
-def packets_of(run: int, unit_bits: int, packet_max: int, width: int) -> tuple[int, ...]:
-    """Packets in units that divide a run, whole bytes and elements, at most the limit: fewest requests first, then
-    the largest.
-    """
-    limit = packet_max * 8 // unit_bits
-    found = {p for d in range(1, min(run, limit, int(run**0.5) + 1) + 1) if run % d == 0 for p in (d, run // d)}
-    legal = [p for p in found if p <= limit and p * unit_bits % 8 == 0 and p % width == 0]
-
-    def requests(p: int) -> int:
-        return run // p * -(-p * unit_bits // 8 // 256)
-
-    return tuple(sorted(legal, key=lambda p: (requests(p), -p)))
-
-
-def segmented(cover: Cover, machine: Machine) -> Cover | None:
-    """Runs that no large packet divides, as a head of whole packets and a tail: one command more; None where nothing
-    is gained.
-    """
-    limit = machine.packet_max * 8 // machine.unit_bits
-    boxes: list[Box] = []
-    for box in cover.boxes:
-        run, chain = chain_of(box)
-        best = packets_of(run, machine.unit_bits, machine.packet_max, machine.dtype_bits // machine.unit_bits)
-        ideal = -(-run // (256 * 8 // machine.unit_bits))
-        if not chain or (best and run // best[0] * -(-best[0] * machine.unit_bits // 2048) <= ideal) or len(chain) > 2:
-            boxes.append(box)
-            continue
-        top = chain[-1]
-        packet = min(limit, run)
-        many = run // packet * packet // top.write
-        if many in (0, top.count) or packet % top.write:
-            boxes.append(box)
-            continue
-        boxes += [
-            _with(box, top, 0, many), _with(box, top, many, top.count - many),
-        ]  # fmt: skip
-    return (
-        Cover(tuple(boxes), f"{cover.how}, cut into whole packets and a rest")
-        if len(boxes) > len(cover.boxes)
-        else None
-    )
-
-
-def _with(box: Box, atom: Atom, start: int, count: int) -> Box:
-    atoms = tuple(replace(a, count=count) if a is atom else a for a in box.atoms)
-    return Box(box.read + start * atom.read, box.write + start * atom.write, tuple(a for a in atoms if a.count > 1))
-
-
 # ---------------------------------------------------------------- loops and commands
 
 
@@ -382,20 +313,15 @@ def nested(work: Work, packet: int) -> Nested | None:
 
 def command(item: Nested, order: Sequence[Atom], machine: Machine) -> Command:
     """The command of one part with its loops in that order, neighbours that step as one merged."""
-    merged: list[Atom] = []
-    for atom in reversed([*order]):
+    merged: list[Fragment] = []
+    for one in reversed([_fragment(atom) for atom in order]):
         low = merged[-1] if merged else None
-        if (
-            low is not None
-            and atom.read == low.count * low.read
-            and atom.write == low.count * low.write
-            and low.axis == atom.axis
-            and atom.weight == low.count * low.weight
-        ):
-            merged[-1] = replace(low, count=low.count * atom.count)
+        if low is not None and one.read == low.count * low.read and one.write == low.count * low.write:
+            label = _joined_label(one, low)
+            merged[-1] = replace(low, count=low.count * one.count, label=label)
             continue
-        merged.append(atom)
-    fragments = [_fragment(a, False) for a in reversed(merged)] + _packet(item, machine)
+        merged.append(one)
+    fragments = [*reversed(merged), *_packet(item, machine)]
     sides = (
         port_of(item.work.box.read, machine.tiers[0], machine),
         port_of(item.work.box.write, machine.tiers[1], machine),
@@ -412,8 +338,15 @@ def _packet(item: Nested, machine: Machine) -> list[Fragment]:
     return [Fragment(label, item.packet // width, width, width, 0, True)]
 
 
-def _fragment(atom: Atom, packet: bool) -> Fragment:
-    return Fragment(atom.label, atom.count, atom.read, atom.write, 0, packet, atom.axis, atom.weight)
+def _joined_label(high: Fragment, low: Fragment) -> str:
+    """The label of two loops that are one: the piece of axis where it is one, else both names."""
+    if high.axis == low.axis and high.axis is not None and high.weight == low.count * low.weight:
+        return low.label.split("%")[0] + (f"%{low.count * high.count}" if "%" in high.label else "")
+    return f"{high.label} x {low.label}"
+
+
+def _fragment(atom: Atom) -> Fragment:
+    return Fragment(atom.label, atom.count, atom.read, atom.write, 0, False, atom.axis, atom.weight)
 
 
 def port_of(address: int, tier: str, machine: Machine) -> Port:

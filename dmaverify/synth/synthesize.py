@@ -23,12 +23,13 @@ from dmaverify.machines.target import Target
 from dmaverify.prove.check import Options, check_transfer
 from dmaverify.prove.program import program_of_transfer, space_of
 from dmaverify.synth.legal import Law
+from dmaverify.synth.packets import segmented
 from dmaverify.synth.playing import played
 from dmaverify.synth.regions import Cover, NoPlan, covers
 from dmaverify.synth.result import Before, Played, Synthesis
 from dmaverify.synth.search import EVALUATIONS, Found, Limits, Member, Search
 from dmaverify.synth.sketch import sketch
-from dmaverify.synth.space import Machine, segmented
+from dmaverify.synth.space import Machine
 from dmaverify.synth.streams import stream_for
 from dmaverify.transfer.command import Engine, GivenCommand
 from dmaverify.transfer.move import Transfer
@@ -179,7 +180,10 @@ def covers_of(move: Transfer, machine: Machine) -> list[Cover]:
             )
         layouts.append(layout)
     plain = covers(layouts[0], layouts[1])
-    return plain + [more for more in (segmented(c, machine) for c in plain) if more is not None]
+    width = machine.dtype_bits // machine.unit_bits
+    return plain + [
+        more for more in (segmented(c, machine.packet_max, machine.unit_bits, width) for c in plain) if more is not None
+    ]
 
 
 # ---------------------------------------------------------------- proof

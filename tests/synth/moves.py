@@ -38,7 +38,11 @@ def drawn(seed: int) -> tuple[dict[str, int], Transfer]:
     into_dm = rng.random() < 0.4
     target = {"tier": "dm", "slice": "1 # 64", "element": ", ".join(dest)}
     if into_dm and outer:
-        target = {"tier": "dm", "slice": f"{dest[0]} # 64" if "," not in dest[0] else "1 # 64", "element": ", ".join(dest[1:])}
+        target = {
+            "tier": "dm",
+            "slice": f"{dest[0]} # 64" if "," not in dest[0] else "1 # 64",
+            "element": ", ".join(dest[1:]),
+        }
         if "," in dest[0]:
             target["element"] = ", ".join(dest)
     elif not into_dm:

@@ -1,4 +1,4 @@
-"""Moves of a transformer of 7 to 12 billion weights: rows of 3,840 and 15,360, 120-byte scales, one and two clusters."""
+"""Moves of a transformer of 7 to 12 billion weights: rows of 3,840 and 15,360, 120-byte scales, 1 and 2 clusters."""
 
 from __future__ import annotations
 
@@ -30,7 +30,13 @@ def shapes():
         add("weights 3,840 x 3,840, one cluster", axes, {"tier": HBM, "element": "O, I"}, spread, dtype)
         axes = {"O": 15360, "I": 3840}
         if dtype != "bf16":
-            add("weights 15,360 x 3,840, two clusters", axes, {"tier": HBM, "element": "O, I"}, _two("O", 15360, "I"), dtype)
+            add(
+                "weights 15,360 x 3,840, two clusters",
+                axes,
+                {"tier": HBM, "element": "O, I"},
+                _two("O", 15360, "I"),
+                dtype,
+            )
         axes = {"T": 128, "H": 15360}
         rows = {"tier": DM, "slice": "T # 256", "element": "H"}
         add("activations 128 x 15,360", axes, {"tier": HBM, "element": "T, H"}, rows, dtype)

@@ -14,9 +14,10 @@ from dmaverify.errors import InputError
 from dmaverify.machines.target import load_target
 from dmaverify.prove.check import Options
 from dmaverify.synth.legal import Law
+from dmaverify.synth.packets import chain_of, packets_of
 from dmaverify.synth.regions import low_first, ranges
 from dmaverify.synth.search import arranged
-from dmaverify.synth.space import chain_of, command, layerings, nested, packets_of
+from dmaverify.synth.space import command, layerings, nested
 from dmaverify.synth.synthesize import covers_of, machine_of, synthesize
 
 RNGD = load_target("rngd")
@@ -84,11 +85,12 @@ def test_the_winner_in_the_simulator_needs_at_least_the_bound():
 @pytest.mark.parametrize(
     ("axes", "source", "dest", "dtype", "rule"),
     [
-        ({"A": 4099}, {"tier": "hbm", "element": "A"}, {"tier": "dm", "slice": "1 # 64", "element": "A"}, "i8", "rngd/"),
-        ({"A": 8}, {"tier": "hbm", "element": "A"}, {"tier": "dm", "slice": "1 # 64", "element": "A # 1048576"}, "i8",
-         "rngd/slice-capacity"),
-        ({"A": 8, "D": 512}, {"tier": "hbm", "element": "A, D % 256"}, {"tier": "hbm", "base": 65536, "element": "A, D"},
-         "i8", "core/same-element"),
+        ({"A": 4099}, {"tier": "hbm", "element": "A"}, {"tier": "dm", "slice": "1 # 64", "element": "A"},
+         "i8", "rngd/"),
+        ({"A": 8}, {"tier": "hbm", "element": "A"}, {"tier": "dm", "slice": "1 # 64", "element": "A # 1048576"},
+         "i8", "rngd/slice-capacity"),
+        ({"A": 8, "D": 512}, {"tier": "hbm", "element": "A, D % 256"},
+         {"tier": "hbm", "base": 65536, "element": "A, D"}, "i8", "core/same-element"),
         ({"A": 6, "B": 5}, {"tier": "hbm", "element": "A, B"}, {"tier": "hbm", "base": 64, "element": "B, A"}, "i4",
          "rngd/command-whole-bytes"),
     ],
@@ -97,12 +99,14 @@ def test_where_no_plan_is_legal_the_rule_is_named(axes, source, dest, dtype, rul
     found = synthesize(move(axes, source, dest, dtype), RNGD, axes=axes)
     assert not found.found
     assert not found.optimal
-    assert found.refused[0][0].startswith(rule)
+    assert rule in " ".join(found.refused[0])
 
 
 def test_cuts_without_a_common_refinement_become_several_proved_commands():
     axes = {"A": 15}
-    moved = move(axes, {"tier": "hbm", "element": "A % 5, A / 5"}, {"tier": "hbm", "base": 64, "element": "A % 3, A / 3"})
+    moved = move(
+        axes, {"tier": "hbm", "element": "A % 5, A / 5"}, {"tier": "hbm", "base": 64, "element": "A % 3, A / 3"}
+    )
     found = synthesize(moved, RNGD, axes=axes, advise=False)
     assert found.found
     assert len(found.commands) > 1
@@ -119,7 +123,9 @@ def test_rows_that_only_some_packets_keep_aligned_get_such_a_packet():
 
 def test_a_limit_of_entries_is_kept_by_the_orders_that_merge_and_named_where_none_does():
     axes = {"A": 4, "B": 4, "C": 4, "D": 256}
-    moved = move(axes, {"tier": "hbm", "element": "A, B, C, D"}, {"tier": "hbm", "base": 1 << 20, "element": "C, A, B, D"})
+    moved = move(
+        axes, {"tier": "hbm", "element": "A, B, C, D"}, {"tier": "hbm", "base": 1 << 20, "element": "C, A, B, D"}
+    )
     found = synthesize(moved, RNGD, axes=axes, entries=3, engines=1, advise=False)
     assert found.found
     assert max(len(c.read_text.entries) for c in found.commands if c.read_text) <= 3

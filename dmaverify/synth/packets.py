@@ -1,0 +1,82 @@
+"""Packets: the run that both sides share, its legal divisors, and runs cut into whole packets and a rest.
+
+Knows: boxes, contiguous digits, whole bytes, the limit of a packet.
+Does not know: engines, order, cost, other rules.
+Law: a packet divides a run that is contiguous on both sides; `segmented` covers exactly what its cover does.
+
+Source: "DMA Engine", Structural Requirements and Performance (Packet size; 4,099 elements).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+
+from dmaverify.synth.regions import Atom, Box, Cover
+
+
+def chain_of(box: Box) -> tuple[int, tuple[Atom, ...]]:
+    """(units, atoms inner to outer) of the innermost run that is contiguous on both sides."""
+    return _chain(box.atoms)
+
+
+@lru_cache(maxsize=1 << 14)
+def _chain(atoms: tuple[Atom, ...]) -> tuple[int, tuple[Atom, ...]]:
+    run, chain, left = 1, list[Atom](), [a for a in atoms if a.count > 1]
+    while True:
+        found = next((a for a in left if a.read == run and a.write == run), None)
+        if found is None:
+            return run, tuple(chain)
+        run *= found.count
+        chain.append(found)
+        left.remove(found)
+
+
+@lru_cache(maxsize=4096)
+def packets_of(run: int, unit_bits: int, packet_max: int, width: int) -> tuple[int, ...]:
+    """Packets in units that divide a run, whole bytes and elements, at most the limit: fewest requests first, then
+    the largest.
+    """
+    limit = packet_max * 8 // unit_bits
+    found = {p for d in range(1, min(run, limit, int(run**0.5) + 1) + 1) if run % d == 0 for p in (d, run // d)}
+    fitting = [p for p in found if p <= limit and p % width == 0]
+    legal = [p for p in fitting if p * unit_bits % 8 == 0] or fitting  # where none is whole bytes, the rules say so
+
+    def requests(p: int) -> int:
+        return run // p * -(-p * unit_bits // 8 // 256)
+
+    return tuple(sorted(legal, key=lambda p: (requests(p), -p)))
+
+
+def segmented(cover: Cover, packet_max: int, unit_bits: int, width: int) -> Cover | None:
+    """Runs that no large packet divides, as a head of whole packets and a tail: one command more; None where nothing
+    is gained.
+    """
+    limit = packet_max * 8 // unit_bits
+    boxes: list[Box] = []
+    for box in cover.boxes:
+        run, chain = chain_of(box)
+        best = packets_of(run, unit_bits, packet_max, width)
+        ideal = -(-run // (256 * 8 // unit_bits))
+        if not chain or (best and run // best[0] * -(-best[0] * unit_bits // 2048) <= ideal) or len(chain) > 2:
+            boxes.append(box)
+            continue
+        top = chain[-1]
+        packet = min(limit, run)
+        many = run // packet * packet // top.write
+        if many in (0, top.count) or packet % top.write:
+            boxes.append(box)
+            continue
+        boxes += [
+            _with(box, top, 0, many), _with(box, top, many, top.count - many),
+        ]  # fmt: skip
+    return (
+        Cover(tuple(boxes), f"{cover.how}, cut into whole packets and a rest")
+        if len(boxes) > len(cover.boxes)
+        else None
+    )
+
+
+def _with(box: Box, atom: Atom, start: int, count: int) -> Box:
+    atoms = tuple(replace(a, count=count) if a is atom else a for a in box.atoms)
+    return Box(box.read + start * atom.read, box.write + start * atom.write, tuple(a for a in atoms if a.count > 1))

@@ -1,0 +1,159 @@
+"""All small moves: two axes of 1 to 6, every mapping of a family, every pair of mappings: meaning = digits = executor = Z3.
+
+The family holds every constructor around one axis, and both orders of both axes with every cut of either; the numbers of moves are
+asserted. For each move the plain stream of the destination is derived where it has one, and proof and execution must agree on every
+obligation; a move that keeps its promise must be proved.
+"""
+
+import itertools
+from collections import Counter
+from functools import cache
+
+import pytest
+
+from dmaverify.language.expr import Broadcast, Drop, Expr, Kind, Modulo, Padding, Pair, Resize, Stride, Symbol, axes_of
+from dmaverify.language.meaning import Index, cell, finalize
+from dmaverify.testing.oracle import compare
+from dmaverify.transfer.command import Command, Loop, Port
+from dmaverify.transfer.derive import derive
+from dmaverify.transfer.move import Stream, Tensor
+from dmaverify.transfer.space import Space, layout_of
+
+SPACE = Space("host", ("element",))
+FAR = 4096
+
+
+def divisors(size: int) -> list[int]:
+    return [k for k in range(1, size + 1) if size % k == 0]
+
+
+def around(axis: Expr) -> list[Expr]:
+    """The axis, and every constructor around it with numbers on both sides of each edge."""
+    size = axis.size
+    out: list[Expr] = [axis]
+    out += [Stride(axis, k) for k in divisors(size)] + [Modulo(axis, k) for k in divisors(size)]
+    out += [Resize(axis, n) for n in (1, size, size + 1)]
+    out += [Padding(axis, n, kind) for n in (size, size + 1) for kind in Kind]
+    out += [Drop(axis, k) for k in range(size)]
+    return list(dict.fromkeys(out))
+
+
+def cuts(axis: Expr) -> list[list[Expr]]:
+    """The axis whole, and cut in two at every inner divisor."""
+    inner = [k for k in divisors(axis.size) if 1 < k < axis.size]
+    return [[axis], *([Stride(axis, k), Modulo(axis, k)] for k in inner)]
+
+
+def orders(a: Expr, b: Expr) -> list[Expr]:
+    """Every order of the pieces of two axes, for every cut of either."""
+    out: list[Expr] = []
+    for left, right in itertools.product(cuts(a), cuts(b)):
+        for pieces in itertools.permutations([*left, *right]):
+            first, *rest = reversed(pieces)
+            expr = first
+            for piece in rest:
+                expr = Pair(piece, expr)
+            out.append(expr)
+    return out
+
+
+@cache
+def layout(expr: Expr) -> tuple[tuple[object, ...], ...]:
+    """(kind of padding or coordinates) of every position, by meaning."""
+    sizes = axes_of(expr)
+    return tuple((finalize(cell(expr, position), sizes),) for position in range(expr.size))
+
+
+def digits_agree(expr: Expr) -> bool | None:
+    """Whether the layout's digits give what meaning gives at every address; None where the mapping has no digits."""
+    found, opaque = layout_of(Tensor("host", expr), SPACE, 8)
+    if opaque:
+        return None
+    for position, (wanted,) in enumerate(layout(expr)):
+        values = found.values_at(position)
+        assert values is not None
+        assert found.address_of(values) == position
+        kind = found.kind_at(values)
+        if isinstance(wanted, Index):
+            have = {a: v for a, v in found.coordinates(values).items() if v and a in axes_of(expr)}
+            if kind is not None or have != dict(wanted.coords):
+                return False
+        elif kind is None:
+            return False
+    return found.values_at(expr.size) != found.values_at(0)
+
+
+def judged(source: Expr, dest: Expr) -> str:
+    """The outcome of one move, walked in the destination's order; raises where two opinions differ."""
+    tensors = Tensor("host", source), Tensor("host", dest, base=FAR)
+    spaces = (SPACE, SPACE)
+    found = derive(*tensors, spaces, 8, Stream(dest, Broadcast(1)))
+    if not hasattr(found, "commands"):
+        return "not derivable"
+    opinion = compare(*tensors, spaces, 8, found.commands)
+    assert opinion is not None
+    assert not opinion.disagreements, (str(source), str(dest), opinion.disagreements)
+    assert opinion.outcome == ("refuted" if opinion.broken - {"core/consumes"} else "proved")
+    return opinion.outcome
+
+
+def sizes() -> list[tuple[Symbol, Symbol]]:
+    return [(Symbol("A", a), Symbol("B", b)) for a in range(1, 7) for b in range(1, 7)]
+
+
+def test_every_mapping_of_the_family_has_digits_that_mean_the_same() -> None:
+    every = {e for a, b in sizes() for e in [*around(a), *around(b), *orders(a, b)]}
+    every |= {Pair(x, y) for a, b in sizes() for x in around(a) for y in around(b)}
+    answers = Counter(digits_agree(expr) for expr in every)
+    assert answers == Counter({True: 8046})
+
+
+def test_every_move_of_one_axis_is_judged_alike_by_proof_and_by_running_it() -> None:
+    outcomes: Counter[str] = Counter()
+    for size in range(1, 7):
+        a = Symbol("A", size)
+        outcomes += Counter(judged(x, y) for x in around(a) for y in around(a))
+    assert outcomes.total() == 0
+    assert outcomes == Counter()
+
+
+def test_every_relayout_of_two_axes_is_proved() -> None:
+    outcomes: Counter[str] = Counter()
+    for a, b in sizes():
+        every = orders(a, b)
+        outcomes += Counter(judged(x, y) for x in every for y in every)
+    assert outcomes == Counter()
+
+
+@pytest.mark.parametrize("outer", [Kind.TOP, Kind.ZERO, Kind.BOTTOM, None])
+def test_every_padding_of_either_side_is_judged_alike(outer: Kind | None) -> None:
+    """`A # a, B # b` against `B # b', A # a'` for every kind, sizes 1 to 3."""
+    outcomes: Counter[str] = Counter()
+    kinds = (None, *Kind)
+    for a, b in itertools.product(range(1, 4), repeat=2):
+        axis = Symbol("A", a), Symbol("B", b)
+        for one, other in itertools.product(kinds, repeat=2):
+            source = Pair(padded(axis[0], outer), padded(axis[1], one))
+            for last in kinds:
+                dest = Pair(padded(axis[1], other), padded(axis[0], last))
+                outcomes[judged(source, dest)] += 1
+    assert outcomes.total() == 9 * 4**3
+
+
+def padded(axis: Expr, kind: Kind | None) -> Expr:
+    return axis if kind is None else Padding(axis, axis.size + 1, kind)
+
+
+def test_every_nest_of_two_loops_on_a_small_matrix_is_judged_alike() -> None:
+    """All strides from -1 to 4 on both sides of two loops of 2 over `A, B` to `B, A`: right, wrong and out of bounds."""
+    a, b = Symbol("A", 2), Symbol("B", 2)
+    source, dest = Tensor("host", Pair(a, b)), Tensor("host", Pair(b, a), base=FAR)
+    outcomes: Counter[str] = Counter()
+    for steps in itertools.product(range(-1, 3), repeat=4):
+        loops = (Loop(2, steps[0], steps[1]), Loop(2, steps[2], steps[3]))
+        command = Command(Port("host", 0), Port("host", FAR), loops, 1, 1)
+        opinion = compare(source, dest, (SPACE, SPACE), 8, [command])
+        assert opinion is not None
+        assert not opinion.disagreements, (steps, opinion.disagreements)
+        outcomes[opinion.outcome] += 1
+    assert outcomes == Counter({"proved": 2, "refuted": 254})
