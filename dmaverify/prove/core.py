@@ -126,6 +126,7 @@ class _Judge:
     # ------------------------------------------------------------ solved
 
     def _solved(self, joint: Joint, subject: Subject, families: list[Family], units: int) -> CoreResult:
+        self.session.private = self.session.private or not joint.plain
         claims: list[Claim] = []
         for index, nest in enumerate(joint.nests):
             claims += [*nest_claims(joint, subject, index), once_claim(nest, joint.dest, index)]

@@ -98,47 +98,64 @@ def negation(part: str) -> str:
 class Session:
     """A solver for the questions of one plan. `asked` keeps their texts, for certificates.
 
-    `rlimit` bounds one question; `total`, if set, all of them together: what is asked beyond it is `unknown` at once, so that a
-    plan of many hard questions ends. Both count z3's resource units.
+    `rlimit` bounds one question; `total`, if set, all of them together: what is asked beyond it is `unknown` at once,
+    so that a plan of many hard questions ends. Both count z3's resource units.
+
+    Contexts cost more than most proofs, so plans share one for their first questions, whose good answer is `unsat`. Any
+    other answer is asked again in a context of the plan's own, and from then on everything is, as in a session made
+    `private`: no model and no `unknown` depends on the plans before.
     """
 
-    _context: Any = None
+    _shared: Any = None
     _used = 0
 
     def __init__(self, rlimit: int = RLIMIT) -> None:
         self.rlimit = rlimit
         self.total: int | None = None
         self.spent = 0
+        self.private = False
         self.asked: list[tuple[str, str, str]] = []
+        self._own: Any = None
 
     @classmethod
-    def _fresh(cls) -> Any:
-        """Contexts cost more than most proofs, so a few hundred plans share one; each plan gets its own solvers."""
+    def _shared_context(cls) -> Any:
         import z3
 
-        if cls._context is None or cls._used >= _PLANS_PER_CONTEXT:
-            cls._context, cls._used = z3.Context(), 0
+        if cls._shared is None or cls._used >= _PLANS_PER_CONTEXT:
+            cls._shared, cls._used = z3.Context(), 0
         cls._used += 1
-        return z3.SimpleSolver(ctx=cls._context)
+        return cls._shared
+
+    def _own_context(self) -> Any:
+        import z3
+
+        if self._own is None:
+            self._own = z3.Context()
+        return self._own
 
     def ask(self, query: Query, name: str = "") -> Answer:
         """Is there an assignment? `unsat` is the proof that there is none."""
         text = query.text()
-        left = self.rlimit if self.total is None else min(self.rlimit, self.total - self.spent)
-        if left <= 0:
-            answer = Answer("unknown", {}, "the resource limit of the plan is used up")
-        else:
-            solver = self._fresh()
-            solver.set(rlimit=left, random_seed=7)
-            solver.from_string(text)
-            before = _resources(solver)
-            answer = self._answer(solver, query)
-            self.spent += _resources(solver) - before
+        answer = None if self.private else self._answer(self._shared_context(), text, query)
+        if answer is None or answer.status != "unsat":
+            self.private = True
+            answer = self._answer(self._own_context(), text, query)
         self.asked.append((name, text, answer.status))
         return answer
 
-    def _answer(self, solver: Any, query: Query) -> Answer:
+    def _answer(self, context: Any, text: str, query: Query) -> Answer:
+        import z3
+
+        left = self.rlimit if self.total is None else min(self.rlimit, self.total - self.spent)
+        if left <= 0:
+            return Answer("unknown", {}, "the resource limit of the plan is used up")
+        solver = z3.SimpleSolver(ctx=context)
+        solver.set(rlimit=left, random_seed=7)
+        solver.from_string(text)
+        before = _resources(solver) if self.private else 0
         outcome = str(solver.check())
+        if self.private:  # what a shared context used depends on others
+            self.spent += _resources(solver) - before
         if outcome == "sat":
             return Answer("sat", _model(solver, query))
         return Answer(outcome, {}, solver.reason_unknown() if outcome == "unknown" else "")

@@ -7,11 +7,13 @@ Law: the printed texts are those a plan file reads again; the same plan gives th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from dmaverify.errors import InputError
 from dmaverify.inputs.plan import Plan
+from dmaverify.language.wellformed import problems
 from dmaverify.machines.target import Target
 from dmaverify.prove.check import check_transfer
 from dmaverify.prove.program import Trouble, port_rule, space_of, streamed_program
@@ -33,6 +35,7 @@ def commands_of(plan: Plan, name: str) -> tuple[Transfer | Access, tuple[Command
         if item.name == name:
             transfer = item.transfer
             target = plan.targets[transfer.target]
+            _must_make_sense(plan, (transfer.source, transfer.dest), [transfer.stream] if transfer.stream else [])
             found = streamed_program(transfer, target.dtypes[transfer.dtype], target)
             if found is None:
                 raise InputError(
@@ -43,10 +46,21 @@ def commands_of(plan: Plan, name: str) -> tuple[Transfer | Access, tuple[Command
             return transfer, found, target
     access = next(a for a in plan.accesses if a.name == name)
     target = plan.targets[access.target]
+    _must_make_sense(plan, (access.memory,), [access.stream])
     one = derived_access(access, space_of(target, access.memory.tier), target.dtypes[access.dtype])
     if not isinstance(one, Command):
         raise InputError(one.message, one.span, one.hint)
     return access, (one,), target
+
+
+def _must_make_sense(plan: Plan, tensors: Sequence[Tensor], streams: Sequence[Stream]) -> None:
+    """Raises InputError for a mapping without a meaning: nothing can be derived from it."""
+    exprs = [tensor.field(place) for tensor in tensors for place in PLACES]
+    exprs += [e for stream in streams for e in (stream.chip, stream.cluster, stream.slice, stream.time, stream.packet)]
+    for expr in exprs:
+        for problem in problems(expr, plan.axes):
+            if problem.fatal:
+                raise InputError(problem.message, problem.span, problem.hint)
 
 
 def merged_text(text: Sequencer) -> Sequencer:
