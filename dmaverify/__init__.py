@@ -5,7 +5,8 @@
     dv.check("plan.toml")          # verdicts, by proof
     dv.run("plan.toml::relayout")  # numpy, byte by byte
 
-Knows: the public names. Does not know: anything else; each name is imported when it is first used, so that start-up is cheap.
+Knows: the public names. Does not know: anything else; each name is imported when it is first used, so that start-up
+is cheap.
 Law: what is named in `__all__` is the public interface.
 """
 

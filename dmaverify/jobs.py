@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from dmaverify.errors import InputError
 from dmaverify.verdict import Verdict
@@ -122,12 +122,11 @@ def rendered(
     format_: str, verdicts: Sequence[Verdict], code: int, *, width: int, colour: bool, timings: bool, verbose: bool
 ) -> str:
     """Verdicts in one of FORMATS."""
-    if format_ == "full" or format_ == "concise":
+    if format_ in ("full", "concise"):
         from dmaverify.report.text import render_report
 
-        return render_report(
-            verdicts, format_, code=code, width=width, colour=colour, timings=timings, verbose=verbose
-        )
+        style: Literal["full", "concise"] = "full" if format_ == "full" else "concise"
+        return render_report(verdicts, style, code=code, width=width, colour=colour, timings=timings, verbose=verbose)
     from dmaverify import __version__
     from dmaverify.report.machine import write
 

@@ -37,7 +37,6 @@ from dmaverify.transfer.move import PLACES, Transfer
 from dmaverify.transfer.space import LOCAL_LIMIT, layout_of, unit_bits_of
 from dmaverify.verdict import Finding, Label, Severity, Verdict
 
-
 STANDARD = Options()
 
 __all__ = ["Options", "check_access", "check_transfer"]

@@ -2,12 +2,14 @@
 
 Knows: layouts, nests and drives; what each obligation of DESIGN section 4 says about counters, digits and cells.
 Does not know: machines and their rules, plan files, how answers are shown.
-Law: a question asks for a violation. Its variables are bounded counters (pieces of loops) or digits of a cell, so that `unsat`
-speaks of every unit of the move. Digit sums proposed by `drive` are part of the question (`digits`): if they were wrong, or
-carried, the question would be `sat`. Bounds come first; every other claim assumes in-bounds addresses and says so in its text.
+Law: a question asks for a violation. Its variables are bounded counters (pieces of loops) or digits of a cell, so
+that `unsat` speaks of every unit of the move. Digit sums proposed by `drive` are part of the question (`digits`): if
+they were wrong, or carried, the question would be `sat`. Bounds come first; every other claim assumes in-bounds
+addresses and says so in its text.
 
-Digits are sums of pieces, with nothing to search, wherever no digit carries. Digits that carry are fresh variables, tied to the
-carried part of the address by one equation (total and unique by Euclid); mappings without digits add their tree's quotients.
+Digits are sums of pieces, with nothing to search, wherever no digit carries. Digits that carry are fresh variables,
+tied to the carried part of the address by one equation (total and unique by Euclid); mappings without digits add
+their tree's quotients.
 Relied on: proofs/euclid-uniqueness.smt2, proofs/difference-form.smt2, proofs/product-image.smt2.
 """
 
@@ -127,7 +129,9 @@ def _carry_equation(layout: Layout, sums: Sequence[str], terms: Sequence[str], f
 
 
 def _digit_claim(driven: Driven, side: str, layout: Layout, terms: Sequence[str], family: int) -> str:
-    """Violation of: the digits add up to the address and are in range. On carried digits both are constraints already."""
+    """Violation of: the digits add up to the address and are in range. On carried digits both are constraints
+    already.
+    """
     nest = driven.nest
     drive = driven.read if side == "read" else driven.write
     fresh = drive.carried
@@ -142,9 +146,9 @@ def _digit_claim(driven: Driven, side: str, layout: Layout, terms: Sequence[str]
     outside = layout.beyond_index
     for index, (digit, parts) in enumerate(zip(layout.digits, drive.terms, strict=True)):
         if parts and index >= fresh and index not in outside:
-            if drive.constants[index] == 0 and len(parts) == 1 and parts[0][1] == 1:
-                if nest.pieces[parts[0][0]].count <= digit.slots:
-                    continue  # the digit is the piece itself, whose range the domain states
+            alone = len(parts) == 1 and parts[0][1] == 1 and drive.constants[index] == 0
+            if alone and nest.pieces[parts[0][0]].count <= digit.slots:
+                continue  # the digit is the piece itself, whose range the domain states
             wrong += [f"(< {terms[index]} 0)", f"(>= {terms[index]} {number(digit.slots)})"]
     return any_of(wrong)
 
@@ -200,7 +204,9 @@ def _held_coordinates(joint: Joint, terms: Sequence[str]) -> dict[str, str]:
 # ---------------------------------------------------------------- coverage, on the digits of one side
 
 
-def _cover_variables(layout: Layout, prefix: str) -> tuple[tuple[str, ...], list[tuple[str, int | None, int | None]], list[str]]:
+def _cover_variables(
+    layout: Layout, prefix: str
+) -> tuple[tuple[str, ...], list[tuple[str, int | None, int | None]], list[str]]:
     outside = layout.beyond_index
     terms = tuple("0" if i in outside or d.slots == 1 else f"{prefix}{i}" for i, d in enumerate(layout.digits))
     variables: list[tuple[str, int | None, int | None]] = [
@@ -209,8 +215,11 @@ def _cover_variables(layout: Layout, prefix: str) -> tuple[tuple[str, ...], list
     return terms, variables, [negation(void_text(layout, terms))]
 
 
-def image_text(driven: Driven, side: str, layout: Layout, terms: Sequence[str], *, any_replica: bool = False) -> str | None:
-    """The cells that a nest touches, as a condition on their digits; None where that takes more than sums and intervals.
+def image_text(
+    driven: Driven, side: str, layout: Layout, terms: Sequence[str], *, any_replica: bool = False
+) -> str | None:
+    """The cells that a nest touches, as a condition on their digits; None where that takes more than sums and
+    intervals.
 
     Each piece is solved from a digit that it moves by one step; every other digit that it moves must then agree.
     `any_replica` leaves the digits of broadcasts free: any replica serves.
@@ -257,7 +266,9 @@ def image_text(driven: Driven, side: str, layout: Layout, terms: Sequence[str], 
 
 
 def cover_claims(joint: Joint, subject: Subject) -> list[Claim] | None:
-    """Every live destination cell is written, every Zero one too, and no cell by two nests. None where an image has no text."""
+    """Every live destination cell is written, every Zero one too, and no cell by two nests. None where an image has
+    no text.
+    """
     layout = joint.dest
     terms, variables, constraints = _cover_variables(layout, "w")
     cell = cell_text(layout, terms, subject.dest, subject.dest_opaque, "w")
@@ -289,7 +300,9 @@ def live_cell(joint: Joint, subject: Subject) -> Query:
 
 
 def consume_claim(joint: Joint, subject: Subject) -> Claim | None:
-    """A live source cell of which no replica is read; None where cells alone do not tell (padded replicas, an axis named twice)."""
+    """A live source cell of which no replica is read; None where cells alone do not tell (padded replicas, an axis
+    named twice).
+    """
     layout = joint.source
     if layout.repeats_an_axis:
         return None
@@ -312,7 +325,9 @@ def consume_claim(joint: Joint, subject: Subject) -> Claim | None:
 
 
 def once_claim(driven: Driven, layout: Layout, family: int) -> Claim:
-    """Difference form: equal digits (the carried ones together) leave no difference of counters. Ignores ragged guards."""
+    """Difference form: equal digits (the carried ones together) leave no difference of counters. Ignores ragged
+    guards.
+    """
     nest, drive = driven.nest, driven.write
     names = [f"e{family}_{i}" for i in range(len(nest.pieces))]
     variables: list[tuple[str, int | None, int | None]] = [
@@ -336,8 +351,14 @@ def two_copies(nests: Sequence[Nest], first: int, second: int) -> Claim:
     a, b = nests[first], nests[second]
     va, ga = _domain(a, first, "a")
     vb, gb = _domain(b, second, "b")
-    left = linear(a.write_base, ((p.write, _value(a, [f"a{first}_{i}" for i in range(len(a.pieces))], j)) for j, p in enumerate(a.pieces)))
-    right = linear(b.write_base, ((p.write, _value(b, [f"b{second}_{i}" for i in range(len(b.pieces))], j)) for j, p in enumerate(b.pieces)))
+    left = linear(
+        a.write_base,
+        ((p.write, _value(a, [f"a{first}_{i}" for i in range(len(a.pieces))], j)) for j, p in enumerate(a.pieces)),
+    )
+    right = linear(
+        b.write_base,
+        ((p.write, _value(b, [f"b{second}_{i}" for i in range(len(b.pieces))], j)) for j, p in enumerate(b.pieces)),
+    )
     text = [f"(= {left} {right})"]
     if first == second:
         text.append(_before([n for n, _, _ in va], [n for n, _, _ in vb]))

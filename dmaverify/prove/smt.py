@@ -189,7 +189,7 @@ class Session:
 def _resources(solver: Any) -> int:
     """What the solver's context has used so far."""
     statistics = solver.statistics()
-    return int(statistics.get_key_value("rlimit count")) if "rlimit count" in statistics.keys() else 0
+    return int(statistics.get_key_value("rlimit count")) if "rlimit count" in statistics.keys() else 0  # noqa: SIM118 (no mapping)
 
 
 def _model(solver: Any, query: Query) -> dict[str, int]:

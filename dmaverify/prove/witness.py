@@ -2,8 +2,8 @@
 
 Knows: how to read an address back into places and cells, by division and by `meaning` alone.
 Does not know: digits, solvers: it would contradict them if they were wrong.
-Law: a violation is reported only after `meaning` has confirmed it at the witness; else `Disagreement` is raised, which is an
-internal error of its own (exit code 4), never hidden.
+Law: a violation is reported only after `meaning` has confirmed it at the witness; else `Disagreement` is raised,
+which is an internal error of its own (exit code 4), never hidden.
 """
 
 from __future__ import annotations
@@ -57,7 +57,9 @@ class Side:
             if place not in self.space.places:
                 continue
             start, stride = getattr(self.tensor, f"at_{place}"), self.space.stride(place, unit_bits)
-            if self.tensor.field(place).size == 1:  # one position: what lies in it may be longer than the distance to the next
+            if (
+                self.tensor.field(place).size == 1
+            ):  # one position: what lies in it may be longer than the distance to the next
                 value, rest = start, rest - start * stride
             else:
                 value, rest = divmod(rest, stride)
@@ -189,14 +191,19 @@ def finding_of(broken: Broken, scene: Scene) -> Finding:
         return _at_cell(broken, scene)
     if broken.obligation == "core/not-vacuous":
         return Finding(
-            broken.obligation, Severity.ERROR,
+            broken.obligation,
+            Severity.ERROR,
             "nothing is promised: the destination has no live element, or the commands move nothing",
-            "dest", scene.dest.tensor.span,
+            "dest",
+            scene.dest.tensor.span,
         )
     return Finding(
-        broken.obligation, Severity.ERROR,
+        broken.obligation,
+        Severity.ERROR,
         f"fewer distinct live cells are written than the destination has ({broken.count or 'some'} missing at least)",
-        "dest", scene.dest.tensor.span, {"missing": broken.count},
+        "dest",
+        scene.dest.tensor.span,
+        {"missing": broken.count},
         notes=("counted: every live cell needs a write of its own",),
     )
 
@@ -229,11 +236,19 @@ def _at_counters(broken: Broken, scene: Scene) -> Finding:
 
 def _confirm(holds: bool, broken: Broken, witness: Mapping[str, Any]) -> None:
     if not holds:
-        raise Disagreement(f"{broken.obligation} {broken.part}: the solver's witness does not violate it: {dict(witness)}")
+        raise Disagreement(
+            f"{broken.obligation} {broken.part}: the solver's witness does not violate it: {dict(witness)}"
+        )
 
 
 def _bounds(
-    broken: Broken, scene: Scene, command: Command, counters: Sequence[int], source: Cell, dest: Cell, witness: dict[str, Any]
+    broken: Broken,
+    scene: Scene,
+    command: Command,
+    counters: Sequence[int],
+    source: Cell,
+    dest: Cell,
+    witness: dict[str, Any],
 ) -> Finding:
     reading = broken.part == "read"
     side, found = (scene.source, source) if reading else (scene.dest, dest)
@@ -246,9 +261,15 @@ def _bounds(
     witness["made"] = f"{verb} {there}"
     span = _loop_span(command, counters, reading) or side.tensor.span
     return Finding(
-        "core/in-bounds", Severity.ERROR, f"{verb} {there}, outside the {word}: {region_text(side)}",
-        f"{broken.part} addresses", span, {"address": local, "lowest": low, "highest": high}, witness,
-        notes=(f"the nest {verb} local addresses {low} to {high}",), labels=label_at(span, f"leaves the {word}"),
+        "core/in-bounds",
+        Severity.ERROR,
+        f"{verb} {there}, outside the {word}: {region_text(side)}",
+        f"{broken.part} addresses",
+        span,
+        {"address": local, "lowest": low, "highest": high},
+        witness,
+        notes=(f"the nest {verb} local addresses {low} to {high}",),
+        labels=label_at(span, f"leaves the {word}"),
     )
 
 
@@ -267,7 +288,13 @@ def region_text(side: Side) -> str:
 
 
 def _same_element(
-    broken: Broken, scene: Scene, command: Command, counters: Sequence[int], source: Cell, dest: Cell, witness: dict[str, Any]
+    broken: Broken,
+    scene: Scene,
+    command: Command,
+    counters: Sequence[int],
+    source: Cell,
+    dest: Cell,
+    witness: dict[str, Any],
 ) -> Finding:
     _confirm(source.index is not None and dest.index is not None, broken, witness)
     assert source.index is not None
@@ -293,7 +320,13 @@ def _same_element(
     if not any(counters) and command.read_text is not None:
         asks += label_at(command.read_text.base_span, "reads from here")
     return Finding(
-        "core/same-element", Severity.ERROR, message, "commands", span, {"axes": different}, witness,
+        "core/same-element",
+        Severity.ERROR,
+        message,
+        "commands",
+        span,
+        {"axes": different},
+        witness,
         labels=(*label_at(span, f"takes it to {made}"), *asks),
     )
 
@@ -316,7 +349,13 @@ def _home_of(side: Side, index: Mapping[str, int], near: Cell) -> str | None:
 
 
 def _reads_live(
-    broken: Broken, scene: Scene, command: Command, counters: Sequence[int], source: Cell, dest: Cell, witness: dict[str, Any]
+    broken: Broken,
+    scene: Scene,
+    command: Command,
+    counters: Sequence[int],
+    source: Cell,
+    dest: Cell,
+    witness: dict[str, Any],
 ) -> Finding:
     _confirm(source.inside and source.index is None and dest.index is not None, broken, witness)
     assert dest.index is not None
@@ -326,14 +365,25 @@ def _reads_live(
     witness["clobbers"] = where(scene.dest, witness["write_address"], command.write)
     span = _loop_span(command, counters, True) or scene.source.tensor.span
     return Finding(
-        "core/reads-live", Severity.ERROR,
-        f"{source.kind} padding of the source is copied into the live element {show_index(dest.index)}", "commands",
-        span, {}, witness, labels=label_at(span, "takes padding along"),
+        "core/reads-live",
+        Severity.ERROR,
+        f"{source.kind} padding of the source is copied into the live element {show_index(dest.index)}",
+        "commands",
+        span,
+        {},
+        witness,
+        labels=label_at(span, "takes padding along"),
     )
 
 
 def _padding(
-    broken: Broken, scene: Scene, command: Command, counters: Sequence[int], source: Cell, dest: Cell, witness: dict[str, Any]
+    broken: Broken,
+    scene: Scene,
+    command: Command,
+    counters: Sequence[int],
+    source: Cell,
+    dest: Cell,
+    witness: dict[str, Any],
 ) -> Finding:
     at_dest = where(scene.dest, witness["write_address"], command.write)
     at_source = where(scene.source, witness["read_address"], command.read)
@@ -354,13 +404,25 @@ def _padding(
     tensor = scene.source.tensor if reading else scene.dest.tensor
     span = _loop_span(command, counters, reading) or tensor.span
     return Finding(
-        "core/padding", Severity.ERROR, text, "commands", span, {"part": broken.part}, witness,
+        "core/padding",
+        Severity.ERROR,
+        text,
+        "commands",
+        span,
+        {"part": broken.part},
+        witness,
         labels=label_at(span, "touches padding"),
     )
 
 
 def _writes_once(
-    broken: Broken, scene: Scene, command: Command, counters: Sequence[int], source: Cell, dest: Cell, witness: dict[str, Any]
+    broken: Broken,
+    scene: Scene,
+    command: Command,
+    counters: Sequence[int],
+    source: Cell,
+    dest: Cell,
+    witness: dict[str, Any],
 ) -> Finding:
     if broken.other is not None:
         other = scene.commands[broken.other[0]]
@@ -369,7 +431,8 @@ def _writes_once(
             global_address(other.write, addresses(other, second)[1])
             == global_address(command.write, witness["write_address"])
             and (broken.other[0] != broken.command or tuple(second) != tuple(counters)),
-            broken, witness,
+            broken,
+            witness,
         )
         witness["again_by"] = {"command": broken.other[0], "counters": named_counters(other, second)}
         witness["again"] = show_counters(named_counters(other, second))

@@ -173,7 +173,8 @@ def _placed_table(command: Command, side: str, target: Target) -> str:
     text = command.read_text if side == "read" else command.write_text
     assert text is not None
     rows = [("Term", "Entry", "Steps over")]
-    slices = target.tiers[text.tier].strides.get("slice", 0) if text.tier in target.tiers else 0
+    tier = target.tiers.get(text.tier or "")
+    slices = tier.strides.get("slice", 0) if tier else 0
     for index, entry in enumerate(text.entries):
         stride = number_text(entry.stride, target.constants, command.unit_bits)
         whole = entry.stride * command.unit_bits // 8

@@ -25,7 +25,8 @@ from dmaverify.language.expr import (
     axes_of,
 )
 from dmaverify.language.meaning import Index, OutOfBounds, Pad, cell, finalize
-from dmaverify.layout.digits import Form, Gap, NotDigits, coalesce, compile_digits, digits_of, finalize as finalize_form
+from dmaverify.layout.digits import Form, Gap, NotDigits, coalesce, compile_digits, digits_of
+from dmaverify.layout.digits import finalize as finalize_form
 
 SIZES = {"A": 4, "B": 3, "C": 6}
 
@@ -118,7 +119,9 @@ def test_deeper_random_expressions_mean_the_same():
     while len(exprs) < 1500:
         expr: Expr = rng.choice(leaves())
         for _ in range(rng.randint(3, 5)):
-            expr = rng.choice(grown(expr)) if rng.random() < 0.7 else Pair(expr, rng.choice(grown(rng.choice(leaves()))))
+            expr = (
+                rng.choice(grown(expr)) if rng.random() < 0.7 else Pair(expr, rng.choice(grown(rng.choice(leaves()))))
+            )
             if expr.size > 60:
                 break
         if expr.size <= 60:
