@@ -347,7 +347,7 @@ def once_claim(driven: Driven, layout: Layout, family: int) -> Claim:
 
 
 def two_copies(nests: Sequence[Nest], first: int, second: int) -> Claim:
-    """Two counters of one nest, or of two, that write one address. Exact, with guards; the smallest pair comes first."""
+    """Two counters of one nest, or of two, that write one address. Exact, guards included; the smallest pair first."""
     a, b = nests[first], nests[second]
     va, ga = _domain(a, first, "a")
     vb, gb = _domain(b, second, "b")
