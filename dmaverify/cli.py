@@ -99,23 +99,10 @@ def cli() -> None:
 @click.option("--stdin", is_flag=True, help="Read one JSON object a line, answer one a line.")
 @click.option("-v", "--verbose", is_flag=True, help="Every obligation, also of what is proved.")
 def check(
-    paths: tuple[str, ...],
-    format_: str,
-    as_json: bool,
-    output: tuple[str, ...],
-    target: str | None,
-    select: tuple[str, ...],
-    ignore: tuple[str, ...],
-    reading: tuple[str, ...],
-    workers: int,
-    rlimit: int,
-    certify: str | None,
-    playback: str | None,
-    no_execute: bool,
-    timings: bool,
-    stdin: bool,
-    verbose: bool,
-) -> None:
+    paths: tuple[str, ...], format_: str, as_json: bool, output: tuple[str, ...], target: str | None, select:
+    tuple[str, ...], ignore: tuple[str, ...], reading: tuple[str, ...], workers: int, rlimit: int, certify: str |
+    None, playback: str | None, no_execute: bool, timings: bool, stdin: bool, verbose: bool,
+) -> None:  # fmt: skip
     """Prove every transfer and access of plan files, or refute it with the smallest counterexample."""
     from dmaverify import api
     from dmaverify.verdict import exit_code
@@ -282,6 +269,14 @@ def _load(path: str) -> Any:
     return api.load(path)
 
 
+def _told(answer: Any) -> Stop:
+    """Says a text as it is, data as JSON; the end of a command that went well."""
+    from dmaverify.report.machine import dumps
+
+    say(answer if isinstance(answer, str) else dumps(answer))
+    return Stop(0)
+
+
 # ---------------------------------------------------------------- run
 
 
@@ -371,12 +366,10 @@ def equiv(a: str, b: str, axes: str, as_json: bool) -> None:
 def explain(rule: str, target: str | None, as_json: bool) -> None:
     """What a rule or obligation says, why, where it is written, and its readings."""
     from dmaverify.machines.target import load_target
-    from dmaverify.report.machine import dumps
     from dmaverify.report.rules import explain_id, explain_id_json
 
     machine = load_target(target) if target else None
-    say(dumps(explain_id_json(rule, machine)) if as_json else explain_id(rule, machine))
-    raise Stop(0)
+    raise _told(explain_id_json(rule, machine) if as_json else explain_id(rule, machine))
 
 
 @cli.command()
@@ -385,12 +378,10 @@ def explain(rule: str, target: str | None, as_json: bool) -> None:
 def rules(target: str, as_json: bool) -> None:
     """Every rule of a machine."""
     from dmaverify.machines.target import load_target
-    from dmaverify.report.machine import dumps
     from dmaverify.report.rules import rules_json, rules_table
 
     machine = load_target(target)
-    say(dumps(rules_json(machine)) if as_json else rules_table(machine))
-    raise Stop(0)
+    raise _told(rules_json(machine) if as_json else rules_table(machine))
 
 
 @cli.command()
@@ -398,12 +389,10 @@ def rules(target: str, as_json: bool) -> None:
 def targets(as_json: bool) -> None:
     """The machines that ship, with tiers, limits and engines."""
     from dmaverify.machines.target import available_targets, load_target
-    from dmaverify.report.machine import dumps
     from dmaverify.report.rules import targets_json, targets_table
 
     found = [load_target(name) for name in available_targets()]
-    say(dumps(targets_json(found)) if as_json else targets_table(found))
-    raise Stop(0)
+    raise _told(targets_json(found) if as_json else targets_table(found))
 
 
 @cli.command()
@@ -450,18 +439,9 @@ def doctor(as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True)
 @click.option("--stdin", is_flag=True, help="Read one JSON object a line, answer one a line.")
 def synth(
-    paths: tuple[str, ...],
-    simulate: bool | None,
-    certificate: str | None,
-    output: str | None,
-    workers: int,
-    reading: tuple[str, ...],
-    timings: bool,
-    as_json: bool,
-    stdin: bool,
-    prefix: str,
-    **fixed: Any,
-) -> None:
+    paths: tuple[str, ...], simulate: bool | None, certificate: str | None, output: str | None, workers: int,
+    reading: tuple[str, ...], timings: bool, as_json: bool, stdin: bool, prefix: str, **fixed: Any
+) -> None:  # fmt: skip
     """The cheapest legal plan of a move, proved, with a bound and why nothing is better."""
     from dmaverify.cli_synth import SynthSettings, synth_paths, synth_request, write_certificate
 
@@ -498,8 +478,8 @@ def _synth_shown(results: Sequence[Any], as_json: bool, timings: bool) -> str:
 @click.argument("path", required=False, metavar="PATH[::NAME]")
 @click.option("--profile", default="book", show_default=True, help="Constants of the model.")
 @click.option("--simulate", is_flag=True, help="Play every request as well.")
-@click.option("--explain", is_flag=True, help="Every term with its reason and source.")
-@click.option("--formula", is_flag=True, help="How the terms make the number.")
+@click.option("--explain", is_flag=True, help="Reasons, sources, the facts of both sides, what would help.")
+@click.option("--formula", is_flag=True, help="The closed form in the symbols of the loops.")
 @click.option("--json", "as_json", is_flag=True)
 @click.option("--stdin", is_flag=True, help="Read one JSON object a line, answer one a line.")
 def cost(
@@ -520,8 +500,35 @@ def cost(
     if as_json:
         say(dumps([data for _, _, data in found]))
     else:
-        texts = [cost_text(name, price, data, explain=explain, formula=formula) for name, price, data in found]
-        say("\n\n".join(texts))
+        from dmaverify.api import program_of
+
+        for name, price, data in found:
+            say(cost_text(name, price, data, program_of(plan, name), explain=explain, formula=formula))
+    raise Stop(0)
+
+
+@cli.command()
+@click.argument("paths", nargs=-1, required=True, metavar="PATH::NAME [PATH::NAME]")
+@click.option("--output", required=True, metavar="FILE", help="A .svg, .png or .html file.")
+@click.option("--profile", default="book", show_default=True, help="Constants of the model.")
+def viz(paths: tuple[str, ...], output: str, profile: str) -> None:
+    """Draw the access order and the load over channels, banks, DMNs and slices; two plans side by side."""
+    from dmaverify.cli_synth import draw_plans
+
+    draw_plans(paths, output, profile)
+    say(f"wrote {output}")
+    raise Stop(0)
+
+
+@cli.command()
+@click.argument("path", metavar="PATH::NAME")
+@click.option("--output", required=True, metavar="FILE", help="A JSON file for a trace viewer.")
+@click.option("--profile", default="book", show_default=True, help="Constants of the model.")
+def trace(path: str, output: str, profile: str) -> None:
+    """Play a transfer request by request and write the timeline for Chrome's or Perfetto's viewer."""
+    from dmaverify.cli_synth import write_traces
+
+    say(f"wrote {output}: {write_traces(path, output, profile):,} requests")
     raise Stop(0)
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dmaverify.cost.model import Cost
     from dmaverify.inputs.plan import Plan
     from dmaverify.synth.result import Synthesis
+    from dmaverify.transfer.command import Command
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,8 +259,10 @@ def cost_of(plan: Plan, name: str, profile: str, simulated: bool) -> tuple[Cost,
     return price, data
 
 
-def cost_text(name: str, price: Cost, data: Mapping[str, Any], *, explain: bool, formula: bool) -> str:
-    """Cycles, what binds, and the terms; with their reasons and sources, or as the formula they make."""
+def cost_text(
+    name: str, price: Cost, data: Mapping[str, Any], commands: Sequence[Command], *, explain: bool, formula: bool
+) -> str:
+    """Cycles, what binds, and the terms; with their reasons, the facts of both sides, or as a formula in symbols."""
     kind = "exact" if price.exact else "a lower bound of the simulator's"
     lines = [f"{name}   {price.cycles:,.1f} cycles ({kind}), profile {price.profile}, bound by {price.binding}"]
     wide = max((len(t.name) for t in price.terms), default=0)
@@ -267,9 +270,17 @@ def cost_text(name: str, price: Cost, data: Mapping[str, Any], *, explain: bool,
         lines.append(f"  {term.name:{wide}}  {term.cycles:14,.1f}  {term.resource}")
         if explain:
             lines += [f"  {'':{wide}}  {term.why}", f"  {'':{wide}}  {term.source}"]
+    if explain:
+        from dmaverify.cost.explain import explain as explained
+        from dmaverify.report.cost import explanation_lines
+
+        lines += explanation_lines(explained(commands, "rngd", price.profile))
     if formula:
-        rest = ", ".join(t.name for t in price.terms[1:])
+        from dmaverify.report.cost import formula_lines
+
+        rest = ", ".join(dict.fromkeys(t.name for t in price.terms[1:]))
         lines.append(f"  cycles = start-up + max({rest}); commands of one engine add, engines overlap")
+        lines += formula_lines(commands, price.profile)
     simulation = data.get("simulation")
     if simulation:
         lines.append(
@@ -277,6 +288,46 @@ def cost_text(name: str, price: Cost, data: Mapping[str, Any], *, explain: bool,
             f"{simulation['row_switches']:,} row switches"
         )
     return "\n".join(lines)
+
+
+def draw_plans(paths: Sequence[str], output: str, profile: str) -> None:
+    """A picture of one or two transfers (before, after) as .svg, .png or a self-contained .html. Raises InputError."""
+    from dmaverify import api
+
+    programs: list[tuple[str, Sequence[Command]]] = []
+    for path in paths:
+        plan = api.load(path)
+        programs += [(item.name, api.program_of(plan, item.name)) for item in plan.transfers]
+    if not 1 <= len(programs) <= 2:
+        raise InputError(f"{len(programs)} transfers to draw", None, "name one, or two to compare: PATH::NAME")
+    kind = Path(output).suffix
+    try:
+        if kind == ".html":
+            from dmaverify.report.html import page
+
+            Path(output).write_text(page(programs, "rngd", profile), encoding="utf-8")
+        elif kind in (".svg", ".png"):
+            from dmaverify.report.picture import draw, save
+
+            save(draw(programs, "rngd", profile), Path(output))
+        else:
+            raise InputError(f"{output} is no picture", None, "write to .svg, .png or .html")
+    except ImportError:
+        raise InputError("pictures need matplotlib", None, "pip install 'dmaverify[plot]'") from None
+
+
+def write_traces(path: str, output: str, profile: str) -> int:
+    """Plays one transfer and writes its requests for a trace viewer (Chrome, Perfetto); how many requests it had."""
+    from dmaverify import api
+    from dmaverify.cost.simulate import simulate
+    from dmaverify.report.trace import write_trace
+
+    plan = api.load(path)
+    if len(plan.transfers) != 1:
+        raise InputError(f"{len(plan.transfers)} transfers to trace", None, "name one: PATH::NAME")
+    result = simulate(api.program_of(plan, plan.transfers[0].name), "rngd", profile, record=1 << 20)
+    write_trace(result, Path(output))
+    return int(result.statistics()["requests"])
 
 
 def cost_request(request: dict[str, Any], profile: str, simulated: bool) -> Any:

@@ -18,7 +18,7 @@ from typing import Any
 
 from dmaverify.inputs.config import format_sequencer
 from dmaverify.inputs.texts import units
-from dmaverify.language.expr import ONE, Broadcast, Expr, Kind, Modulo, Padding, Stride, Symbol, pair
+from dmaverify.language.expr import ONE, Broadcast, Expr, Kind, Modulo, Padding, Stride, Symbol, pair, terms_of, walk
 from dmaverify.machines.target import Target
 from dmaverify.prove.program import given_program, space_of
 from dmaverify.testing.draw import Draw, Seeded
@@ -130,57 +130,49 @@ def _some(draw: Draw, cuts: Sequence[int]) -> list[int]:
 # ---------------------------------------------------------------- tensors
 
 
-def _spread(draw: Draw, terms: Sequence[Expr], target: Target, tier: str, units_an_element: int, unit_bits: int) -> dict[str, list[Expr]] | None:
+def _spread(
+    draw: Draw, terms: Sequence[Expr], target: Target, tier: str, bits: int, whole: bool
+) -> dict[str, list[Expr]] | None:
     """The terms by place; None where they do not fit."""
     found = target.tiers[tier]
+    names = [place for place in found.places if place == "slice" or not whole]
     places: dict[str, list[Expr]] = {place: [] for place in PLACES}
     for term in terms:
-        place = draw.choice(("element", "element", "element", *found.places)) if found.places else "element"
+        place = draw.choice(("element", "element", "element", *names)) if names else "element"
         limit = found.sizes.get(place)
         if limit is not None and term.size * prod(t.size for t in places[place]) > limit:
             place = "element"
         places[place].append(term)
-    room = found.slice_stride_bytes * 8 // unit_bits
-    size = prod(t.size for t in places["element"]) * units_an_element
-    return None if room and size > room else places
+    room = found.slice_stride_bytes * 8
+    return None if room and prod(t.size for t in places["element"]) * bits > room else places
 
 
 def tensor(
-    draw: Draw, target: Target, tier: str, dtype: str, terms: Sequence[Expr], *, kinds: Sequence[Kind] = (), origin: int = 0
-) -> Tensor:
+    draw: Draw, target: Target, tier: str, dtype: str, terms: Sequence[Expr], *, kinds: Sequence[Kind] = (),
+    whole: bool = False,
+) -> Tensor | None:
     """A tensor on `tier` that holds `terms` (each a mapping of its own) in some order and some of the tier's places.
 
-    `kinds`: what rows or the whole element may be padded with besides. `origin`: the least base. Terms that do not fit a slice
-    go to other places; what fits nowhere is left in `element`, where capacity rules will find it.
+    `kinds`: what rows or the whole element may be padded with besides. `whole`: one chip and cluster hold it all. None where the terms do not fit the tier's slices.
     """
     bits = target.dtypes[dtype]
-    unit_bits = unit_bits_of(bits)
-    width = bits // unit_bits
+    places = None
     for _ in range(6):
-        ordered = draw.shuffled(terms)
-        places = _spread(draw, ordered, target, tier, width, unit_bits)
-        if places is not None:
-            break
-    else:
-        places = {**{place: [] for place in PLACES}, "element": list(terms)}
-    fields = {place: pair(*parts) for place, parts in places.items()}
+        places = places or _spread(draw, draw.shuffled(terms), target, tier, bits, whole)
+    if places is None:
+        return None
+    found, room = target.tiers[tier], target.tiers[tier].slice_stride_bytes
+    fields: dict[str, Any] = {place: pair(*parts) for place, parts in places.items()}
     if kinds and draw.chance(25):
-        fields["element"] = _padded_rows(draw, places["element"], kinds)
-    room = target.tiers[tier].slice_stride_bytes
-    size = fields["element"].size * bits // 8
-    base = origin + draw.choice((0, 0, 1, 3, 8, 16) if bits <= 8 else (0, 0, bits // 8, 8, 16))
-    if room and base + size > room:
+        rows = _padded_rows(draw, places["element"], kinds)
+        fields["element"] = rows if not room or rows.size * bits <= room * 8 else fields["element"]
+    base = draw.choice((0, 0, 1, 3, 8, 16) if bits <= 8 else (0, 0, bits // 8, 8, 16))
+    if room and base * 8 + fields["element"].size * bits > room * 8:
         base = 0
-    if room and size > room:
-        fields["element"] = pair(*places["element"])
-    found = target.tiers[tier]
-    starts: dict[str, Any] = {
-        f"at_{place}": draw.integer(0, max(0, min(2, found.sizes.get(place, 1) - fields[place].size)))
-        for place in found.places
-        if draw.chance(15)
-    }
-    starts |= fields
-    return Tensor(tier, base=base, **starts)
+    for place in found.places:
+        if draw.chance(15):
+            fields[f"at_{place}"] = draw.integer(0, max(0, min(2, found.sizes.get(place, 1) - fields[place].size)))
+    return Tensor(tier, base=base, **fields)
 
 
 def _padded_rows(draw: Draw, terms: Sequence[Expr], kinds: Sequence[Kind]) -> Expr:
@@ -237,6 +229,7 @@ def _move(draw: Draw, target: Target, valid: bool, names: Sequence[str]) -> Move
     if not valid and draw.chance(20):
         return _wild_move(draw, target, dtype, tiers)
     parts = [_axis(draw, name, valid) for name in "ABC"[: draw.integer(1, 3)]]
+    parts = _all_zeroed(parts) if valid else parts
     held: tuple[list[Expr], list[Expr]] = ([], [])
     walked: list[Expr] = []
     for part in parts:
@@ -249,12 +242,26 @@ def _move(draw: Draw, target: Target, valid: bool, names: Sequence[str]) -> Move
         fine = sorted({c for c in (*cuts[0], *cuts[1], *_some(draw, part.cuts)) if alive.base(0).size % c == 0})
         walked.extend(alive.terms(0, fine))
     sizes = {part.name: part.size for part in parts}
-    _replicate(draw, sizes, held, walked)
-    safe = (Kind.TOP, Kind.BOTTOM)
-    source = tensor(draw, target, tiers[0], dtype, held[0], kinds=tuple(Kind))
-    dest = tensor(draw, target, tiers[1], dtype, held[1], kinds=safe if valid else tuple(Kind))
+    zeroed = valid and any(part.pads[1] is Kind.ZERO for part in parts)
+    copied = not zeroed and _replicate(draw, sizes, held, walked)
+    kinds: tuple[Kind, ...] = tuple(Kind)
+    source = tensor(draw, target, tiers[0], dtype, held[0], kinds=kinds, whole=zeroed)
+    kinds = kinds if not valid else () if zeroed or copied else (Kind.TOP, Kind.BOTTOM)
+    dest = tensor(draw, target, tiers[1], dtype, held[1], kinds=kinds, whole=zeroed)
+    if source is None or dest is None:
+        return None
+    if valid and any(isinstance(node, Broadcast) and node.size > 1 for node in walk(pair(dest.chip, dest.cluster))):
+        return None  # an engine has no way to say which replica it writes
     behind = _apart(source, dest, bits, target)
-    return None if behind is None else Move(sizes, dtype, source, behind, _stream(draw, source, dest, walked))
+    return None if behind is None else Move(sizes, dtype, source, behind, _stream(draw, source, dest, walked, zeroed))
+
+
+def _all_zeroed(parts: Sequence[_Axis]) -> list[_Axis]:
+    """Where one padding has to end as zero, all are zero on both sides, and whole: a cut axis overshoots into Top padding."""
+    if not any(part.pads[1] is Kind.ZERO for part in parts):
+        return list(parts)
+    zero = (Kind.ZERO, Kind.ZERO)
+    return [part if part.pads == (None, None) else replace(part, pads=zero, cuts=()) for part in parts]
 
 
 def _other_cuts(draw: Draw, part: _Axis, cuts: Sequence[int]) -> list[int]:
@@ -263,8 +270,8 @@ def _other_cuts(draw: Draw, part: _Axis, cuts: Sequence[int]) -> list[int]:
     return [draw.choice([c for c in range(1, size + 1) if size % c == 0])] if size > 1 else list(cuts)
 
 
-def _replicate(draw: Draw, sizes: dict[str, int], held: tuple[list[Expr], list[Expr]], walked: list[Expr]) -> None:
-    """Broadcasts: replicas in the source, a bare number or a new axis in the destination."""
+def _replicate(draw: Draw, sizes: dict[str, int], held: tuple[list[Expr], list[Expr]], walked: list[Expr]) -> bool:
+    """Broadcasts: replicas in the source, a bare number or a new axis in the destination (then True)."""
     if draw.chance(10):
         held[0].append(Broadcast(2))
     if draw.chance(12):
@@ -275,6 +282,8 @@ def _replicate(draw: Draw, sizes: dict[str, int], held: tuple[list[Expr], list[E
             copies = Symbol("D", count)
         held[1].append(copies)
         walked.append(copies)
+        return True
+    return False
 
 
 def _wild_move(draw: Draw, target: Target, dtype: str, tiers: Sequence[str]) -> Move | None:
@@ -300,16 +309,17 @@ def _wild_move(draw: Draw, target: Target, dtype: str, tiers: Sequence[str]) -> 
 # ---------------------------------------------------------------- streams
 
 
-def _stream(draw: Draw, source: Tensor, dest: Tensor, walked: Sequence[Expr]) -> Stream:
+def _stream(draw: Draw, source: Tensor, dest: Tensor, walked: Sequence[Expr], alone: bool) -> Stream:
     """An order of the pieces. Those that choose a chip or cluster belong to the engines, the others to time and packet."""
     elsewhere = [_text_of(t.field(place)) for t in (source, dest) for place in ("chip", "cluster")]
     engines: list[Expr] = []
     loops: list[Expr] = []
     for term in walked:
-        (engines if any(_touches(term, texts) for texts in elsewhere) else loops).append(term)
+        placed = not isinstance(term, Broadcast) and any(_touches(term, texts) for texts in elsewhere)
+        (engines if placed else loops).append(term)
     loops = draw.shuffled(loops)
     dmn: list[Expr] = []
-    if loops and draw.chance(20) and loops[0].size <= 4 and not isinstance(loops[0], Broadcast):
+    if loops and not alone and draw.chance(20) and loops[0].size <= 4 and not isinstance(loops[0], Broadcast):
         dmn = [loops.pop(0)]
     inner = draw.integer(0, min(2, len(loops)))
     at = len(loops) - inner
@@ -317,8 +327,6 @@ def _stream(draw: Draw, source: Tensor, dest: Tensor, walked: Sequence[Expr]) ->
 
 
 def _text_of(expr: Expr) -> list[Expr]:
-    from dmaverify.language.expr import terms_of
-
     return [term for term in terms_of(expr) if term.size > 1]
 
 

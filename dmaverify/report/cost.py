@@ -1,0 +1,66 @@
+"""What a cost came from, as text: the list that kernel writers compute by hand, per side, and the formula in symbols.
+
+Knows: explanations and formulas of `cost`. Does not know: plans, the terminal, how a figure was found.
+Law: every number printed is one that the explanation holds; what was not counted is not printed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dmaverify.cost.explain import Explanation, SideFacts
+from dmaverify.transfer.command import Command
+
+
+def explanation_lines(found: Explanation) -> list[str]:
+    """Facts of both sides, what binds, what would lift it."""
+    lines = [f"  binds     {found.because}"]
+    for side in found.sides:
+        lines += ["", f"  {side.role} side, {side.tier}", *(f"    {word:<16}{said}" for word, said in _facts(side))]
+    lines += ["", *(f"  advice    {text}" for text in found.advice)]
+    return lines
+
+
+def _facts(side: SideFacts) -> list[tuple[str, str]]:
+    offsets = ", ".join(str(offset) for offset in side.offsets[:8]) + (" ..." if len(side.offsets) > 8 else "")
+    facts = [
+        ("packets", f"{side.packets:,} of {side.packet_bytes} B"),
+        ("run", f"{side.run_bytes:,} B contiguous"),
+        ("offsets mod 256", offsets),
+        ("windows", f"{side.windows:,} aligned 256-byte windows touched, {side.windows_per_run:.2f} a run"),
+    ]
+    if side.partial_windows:
+        facts.append(("partial windows", f"{side.partial_windows:,}"))
+    if side.crossing_packets:
+        facts.append(("crossing packets", f"{side.crossing_packets:,}"))
+    if side.readers > 1:
+        facts.append(("readers", f"each byte is asked for {side.readers} times"))
+    if side.channels:
+        facts.append(("channels", f"{side.channels} in use, {side.stacks} of the stacks"))
+    if side.row_switches:
+        facts.append(("row switches", f"at least {side.row_switches:,} in the busiest channel"))
+    if side.dmns:
+        facts.append(("DMNs, slices", f"{side.dmns} and {side.slices} in use"))
+    inner, all_bits = (_bits(bits) for bits in (side.toggled_inner, side.toggled))
+    facts += [("bits, inner", f"{inner} changed by the innermost loops"), ("bits, all", f"{all_bits} changed by any")]
+    return facts
+
+
+def _bits(bits: Sequence[int]) -> str:
+    """`8-11, 13` of (8, 9, 10, 11, 13)."""
+    out: list[list[int]] = []
+    for bit in sorted(bits):
+        if out and bit == out[-1][1] + 1:
+            out[-1][1] = bit
+        else:
+            out.append([bit, bit])
+    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in out) or "none"
+
+
+def formula_lines(commands: Sequence[Command], profile: str) -> list[str]:
+    """The closed form of the first command in the symbols of its loops, each term with its value."""
+    from dmaverify.cost.formula import formula
+
+    terms = formula(commands[0], "rngd", profile)
+    heading = "  the first command by itself" if len(commands) > 1 else "  the command"
+    return [heading, *(f"    {term.name:<24} {term.text} = {term.cycles:,.1f}" for term in terms)]
