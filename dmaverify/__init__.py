@@ -32,6 +32,7 @@ _HOMES = {
     "Port": "dmaverify.transfer.command",
     "Engine": "dmaverify.transfer.command",
     "load_target": "dmaverify.machines.target",
+    "synthesize": "dmaverify.synth.synthesize",
 }
 
 __all__ = ["__version__", *_HOMES]
