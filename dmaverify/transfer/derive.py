@@ -35,6 +35,9 @@ class Problem:
     cuts: tuple[int, ...] = ()
 
 
+MOST_ENGINES = 4096  # commands are written out per engine
+
+
 class Incompatible(Exception):
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem.message)
@@ -237,6 +240,11 @@ def _engines(stream: Stream) -> Iterator[tuple[Engine | None, dict[str, int]]]:
         forms = [compile_digits(e) for e in (stream.chip, stream.cluster, stream.slice)]
     except NotDigits as error:
         raise Incompatible(Problem(f"`{error.expr}` does not place engines: {error.reason}", error.expr.span)) from None
+    engines = prod(f.size for f in forms)
+    if engines > MOST_ENGINES:
+        raise Incompatible(
+            Problem(f"the stream names {engines:,} engines", stream.span, f"no machine has more than {MOST_ENGINES:,}")
+        )
     named = any(f.size > 1 or f.offsets for f in forms)
     for chip, at_chip in _positions(forms[0]):
         for cluster, at_cluster in _positions(forms[1]):

@@ -28,7 +28,7 @@ def drawn(start: int, stop: int, lab: Target, **how: bool) -> list[Plan]:
     return [seeded_plan(number, lab, **how) for number in range(start, stop)]
 
 
-@pytest.mark.parametrize("block", range(8))
+@pytest.mark.parametrize("block", range(6))
 def test_random_plans_are_judged_alike_by_proof_by_running_and_in_the_verdict(block: int, lab: Target) -> None:
     seen: Counter[str] = Counter()
     for plan in drawn(block * 150, block * 150 + 150, lab):
@@ -42,7 +42,7 @@ def test_random_plans_are_judged_alike_by_proof_by_running_and_in_the_verdict(bl
 def test_every_fault_that_changes_an_effect_is_refuted_and_every_harmless_one_is_proved(lab: Target) -> None:
     """One valid plan after the other, each with every fault it can have: the outcomes per kind of fault."""
     outcomes: Counter[tuple[str, str]] = Counter()
-    for number in range(60):
+    for number in range(36):
         base = seeded_plan(f"valid {number}", lab, valid=True)
         assert examine(base, lab, folder=LAB).outcome == "proved", base.text(lab)
         for name in FAULTS:
@@ -62,13 +62,13 @@ def test_every_fault_that_changes_an_effect_is_refuted_and_every_harmless_one_is
 
 def test_the_solver_alone_agrees_and_seldom_gives_up(lab: Target) -> None:
     judged = unknown = 0
-    for plan in drawn(5000, 5350, lab):
+    for plan in drawn(5000, 5200, lab):
         found = examine(plan, lab, folder=LAB, routes=("solver",))
         assert not found.disagreements, (found.disagreements, plan.text(lab))
         if found.outcome in ("proved", "refuted"):
             judged += 1
             unknown += found.unknown
-    assert judged > 250
+    assert judged > 140
     assert unknown <= judged // 50
 
 

@@ -19,7 +19,7 @@ from dmaverify.transfer.derive import derive
 from dmaverify.transfer.move import Stream, Tensor
 from dmaverify.transfer.space import Space, layout_of
 
-PADDED = [(Kind.TOP, 88), (Kind.ZERO, 56), (Kind.BOTTOM, 28), (None, 28)]  # kind of the outer source axis, moves proved of 256
+PADDED = [(Kind.TOP, 56), (Kind.ZERO, 88), (Kind.BOTTOM, 28), (None, 28)]  # the outer source axis, and moves proved
 SPACE = Space("host", ("element",))
 FAR = 4096
 
@@ -118,11 +118,11 @@ def test_every_move_of_one_axis_is_judged_alike_by_proof_and_by_running_it() -> 
 
 
 def test_every_relayout_of_two_axes_is_proved_where_both_sides_cut_alike() -> None:
-    """Any order of the pieces in the source; in the destination at most one axis is cut. 6 = 2 * 3 against 6 = 3 * 2 has no loops."""
+    """Any order of up to six pieces on both sides together. `6 = 2 * 3` against `6 = 3 * 2` has no common loops."""
     outcomes: Counter[str] = Counter()
     for a, b in sizes():
         every = orders(a, b)
-        outcomes += Counter(judged(x, y) for x in every for y in every if len(terms_of(y)) < 4)
+        outcomes += Counter(judged(x, y) for x in every for y in every if len(terms_of(x)) + len(terms_of(y)) < 7)
     assert outcomes == Counter({"proved": 6720, "not derivable": 1848})
 
 

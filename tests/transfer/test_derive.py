@@ -360,7 +360,7 @@ def test_wide_elements_count_in_bytes_and_bursts_reach_over_entries():
 def test_wide_elements_moved_one_by_one_have_an_entry_for_their_bytes():
     axes = {"A": 4, "B": 8}
     (command,) = derived(mem(axes, "A, B"), mem(axes, "B, A"), stream(axes, time="A, B", packet="1"), 16).commands
-    assert plain(command, "read") == [(64, 1)]  # one run is one entry: the packet must divide its count
+    assert plain(command, "read") == [(4, 16), (16, 1)]
     assert plain(command, "write") == [(4, 2), (8, 8), (2, 1)]
     assert (command.burst, command.packet) == (2, 2)
 
@@ -506,3 +506,12 @@ def test_fragments_multiply_to_the_size_of_their_term():
         for fragment in found.fragments:
             product *= fragment.count if fragment.term == index else 1
         assert product == term.size
+
+
+def test_a_stream_over_more_engines_than_any_machine_has_is_refused_at_once():
+    axes = {"A": 1 << 22, "B": 64}
+    found = derive(
+        mem(axes, "A, B"), mem(axes, "A, B"), (MEM, MEM), 8, stream(axes, chip="A", time="1", packet="B")
+    )  # fmt: skip
+    assert isinstance(found, Problem)
+    assert "4,194,304 engines" in found.message
