@@ -441,7 +441,7 @@ def _floor_digits(layout: Layout, address: int) -> list[int]:
 
 # ---------------------------------------------------------------- coverage where digits carry
 
-MOST_VALUES = 1 << 20
+MOST_VALUES = 1 << 18
 
 
 def missing_cell(driven: Driven, dest: Layout) -> int | str | None:

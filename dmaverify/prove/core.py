@@ -1,9 +1,11 @@
-"""The core obligations of a program against a move: which hold, which do not, and the smallest counterexample of each.
+"""The core obligations of a program against a move: which hold, which do not, and the smallest counterexample of
+each.
 
 Knows: routes (driven, guarded, enumerated), their order, what a broken claim means for the others.
 Does not know: machines' rules, plan files, how anything is printed.
-Law: `proved` is said of an obligation only after an `unsat` for all its claims (or an enumeration of every unit, which is exact);
-`unknown` of any claim makes its obligation unknown; a `sat` is a violation whose witness was evaluated again by `meaning`.
+Law: `proved` is said of an obligation only after an `unsat` for all its claims (or an enumeration of every unit,
+which is exact); `unknown` of any claim makes its obligation unknown; a `sat` is a violation whose witness was
+evaluated again by `meaning`.
 """
 
 from __future__ import annotations
@@ -183,7 +185,9 @@ class _Judge:
 
     def _vacuous(self, families: list[Family], joint: Joint, units: int) -> CoreResult:
         self.broken.append(Broken("core/not-vacuous", ""))
-        return self._result("z3", families, joint, units, {"core/not-vacuous": "refuted"}, "the assumptions cannot hold")
+        return self._result(
+            "z3", families, joint, units, {"core/not-vacuous": "refuted"}, "the assumptions cannot hold"
+        )
 
     def _live_cells(self, joint: Joint, subject: Subject) -> None:
         """A destination without any live cell promises nothing. Guards only grow, so the cell of all zeros decides."""
@@ -204,7 +208,9 @@ class _Judge:
         return self._result("z3", families, joint, units, dict.fromkeys(OBLIGATIONS, "unknown"), why)
 
     def _one_by_one(self, claims: Sequence[Claim], joint: Joint, families: Sequence[Family]) -> None:
-        """The claims about one nest, or about the cells: one question first, since most nests of many keep their promise."""
+        """The claims about one nest, or about the cells: one question first, since most nests of many keep their
+        promise.
+        """
         if len(joint.nests) > 1 and joint.plain and claims and self._all_at_once(claims).status == "unsat":
             for claim in claims:
                 self.status.setdefault(claim.obligation, "proved")
@@ -220,7 +226,9 @@ class _Judge:
         return self.session.ask(Query(tuple(variables), (*constraints, violation)), "all obligations")
 
     def _possible(self, claims: Sequence[Claim]) -> str:
-        """Whether the assumptions of all claims can hold together (they are about different variables): sat, unsat or unknown."""
+        """Whether the assumptions of all claims can hold together (they are about different variables): sat, unsat or
+        unknown.
+        """
         variables = dict.fromkeys(v for c in claims for v in c.query.variables)
         constraints = dict.fromkeys(t for c in claims for t in c.query.constraints)
         if not constraints:  # a box of counters, every count at least 1
@@ -306,10 +314,12 @@ class _Judge:
             self.broken.append(Broken("core/consumes", "", position=found.read_address, count=found.count))
 
     def _first_unread(self, joint: Joint, subject: Subject) -> int | str | None:
-        """For one nest that reads a box from 0: "none", or the address of the first live cell outside it; None: not that simple.
+        """For one nest that reads a box from 0: "none", or the address of the first live cell outside it; None: not
+        that simple.
 
-        Live cells are closed downwards (guards only grow), so a box holds them all exactly when it reaches the last live value of
-        every digit; where it does not, the first cell outside steps the innermost such digit once beyond the box.
+        Live cells are closed downwards (guards only grow), so a box holds them all exactly when it reaches the last
+        live value of every digit; where it does not, the first cell outside steps the innermost such digit once
+        beyond the box.
         """
         if len(joint.nests) != 1 or joint.nests[0].nest.guards or joint.nests[0].read.carried:
             return None
@@ -336,7 +346,9 @@ class _Judge:
                 continue
             if reach[index] < _last_live(layout, index):
                 if layout.digits[index].axis is None or subject.source_opaque:
-                    return None  # a padded replica, or a position that may be padding: its element may be read elsewhere
+                    return (
+                        None  # a padded replica, or a position that may be padding: its element may be read elsewhere
+                    )
                 return layout.origin + layout.digits[index].step * (reach[index] + 1)
         return "none"
 
@@ -363,12 +375,16 @@ class _Judge:
                 if self.status.get("core/writes-once") == "refuted":
                     return
                 claim = two_copies(nests, first, second)
-                self._record_pair(claim, self.session.ask(claim.question, claim.obligation), joint, families, first, second)
+                self._record_pair(
+                    claim, self.session.ask(claim.question, claim.obligation), joint, families, first, second
+                )
 
     def _missing_by_values(self, joint: Joint, subject: Subject) -> int | str | None:
-        """One nest without padding: the values that the carried digits take, listed; the others are a product of intervals.
+        """One nest without padding: the values that the carried digits take, listed; the others are a product of
+        intervals.
 
-        The address of a cell never written, "none", or None where this does not decide (several nests, padding, too many).
+        The address of a cell never written, "none", or None where this does not decide (several nests, padding, too
+        many).
         """
         if len(joint.nests) != 1 or joint.dest.guards or subject.dest_opaque or joint.nests[0].nest.guards:
             return None
@@ -392,8 +408,10 @@ class _Judge:
         inner = [d for i, d in enumerate(layout.digits) if i not in layout.beyond_index]
         tries = sorted({layout.origin, *(layout.origin + d.step * k for d in inner for k in (1, d.slots - 1))})
         for address in tries:
-            if all(self.session.ask(writes_to(n.nest, i, address), "is it written").status == "unsat"
-                   for i, n in enumerate(joint.nests)):
+            if all(
+                self.session.ask(writes_to(n.nest, i, address), "is it written").status == "unsat"
+                for i, n in enumerate(joint.nests)
+            ):
                 return address
         return None
 
@@ -422,8 +440,13 @@ class _Judge:
 
         try:
             done = execute(
-                self.source, self.dest, *self.spaces, self.dtype_bits, self.commands,
-                readings=self.readings, limit_units=limit,
+                self.source,
+                self.dest,
+                *self.spaces,
+                self.dtype_bits,
+                self.commands,
+                readings=self.readings,
+                limit_units=limit,
             )
         except (TooLarge, Aliased):
             status = dict.fromkeys(OBLIGATIONS, "unknown")
@@ -435,14 +458,25 @@ class _Judge:
             position = violation.write_address if name in ("covers", "padding") else violation.read_address
             self.broken.append(
                 Broken(
-                    f"core/{name}", part, violation.command, violation.counters, violation.other,
-                    position if violation.command is None else None, violation.count,
+                    f"core/{name}",
+                    part,
+                    violation.command,
+                    violation.counters,
+                    violation.other,
+                    position if violation.command is None else None,
+                    violation.count,
                 )
             )
         return self._result(f"enumeration of all {units:,} units", families, None, units, status)
 
     def _result(
-        self, by: str, families: Sequence[Family], joint: Joint | None, units: int, status: Mapping[str, str], why: str = ""
+        self,
+        by: str,
+        families: Sequence[Family],
+        joint: Joint | None,
+        units: int,
+        status: Mapping[str, str],
+        why: str = "",
     ) -> CoreResult:
         found = dict.fromkeys(OBLIGATIONS, "not judged")
         found.update({k: v for k, v in self.status.items() if k.startswith("core/")})

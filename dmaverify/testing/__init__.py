@@ -1,11 +1,12 @@
 """For tests of your own: random mappings, moves, streams and plans, right by construction or with one named fault.
 
 Knows: which module of this room offers which name. Does not know: anything else.
-Law: importing this imports nothing; only the strategies need Hypothesis (`pip install hypothesis`), when they are first used.
+Law: importing this imports nothing; only the strategies need Hypothesis (`pip install hypothesis`), when they are
+first used.
 
-With Hypothesis: `mappings()`, `tensors()`, `moves()`, `streams()`, `plans(target, valid=True)`, `faults()`. From a seed, without
-it: `seeded_plan(7, target)`, `with_fault(plan, "stride")`. `FAULTS` names the faults. `compare` judges a program by proof and by
-running it, and says where the two differ.
+With Hypothesis: `mappings()`, `tensors()`, `moves()`, `streams()`, `plans(target, valid=True)`, `faults()`. From a
+seed, without it: `seeded_plan(7, target)`, `with_fault(plan, "stride")`. `FAULTS` names the faults. `compare` judges
+a program by proof and by running it, and says where the two differ.
 """
 
 from __future__ import annotations

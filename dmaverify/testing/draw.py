@@ -1,7 +1,8 @@
 """Where choices come from: one interface for seeded runs and for Hypothesis.
 
 Knows: integers, choices, shuffles. Does not know: what is chosen.
-Law: everything is drawn through `integer`, so the same numbers give the same plan, and smaller numbers give simpler choices.
+Law: everything is drawn through `integer`, so the same numbers give the same plan, and smaller numbers give simpler
+choices.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ class Draw(ABC):
 
 
 class Seeded(Draw):
-    """Choices from a seed: the same on every machine. `label` may be any text, so that every plan has a seed of its own."""
+    """Choices from a seed: the same on every machine. `label` may be any text, so that every plan has a seed of its
+    own.
+    """
 
     def __init__(self, seed: int | str) -> None:
         self.random = random.Random(seed)

@@ -1,7 +1,9 @@
 """One named thing wrong with a plan: the numbers, orders, cuts and paddings that people get wrong.
 
-Knows: which faults a plan can have, how each changes it. Does not know: whether the change does any harm (some do not).
-Law: `with_fault` changes exactly what it names, in one place, and says where; everything else of the plan stays as it was.
+Knows: which faults a plan can have, how each changes it. Does not know: whether the change does any harm (some do
+not).
+Law: `with_fault` changes exactly what it names, in one place, and says where; everything else of the plan stays as it
+was.
 """
 
 from __future__ import annotations
@@ -29,8 +31,8 @@ class NotApplicable(ValueError):
 def with_fault(plan: Plan, name: str, *, draw: Draw | None = None, target: Target | None = None) -> Plan:
     """`plan` with one fault of kind `name` (one of FAULTS); `broke` of the result says what was changed.
 
-    Without `draw` the place is chosen by a fixed seed. Raises NotApplicable where the plan has no such thing, KeyError for an
-    unknown name. `target` is only needed for the fault "tier".
+    Without `draw` the place is chosen by a fixed seed. Raises NotApplicable where the plan has no such thing,
+    KeyError for an unknown name. `target` is only needed for the fault "tier".
     """
     source = draw or Seeded(0)
     for _ in range(_TRIALS):
@@ -286,7 +288,9 @@ def _padding_kind(plan: Plan, draw: Draw, target: Target | None) -> Broken:
         getattr(plan.transfer, side).field(place),
         lambda node: Padding(chosen.inner, chosen.to, kind) if node == chosen else None,
     )
-    return _with_field(plan, side, place, new), f"`{chosen}` of {side}.{place} is {kind.value} instead of {chosen.kind.value}"
+    return _with_field(
+        plan, side, place, new
+    ), f"`{chosen}` of {side}.{place} is {kind.value} instead of {chosen.kind.value}"
 
 
 def _cut(plan: Plan, draw: Draw, target: Target | None) -> Broken:
@@ -307,7 +311,7 @@ def _cut(plan: Plan, draw: Draw, target: Target | None) -> Broken:
         old = draw.choice(cuts)
         by = divisor(draw, old.inner.size)
         new = _rebuilt(expr, lambda node: replace(old, by=by) if node == old else None)
-        return (None if new == expr else (_with_field(plan, side, place, new), f"`{old}` of {side}.{place} cuts at {by}"))
+        return None if new == expr else (_with_field(plan, side, place, new), f"`{old}` of {side}.{place} cuts at {by}")
     if len(terms) < 2:
         return None
     at = draw.integer(0, len(terms) - 2)

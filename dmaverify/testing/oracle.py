@@ -2,8 +2,9 @@
 
 Knows: how an obligation of the proof is called by the executor, which routes the proof has.
 Does not know: how plans come about.
-Law: `compare` returns a sentence for every obligation on which the two differ, for every witness that `meaning` does not confirm,
-and for every exception; no sentence means full agreement, unknown and unjudged obligations apart, which are counted.
+Law: `compare` returns a sentence for every obligation on which the two differ, for every witness that `meaning` does
+not confirm, and for every exception; no sentence means full agreement, unknown and unjudged obligations apart, which
+are counted.
 """
 
 from __future__ import annotations
@@ -61,10 +62,20 @@ class Opinion:
 
 
 def compare(
-    source: Tensor, dest: Tensor, spaces: tuple[Space, Space], bits: int, commands: Sequence[Command], *,
-    route: str = "default", readings: Mapping[str, str] | None = None, rlimit: int = RLIMIT, done: Execution | None = None,
+    source: Tensor,
+    dest: Tensor,
+    spaces: tuple[Space, Space],
+    bits: int,
+    commands: Sequence[Command],
+    *,
+    route: str = "default",
+    readings: Mapping[str, str] | None = None,
+    rlimit: int = RLIMIT,
+    done: Execution | None = None,
 ) -> Opinion | None:
-    """Judges a program by proof and by execution. `route` "solver" allows no enumeration. None where it is too large to run."""
+    """Judges a program by proof and by execution. `route` "solver" allows no enumeration. None where it is too large
+    to run.
+    """
     known = readings or {}
     if done is None:
         try:
@@ -92,7 +103,9 @@ def _differences(result: core.CoreResult, done: Execution, scene: Scene) -> Iter
             yield f"{name}: not judged ({result.by})"
     if result.status["core/not-vacuous"] == "not judged" and not stopped and "unknown" not in result.status.values():
         yield "core/not-vacuous: not judged, though nothing is unknown"
-    parts = {(b.obligation, b.part) for b in result.broken if b.obligation == "core/in-bounds" or "padding" in b.obligation}
+    parts = {
+        (b.obligation, b.part) for b in result.broken if b.obligation == "core/in-bounds" or "padding" in b.obligation
+    }
     for key in done.findings:
         name, _, part = key.partition(":")
         judged = result.status[f"core/{name}"] == "refuted" and "unknown" not in result.status.values()
@@ -113,7 +126,9 @@ def _differences(result: core.CoreResult, done: Execution, scene: Scene) -> Iter
 
 @dataclass(frozen=True)
 class Examined:
-    """What is true of a plan and where the checker says otherwise. `outcome`: proved, refuted, unknown, ill-formed, too-large."""
+    """What is true of a plan and where the checker says otherwise. `outcome`: proved, refuted, unknown, ill-formed,
+    too-large.
+    """
 
     fault: str
     outcome: str
@@ -123,10 +138,12 @@ class Examined:
 
 
 def examine(plan: Plan, target: Target, *, folder: str, routes: Sequence[str] = ROUTES) -> Examined:
-    """Reads the text of a plan again, runs its commands, and holds every route of the proof and the verdict against the run.
+    """Reads the text of a plan again, runs its commands, and holds every route of the proof and the verdict against
+    the run.
 
-    `folder` is the target as a plan would name it. The verdict has to be refuted exactly when the text makes no sense, when the
-    regions overlap, or when a run of the printed or of the derived commands breaks an obligation other than `core/consumes`.
+    `folder` is the target as a plan would name it. The verdict has to be refuted exactly when the text makes no
+    sense, when the regions overlap, or when a run of the printed or of the derived commands breaks an obligation
+    other than `core/consumes`.
     """
     loaded = read_plan_text(plan.text(target), target=folder)
     item = loaded.transfers[0]
@@ -136,7 +153,10 @@ def examine(plan: Plan, target: Target, *, folder: str, routes: Sequence[str] = 
     ill = bool(item.problems) or _ill(transfer, loaded.axes) or any(not isinstance(p, tuple) for p in programs)
     if _fatal(transfer, loaded.axes) or any(problem.fatal for problem in item.problems):
         return Examined(plan.fault, "ill-formed", tuple(_verdict(item, loaded.axes, target, Status.REFUTED)))
-    bits, spaces = target.dtypes[transfer.dtype], (space_of(target, transfer.source.tier), space_of(target, transfer.dest.tier))
+    bits, spaces = (
+        target.dtypes[transfer.dtype],
+        (space_of(target, transfer.source.tier), space_of(target, transfer.dest.tier)),
+    )
     judged = [program for program in programs if isinstance(program, tuple) and program]
     broken = ill or (_overlaps(transfer, spaces, bits) and (not judged or _written_early(judged[-1])))
     unknown = unread = False
@@ -201,17 +221,24 @@ def _overlaps(transfer: Transfer, spaces: tuple[Space, Space], bits: int) -> boo
 
 
 def _written_early(commands: Sequence[Command]) -> bool:
-    """Whether some unit is written before it is read. Within a command the bursts follow each other; commands of one engine do,
-    those of several engines run at the same time."""
+    """Whether some unit is written before it is read. Within a command the bursts follow each other; commands of one
+    engine do, those of several engines run at the same time.
+    """
     reads: dict[int, list[tuple[int, int]]] = {}
     writes: list[tuple[int, int, int]] = []
     for batch in batches(commands):
         burst = commands[batch.command].burst
-        for number, (read, write) in enumerate(zip(batch.read.tolist(), batch.write.tolist(), strict=True), batch.first):
+        for number, (read, write) in enumerate(
+            zip(batch.read.tolist(), batch.write.tolist(), strict=True), batch.first
+        ):
             reads.setdefault(read, []).append((batch.command, number // burst))
             writes.append((write, batch.command, number // burst))
     return any(
-        (number < later if command == reader else commands[command].engine != commands[reader].engine or command < reader)
+        (
+            number < later
+            if command == reader
+            else commands[command].engine != commands[reader].engine or command < reader
+        )
         for address, command, number in writes
         for reader, later in reads.get(address, ())
     )
@@ -221,7 +248,11 @@ def _verdict(item: PlanTransfer, axes: Mapping[str, int], target: Target, wanted
     """What the checker's verdict has against `wanted` (None: anything will do that does not contradict itself)."""
     try:
         found = check_transfer(
-            item.transfer, axes=axes, problems=item.problems, target=target, options=Options(cross_check=1 << 20, repair=False)
+            item.transfer,
+            axes=axes,
+            problems=item.problems,
+            target=target,
+            options=Options(cross_check=1 << 20, repair=False),
         )
     except Disagreement as problem:
         yield f"verdict: {problem}"

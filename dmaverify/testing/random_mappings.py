@@ -1,8 +1,8 @@
 """Random mappings: every constructor, legal or with one named illegality.
 
 Knows: the grammar of mappings and its preconditions. Does not know: tensors, moves, machines.
-Law: without `illegal`, the mapping has positive sizes, divisors that divide and nothing that `wellformed` calls fatal or an error;
-with it, exactly one node breaks exactly the precondition that is named.
+Law: without `illegal`, the mapping has positive sizes, divisors that divide and nothing that `wellformed` calls fatal
+or an error; with it, exactly one node breaks exactly the precondition that is named.
 
 Source: facts of the mapping language (grammar, cell semantics, preconditions): furiosa-opt v0.6.0, "Sequencer".
 """
@@ -42,7 +42,13 @@ def divisor(draw: Draw, size: int) -> int:
 
 
 def mapping(
-    draw: Draw, sizes: Mapping[str, int], depth: int = 3, *, most: int = 64, flagged: bool = False, windows: bool = False
+    draw: Draw,
+    sizes: Mapping[str, int],
+    depth: int = 3,
+    *,
+    most: int = 64,
+    flagged: bool = False,
+    windows: bool = False,
 ) -> Expr:
     """A legal mapping of at most `most` positions over some of the axes `sizes`.
 
@@ -89,7 +95,9 @@ def _grown(draw: Draw, sizes: Mapping[str, int], depth: int, flagged: bool, wind
     return Window(((inner, draw.integer(1, 3)), (_leaf(draw, sizes), 1)))
 
 
-def illegal_mapping(draw: Draw, sizes: Mapping[str, int], depth: int = 2, *, codes: Sequence[str] = ILLEGAL) -> tuple[Expr, str]:
+def illegal_mapping(
+    draw: Draw, sizes: Mapping[str, int], depth: int = 2, *, codes: Sequence[str] = ILLEGAL
+) -> tuple[Expr, str]:
     """A mapping with one illegality, and its code (one of ILLEGAL)."""
     inner = mapping(draw, sizes, depth)
     code = draw.choice(list(codes))

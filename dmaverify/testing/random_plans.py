@@ -1,11 +1,14 @@
-"""Random moves and plans: tensors that hold the same elements, streams that walk them, the commands as printed text would say.
+"""Random moves and plans: tensors that hold the same elements, streams that walk them, the commands as printed text
+would say.
 
 Knows: how an axis is cut alike on two sides, where a tier has room, how a stream follows from the cuts, plan text.
 Does not know: faults (`fault_kinds`), what a judge says of a plan, Hypothesis.
-Law: a plan drawn with `valid=True` keeps every core obligation but `core/consumes`, and its commands are those of its stream,
-perhaps with loops split or reordered, which changes nothing. Nothing else is promised of other plans but that they can be read.
+Law: a plan drawn with `valid=True` keeps every core obligation but `core/consumes`, and its commands are those of its
+stream, perhaps with loops split or reordered, which changes nothing. Nothing else is promised of other plans but that
+they can be read.
 
-Source: "DMA Engine", Structural Requirements and Implementation Details; "Sequencer", Configuration; the plan file format.
+Source: "DMA Engine", Structural Requirements and Implementation Details; "Sequencer", Configuration; the plan file
+format.
 """
 
 from __future__ import annotations
@@ -34,7 +37,9 @@ MOST_UNITS = 4096
 
 @dataclass(frozen=True)
 class Plan:
-    """A transfer with the axes it is about. `fault` names what `with_fault` broke ("" for nothing), `broke` says where."""
+    """A transfer with the axes it is about. `fault` names what `with_fault` broke ("" for nothing), `broke` says
+    where.
+    """
 
     axes: Mapping[str, int]
     transfer: Transfer
@@ -58,7 +63,9 @@ class Plan:
 
 @dataclass(frozen=True)
 class Move:
-    """Source and destination of one move. `stream` is one that fits both, None where the two cut an axis incompatibly."""
+    """Source and destination of one move. `stream` is one that fits both, None where the two cut an axis
+    incompatibly.
+    """
 
     axes: Mapping[str, int]
     dtype: str
@@ -72,8 +79,9 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class _Axis:
-    """An axis of `size` elements that is cut at `cuts` (1 < cut < full, each divides the next); padded to `full` on a side where
-    `pads` has a kind for it."""
+    """An axis of `size` elements that is cut at `cuts` (1 < cut < full, each divides the next); padded to `full` on a
+    side where `pads` has a kind for it.
+    """
 
     name: str
     size: int
@@ -106,7 +114,14 @@ def _axis(draw: Draw, name: str, valid: bool) -> _Axis:
     size = full - draw.integer(1, max(1, min(full // 2, full - 1)))
     if valid:
         pads = draw.choice(
-            ((Kind.TOP, Kind.TOP), (Kind.ZERO, Kind.TOP), (Kind.ZERO, Kind.ZERO), (None, Kind.TOP), (Kind.TOP, Kind.BOTTOM), (None, None))
+            (
+                (Kind.TOP, Kind.TOP),
+                (Kind.ZERO, Kind.TOP),
+                (Kind.ZERO, Kind.ZERO),
+                (None, Kind.TOP),
+                (Kind.TOP, Kind.BOTTOM),
+                (None, None),
+            )
         )
     else:
         kinds = (None, Kind.TOP, Kind.ZERO, Kind.BOTTOM)
@@ -148,12 +163,19 @@ def _spread(
 
 
 def tensor(
-    draw: Draw, target: Target, tier: str, dtype: str, terms: Sequence[Expr], *, kinds: Sequence[Kind] = (),
+    draw: Draw,
+    target: Target,
+    tier: str,
+    dtype: str,
+    terms: Sequence[Expr],
+    *,
+    kinds: Sequence[Kind] = (),
     whole: bool = False,
 ) -> Tensor | None:
     """A tensor on `tier` that holds `terms` (each a mapping of its own) in some order and some of the tier's places.
 
-    `kinds`: what rows or the whole element may be padded with besides. `whole`: one chip and cluster hold it all. None where the terms do not fit the tier's slices.
+    `kinds`: what rows or the whole element may be padded with besides. `whole`: one chip and cluster hold it all.
+    None where the terms do not fit the tier's slices.
     """
     bits = target.dtypes[dtype]
     places = None
@@ -183,7 +205,9 @@ def _padded_rows(draw: Draw, terms: Sequence[Expr], kinds: Sequence[Kind]) -> Ex
 
 
 def _apart(source: Tensor, dest: Tensor, bits: int, target: Target) -> Tensor | None:
-    """The destination moved behind a source in the same tier, or to other chips where its slices are full; None where neither fits."""
+    """The destination moved behind a source in the same tier, or to other chips where its slices are full; None where
+    neither fits.
+    """
     if source.tier != dest.tier:
         return dest
     tier = target.tiers[dest.tier]
@@ -200,8 +224,8 @@ def _apart(source: Tensor, dest: Tensor, bits: int, target: Target) -> Tensor | 
 def move(draw: Draw, target: Target, *, valid: bool | None = None, tiers: Sequence[str] = ()) -> Move:
     """A move between two tiers of `target`, of at most a few thousand elements.
 
-    `valid=True`: cuts are compatible, paddings agree, a stream exists. Otherwise anything goes: incompatible cuts, paddings of
-    any kind, mappings of any shape.
+    `valid=True`: cuts are compatible, paddings agree, a stream exists. Otherwise anything goes: incompatible cuts,
+    paddings of any kind, mappings of any shape.
     """
     names = list(tiers) or list(target.tiers)
     for _ in range(12):
@@ -257,7 +281,9 @@ def _move(draw: Draw, target: Target, valid: bool, names: Sequence[str]) -> Move
 
 
 def _all_zeroed(parts: Sequence[_Axis]) -> list[_Axis]:
-    """Where one padding has to end as zero, all are zero on both sides, and whole: a cut axis overshoots into Top padding."""
+    """Where one padding has to end as zero, all are zero on both sides, and whole: a cut axis overshoots into Top
+    padding.
+    """
     if not any(part.pads[1] is Kind.ZERO for part in parts):
         return list(parts)
     zero = (Kind.ZERO, Kind.ZERO)
@@ -310,7 +336,9 @@ def _wild_move(draw: Draw, target: Target, dtype: str, tiers: Sequence[str]) -> 
 
 
 def _stream(draw: Draw, source: Tensor, dest: Tensor, walked: Sequence[Expr], alone: bool) -> Stream:
-    """An order of the pieces. Those that choose a chip or cluster belong to the engines, the others to time and packet."""
+    """An order of the pieces. Those that choose a chip or cluster belong to the engines, the others to time and
+    packet.
+    """
     elsewhere = [_text_of(t.field(place)) for t in (source, dest) for place in ("chip", "cluster")]
     engines: list[Expr] = []
     loops: list[Expr] = []
@@ -355,8 +383,8 @@ def _touches(term: Expr, others: Sequence[Expr]) -> bool:
 def plan(draw: Draw, target: Target, *, valid: bool | None = None, tiers: Sequence[str] = ()) -> Plan:
     """A plan of one transfer with printed commands, and often a stream.
 
-    `valid=True`: proved, but for the machine's own rules (alignment and the like). `valid=False`: one fault is drawn in, which may
-    turn out harmless. None: either.
+    `valid=True`: proved, but for the machine's own rules (alignment and the like). `valid=False`: one fault is drawn
+    in, which may turn out harmless. None: either.
     """
     if valid is False or (valid is None and draw.chance(60)):
         from dmaverify.testing.fault_kinds import any_fault
@@ -478,7 +506,8 @@ def _lines(plan: Plan, target: Target) -> Iterator[str]:
     yield f"source = {tensor_text(transfer.source)}"
     yield f"dest = {tensor_text(transfer.dest)}"
     if transfer.stream is not None:
-        yield f"stream = {_table((k, getattr(transfer.stream, k)) for k in ('time', 'packet', 'chip', 'cluster', 'slice'))}"
+        keys = ("time", "packet", "chip", "cluster", "slice")
+        yield f"stream = {_table((key, getattr(transfer.stream, key)) for key in keys)}"
     for one in transfer.given:
         yield f"[[transfer.{transfer.name}.command]]"
         if one.engine is not None:
@@ -491,7 +520,11 @@ def _sequencer_text(text: Sequencer, target: Target, dtype: str, unit: str) -> s
     counted = units(target, dtype, unit)
     bare = replace(text, entries=tuple(replace(e, label="") for e in text.entries))
     return format_sequencer(
-        bare, element_units=counted["element_units"], byte_units=counted["byte_units"], unit=unit, media=counted["media"]
+        bare,
+        element_units=counted["element_units"],
+        byte_units=counted["byte_units"],
+        unit=unit,
+        media=counted["media"],
     )
 
 
@@ -510,4 +543,3 @@ def _table(fields: object) -> str:
     pairs: list[tuple[str, Expr]] = list(fields)  # type: ignore[call-overload]
     needed = [(name, expr) for name, expr in pairs if expr != ONE or name in ("time", "packet", "element")]
     return "{ " + ", ".join(f'{name} = "{expr}"' for name, expr in needed) + " }"
-

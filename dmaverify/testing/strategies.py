@@ -57,12 +57,17 @@ def axes(most: int = 3, size: int = 6) -> SearchStrategy[dict[str, int]]:
 
 
 def mappings(
-    sizes: Mapping[str, int] | None = None, *, depth: int = 3, most: int = 64, illegal: bool = False, windows: bool = False
+    sizes: Mapping[str, int] | None = None,
+    *,
+    depth: int = 3,
+    most: int = 64,
+    illegal: bool = False,
+    windows: bool = False,
 ) -> SearchStrategy[Expr]:
     """Mappings of at most `most` positions, of every constructor (`windows`: also `$(e:n, ...)`).
 
-    `sizes` are the axes to use, random ones without. `illegal`: mappings with exactly one node that breaks a precondition (see
-    `mapping_room.ILLEGAL` for which); `wellformed.problems` finds it, and nothing may crash on it.
+    `sizes` are the axes to use, random ones without. `illegal`: mappings with exactly one node that breaks a
+    precondition (see `mapping_room.ILLEGAL` for which); `wellformed.problems` finds it, and nothing may crash on it.
     """
 
     def make(draw: Draw) -> Expr:
@@ -94,7 +99,8 @@ def tensors(target: Target | None = None, tier: str = "hbm") -> SearchStrategy[T
 def moves(
     target: Target | None = None, *, valid: bool | None = None, tiers: Sequence[str] = ()
 ) -> SearchStrategy[Move]:
-    """Moves between two tiers (those of `target`, or some of them): source, destination, dtype, and a stream where one fits.
+    """Moves between two tiers (those of `target`, or some of them): source, destination, dtype, and a stream where
+    one fits.
 
     `valid=True`: compatible cuts, paddings that agree. Otherwise also incompatible cuts, any padding, any mapping.
     """
@@ -103,7 +109,7 @@ def moves(
 
 
 def streams(target: Target | None = None) -> SearchStrategy[tuple[Move, Stream]]:
-    """A move with a stream that walks it rightly: the pieces of every axis in some order, the last few in the packet."""
+    """A move with a stream that walks it rightly: the pieces of every axis in some order, the last ones in the packet."""
     machine = _target(target)
 
     def make(draw: Draw) -> tuple[Move, Stream]:
@@ -119,15 +125,17 @@ def plans(
 ) -> SearchStrategy[Plan]:
     """Plans of one transfer with printed commands, often several, and often a stream.
 
-    `valid=True`: every core obligation holds (`core/consumes` apart). `valid=False`: with one fault, named by `plan.fault`; some
-    faults are harmless. None: either, and mappings of any shape.
+    `valid=True`: every core obligation holds (`core/consumes` apart). `valid=False`: with one fault, named by
+    `plan.fault`; some faults are harmless. None: either, and mappings of any shape.
     """
     machine = _target(target)
     return drawn(lambda draw: plan_room.plan(draw, machine, valid=valid, tiers=tiers))
 
 
 def faults(target: Target | None = None, *, names: Sequence[str] = FAULTS) -> SearchStrategy[tuple[Plan, Plan]]:
-    """A valid plan and the same plan with one fault of a kind among `names` (kinds that a plan cannot have are passed over)."""
+    """A valid plan and the same plan with one fault of a kind among `names` (kinds that a plan cannot have are passed
+    over).
+    """
     machine = _target(target)
 
     def make(draw: Draw) -> tuple[Plan, Plan]:

@@ -56,7 +56,11 @@ def test_every_fault_that_changes_an_effect_is_refuted_and_every_harmless_one_is
     assert {name for name, _ in outcomes} == set(FAULTS)
     assert all(outcomes[name, "broken"] for name in FAULTS)
     harmless = {name for name in FAULTS if outcomes[name, "kept"]}
-    assert harmless >= {"order", "packet", "padding-kind"}  # both sides swapped; another packet; a kind that nobody relies on
+    assert harmless >= {
+        "order",
+        "packet",
+        "padding-kind",
+    }  # both sides swapped; another packet; a kind that nobody relies on
     assert not harmless & {"duplicate-command", "command-dropped", "tier"}
 
 
@@ -82,7 +86,9 @@ def test_other_readings_are_judged_alike(readings: dict[str, str], lab: Target) 
         bits, spaces = lab.dtypes[plan.transfer.dtype], plan.spaces(lab)
         try:
             opinions = [
-                compare(plan.transfer.source, plan.transfer.dest, spaces, bits, commands, route=route, readings=readings)
+                compare(
+                    plan.transfer.source, plan.transfer.dest, spaces, bits, commands, route=route, readings=readings
+                )
                 for route in ("default", "solver")
             ]
         except ZeroDivisionError:  # a cut that no mapping allows
@@ -109,7 +115,14 @@ def test_a_starved_solver_is_unknown_and_exit_3_never_a_pass(lab: Target) -> Non
             assert commands is not None
             session = Session(1)
             result = judge_core(
-                plan.transfer.source, plan.transfer.dest, plan.spaces(lab), lab.dtypes[plan.transfer.dtype], commands, {}, session, 0
+                plan.transfer.source,
+                plan.transfer.dest,
+                plan.spaces(lab),
+                lab.dtypes[plan.transfer.dtype],
+                commands,
+                {},
+                session,
+                0,
             )
             open_ = {name for name in OBLIGATIONS if result.status[name] == "unknown"}
             assert open_, result

@@ -1,4 +1,6 @@
-"""Layouts and drives as laws: addresses to digits and back, digits to cells as `meaning` says, sums of pieces as the address."""
+"""Layouts and drives as laws: addresses to digits and back, digits to cells as `meaning` says, sums of pieces as the
+address.
+"""
 
 import itertools
 import random
@@ -113,7 +115,9 @@ def sums_are_digits(drive_: Drive, layout: Layout, nest: Nest, side: str, values
 
 @given(plans(LAB))
 @settings(max_examples=200)
-def test_after_driving_the_sums_of_the_pieces_are_the_address_and_the_digits_that_do_not_carry_are_exact(plan: Plan) -> None:
+def test_after_driving_the_sums_of_the_pieces_are_the_address_and_the_digits_that_do_not_carry_are_exact(
+    plan: Plan,
+) -> None:
     commands = plan.commands(LAB)
     if commands is None:
         return

@@ -11,8 +11,8 @@ from dmaverify.prove.smt import Session
 from dmaverify.testing import compare
 from dmaverify.testing.oracle import only_solver
 from dmaverify.transfer.command import Command, Loop, Port
-from dmaverify.transfer.move import Stream, Tensor
 from dmaverify.transfer.derive import derive
+from dmaverify.transfer.move import Stream, Tensor
 from dmaverify.transfer.space import Space
 
 HOST = Space("host", ("element",))
@@ -98,8 +98,11 @@ def test_a_tensor_moved_onto_itself_elsewhere_is_proved(tier: str, fields: dict[
     )
     commands = [
         Command(
-            Port(tier, 0, chip, cluster), Port(tier, 4096 * 8 // unit, chip, cluster), loops,
-            source.element.size * bits // unit, 1,
+            Port(tier, 0, chip, cluster),
+            Port(tier, 4096 * 8 // unit, chip, cluster),
+            loops,
+            source.element.size * bits // unit,
+            1,
         )
         for chip, cluster in itertools.product(range(places.get("chip", 1)), range(places.get("cluster", 1)))
     ]
@@ -156,7 +159,10 @@ def test_one_slice_longer_than_the_distance_to_the_next_runs_on_in_it() -> None:
     source, dest = tensor("dm", axes, element="A, B"), tensor("host", axes, element="B, A")
     found = derive(source, dest, (space, HOST), 8, Stream(parse("A, B", axes), parse("1", axes)))
     assert hasattr(found, "commands")
-    assert judge_core(source, dest, (space, HOST), 8, found.commands, {}, Session()).status["core/same-element"] == "proved"
+    assert (
+        judge_core(source, dest, (space, HOST), 8, found.commands, {}, Session()).status["core/same-element"]
+        == "proved"
+    )
 
 
 def test_two_slices_that_reach_into_each_other_are_never_proved() -> None:

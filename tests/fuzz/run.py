@@ -1,11 +1,12 @@
-"""`make fuzz`: random plans with at most one fault, judged by proof and by running every unit; no disagreement is allowed.
+"""`make fuzz`: random plans with at most one fault, judged by proof and by running every unit; no disagreement is
+allowed.
 
     python tests/fuzz/run.py --count 20000 --seed 1 --jobs 2
     python tests/fuzz/run.py --only 17-1234        one plan again, with its text
 
-Plans are for the machine in `tests/fuzz/lab` (no rules, small slices). Every `--solver-every`-th plan is judged by the solver
-alone too, where nothing may be enumerated and `unknown` is counted; `--solver-only` does so for all. Exit code 1 after any
-disagreement; its plan is printed as a plan file (`dmaverify check PLAN --target tests/fuzz/lab`).
+Plans are for the machine in `tests/fuzz/lab` (no rules, small slices). Every `--solver-every`-th plan is judged by
+the solver alone too, where nothing may be enumerated and `unknown` is counted; `--solver-only` does so for all. Exit
+code 1 after any disagreement; its plan is printed as a plan file (`dmaverify check PLAN --target tests/fuzz/lab`).
 """
 
 import argparse
@@ -100,7 +101,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--count", type=int, default=20_000, help="plans (default 20,000)")
     parser.add_argument("--seed", default="0", help="any text; other seeds, other plans")
     parser.add_argument("--jobs", type=int, default=2, help="processes")
-    parser.add_argument("--solver-every", type=int, default=10, metavar="N", help="every N-th plan by the solver alone, too")
+    parser.add_argument(
+        "--solver-every", type=int, default=10, metavar="N", help="every N-th plan by the solver alone, too"
+    )
     parser.add_argument("--solver-only", action="store_true", help="all plans by the solver alone")
     parser.add_argument("--only", metavar="SEED-NUMBER", help="one plan again")
     return parser.parse_args()
