@@ -12,11 +12,12 @@ DEMO   ?= examples/first.toml::relayout
 ARGS   ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test bench fuzz calibrate lint wheel clean
+.PHONY: help venv demo test slow bench fuzz calibrate lint wheel clean
 
 help:
 	@echo "make demo       check the examples; derive, run, explain; a broken plan"
 	@echo "make test       the whole test suite, offline, about a minute"
+	@echo "make slow       the longest enumerations, left out of make test"
 	@echo "make lint       ruff and mypy --strict"
 	@echo "make bench      speed, as ratios measured in one run"
 	@echo "make fuzz       the agreement tests at large scale (ARGS=...)"
@@ -42,6 +43,9 @@ demo: $(STAMP)
 
 test: $(STAMP)
 	$(BIN)/python -m pytest $(PYTEST) $(ARGS)
+
+slow: $(STAMP)
+	$(BIN)/python -m pytest $(PYTEST) -m slow $(ARGS)
 
 bench: $(STAMP)
 	$(BIN)/python tests/bench/run.py $(ARGS)

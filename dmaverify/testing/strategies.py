@@ -109,7 +109,7 @@ def moves(
 
 
 def streams(target: Target | None = None) -> SearchStrategy[tuple[Move, Stream]]:
-    """A move with a stream that walks it rightly: the pieces of every axis in some order, the last ones in the packet."""
+    """A move with a stream that walks it rightly: the pieces of every axis in some order, the last in the packet."""
     machine = _target(target)
 
     def make(draw: Draw) -> tuple[Move, Stream]:

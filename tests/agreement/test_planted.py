@@ -59,16 +59,21 @@ def test_the_same_plan_in_range_is_refuted_as_the_wrong_element() -> None:
 
 
 def test_a_diagonal_does_not_cover_a_matrix_however_full_its_rows_and_columns_are() -> None:
-    """One loop moves both digits: what each reaches alone says nothing of what they reach together."""
-    axes = {"A": 300, "B": 300, "C": 3, "D": 5}
-    source = tensor("host", axes, element="C, D, A, B")
-    dest = tensor("host", axes, base=1 << 20 << 2, element="C, D, A, B")
-    nest = command(0, 1 << 22, [(15, 90000, 90000), (300, 301, 301)])
-    result = judge_core(source, dest, (HOST, HOST), 8, [nest], {}, Session(), 0)
-    assert result.status["core/covers"] == "refuted"
-    ragged = command(0, 1 << 22, [(13, 90000, 90000), (300, 301, 301)])
-    result = judge_core(source, dest, (HOST, HOST), 8, [ragged], {}, Session(), 0)
-    assert result.status["core/covers"] != "proved"
+    """One loop moves both inner digits: what each reaches alone says nothing of what they reach together.
+
+    The outer loops make `C, D` carry (3 does not divide 5), so that coverage is decided by listing values.
+    """
+    axes = {"C": 3, "D": 5, "A": 300, "B": 300}
+    source, dest = (tensor("host", axes, base=base, element="C, D, A, B") for base in (0, 1 << 22))
+    outer = [(5, 270_000, 270_000), (3, 90_000, 90_000)]
+    for inner, covers in ([(300, 301, 301)], False), ([(300, 300, 300), (300, 1, 1)], True):
+        result = judge_core(source, dest, (HOST, HOST), 8, [command(0, 1 << 22, [*outer, *inner])], {}, Session())
+        assert (result.status["core/covers"] == "proved") is covers
+        assert result.status["core/in-bounds"] == result.status["core/same-element"] == "proved"
+        assert result.status["core/writes-once"] == "proved"
+    opinion = compare(source, dest, (HOST, HOST), 8, [command(0, 1 << 22, [*outer, (300, 301, 301)])])
+    assert opinion is not None
+    assert not opinion.disagreements
 
 
 IDENTITIES = [

@@ -55,6 +55,7 @@ def literal(first: Expr, second: Expr) -> tuple[int | None, bool]:
     return (found[0][0] if found else None), all(only for _, only in found)
 
 
+@pytest.mark.slow
 def test_every_pair_of_small_mappings_agrees_with_the_literal_meaning() -> None:
     exprs = [mapping(text, AXES) for text in MAPPINGS]
     answers: dict[str, int] = {}
