@@ -537,8 +537,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     import gc
 
     gc.set_threshold(100_000, 50, 50)  # starting makes many objects and no garbage
-    # No plugin of pydantic has a say in plan files, and looking for some costs a tenth of the start.
-    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")
     sys.exit(invoke(arguments))
 
 

@@ -241,6 +241,13 @@ class _PlanReader:
         known = f"known: {', '.join(target.dtypes)}"
         raise InputError(f"{target.name} has no type `{dtype}`", span, did_you_mean(dtype, target.dtypes) or known)
 
+    def given(self, path: Path) -> frozenset[str]:
+        """The keys that the file itself writes in the table at `path`; none where it has no such table."""
+        here: Any = self.doc.data
+        for part in path:
+            here = here[part] if isinstance(here, list) and isinstance(part, int) else here.get(part, {})
+        return frozenset(here)
+
     def _tensor(self, path: Path, table: schema.TensorTable, target: Target, problems: list[PlanProblem]) -> Tensor:
         if table.tier not in target.tiers:
             known = f"known: {', '.join(target.tiers)}"
@@ -249,9 +256,9 @@ class _PlanReader:
         base = table.base
         at = {place: 0 if isinstance(base, int) else getattr(base, place) for place in PLACES}
         places = target.tiers[table.tier].places
-        records = [(path, table.model_fields_set)]
+        records = [(path, self.given(path))]
         if not isinstance(base, int):
-            records.append(((*path, "base"), base.model_fields_set))
+            records.append(((*path, "base"), self.given((*path, "base"))))
         for where, keys in records:
             foreign = [place for place in PLACES[:-1] if place in keys and place not in places]
             problems += [self._no_place((*where, place), table.tier, places) for place in foreign]

@@ -144,7 +144,7 @@ def read_region(reader: _PlanReader, name: str, table: schema.RegionTable) -> Re
     first = (table.place.chip, table.place.cluster, table.place.slice)
     last = (first[0] + table.extent.chip, first[1] + table.extent.cluster, first[2] + table.extent.slice)
     for key in ("place", "extent"):
-        for place in getattr(table, key).model_fields_set - set(target.tiers[table.tier].places):
+        for place in reader.given((*path, key)) - set(target.tiers[table.tier].places):
             hint = f"{table.tier} has {', '.join((*target.tiers[table.tier].places, 'element'))}"
             raise InputError(f"{table.tier} has no {place}", reader.doc.key_span((*path, key, place)), hint)
     return Region(
