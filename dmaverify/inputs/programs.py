@@ -101,20 +101,24 @@ class Written:
 
 
 def written_commands(
-    reader: _PlanReader, path: Path, table: schema.TransferTable, source: Tensor, dest: Tensor, target: Target
+    reader: _PlanReader,
+    path: Path,
+    table: schema.TransferTable,
+    text: str,
+    tensors: tuple[Tensor, Tensor],
+    target: Target,
 ) -> Written:
-    """The commands of `commands`; nothing where the transfer has none."""
-    if table.commands is None:
-        return Written()
+    """The commands that the text of `commands` writes, for a transfer from the first tensor to the second."""
     for key in ("read", "write", "sequencer", "engine", "command", "stream"):
         if getattr(table, key) is not None:
             raise InputError(f"`{key}` beside `commands`", reader.doc.key_span((*path, key)), "keep one of them")
     place = (*path, "commands")
     bits = target.dtypes[table.dtype]
-    found = reader.texts.commands(place, table.commands, unit_bits_of(bits))
+    found = reader.texts.commands(place, text, unit_bits_of(bits))
     if not isinstance(found, Homogeneous):
         return Written(given=found)
     span = reader.doc.span(place)
+    source, dest = tensors
     problems = [
         PlanProblem(
             f"the {role} of the command is not that of the transfer", written.span or span, "one move, one mapping"
