@@ -27,9 +27,10 @@ from dmaverify.prove.program import (
     same_units,
 )
 from dmaverify.prove.repair import Repair, repairs
+from dmaverify.prove.scene import Scene, Side
 from dmaverify.prove.smt import RLIMIT, Session, solver_version
 from dmaverify.prove.static import Instance, RuleReport, Ruling, transfer_instances
-from dmaverify.prove.witness import Disagreement, Scene, Side, finding_of
+from dmaverify.prove.witness import Disagreement, finding_of
 from dmaverify.transfer.access import PlanProblem
 from dmaverify.transfer.command import Command, GivenCommand
 from dmaverify.transfer.feasible import Run

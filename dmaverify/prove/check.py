@@ -27,9 +27,9 @@ from dmaverify.prove.program import (
     space_of,
     streamed_program,
 )
+from dmaverify.prove.scene import Side, full_counters, named_counters
 from dmaverify.prove.smt import Session
 from dmaverify.prove.static import Ruling, access_instances
-from dmaverify.prove.witness import Side, full_counters, named_counters
 from dmaverify.transfer.access import Access, PlanProblem
 from dmaverify.transfer.adapters import derived_access, given_access, slice_move
 from dmaverify.transfer.command import Command, Sequencer
