@@ -143,6 +143,8 @@ class PlanFile(pytest.File):
             yield PlanItem.from_parent(self, name=item.name, plan=plan, line=item.line)
         for access in plan.accesses:
             yield PlanItem.from_parent(self, name=access.name, plan=plan, line=access.line)
+        for program in plan.programs:
+            yield PlanItem.from_parent(self, name=program.name, plan=plan, line=program.line)
 
 
 class PlanItem(pytest.Item):
