@@ -294,8 +294,9 @@ def run(path: str, limit: int, as_json: bool) -> None:
 @click.argument("a")
 @click.argument("b")
 @click.option("--axes", default="", metavar="A=8,B=3", help="Axis sizes, when A and B are mappings.")
+@click.option("--rlimit", type=click.IntRange(1), default=20_000_000, help="Solver resource units a question.")
 @click.option("--json", "as_json", is_flag=True)
-def equiv(a: str, b: str, axes: str, as_json: bool) -> None:
+def equiv(a: str, b: str, axes: str, rlimit: int, as_json: bool) -> None:
     """Whether two mappings mean the same everywhere, or two plans (PATH::NAME) do the same."""
     from dmaverify.prove.equiv import equivalent_mappings, equivalent_plans
     from dmaverify.report.machine import dumps
@@ -305,7 +306,7 @@ def equiv(a: str, b: str, axes: str, as_json: bool) -> None:
         from dmaverify.language.parse import parse_axes
 
         sizes = parse_axes(axes)
-        answer = equivalent_mappings(mapping(a, sizes), mapping(b, sizes))
+        answer = equivalent_mappings(mapping(a, sizes), mapping(b, sizes), rlimit=rlimit)
     else:
         from dmaverify import api
 
@@ -319,7 +320,7 @@ def equiv(a: str, b: str, axes: str, as_json: bool) -> None:
                 )
             item = plan.transfers[0]
             programs.append((item.transfer, api.program_of(plan, item.name), plan.targets[item.transfer.target]))
-        answer = equivalent_plans(*programs)
+        answer = equivalent_plans(programs[0], programs[1], rlimit=rlimit)
     if as_json:
         say(dumps(answer.as_json()))
     else:
@@ -508,8 +509,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     import gc
 
     gc.set_threshold(100_000, 50, 50)  # starting makes many objects and no garbage
-    # No plugin of pydantic has a say in plan files, and looking for some costs a tenth of the start.
-    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")
     sys.exit(invoke(arguments))
 
 

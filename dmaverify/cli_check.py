@@ -192,7 +192,7 @@ def check_once(request: Request, terminal: Terminal, ticks: Callable[[int], Tick
     for job, (found, trouble, keep) in zip(jobs, results, strict=True):
         verdicts += found
         internal += [trouble] if trouble else []
-        asked |= {f"{Path(job[0]).stem}.{name}": questions for name, questions in keep.items()}
+        asked |= {f"{Path(job[0]).with_suffix('')}.{name}": questions for name, questions in keep.items()}
     return finished(request, terminal, verdicts, internal, asked)
 
 
@@ -317,6 +317,10 @@ def _certified(folder: str, asked: Mapping[str, Any], code: int) -> tuple[int, s
     open_ = [r for r in results if not r.contradicts and not r.agrees]
     agreed = len(results) - len(bad) - len(open_)
     said = f"certificate: {len(files)} questions in {folder}, cvc5 agrees on {agreed}"
+    without = [name for name, questions in asked.items() if not questions]
+    if without:
+        why = "refused before a solver, or every byte was enumerated"
+        said += f"\nno question to ask again: {', '.join(without)} ({why})"
     wrong = [f"internal error: {r.path}: z3 says {r.expected}, cvc5 says {r.answer}" for r in bad]
     wrong += [f"not confirmed: {r.path}: {r.answer}" for r in open_]
     return max(code, 4 if bad else 3 if open_ else 0, key=(0, 3, 1, 2, 4).index), said, wrong

@@ -30,7 +30,7 @@ FORMAT = 1
 FILE = "proofs.sqlite"
 MOST_ENTRIES = 20_000
 MOST_BYTES = 10_000_000  # of one file, as of a plan
-LIBRARIES = ("z3-solver", "numpy", "tree-sitter-toml", "pydantic")
+LIBRARIES = ("z3-solver", "numpy", "tree-sitter-toml", "msgspec", "pydantic")
 _TABLE = "create table if not exists proof (key text primary key, digest text not null, body blob not null, used int)"
 
 
