@@ -189,4 +189,3 @@ write  = "[A=64:8191, C=8192:1]:1024"
     shell.write(text)
     assert shell("check", "plan.toml", "--fix")[0] == 0
     assert "A=64:8192, C=8192:1]:1024" in (shell.folder / "plan.toml").read_text().splitlines()[-1]
-
