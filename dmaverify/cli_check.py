@@ -157,9 +157,12 @@ def judged(
     jobs: Sequence[Job], workers: int, cache: Any, tick: Tick
 ) -> Iterator[tuple[list[Any], str, dict[str, Any]]]:
     """What `run_jobs` gives, in order; what the cache knows is not asked again."""
+    if cache is None:
+        yield from run_jobs(jobs, workers, tick)
+        return
     from dmaverify.jobs_cache import key_of
 
-    keys = [key_of(job) if cache is not None else None for job in jobs]
+    keys = [key_of(job) for job in jobs]
     known = {key: found for key in keys if key is not None and (found := cache.get(key)) is not None}
     fresh = run_jobs([job for job, key in zip(jobs, keys, strict=True) if key not in known], workers, tick)
     for key in keys:
@@ -173,10 +176,11 @@ def judged(
 
 
 def _cache(request: Request) -> Any:
+    off = request.given["no_cache"] or request.given["certify"] or os.environ.get("DMAVERIFY_NO_CACHE")
+    if off or not request.settings.cache:
+        return None
     from dmaverify.jobs_cache import cache_of
 
-    if request.given["no_cache"] or request.given["certify"] or not request.settings.cache:
-        return None
     return cache_of(request.settings.folder / request.settings.cache_dir)
 
 
@@ -204,13 +208,15 @@ def finished(
     asked: Mapping[str, Any] = MappingProxyType({}),
 ) -> Outcome:
     """What is done with verdicts once they are there, and the end of the command."""
-    from dmaverify.jobs_fix import with_fixes
-    from dmaverify.verdict import exit_code
+    from dmaverify.verdict import Status, exit_code
 
     out: list[str] = []
     err: list[str] = []
     verdicts = _chosen(request, verdicts)
-    if request.given["fix"] or SHOW_FIXES & {request.show, *(name for name, _ in request.reports)}:
+    told = request.given["fix"] or SHOW_FIXES & {request.show, *(name for name, _ in request.reports)}
+    if told and any(verdict.status is Status.REFUTED for verdict in verdicts):
+        from dmaverify.jobs_fix import with_fixes
+
         verdicts = with_fixes(verdicts, request.options, request.target)
     if request.given["fix"]:
         verdicts, fixed = _fixed(request, verdicts)

@@ -9,7 +9,6 @@ in the edited characters alone, line breaks, comments and byte order mark includ
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -30,12 +29,12 @@ def with_fixes(verdicts: Iterable[Verdict], settings: Mapping[str, Any], target:
     left = MOST_FIXED
     out = []
     for verdict in verdicts:
-        left -= _wrong(verdict)
-        out.append(_fixed(verdict, settings, target) if _wrong(verdict) and left >= 0 else verdict)
+        left -= wrong(verdict)
+        out.append(_fixed(verdict, settings, target) if wrong(verdict) and left >= 0 else verdict)
     return out
 
 
-def _wrong(verdict: Verdict) -> bool:
+def wrong(verdict: Verdict) -> bool:
     return verdict.status is Status.REFUTED and not verdict.as_expected and bool(verdict.path)
 
 
@@ -196,6 +195,8 @@ def _places(text: str) -> Iterator[int]:
 
 def _replace(path: Path, data: bytes) -> None:
     """The file with other content, by way of a file beside it, so that it is never half written."""
+    import tempfile
+
     real = path.resolve()
     handle, name = tempfile.mkstemp(dir=real.parent, prefix=f".{real.name}.")
     try:
