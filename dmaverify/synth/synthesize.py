@@ -19,6 +19,7 @@ from dmaverify.cost.constants import CostData, cost_data
 from dmaverify.cost.model import cost
 from dmaverify.errors import InputError
 from dmaverify.language.expr import axes_of
+from dmaverify.layout.fuse import fuse
 from dmaverify.machines.target import Target
 from dmaverify.prove.check import Options, check_transfer
 from dmaverify.prove.program import program_of_transfer, space_of
@@ -179,7 +180,7 @@ def covers_of(move: Transfer, machine: Machine) -> list[Cover]:
                 "cut at the boundaries of its parts",
             )
         layouts.append(layout)
-    plain = covers(layouts[0], layouts[1])
+    plain = covers(*(fuse(layouts[0], layouts[1]) or layouts))
     width = machine.dtype_bits // machine.unit_bits
     return plain + [
         more for more in (segmented(c, machine.packet_max, machine.unit_bits, width) for c in plain) if more is not None
