@@ -15,9 +15,10 @@ from dataclasses import replace
 
 from dmaverify.language.expr import Broadcast, Expr, Modulo, Padding, Resize, Stride, Symbol, pair
 from dmaverify.layout.refine import BYTE
+from dmaverify.synth.orders import arranged
 from dmaverify.synth.regions import Atom
-from dmaverify.synth.search import arranged
-from dmaverify.synth.space import Layering, Machine, Nested, nested
+from dmaverify.synth.shares import Layering
+from dmaverify.synth.space import Machine, Nested, nested
 from dmaverify.transfer.command import Command
 from dmaverify.transfer.derive import Problem, derive
 from dmaverify.transfer.move import Stream, Transfer

@@ -24,11 +24,12 @@ from dmaverify.machines.target import Target
 from dmaverify.prove.check import Options, check_transfer
 from dmaverify.prove.program import program_of_transfer, space_of
 from dmaverify.synth.legal import Law
+from dmaverify.synth.members import EVALUATIONS, Found, Limits, Member
 from dmaverify.synth.packets import segmented
 from dmaverify.synth.playing import played
 from dmaverify.synth.regions import Cover, NoPlan, covers
 from dmaverify.synth.result import Before, Played, Synthesis
-from dmaverify.synth.search import EVALUATIONS, Found, Limits, Member, Search
+from dmaverify.synth.search import Search
 from dmaverify.synth.sketch import sketch
 from dmaverify.synth.space import Machine
 from dmaverify.synth.streams import stream_for

@@ -16,8 +16,9 @@ from dmaverify.prove.check import Options
 from dmaverify.synth.legal import Law
 from dmaverify.synth.packets import chain_of, packets_of
 from dmaverify.synth.regions import low_first, ranges
-from dmaverify.synth.search import arranged
-from dmaverify.synth.space import command, layerings, nested
+from dmaverify.synth.orders import arranged
+from dmaverify.synth.shares import layerings
+from dmaverify.synth.space import command, nested
 from dmaverify.synth.synthesize import covers_of, machine_of, synthesize
 
 RNGD = load_target("rngd")
