@@ -19,13 +19,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from math import prod
 
 from dmaverify.cost.constants import TICKS, CostData
 from dmaverify.cost.model import Bound, Cost, own_bounds, shared_bounds
+from dmaverify.cost.nest import nest_of, windows
 from dmaverify.cost.rows import row_use
-from dmaverify.cost.sides import REREADS, Side, pairs_of, slices_of
+from dmaverify.cost.sides import REREADS, SERVICES, Side, pairs_of, slices_of
 from dmaverify.errors import InputError
+from dmaverify.synth.ends import part_bounds
 from dmaverify.synth.regions import Atom
 from dmaverify.synth.space import Machine, Nested
 from dmaverify.transfer.command import Command
@@ -74,17 +77,21 @@ def _is_sure(bound: Bound) -> bool:
     return bound.name.removesuffix(", all engines") in FREE and "issue" not in bound.name
 
 
-def priced_floor(price: Cost) -> float:
+def priced_floor(price: Cost, data: CostData) -> float:
     """What no order of a priced plan beats: its terms that the order does not change, shared ones and those of the
     slowest engine.
     """
     startup = min(read.startup for read, _ in price.sides) / TICKS
     own = price.terms[0].cycles
+    uncounted = [startup + b.ticks / TICKS for b in part_bounds(price.sides, data)]
     return max(
         [
-            (startup if t.name.endswith(", all engines") else own) + t.cycles
-            for t in price.terms
-            if t.name.removesuffix(", all engines") in FREE
+            *uncounted,
+            *(
+                (startup if t.name.endswith(", all engines") else own) + t.cycles
+                for t in price.terms
+                if t.name.removesuffix(", all engines") in FREE
+            ),
         ],
         default=0.0,
     )
@@ -107,7 +114,7 @@ def floor_of(commands: Sequence[Command], engines: int, data: CostData, *, chose
     rounds, issue, why = _issue(pairs, engines, names, chosen, startup, data)
     spread = max(data.ticks(n) for n in names) - min(data.ticks(n) for n in names)
     shared = shared_bounds(pairs, data) if len(pairs) > 1 else own_bounds(commands[0], pairs[0], data)
-    loads = [b for b in shared if _is_sure(b)] + forced_rows(pairs, data)
+    loads = [b for b in shared if _is_sure(b)] + forced_rows(pairs, data) + part_bounds(pairs, data)
     terms = [replace(b, ticks=b.ticks - spread) for b in loads]
     most = max((b.ticks for b in terms), default=0) / TICKS
     terms.append(Bound("engine issue", issue, "engines", why, data.source("issue")))
@@ -183,6 +190,55 @@ def _issue_of(side: Side, each: int, data: CostData) -> int:
         whole, ragged = data.ticks("issue_partial"), data.ticks("issue_ragged")
         load += (seen.partial - seen.ragged) * min(whole, ragged) + seen.ragged * ragged
     return load
+
+
+def least_rate(commands: Sequence[Command], data: CostData) -> tuple[Fraction, int]:
+    """(ticks per request, ticks of one) of the slowest memory side when all its servers that the whole runs use work
+    all the time: what no share or order beats, request by request.
+    """
+    found = [(Fraction(0), 0)]
+    try:
+        pairs = pairs_of(commands, data)
+    except InputError:
+        return found[0]
+    for index in (0, 1):
+        sides = [pair[index] for pair in pairs]
+        servers = sum(_servers([s for s in sides if s.memory == place], data) for place in {s.memory for s in sides})
+        each = data.ticks(SERVICES[sides[0].port.tier])
+        found.append((Fraction(each, servers), each))
+    return max(found)
+
+
+def _servers(sides: Sequence[Side], data: CostData) -> int:
+    """Channels or DMNs of one memory that the sides use."""
+    tier = sides[0].port.tier
+    if tier == "hbm":
+        return data.hbm_channels
+    if tier != "dm":
+        return 1
+    used = [side.dm.dmns for side in sides if side.dm is not None]
+    if any(one is None for one in used):
+        return DMNS
+    return max(1, sum(1 for loads in zip(*(one for one in used if one is not None), strict=True) if any(loads)))
+
+
+DMNS = 8
+"""DMNs of a cluster ("Memory Performance", Data Memory)."""
+
+
+def windows_floor(commands: Sequence[Command], data: CostData) -> float:
+    """Cycles that the windows touched in HBM need, spread evenly over its channels: quick, and less than `floor_of`."""
+    loads: dict[int, int] = defaultdict(int)
+    base = min(data.ticks("startup"), data.ticks("startup_store"))
+    try:
+        for one in commands:
+            for role, port in (("read", one.read), ("write", one.write)):
+                if port.tier == "hbm":
+                    loads[port.chip] += windows(nest_of(one, role), data.hbm.window).touched
+    except InputError:
+        return base / TICKS
+    each = data.ticks("hbm_request")
+    return max((base + (n * each) // data.hbm_channels - each for n in loads.values()), default=base) / TICKS
 
 
 def forced_rows(pairs: Sequence[tuple[Side, Side]], data: CostData) -> list[Bound]:

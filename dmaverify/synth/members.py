@@ -20,7 +20,11 @@ from dmaverify.transfer.command import Command
 EVALUATIONS = 600
 """Commands priced before the search stops with a gap."""
 TIE_EVALUATIONS = 24
-"""Commands priced beyond the first winner, to find others as cheap to choose from; more where the simulator does."""
+"""Commands priced beyond the first winner, to find others as cheap to choose from."""
+SIMULATED_TIES = 240
+"""The same where the simulator chooses."""
+NEAR = 4
+"""Dearer members that are kept: runners-up, and what is left where the winner cannot be proved."""
 
 
 @dataclass(frozen=True)
@@ -43,9 +47,10 @@ class Member:
 
 @dataclass
 class Found:
-    """What the search knows at its end."""
+    """What the search knows at its end: the cheapest members, and a few dearer ones (`near`), cheapest first."""
 
     winners: list[Member] = field(default_factory=list)
+    near: list[Member] = field(default_factory=list)
     floor: Floor | None = None
     bound: float = 0.0
     complete: bool = False
@@ -60,13 +65,15 @@ class Found:
 @dataclass(eq=False)
 class Option:
     """A cover with packets by length of run, for the shares that leave runs whole; without packets, for those that cut
-    them. `floor` holds for all its members; None until it was counted. `shares` are those not yet tried.
+    them. `quick` and `floor` hold for all its members; the floor is None until it was counted, and `counted` says
+    whether the windows that its packets touch are part of `quick`. `shares` are those not yet tried.
     """
 
     cover: int
     sizes: Mapping[int, int] | None
     quick: float
     floor: Floor | None = None
+    counted: bool = False
     shares: Iterator[tuple[Layering, Mapping[int, int]]] | None = None
     done: bool = False
 

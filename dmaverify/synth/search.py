@@ -14,15 +14,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from fractions import Fraction
 from itertools import count, islice, permutations, product
 from math import factorial
 
 from dmaverify.cost.constants import TICKS, CostData
 from dmaverify.cost.model import cost
-from dmaverify.synth.bound import ISSUES, Floor, Shapes, floor_of, priced_floor, startup_of
+from dmaverify.synth.bound import ISSUES, Floor, Shapes, floor_of, least_rate, priced_floor, startup_of, windows_floor
 from dmaverify.synth.legal import Law
-from dmaverify.synth.members import Choice, Found, Limits, Member, Option
+from dmaverify.synth.members import NEAR, TIE_EVALUATIONS, Choice, Found, Limits, Member, Option
 from dmaverify.synth.orders import arranged, fits, neighbours, preferred
 from dmaverify.synth.packets import chain_of, packets_of
 from dmaverify.synth.regions import Atom, Cover
@@ -30,12 +30,16 @@ from dmaverify.synth.shares import Layering, Profiles, home, lanes_of, layerings
 from dmaverify.synth.space import Machine, Nested, Work, command, nested
 from dmaverify.transfer.command import Command, Engine
 
-TIES = 6
-"""Members of least cost that the simulator compares."""
 MOST_PACKETS = 512
 """Combinations of packets of one cover: beyond it (runs of many lengths) the rest is left out of the space."""
 MOST_BARREN = 600
 """Illegal choices in a row, before any legal one, after which the rules are taken to refuse all."""
+HAIR = 1e-6
+"""Cycles, less than a tick: what rounding may make of equal sums."""
+ODD = 2
+"""How much more of the budget a command takes whose loops are no powers of two: its channels are counted bit by bit."""
+AT_A_TIME = 16
+"""Shares that cut runs, whose packets are compared before the next are made."""
 QUOTAS = (3, 12, 1 << 30)
 """Shares of engines that are tried of every choice of packets, in turns: a few of each before many of one."""
 
@@ -50,6 +54,10 @@ class Search:
         self.started = time.monotonic()
         self.lanes = [lanes_of(cover, machine.cuts) for cover in covers]
         self.known: dict[int, tuple[list[Layering], Iterator[Layering]]] = {}
+        odd = any(a.count & (a.count - 1) for lanes in self.lanes for lane in lanes for a in lane.atoms)
+        self.weight = ODD if odd else 1
+        self.rates: list[tuple[Fraction, int]] = []
+        self.facts: dict[int, tuple[tuple[int, ...], Profiles]] = {}
         self.barren = 0
         self.startup = min(data.ticks("startup"), data.ticks("startup_store"))
         self.issue = min(data.ticks(name) for name in ISSUES)
@@ -73,8 +81,9 @@ class Search:
 
     def _ended(self, options: Sequence[Option], waiting: Sequence[Choice]) -> Found:
         found, best = self.found, self._best()
-        found.bound = min(best, self._left(options, waiting))
-        found.complete = found.bound >= best
+        left = self._left(options, waiting)
+        found.complete = left >= best
+        found.bound = self.found.winners[0].cycles if found.complete and found.winners else left
         floors = [o.floor for o in options if o.floor is not None]
         found.floor = min(floors, key=lambda floor: floor.cycles, default=None)
         if found.complete and found.floor is not None and found.floor.cycles >= best:
@@ -89,10 +98,10 @@ class Search:
         return found
 
     def _best(self) -> float:
-        return self.found.winners[0].cycles if self.found.winners else float("inf")
+        return self.found.winners[0].cycles - HAIR if self.found.winners else float("inf")
 
     def _over(self) -> bool:
-        spent = self.found.evaluations + self.shapes.asked
+        spent = self.weight * (self.found.evaluations + self.shapes.asked)
         if self.limits.seconds is not None and time.monotonic() - self.started > self.limits.seconds:
             self.found.late = True
         return spent >= self.limits.evaluations or self.found.late
@@ -108,17 +117,22 @@ class Search:
 
     def _options(self) -> list[Option]:
         """Every cover with every choice of packets, by what their requests need at least; and, each by itself, the
-        shares that cut runs.
+        shares that cut runs. What no packets of the cover can beat holds for each.
         """
         out = []
         for index, lanes in enumerate(self.lanes):
+            cut = Option(index, None, 0.0, counted=True)
+            cut.floor = self._floor(cut)
+            self.rates.append(least_rate(self._program(cut), self.data))
             lengths = list(dict.fromkeys(chain_of(lane)[0] for lane in lanes))
-            for sizes in self._packets(lengths):
-                if all(nested(Work(Engine(), lane), sizes[chain_of(lane)[0]]) is not None for lane in lanes):
-                    out.append(Option(index, sizes, self._quick_total(index, sizes)))
-            out.append(Option(index, None, 0.0))
+            out += [
+                Option(index, sizes, max(cut.floor.cycles, self._quick_total(index, sizes)))
+                for sizes in self._packets(lengths)
+                if all(nested(Work(Engine(), lane), sizes[chain_of(lane)[0]]) is not None for lane in lanes)
+            ]
+            out.append(cut)
         self.found.packets = len(out)
-        return sorted(out, key=lambda o: (o.quick, o.sizes is None))
+        return out
 
     def _packets(self, lengths: Sequence[int]) -> list[dict[int, int]]:
         """Packets for each length of run."""
@@ -135,20 +149,27 @@ class Search:
             rest = [o for o in options if not o.done and id(o) not in given and o.least < self._best()]
             if not rest:
                 return
-            first = min(rest, key=lambda o: (o.least, o.sizes is None))
-            if first.floor is None:
+            first = min(rest, key=lambda o: (o.least, o.sizes is None, not o.counted, o.floor is None))
+            if not first.counted:
+                first.counted, first.quick = True, max(first.quick, windows_floor(self._program(first), self.data))
+            elif first.floor is None:
                 first.floor = self._floor(first)
-                continue
-            given.add(id(first))
-            yield first
+            else:
+                given.add(id(first))
+                yield first
 
-    def _floor(self, option: Option) -> Floor:
+    def _program(self, option: Option) -> list[Command]:
+        """One command a box, with the option's packets or the whole runs."""
         program: list[Command] = []
         for lane in self.lanes[option.cover]:
             run, _ = chain_of(lane)
             item = nested(Work(Engine(home(lane)[0]), lane), option.sizes[run] if option.sizes else run)
             assert item is not None
             program.append(command(item, item.loops, self.machine))
+        return program
+
+    def _floor(self, option: Option) -> Floor:
+        program = self._program(option)
         self.shapes.asked += len(program)
         return floor_of(program, self.machine.per_chip, self.data, chosen=option.sizes is not None)
 
@@ -185,15 +206,32 @@ class Search:
         return out
 
     def _shares(self, option: Option) -> Iterator[tuple[Layering, Mapping[int, int]]]:
-        """The shares of an option, with their packets."""
+        """The shares of an option with their packets; of those that cut runs, some at a time, the quickest first."""
         whole = {chain_of(lane)[0] for lane in self.lanes[option.cover]}
-        for layering in self._layerings(option.cover):
-            lengths = list(dict.fromkeys(chain_of(work.box)[0] for work in layering.works))
-            if option.sizes is not None and set(lengths) <= whole:
-                yield layering, option.sizes
-            elif option.sizes is None and not set(lengths) <= whole:
-                quick = partial(self._quick, profiles_of(layering))
-                yield from ((layering, sizes) for sizes in sorted(self._packets(lengths), key=quick))
+        if option.sizes is not None:
+            for layering in self._layerings(option.cover):
+                if set(self._facts(layering)[0]) <= whole:
+                    yield layering, option.sizes
+            return
+        cutting = (one for one in self._layerings(option.cover) if not set(self._facts(one)[0]) <= whole)
+        while some := list(islice(cutting, AT_A_TIME)):
+            found = [
+                (self._quick(option.cover, one, sizes), number, one, sizes)
+                for one in some
+                for number, sizes in enumerate(self._packets(self._facts(one)[0]))
+            ]
+            for quick, _, one, sizes in sorted(found, key=lambda item: item[:2]):
+                if quick < self._best():
+                    yield one, sizes
+                else:
+                    self.found.pruned += 1
+
+    def _facts(self, layering: Layering) -> tuple[tuple[int, ...], Profiles]:
+        """Lengths of runs and what the engines have to move, counted once."""
+        if id(layering) not in self.facts:
+            lengths = tuple(dict.fromkeys(chain_of(work.box)[0] for work in layering.works))
+            self.facts[id(layering)] = lengths, profiles_of(layering)
+        return self.facts[id(layering)]
 
     def _layerings(self, cover: int) -> Iterator[Layering]:
         """The shares of a cover; each is made once, when it is first asked for."""
@@ -211,7 +249,7 @@ class Search:
 
     def _choice(self, option: Option, layering: Layering, sizes: Mapping[int, int]) -> Choice | None:
         """The share with these packets, legal by rules that no order changes; None where it is not or cannot win."""
-        quick = max(option.least, self._quick(profiles_of(layering), sizes))
+        quick = max(option.least, self._quick(option.cover, layering, sizes))
         if quick >= self._best():
             self.found.pruned += 1
             return None
@@ -253,10 +291,17 @@ class Search:
         chosen = dict.fromkeys((ranked[0], ranked[-1], 0, len(items) - 1))
         return [command(items[i], items[i].loops, self.machine) for i in chosen]
 
-    def _quick(self, profiles: Profiles, sizes: Mapping[int, int]) -> float:
-        """Start-ups and requests of the fullest engine."""
+    def _quick(self, cover: int, layering: Layering, sizes: Mapping[int, int]) -> float:
+        """Start-ups and requests of the fullest engine; requests of all, over all servers of the slowest memory."""
+        _, profiles = self._facts(layering)
         most = max(sum(self.startup + n // sizes[r] * self._packet(sizes[r]) for r, n in own) for own in profiles)
-        return most / TICKS
+        rate, each = self.rates[cover]
+        parts = sum(
+            work.box.amount // sizes[run] * -(-sizes[run] * self.machine.unit_bits // 2048)
+            for work in layering.works
+            for run in (chain_of(work.box)[0],)
+        )
+        return max(most, self.startup + int(parts * rate) - each) / TICKS
 
     # ------------------------------------------------------------ orders
 
@@ -274,19 +319,24 @@ class Search:
             return None
         self.found.evaluations += len(commands)
         price = cost(commands, self.data)
-        choice.floor = max(choice.floor, priced_floor(price))
+        choice.floor = max(choice.floor, priced_floor(price, self.data))
         cycles = max(price.cycles, choice.floor)
         packets = tuple(item.packet for item in choice.items)
         member = Member(commands, cycles, price, choice.layering, tuple(order), packets)
         if choice.best is None or cycles < choice.best[0]:
             choice.best = cycles, tuple(order)
-        winners = self.found.winners
-        if all(old.commands != member.commands for old in winners):
-            winners.append(member)
-            winners.sort(key=lambda m: m.rank)
-            best = winners[0].cycles
-            self.found.winners = [m for m in winners if m.cycles <= best]
+        self._keep(member)
         return member
+
+    def _keep(self, member: Member) -> None:
+        """Among the winners if nothing is cheaper; else among the few next ones, one of each price."""
+        found = self.found
+        if any(old.commands == member.commands for old in (*found.winners, *found.near)):
+            return
+        ranked = sorted([*found.winners, *found.near, member], key=lambda m: m.rank)
+        found.winners = [m for m in ranked if m.cycles <= ranked[0].cycles + HAIR]
+        dearer = {round(m.cycles, 3): m for m in reversed(ranked[len(found.winners) :])}
+        found.near = sorted(dearer.values(), key=lambda m: m.rank)[:NEAR]
 
     def _exhaust(self, waiting: list[Choice], options: Sequence[Option]) -> None:
         """Every order of every choice that may still win, the least floor first; where they are too many, single
@@ -297,7 +347,7 @@ class Search:
                 waiting.remove(choice)
                 continue
             longest = max(choice.items, key=lambda item: len(item.loops))
-            left = self.limits.evaluations - self.found.evaluations - self.shapes.asked
+            left = self.limits.evaluations // self.weight - self.found.evaluations - self.shapes.asked
             if self._over():
                 return
             if factorial(len(longest.loops)) * len(choice.items) > left:
@@ -327,17 +377,25 @@ class Search:
 
     def _ties(self, options: Sequence[Option]) -> None:
         """More members as cheap as the winner, for the simulator to tell apart: other orders, other shares."""
-        best, end = self._best(), self.found.evaluations + self.limits.ties
-        for choice in islice(self._as_cheap(options, best), 1 + self.limits.ties // 8):
+        best, end = self.found.winners[0].cycles + HAIR, self.found.evaluations + self.limits.ties
+        for mine, choice in islice(self._as_cheap(options, best), 1 + self.limits.ties // 8):
             for order in preferred(choice.items, self.machine, self.limits.prefix):
                 if self.found.evaluations >= end or (self.limits.seconds is not None and self._over()):
                     return
                 self._price(choice, order)
+            if mine and self.limits.ties > TIE_EVALUATIONS:
+                self._around(choice, best, end)
 
-    def _as_cheap(self, options: Sequence[Option], best: float) -> Iterator[Choice]:
-        """The winner's own choice first, then shares whose floors are no higher than the winner, a few of each
-        option.
-        """
+    def _around(self, choice: Choice, best: float, end: int) -> None:
+        """Orders of the winner's share with one loop moved."""
+        for order in list(neighbours(self.found.winners[0].order)):
+            if self.found.evaluations >= end or (self.limits.seconds is not None and self._over()):
+                return
+            if fits(order, self.limits.prefix):
+                self._price(choice, order)
+
+    def _as_cheap(self, options: Sequence[Option], best: float) -> Iterator[tuple[bool, Choice]]:
+        """Shares whose floors are no higher than the winner, a few of each option, and whether it is the winner's."""
         winner = self.found.winners[0]
         for option in sorted(options, key=lambda o: o.least):
             if option.floor is None or option.least > best:
@@ -348,4 +406,4 @@ class Search:
                     continue
                 mine = layering is winner.layering and tuple(i.packet for i in items) == winner.packets
                 if mine or self.shapes.part_floor(self._samples(items)) <= best:
-                    yield Choice(option, layering, items, option.least)
+                    yield mine, Choice(option, layering, items, option.least)
