@@ -35,11 +35,13 @@ from dmaverify.cost.kernel import (
     E_READ_FREE,
     E_STALL,
     E_WRITE_FREE,
+    F_FREE,
     FAR,
     H_BUSY,
     H_WAITING,
     H_WAKE,
     HBM,
+    K_PORT,
     K_WINDOW,
     Q_ADDRESS,
     Q_BYTES,
@@ -66,6 +68,7 @@ from dmaverify.cost.kernel import (
     _next_packet,
     _open_rows,
     _partial_ticks,
+    _port_row,
     _record,
     _request_bytes,
     _server,
@@ -158,6 +161,11 @@ def _issue(
         channel = cursor[U_CHANNEL]
         if _is_full(channel, now, channels, k):
             return FAR
+        port = _port_row(side, channel, sides, k)
+        if port >= 0:
+            if fifo[port, F_FREE] > now:
+                return int(fifo[port, F_FREE])
+            fifo[port, F_FREE] = now + k[K_PORT]
         _enqueue(channel, address, size, role, command, packet, now, queue, channels, rows, order, bits, k)
     else:
         when = _fifo_time(side, address, sides, slices, k, now)

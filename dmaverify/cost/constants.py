@@ -74,10 +74,12 @@ NEEDED = (
 
 OPTIONAL = {
     "startup_store": "startup",
+    "startup_reread": None,
     "slice_setup": None,
     "issue_store": "issue",
     "issue_reread": "issue",
-    "issue_region": "issue_reread",
+    "issue_region": None,
+    "cluster_stack": None,
     "issue_partial": None,
     "issue_ragged": "issue_partial",
 }

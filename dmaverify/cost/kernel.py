@@ -50,7 +50,7 @@ FAR = 1 << 62
 HBM, DM, SPM = 0, 1, 2
 
 # columns of a side of a command (rows 2c and 2c + 1: read and write of command c)
-S_TIER, S_PLACE, S_BASE, S_SPLIT, S_UNALIGNED, S_COLUMNS = range(6)
+S_TIER, S_PLACE, S_BASE, S_SPLIT, S_UNALIGNED, S_PORT, S_COLUMNS = range(7)
 # columns of a command
 (C_ENGINE, C_PACKETS, C_SIZE, C_LOOPS, C_SAME, C_LINK, C_LEAD, C_START, C_END, C_FIRST, C_PENDING,
  C_ISSUE, C_ISSUE_PARTIAL, C_ISSUE_RAGGED, C_STARTUP, C_COLUMNS) = range(16)  # fmt: skip
@@ -71,7 +71,7 @@ F_FREE, F_REQUESTS, F_WORK, F_COLUMNS = range(4)
 # constants
 (K_HBM, K_SWITCH, K_GROUP, K_SLICE, K_PARTIAL, K_DM, K_UNALIGNED, K_SPM, K_PCIE, K_QUEUE, K_CHANNELS,
  K_WINDOW, K_TOP_SLICE, K_TOP_HIGH, K_TOP_ROW, K_SLICE_SHIFT, K_SLICES, K_DMN_SLICES, K_CHANNEL_BITS, K_ROW_SHIFT,
- K_ROW_BITS, K_COLUMNS) = range(22)  # fmt: skip
+ K_ROW_BITS, K_PORT, K_COLUMNS) = range(23)  # fmt: skip
 # columns of the trace: resource kind, resource, start, end, engine, write, address
 T_COLUMNS = 7
 
@@ -359,6 +359,14 @@ def _server(side: int, address: int, sides: Table, k: Table, spms: int) -> int:
     if sides[side, S_TIER] == SPM:
         return int(spms + sides[side, S_PLACE])
     return int(_slice_row(side, address, sides, k) // k[K_DMN_SLICES])
+
+
+@jit
+def _port_row(side: int, channel: int, sides: Table, k: Table) -> int:
+    """The port between a cluster and the stack of a channel; below 0 where the model has none."""
+    if k[K_PORT] == 0 or sides[side, S_PORT] < 0:
+        return -1
+    return int(sides[side, S_PORT] + 2 * (channel % k[K_CHANNELS]) // k[K_CHANNELS])
 
 
 @jit

@@ -164,7 +164,7 @@ def own_bounds(command: Command, pair: tuple[Side, Side], data: CostData) -> lis
     found = [*_issue(command, read, write, same, data)]
     for sides in _by_memory([pair]).values():
         found += _memory_bounds(sides, data)
-    found += _link_bounds([pair], data)
+    found += [*_link_bounds([pair], data), *_port_bounds([pair], data)]
     return [bound for bound in found if bound.ticks > 0]
 
 
@@ -368,6 +368,31 @@ def _link_bounds(pairs: Sequence[tuple[Side, Side]], data: CostData) -> list[Bou
     ]
 
 
+def _port_bounds(pairs: Sequence[tuple[Side, Side]], data: CostData) -> list[Bound]:
+    """What the slices of one cluster exchange with one stack of HBM."""
+    price = data.ticks("cluster_stack")
+    if not price:
+        return []
+    ports: dict[tuple[int, int, int], list[tuple[Side, int]]] = defaultdict(list)
+    for pair in pairs:
+        for hbm, dm in (pair, pair[::-1]):
+            if hbm.hbm is not None and hbm.hbm.channels is not None and dm.dm is not None:
+                half = data.hbm_channels // 2
+                for stack in range(2):
+                    many = sum(hbm.hbm.channels[stack * half : (stack + 1) * half])
+                    ports[dm.port.chip, dm.port.cluster, stack].append((hbm, many))
+    loads = {port: sum(many for _, many in found) for port, found in ports.items()}
+    if not loads:
+        return []
+    port = max(loads, key=lambda one: loads[one])
+    chip, cluster, stack = port
+    why = f"cluster {cluster} and stack {stack} exchange {loads[port]:,} requests"
+    net = _net(loads[port] * price, [side for side, many in ports[port] if many])
+    return [
+        Bound("stack port", net, f"chip {chip}, cluster {cluster}, stack {stack}", why, data.source("cluster_stack"))
+    ]
+
+
 # ---------------------------------------------------------------- all engines together
 
 
@@ -378,7 +403,7 @@ def shared_bounds(pairs: Sequence[tuple[Side, Side]], data: CostData) -> list[Bo
     found: list[Bound] = []
     for sides in _by_memory(pairs).values():
         found += [bound for bound in _memory_bounds(sides, data) if not bound.name.endswith("order")]
-    found += _link_bounds(pairs, data)
+    found += [*_link_bounds(pairs, data), *_port_bounds(pairs, data)]
     return [_all_engines(bound) for bound in found if bound.ticks > 0]
 
 

@@ -9,6 +9,7 @@ Source: "Memory Performance" (HBM, Data Memory), "DMA Engine" (Performance, Exam
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -18,7 +19,7 @@ from dmaverify.cost.constants import CostData
 from dmaverify.cost.nest import Nest, Windows, as_requests, image, nest_of, residues, spread, windows
 from dmaverify.cost.rows import RowUse, kernel, row_use
 from dmaverify.errors import InputError
-from dmaverify.transfer.command import Command, Port
+from dmaverify.transfer.command import Command, Engine, Port
 
 
 @dataclass(frozen=True)
@@ -99,25 +100,47 @@ def side_of(command: Command, role: str, target: CostData) -> Side:
 def pairs_of(commands: Sequence[Command], target: CostData) -> list[tuple[Side, Side]]:
     """Both sides of every command, with their place in its pipeline."""
     raw = [(side_of(command, "read", target), side_of(command, "write", target)) for command in commands]
-    regions = {(read.memory, read.nest.base, read.nest.loops) for read, _ in raw}
-    one_region = len(raw) > 1 and len(regions) == 1
-    return [_placed(read, write, one_region, target) for read, write in raw]
+    readers: dict[Region, set[Engine]] = defaultdict(set)
+    for command, (read, _) in zip(commands, raw, strict=True):
+        readers[region_of(read)].add(command.engine or Engine())
+    return [_placed(read, write, len(readers[region_of(read)]), target) for read, write in raw]
+
+
+Region = tuple[tuple[str, int, int], int, tuple[tuple[int, int], ...]]
+
+
+def region_of(side: Side) -> Region:
+    """What a side walks over: its memory, base, and the loops that move it."""
+    return side.memory, side.nest.base, tuple(loop for loop in side.nest.loops if loop[1])
 
 
 REREADS = 4
 """Touches per distinct window from which on a window counts as read by several slices."""
 
 
-def _placed(read: Side, write: Side, one_region: bool, target: CostData) -> tuple[Side, Side]:
-    name = "issue"
+def is_reread(side: Side, target: CostData) -> bool:
+    """Whether windows are asked for many times: loops that stay, or packets far smaller than a window."""
+    span = -(-(side.nest.last - side.nest.base) // target.hbm.window)
+    moving = side.requests // prod(count for count, step in side.nest.loops if step == 0)
+    return side.requests > REREADS * min(span, moving)
+
+
+def _issue_of(read: Side, write: Side, engines: int, target: CostData) -> int:
+    """Ticks that an engine needs per request. Engines that read the same windows in the same order get them one after
+    the other, so that each pays for all of them (`issue_region`).
+    """
     if write.port.tier == "hbm":
-        name = "issue_store"
-    elif read.port.tier == "hbm" and read.requests > REREADS * -(
-        -(read.nest.last - read.nest.base) // target.hbm.window
-    ):
-        name = "issue_region" if one_region else "issue_reread"
-    issue, first, second = target.ticks(name), service(read, target), service(write, target)
+        return target.ticks("issue_store")
+    if read.port.tier == "hbm" and is_reread(read, target):
+        return max(target.ticks("issue_reread"), engines * target.ticks("issue_region"))
+    return target.ticks("issue")
+
+
+def _placed(read: Side, write: Side, engines: int, target: CostData) -> tuple[Side, Side]:
+    issue, first, second = _issue_of(read, write, engines, target), service(read, target), service(write, target)
     startup = target.ticks("startup_store" if write.port.tier == "hbm" else "startup")
+    if read.port.tier == "hbm" and write.port.tier != "hbm" and is_reread(read, target):
+        startup += target.ticks("startup_reread")
     startup += target.ticks("slice_setup") * max(
         slices_of(read.nest, read, target), slices_of(write.nest, write, target)
     )

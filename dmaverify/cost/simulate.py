@@ -148,7 +148,7 @@ class Tables:
             "engines": zeros(len(order), q.E_COLUMNS),
             "left": zeros(2, sum(packets)),
             "done": zeros(sum(packets)),
-            "fifo": zeros(clusters * 8 + clusters + chips, q.F_COLUMNS),
+            "fifo": zeros(clusters * 8 + clusters + chips + 2 * clusters, q.F_COLUMNS),
             "slices": zeros(clusters * data.dm.slices, 2),
             "sums": zeros(2 * len(program), 3),
             "trace": zeros(record, q.T_COLUMNS),
@@ -156,6 +156,7 @@ class Tables:
             "k": _constants(data),
             "spms": clusters * 8,
             "links": clusters * 8 + clusters,
+            "ports": clusters * 8 + clusters + chips,
         }
         table["channels"][:, q.H_SLICE] = -1
         table["rows"][:, :, q.R_KEY] = -1
@@ -173,6 +174,9 @@ class Tables:
                 read, write = self.pairs[row]
                 for i, side in enumerate((read, write)):
                     _side_row(t["sides"][2 * row + i], side)
+                    other = (write, read)[i].port
+                    port = t["ports"] + 2 * (2 * other.chip + other.cluster)
+                    t["sides"][2 * row + i, q.S_PORT] = port if other.tier == "dm" else -1
                     self._loops(row, i, side.nest)
                 nest, link = read.nest, read.port.chip if read.port.chip != write.port.chip else -1
                 same, amount = read.memory == write.memory, nest.packets * nest.size
@@ -226,7 +230,7 @@ def _constants(data: CostData) -> Table:
     shape = [
         data.hbm_queue, data.hbm_channels, where.window, where.top_slice, where.top_high, where.top_row,
         data.dm.slice_stride.bit_length() - 1, data.dm.slices, data.dm.dmn_slices, len(where.channel_masks),
-        where.row[0], len(where.row),
+        where.row[0], len(where.row), data.ticks("cluster_stack"),
     ]  # fmt: skip
     return np.array([*(data.ticks(name) for name in names.split()), *shape], dtype=np.int64)
 
