@@ -26,16 +26,34 @@ from dmaverify.transfer.command import Command, Engine, Port
 class HbmUse:
     """A stream of HBM requests. `channels` counts requests per channel; `partial` windows written in part per channel.
 
-    `vectors` and `offset` are the linear form where there is one; `groups` counts per (channel, bank group, slice).
+    `vectors` and `offset` are the linear form where there is one.
     """
 
     channels: tuple[int, ...] | None
     partial: tuple[int, ...] | None
-    groups: tuple[int, ...] | None
+    groups: GroupUse | None
     offset: int
     vectors: tuple[int, ...] | None
     rows: RowUse | None
     high: bool
+
+
+@dataclass(frozen=True, slots=True)
+class GroupUse:
+    """Requests per (channel, bank group, slice) of a linear stream: `each` at every value of `place` XOR the span of
+    `basis`, `place` being the least of them.
+    """
+
+    basis: tuple[int, ...]
+    place: int
+    each: int
+
+    def expand(self) -> list[int]:
+        """The values."""
+        values = [self.place]
+        for member in self.basis:
+            values += [value ^ member for value in values]
+        return values
 
 
 @dataclass(frozen=True)
@@ -86,15 +104,23 @@ def side_of(command: Command, role: str, target: CostData) -> Side:
     model.
     """
     port = command.read if role == "read" else command.write
-    nest, tier = nest_of(command, role), port.tier
-    if tier not in SERVICES:
-        raise InputError(f"the cost model has no memory `{tier}`", command.span, f"one of {', '.join(SERVICES)}")
+    if port.tier not in SERVICES:
+        raise InputError(f"the cost model has no memory `{port.tier}`", command.span, f"one of {', '.join(SERVICES)}")
+    nest = nest_of(command, role)
+    return Side(role, port, nest, *_counted(nest, role, port.tier, target))
+
+
+@lru_cache(maxsize=4096)
+def _counted(
+    nest: Nest, role: str, tier: str, target: CostData
+) -> tuple[Windows, int, int, HbmUse | None, DmUse | None]:
+    """What a side asks for, wherever in the system its memory is: windows, requests, those of a packet, loads."""
     seen = windows(nest, target.hbm.window)
     if tier == "hbm":
-        return Side(role, port, nest, seen, seen.touched, seen.least, hbm=hbm_use(nest, seen, role, target))
+        return seen, seen.touched, seen.least, hbm_use(nest, seen, role, target), None
     parts = ceil(nest.size / target.hbm.window)
     dm = dm_use(nest, parts, role, target) if tier == "dm" else None
-    return Side(role, port, nest, seen, nest.packets * parts, parts, dm=dm)
+    return seen, nest.packets * parts, parts, None, dm
 
 
 def pairs_of(commands: Sequence[Command], target: CostData) -> list[tuple[Side, Side]]:
@@ -148,9 +174,15 @@ def _placed(read: Side, write: Side, engines: int, target: CostData) -> tuple[Si
     into_hbm = write.port.tier == "hbm"
     partial, ragged = ((target.ticks(name) if into_hbm else 0) for name in ("issue_partial", "issue_ragged"))
     return (
-        replace(read, head=-lead, tail=second, issue=issue, startup=startup),
-        replace(write, head=first - lead, issue=issue, issue_partial=partial, issue_ragged=ragged, startup=startup),
+        _with_place(read, (-lead, second, issue, 0, 0, startup)),
+        _with_place(write, (first - lead, 0, issue, partial, ragged, startup)),
     )
+
+
+def _with_place(side: Side, place: tuple[int, int, int, int, int, int]) -> Side:
+    """The side with its head, tail, issue, issue of partial and ragged windows, and start-up."""
+    body = (side.nest, side.windows, side.requests, side.per_packet, side.hbm, side.dm)
+    return Side(side.role, side.port, *body, *place)
 
 
 def slices_of(nest: Nest, side: Side, target: CostData) -> int:
@@ -183,22 +215,10 @@ def hbm_use(nest: Nest, seen: Windows, role: str, target: CostData) -> HbmUse:
     if any(vector >> where.top_high for vector in vectors):
         return HbmUse(channels, partial, None, offset, vectors, None, high)
     masks = (*where.channel_masks, *where.bank_group_masks(high))
-    groups = tuple(coset_counts(offset, vectors, masks))
+    basis = bank_span(vectors, masks)
+    groups = GroupUse(basis, reduce_by(image(offset, masks), basis), (1 << len(vectors)) >> len(basis))
     row = row_use(vectors, where.channel_masks, where.bank_masks(high), where.row_masks(high), target.hbm_queue - 1)
     return HbmUse(channels, partial, groups, offset, vectors, row, high)
-
-
-def coset_counts(offset: int, vectors: Sequence[int], masks: Sequence[int]) -> list[int]:
-    """How often each value of the masks occurs in a linear stream."""
-    values = [image(offset, masks)]
-    for vector in vectors:
-        step = image(vector, masks)
-        if step and values[0] ^ step not in values:
-            values += [value ^ step for value in values]
-    counts = [0] * (1 << len(masks))
-    for value in values:
-        counts[value] = (1 << len(vectors)) // len(values)
-    return counts
 
 
 def _partial(nest: Nest, seen: Windows, counts: Sequence[int] | None, target: CostData) -> tuple[int, ...] | None:
