@@ -18,8 +18,9 @@ from dmaverify.language import wellformed
 from dmaverify.language.expr import ONE, Expr
 from dmaverify.layout.digits import NotDigits
 from dmaverify.machines.target import Target, load_obligations
-from dmaverify.prove.core import OBLIGATIONS, CoreResult, judge_core
+from dmaverify.prove.core import judge_core
 from dmaverify.prove.names import other_size
+from dmaverify.prove.outcome import OBLIGATIONS, CoreResult
 from dmaverify.prove.program import (
     Trouble,
     first_difference,
