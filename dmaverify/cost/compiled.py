@@ -9,34 +9,32 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from numba import carray, njit, types
+from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
+from numba.np import arrayobj
+
+ITEM = 8
+unpack: Any = cgutils.unpack_tuple
+populate: Any = arrayobj.populate_array
 
 
-@intrinsic
-def _pointer(typing: Any, address: Any) -> Any:
-    """The address as a pointer."""
+def _array_at(typing: Any, address: Any, shape: Any) -> Any:
+    """The array of a shape (a tuple of integers) at an address."""
+    kind = types.Array(types.int64, shape.count, "C")
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.inttoptr(arguments[0], context.get_value_type(types.voidptr))
+        array = context.make_array(kind)(context, builder)
+        item = context.get_constant(types.intp, ITEM)
+        sizes = unpack(builder, arguments[1], shape.count)
+        strides = [item]
+        for size in reversed(sizes[1:]):
+            strides.insert(0, builder.mul(strides[0], size))
+        data = builder.inttoptr(arguments[0], context.get_data_type(types.int64).as_pointer())
+        populate(array, data=data, shape=sizes, strides=strides, itemsize=item, meminfo=None)
+        return array._getvalue()
 
-    return types.voidptr(types.int64), emit
-
-
-@njit(inline="always")
-def array1(address: int, shape: Any) -> Any:
-    """One dimension."""
-    return carray(_pointer(address), (shape[0],), np.int64)
-
-
-@njit(inline="always")
-def array2(address: int, shape: Any) -> Any:
-    """Two dimensions."""
-    return carray(_pointer(address), (shape[0], shape[1]), np.int64)
+    return kind(types.int64, shape), emit
 
 
-@njit(inline="always")
-def array3(address: int, shape: Any) -> Any:
-    """Three dimensions."""
-    return carray(_pointer(address), (shape[0], shape[1], shape[2]), np.int64)
+array_at: Any = intrinsic(_array_at)
