@@ -497,9 +497,15 @@ def viz(paths: tuple[str, ...], output: str, profile: str) -> None:
 @click.option("--output", required=True, metavar="FILE", help="A JSON file for a trace viewer.")
 @click.option("--profile", default="book", show_default=True, help="Constants of the model.")
 def trace(path: str, output: str, profile: str) -> None:
-    """Play a transfer request by request and write the timeline for Chrome's or Perfetto's viewer."""
+    """A transfer request by request, or a program step by step, as a timeline for Chrome's or Perfetto's viewer."""
     from dmaverify.cli_synth import write_traces
 
+    plan = _load(path)
+    if len(plan.programs) == 1 and not plan.transfers:
+        from dmaverify.cli_trace import write_program_trace
+
+        say(write_program_trace(plan, output, profile))
+        raise Stop(0)
     say(f"wrote {output}: {write_traces(path, output, profile):,} requests")
     raise Stop(0)
 

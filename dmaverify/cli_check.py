@@ -254,6 +254,9 @@ def _chosen(request: Request, verdicts: Sequence[Any]) -> list[Any]:
     from dmaverify.inputs.toml_spans import read_source
     from dmaverify.report.fingerprint import read_baseline, with_baseline
 
+    if not Path(file).exists():
+        raise InputError(f"{file} does not exist", None, f"write it with --write-baseline {file}")
+
     return with_baseline(found, read_baseline(read_source(file).text, file), file)
 
 

@@ -145,6 +145,12 @@ def test_what_is_no_baseline_is_refused(shell, wrong, text):
     assert (code, "b.json is no baseline" in err) == (2, True)
 
 
+def test_a_baseline_that_is_not_there_is_an_error_with_the_way_to_write_it(shell, good):
+    shell.write(good)
+    code, _, err = shell("check", "plan.toml", "--baseline", "b.json")
+    assert (code, "--write-baseline b.json" in err) == (2, True)
+
+
 def test_an_old_plan_enters_ci_with_a_baseline_and_a_new_mistake_fails(shell, wrong):
     shell.write(wrong)
     code, out, _ = shell("check", "plan.toml", "--write-baseline", "b.json")
