@@ -70,8 +70,7 @@ def check(
     from dmaverify.report.excuses import with_suppressions
 
     loaded = load(plan, name, target=target)
-    whole = name is None and isinstance(plan, (str, Path)) and "::" not in str(plan).partition("\n")[0]
-    return with_suppressions(_verdicts(loaded, options, keep), loaded.source, whole)
+    return with_suppressions(_verdicts(loaded, options, keep), loaded.source)
 
 
 def _verdicts(

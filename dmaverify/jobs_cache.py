@@ -30,8 +30,6 @@ FORMAT = 1
 FILE = "proofs.sqlite"
 MOST_ENTRIES = 20_000
 MOST_BYTES = 10_000_000  # of one file, as of a plan
-MOST_FILES = 5_000  # of one crate
-CRATES = ("Cargo.toml", "lib.rs", "main.rs", "mod.rs")
 LIBRARIES = ("z3_solver-", "numpy-", "tree_sitter_toml-", "tree_sitter-", "msgspec-")
 _TABLE = "create table if not exists proof (key text primary key, digest text not null, body blob not null, used int)"
 
@@ -62,22 +60,14 @@ def installed() -> set[str]:
     return found
 
 
-def key_of(job: Job, crates: dict[Path, bytes | None] | None = None) -> str | None:
-    """The key of a job, over everything that its verdicts depend on; None for one that is always done anew.
-
-    `crates` remembers, within one run, the digests of the crates of Rust files.
-    """
+def key_of(job: Job) -> str | None:
+    """The key of a job, over everything that its verdicts depend on; None for one that is always done anew."""
     path, name, target, settings = job
     try:
-        if Path(path).stat().st_size > MOST_BYTES:
+        if Path(path).suffix != ".toml" or Path(path).stat().st_size > MOST_BYTES:
             return None
         text = Path(path).read_bytes()
-        if Path(path).suffix == ".toml":
-            machines = list(_machines(text, Path(path).parent, target))
-        elif Path(path).suffix == ".rs":
-            machines = list(_crate(Path(path), target, {} if crates is None else crates))
-        else:
-            return None
+        machines = list(_machines(text, Path(path).parent, target))
     except (OSError, ValueError, RecursionError):
         return None
     asked = json.dumps([path, name, target, settings], sort_keys=True)
@@ -99,41 +89,6 @@ def _machines(text: bytes, folder: Path, target: str | None) -> Iterator[bytes]:
         for file in sorted((base / Path(name).expanduser()).rglob("*")):
             if file.is_file() and file.suffix in (".toml", ".smt2"):
                 yield f"{name}/{file.name}".encode() + b"\0" + file.read_bytes()
-
-
-def _crate(path: Path, target: str | None, known: dict[Path, bytes | None]) -> Iterator[bytes]:
-    """What a Rust file can depend on: all Rust files of the outermost crate around it, and the working folder, from
-    which places in other files are named. Raises ValueError where that is too much, or the machine is a folder.
-    """
-    if target is not None and not target.isidentifier():
-        raise ValueError(target)
-    around = path.resolve().parents
-    root = next((p for p in reversed(around) if any((p / name).is_file() for name in CRATES)), around[0])
-    if root not in known:
-        known[root] = _tree(root)
-    digest = known[root]
-    if digest is None:
-        raise ValueError(f"{root} is too large")
-    yield from (digest, str(Path().resolve()).encode("utf-8", "surrogateescape"))
-
-
-def _tree(root: Path) -> bytes | None:
-    """A hash of the names and contents of the Rust files and manifests below a folder; None for too many of them."""
-    digest, count = hashlib.sha256(), 0
-    for folder, inner, names in os.walk(root):
-        inner[:] = sorted(name for name in inner if name != "target" and not name.startswith("."))
-        for name in sorted(names):
-            if name.endswith(".rs") or name == "Cargo.toml":
-                file = Path(folder, name)
-                data = file.read_bytes()
-                count += 1
-                if count > MOST_FILES or len(data) > MOST_BYTES:
-                    return None
-                digest.update(
-                    f"\0{file.relative_to(root).as_posix()}\0{len(data)}\0".encode("utf-8", "surrogateescape")
-                )
-                digest.update(data)
-    return digest.digest()
 
 
 def _tables(value: Any) -> list[dict[str, Any]]:

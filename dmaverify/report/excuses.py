@@ -13,41 +13,23 @@ from dataclasses import replace
 
 from dmaverify.errors import Source
 from dmaverify.inputs.suppress import MARK, Allowance, allowances
-from dmaverify.inputs.suppress_rust import LineAllowance, line_allowances
 from dmaverify.report.fingerprint import settled
 from dmaverify.verdict import Excuse, Finding, Severity, Status, Verdict
 
 UNUSED = "core/unused-suppression"
 
 
-def with_suppressions(verdicts: Iterable[Verdict], source: Source, whole: bool = False) -> list[Verdict]:
-    """The verdicts on one plan or kernel, with what its text suppresses. Raises InputError for a comment that is wrong.
-
-    `whole`: these are all the verdicts of the text, so that a suppression of a kernel that stands at none is unused.
-    """
+def with_suppressions(verdicts: Iterable[Verdict], source: Source) -> list[Verdict]:
+    """The verdicts on one plan, with what its text suppresses. Raises InputError for a comment that is wrong."""
     seen = list(verdicts)
     if MARK not in source.text:
         return seen
-    if source.name.endswith(".rs"):
-        return _in_kernel(seen, source, whole)
     found = allowances(source)
     _known(found)
     return [_excused(verdict, [one for one in found if one.owner == verdict.name]) for verdict in seen]
 
 
-def _in_kernel(verdicts: Sequence[Verdict], source: Source, whole: bool) -> list[Verdict]:
-    """In a kernel a suppression belongs to the first transfer of the statement that it stands at."""
-    found = line_allowances(source, {verdict.line for verdict in verdicts})
-    _known(found)
-    done = [_excused(verdict, [one for one in found if verdict.line in one.lines]) for verdict in verdicts]
-    astray = [one for one in found if not one.lines] if whole and done else []
-    if astray:
-        findings = (*done[0].findings, *(_unused(one) for one in astray))
-        done[0] = replace(done[0], findings=findings)
-    return done
-
-
-def _known(found: Sequence[Allowance | LineAllowance]) -> None:
+def _known(found: Sequence[Allowance]) -> None:
     """Raises InputError, at the comment, for a rule that no machine has."""
     from dmaverify.errors import InputError
     from dmaverify.report.rules import explain_id_json
@@ -59,7 +41,7 @@ def _known(found: Sequence[Allowance | LineAllowance]) -> None:
             raise InputError(error.message, span, error.hint) from None
 
 
-def _excused(verdict: Verdict, own: Sequence[Allowance | LineAllowance]) -> Verdict:
+def _excused(verdict: Verdict, own: Sequence[Allowance]) -> Verdict:
     if not own or verdict.status is Status.ERROR:
         return verdict
     reasons = {one.rule: one.reason for one in own}
@@ -73,7 +55,7 @@ def _excused(verdict: Verdict, own: Sequence[Allowance | LineAllowance]) -> Verd
     return settled(verdict, findings)
 
 
-def _unused(one: Allowance | LineAllowance) -> Finding:
+def _unused(one: Allowance) -> Finding:
     return Finding(
         UNUSED,
         Severity.WARNING,

@@ -163,9 +163,9 @@ def junit(verdicts: Iterable[Verdict]) -> str:
 
 def _junit_outcome(verdict: Verdict) -> str:
     """`` (passed), `failure` or `error`."""
-    if verdict.as_expected:
-        return ""
-    return "error" if verdict.status in (Status.UNKNOWN, Status.ERROR) else "failure"
+    if verdict.status in (Status.UNKNOWN, Status.ERROR):
+        return "error"
+    return "" if verdict.as_expected else "failure"
 
 
 def _junit_counts(verdicts: Sequence[Verdict]) -> dict[str, str]:

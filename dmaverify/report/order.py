@@ -64,9 +64,9 @@ def in_order(verdicts: Iterable[Verdict]) -> list[Verdict]:
 
 def bucket(verdict: Verdict) -> str:
     """Which one of `BUCKETS` or `EXCUSED` counts this verdict: `expected` is refuted exactly as the plan declares."""
-    if verdict.status not in (Status.REFUTED, Status.UNKNOWN) or not verdict.as_expected:
+    if verdict.status is not Status.REFUTED or not verdict.as_expected:
         return verdict.status.value
-    kinds = {finding.excuse.kind for finding in verdict.excused if finding.excuse is not None}
+    kinds = {finding.excuse.kind for finding in verdict.errors if finding.excuse is not None}
     return next((kind for kind in EXCUSED if kind in kinds), "expected")
 
 
@@ -85,8 +85,8 @@ def unmet(verdict: Verdict) -> str:
 
 
 def undecided(verdict: Verdict) -> list[tuple[str, str]]:
-    """(id, why) of what an UNKNOWN verdict could not answer; never empty for one without an excuse."""
-    if verdict.status is not Status.UNKNOWN or verdict.as_expected:
+    """(id, why) of what an UNKNOWN verdict could not answer; never empty for one."""
+    if verdict.status is not Status.UNKNOWN:
         return []
     open_ones = [o for o in verdict.obligations if o.status == "unknown"]
     open_ones = open_ones or [o for o in verdict.obligations if o.status == "not judged"]

@@ -230,7 +230,7 @@ def _closing(verdict: Verdict, colour: bool, timings: bool) -> str:
     rules = sorted({finding.rule for finding in verdict.errors if finding.excuse is None})
     if verdict.status is Status.PROVED:
         said = verdict.claim
-    elif verdict.status is Status.UNKNOWN and not verdict.as_expected:
+    elif verdict.status is Status.UNKNOWN:
         said = "no answer: " + ", ".join(name for name, _ in undecided(verdict))
     elif bucket(verdict) == "expected":
         said = f"as expected: {', '.join(rules)}"

@@ -138,30 +138,6 @@ def test_a_machine_of_ones_own_is_part_of_the_key(shell, good):
     assert key_of((path, None, "./mine", {})) not in (None, over)
 
 
-def test_a_rust_file_depends_on_its_whole_crate_and_on_the_working_folder(shell, monkeypatch):
-    shell.write("[package]\n", "crate/Cargo.toml")
-    path = str(shell.write("fn f() {}\n", "crate/src/kernel.rs"))
-    shell.write("fn g() {}\n", "crate/src/other.rs")
-    shell.write("fn x() {}\n", "crate/target/x.rs")
-    job = (path, None, None, {})
-    keys = [key_of(job)]
-    shell.write("fn x() { }\n", "crate/target/x.rs")
-    assert key_of(job) == keys[0]
-    shell.write("fn g() { }\n", "crate/src/other.rs")
-    keys.append(key_of(job))
-    shell.write("", "crate/src/new.rs")
-    keys.append(key_of(job))
-    shell.write("[package]\nname = 1\n", "crate/Cargo.toml")
-    keys.append(key_of(job))
-    monkeypatch.chdir(shell.folder / "crate")
-    keys.append(key_of(job))
-    assert None not in keys
-    assert len(set(keys)) == len(keys)
-    monkeypatch.setattr(jobs_cache, "MOST_FILES", 1)
-    assert key_of(job) is None
-    assert key_of((str(shell.write("", "a.pto")), None, None, {})) is None
-
-
 def test_code_data_and_libraries_are_part_of_the_version(monkeypatch):
     jobs_cache.code_version.cache_clear()
     before = jobs_cache.code_version()
