@@ -19,6 +19,7 @@ from typing import Any
 import click
 
 from dmaverify import __version__
+from dmaverify.cli_rust import explained, extract_command, with_references
 from dmaverify.errors import InputError
 from dmaverify.jobs import FORMATS, errors_of, output_of, plan_files, readings_of, rendered, run_jobs, what_next
 
@@ -98,12 +99,13 @@ def cli() -> None:
 @click.option("--timings", is_flag=True, help="Show times.")
 @click.option("--stdin", is_flag=True, help="Read one JSON object a line, answer one a line.")
 @click.option("-v", "--verbose", is_flag=True, help="Every obligation, also of what is proved.")
+@click.option("--explain", is_flag=True, help="Kernels: what each move could cost at best, with stream and reasons.")
 def check(
     paths: tuple[str, ...], format_: str, as_json: bool, output: tuple[str, ...], target: str | None, select:
     tuple[str, ...], ignore: tuple[str, ...], reading: tuple[str, ...], workers: int, rlimit: int, certify: str |
-    None, playback: str | None, no_execute: bool, timings: bool, stdin: bool, verbose: bool,
+    None, playback: str | None, no_execute: bool, timings: bool, stdin: bool, verbose: bool, explain: bool,
 ) -> None:  # fmt: skip
-    """Prove every transfer and access of plan files, or refute it with the smallest counterexample."""
+    """Prove every transfer and access of plan files and Rust kernels, or refute it with the smallest counterexample."""
     from dmaverify import api
     from dmaverify.verdict import exit_code
 
@@ -128,6 +130,8 @@ def check(
     show = "json" if as_json else format_
     shown: dict[str, Any] = {"width": _width(), "timings": timings, "verbose": verbose}
     say(rendered(show, verdicts, code, colour=_colour(sys.stdout), **shown))
+    if explain and show in ("full", "concise"):
+        say(explained(jobs, readings_of(reading)))
     for name, file in reports:
         Path(file).write_text(rendered(name, verdicts, code, colour=False, **shown), encoding="utf-8")
     for trouble in internal:
@@ -493,7 +497,7 @@ def cost(
         return _lines(lambda request: cost_request(request, profile, simulate))
     if path is None:
         raise fail([InputError("nothing to price", None, "dmaverify cost PATH::NAME")])
-    plan = _load(path)
+    plan = with_references(_load(path), profile)
     if not plan.transfers:
         raise fail([InputError(f"{path} has no transfer to price")])
     found = [(item.name, *cost_of(plan, item.name, profile, simulate)) for item in plan.transfers]
@@ -530,6 +534,9 @@ def trace(path: str, output: str, profile: str) -> None:
 
     say(f"wrote {output}: {write_traces(path, output, profile):,} requests")
     raise Stop(0)
+
+
+cli.add_command(extract_command(_told))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
