@@ -92,7 +92,6 @@ def _verdicts(
 ) -> Iterator[Verdict]:
     from dmaverify.prove.check import Options as OptionsType
     from dmaverify.prove.check import check_access, check_transfer
-    from dmaverify.prove.kernel import check_program
 
     chosen = options or OptionsType()
     for machine in plan.targets.values():
@@ -143,6 +142,8 @@ def _verdicts(
             keep[access.name] = asked
     known = {verdict.name: verdict for _, verdict in entries}
     for program in plan.programs:
+        from dmaverify.prove.kernel import check_program
+
         asked = []
         entries.append(
             (

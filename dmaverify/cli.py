@@ -124,7 +124,7 @@ def check(
     for job, (found, trouble, keep) in zip(jobs, run_jobs(jobs, workers, _progress(len(jobs))), strict=True):
         verdicts += found
         internal += [trouble] if trouble else []
-        asked |= {f"{Path(job[0]).stem}.{name}": questions for name, questions in keep.items()}
+        asked |= {f"{Path(job[0]).with_suffix('')}.{name}": questions for name, questions in keep.items()}
     verdicts = api.only(verdicts, select, ignore)
     code = exit_code(verdicts, internal=bool(internal))
     show = "json" if as_json else format_
@@ -164,6 +164,9 @@ def _certify(folder: str, asked: dict[str, Any]) -> int:
     bad = [r for r in results if r.contradicts]
     open_ = [r for r in results if not r.contradicts and not r.agrees]
     say(f"certificate: {len(files)} questions in {folder}, cvc5 agrees on {len(results) - len(bad) - len(open_)}")
+    without = [name for name, questions in asked.items() if not questions]
+    if without:
+        say(f"no question to ask again: {', '.join(without)} (refused before a solver, or every byte was enumerated)")
     for result in bad:
         say(f"internal error: {result.path}: z3 says {result.expected}, cvc5 says {result.answer}", error=True)
     for result in open_:
@@ -327,8 +330,9 @@ def run(path: str, limit: int, as_json: bool) -> None:
 @click.argument("a")
 @click.argument("b")
 @click.option("--axes", default="", metavar="A=8,B=3", help="Axis sizes, when A and B are mappings.")
+@click.option("--rlimit", type=click.IntRange(1), default=20_000_000, help="Solver resource units a question.")
 @click.option("--json", "as_json", is_flag=True)
-def equiv(a: str, b: str, axes: str, as_json: bool) -> None:
+def equiv(a: str, b: str, axes: str, rlimit: int, as_json: bool) -> None:
     """Whether two mappings mean the same everywhere, or two plans (PATH::NAME) do the same."""
     from dmaverify.prove.equiv import equivalent_mappings, equivalent_plans
     from dmaverify.report.machine import dumps
@@ -338,7 +342,7 @@ def equiv(a: str, b: str, axes: str, as_json: bool) -> None:
         from dmaverify.language.parse import parse_axes
 
         sizes = parse_axes(axes)
-        answer = equivalent_mappings(mapping(a, sizes), mapping(b, sizes))
+        answer = equivalent_mappings(mapping(a, sizes), mapping(b, sizes), rlimit=rlimit)
     else:
         from dmaverify import api
 
@@ -352,7 +356,7 @@ def equiv(a: str, b: str, axes: str, as_json: bool) -> None:
                 )
             item = plan.transfers[0]
             programs.append((item.transfer, api.program_of(plan, item.name), plan.targets[item.transfer.target]))
-        answer = equivalent_plans(*programs)
+        answer = equivalent_plans(programs[0], programs[1], rlimit=rlimit)
     if as_json:
         say(dumps(answer.as_json()))
     else:
@@ -544,8 +548,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     import gc
 
     gc.set_threshold(100_000, 50, 50)  # starting makes many objects and no garbage
-    # No plugin of pydantic has a say in plan files, and looking for some costs a tenth of the start.
-    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")
     sys.exit(invoke(arguments))
 
 
