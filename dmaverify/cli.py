@@ -451,7 +451,7 @@ def synth(
     reading: tuple[str, ...], timings: bool, as_json: bool, stdin: bool, prefix: str, **fixed: Any
 ) -> None:  # fmt: skip
     """The cheapest legal plan of a move, proved, with a bound and why nothing is better."""
-    from dmaverify.cli_synth import SynthSettings, synth_paths, synth_request, write_certificate
+    from dmaverify.cli_synth import SynthSettings, synth_paths, synth_request, synth_shown, write_certificate
 
     first = tuple(text.strip() for text in prefix.split(",") if text.strip())
     play = not (as_json or stdin) if simulate is None else simulate
@@ -463,7 +463,7 @@ def synth(
     results = synth_paths(paths, settings, workers)
     if (output or certificate) and len(results) != 1:
         raise fail([InputError(f"{len(results)} transfers, but one plan to write", None, "name one: PATH::NAME")])
-    say(_synth_shown(results, as_json, timings))
+    say(synth_shown(results, as_json, timings))
     if results[0].found and output is not None:
         Path(output).write_text(results[0].plan, encoding="utf-8")
     if results[0].found and certificate is not None:
@@ -471,15 +471,6 @@ def synth(
         asks = "python recheck.py asks the questions again"
         say(f"certificate: {len(written)} files in {certificate}; {asks}", error=True)
     raise Stop(0 if all(result.found for result in results) else 1)
-
-
-def _synth_shown(results: Sequence[Any], as_json: bool, timings: bool) -> str:
-    from dmaverify.report.machine import dumps
-    from dmaverify.report.synth import synth_text
-
-    if as_json:
-        return dumps([result.as_data() for result in results])
-    return "\n\n".join(synth_text(result, timings=timings) for result in results)
 
 
 @cli.command()
