@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from math import gcd
 from typing import TYPE_CHECKING
 
+from dmaverify.inputs.rust.buffers import Ledger
 from dmaverify.inputs.rust.code import Code, child, named, parse_fragment
 from dmaverify.inputs.rust.macros import expand
 from dmaverify.inputs.rust.module import Item, Scope, fill
@@ -78,10 +80,13 @@ class Bodies(Patterns):
         expected = self.types.read(item.code, result, frame) if result is not None else Opaque("()")
         before = self.result, self.instance, self.item
         self.result, self.instance, self.item = expected, instance, item
+        self.ledger, self.branches = Ledger(), 0
         try:
             self.settled(self.block(item.code, body, frame, expected), expected)
         finally:
             self.result, self.instance, self.item = before
+        for site, finding in self.ledger.remarks():
+            site.remark(finding)
 
     def block(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         """The value of the last expression of a block."""
@@ -137,8 +142,16 @@ class Bodies(Patterns):
                 return Opaque("()")
             for one in inner[:-1]:
                 self.value(code, one, frame, None)
-            return self.value(code, inner[-1], frame, expected)
+            found = self.value(code, inner[-1], frame, expected)
+            if kind == "reference_expression" and child(node, "mutable_specifier") is not None:
+                self._lent(found)
+            return found
         return self._rest(code, node, frame)
+
+    def _lent(self, value: Value) -> None:
+        """`&mut x`: whoever gets it may write it."""
+        if isinstance(value, Tensor) and value.buffer is not None:
+            self.ledger.escaped.add(value.buffer.serial)
 
     def _rest(self, code: Code, node: Node, frame: Frame) -> Value:
         """Anything else: its parts are visited."""
@@ -199,6 +212,8 @@ class Bodies(Patterns):
             return Tuple(tuple(self.merged(a, b) for a, b in zip(value.parts, wanted.parts, strict=True)))
         if isinstance(wanted, Tensor) and not isinstance(value, Tensor):
             return self.fresh(wanted, sources_of(value))
+        if isinstance(wanted, Opaque):
+            return value if isinstance(value, Record) else Opaque(wanted.what, sources_of(value))
         return value if known(value) and not isinstance(value, Opaque) else wanted
 
     def _field_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
@@ -273,10 +288,12 @@ class Bodies(Patterns):
         if condition is not None:
             self.value(code, condition, inside, None)
         branches = []
+        self.branches += 1
         for name in ("consequence", "alternative"):
             branch = node.child_by_field_name(name)
             if branch is not None:
                 branches.append(self.merged(self.value(code, branch, inside, expected), expected))
+        self.branches -= 1
         return _first(branches)
 
     def _let_condition(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
@@ -295,7 +312,9 @@ class Bodies(Patterns):
             if pattern is not None:
                 self.bind(code, named(pattern)[0] if named(pattern) else None, value, inside)
             if result is not None:
+                self.branches += 1
                 branches.append(self.merged(self.value(code, result, inside, expected), expected))
+                self.branches -= 1
         return _first(branches)
 
     def _for_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
@@ -423,8 +442,15 @@ def _calls(tree: Node) -> list[Node]:
 
 
 def _first(branches: list[Value]) -> Value:
-    """The first branch that is a tensor or holds one, with what all of them depend on."""
+    """The first branch that is a tensor or holds one, with what all of them depend on; numbers are any of them."""
     best = next((b for b in branches if isinstance(b, (Tensor, Tuple, Record, Sequence, Pending))), None)
+    numbers = [b for b in branches if isinstance(b, Numbers)]
+    if best is None and numbers:
+        if len(numbers) < len(branches):
+            return Unknown("a number that depends on a condition")
+        low, high = min(n.low for n in numbers), max(n.high for n in numbers)
+        step = gcd(*(n.step for n in numbers), *(n.low - low for n in numbers))
+        return Numbers(low, high, step, all(n == numbers[0] for n in numbers) and numbers[0].exact)
     if best is None:
         return branches[0] if branches else Opaque("()")
     if isinstance(best, Tensor):

@@ -10,9 +10,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from dmaverify.inputs.rust.buffers import Effect
 from dmaverify.inputs.rust.code import Code, named
 from dmaverify.inputs.rust.functions import Functions
-from dmaverify.inputs.rust.moves import TRANSFERS, Call, transfer
+from dmaverify.inputs.rust.moves import SCATTERS, TRANSFERS, VIEWS, Call, Site, transfer
 from dmaverify.inputs.rust.types import Frame
 from dmaverify.inputs.rust.values import (
     Dtype,
@@ -101,12 +102,13 @@ class Calls(Functions):
         before, self.let = self.let, self.let if name in TRANSFERS else ""
         receiver = self.value(code, target, frame, expected if name in _SAME else None)
         self.let = before
-        given = self.types.arguments(code, generics, frame)
         if name in TRANSFERS:
+            given = self.types.arguments(code, generics, frame)
             return self.transfer_call(code, node, name_node, receiver, given, arguments, frame, expected)
         if isinstance(receiver, Pending) and isinstance(expected, Tensor) and name in _SAME:
             return self.settled(receiver, expected)
         if isinstance(receiver, Tensor):
+            given = self.types.arguments(code, generics, frame)
             made = self._of_tensor(code, node, name, receiver, given, arguments, frame, expected)
             if made is not None:
                 return made
@@ -126,13 +128,30 @@ class Calls(Functions):
         self.let = before
         self.serial += 1
         wanted = expected if isinstance(expected, Tensor) else None
+        self._effects(site, receiver, values)
         return transfer(Call(site, code.text(name), receiver, generics, values, wanted, self.instance, self.serial))
+
+    def _effects(self, site: Site, receiver: Value, values: tuple[Value, ...]) -> None:
+        """Enters what a transfer reads and writes."""
+        if not isinstance(receiver, Tensor):
+            return
+        entries, branch = self.ledger.effects, self.branches > 0
+        entries.append(Effect(site, False, receiver, branch=branch))
+        into = next((value for value in reversed(values) if isinstance(value, Tensor)), None)
+        if site.method in (*VIEWS, *SCATTERS) and into is not None:
+            entries.append(Effect(site, True, into, receiver.sources, branch))
+            if into.buffer is not None and site.method in VIEWS:
+                self.ledger.borrowed[into.buffer.serial] = self.ledger.borrowed.get(into.buffer.serial, 0) - 1
 
     def _of_tensor(
         self, code: Code, node: Node, name: str, tensor: Tensor, generics: tuple[Value, ...], arguments: list[Node],
         frame: Frame, expected: Value | None,
     ) -> Value | None:  # fmt: skip
         if name in ("view", "view_mut"):
+            if name == "view_mut" and tensor.buffer is not None and not tensor.view:
+                serial = tensor.buffer.serial
+                self.ledger.whole[serial] = tensor
+                self.ledger.borrowed[serial] = self.ledger.borrowed.get(serial, 0) + 1
             return replace(tensor, view=name)
         if name in _SAME:
             return tensor
@@ -218,7 +237,8 @@ class Calls(Functions):
         expected: Value | None,
     ) -> Value:  # fmt: skip
         """Stages keep type and places, but for those that say otherwise; a commit makes a tensor of it."""
-        given = self.types.arguments(code, generics, frame)
+        telling = name in ("commit", "switch") or name in _CASTS
+        given = self.types.arguments(code, generics, frame) if telling else ()
         values = [self.value(code, one, frame, None) for one in arguments]
         deps = line.sources.union(*map(sources_of, values))
         tensor = replace(line.tensor, window=Window(), problems=(), view="")
@@ -230,7 +250,7 @@ class Calls(Functions):
                 tensor = expected.filled(tensor)
             return self.fresh(tensor, deps)
         if name in ("to_trf", "to_vrf", "commit_view"):
-            return expected if known(expected) and expected is not None else Opaque(name, deps)
+            return Opaque(name, deps)
         if name in _CASTS:
             tensor = replace(tensor, dtype=first if isinstance(first, Dtype) else Unknown(""))
         elif name == "switch":

@@ -8,6 +8,7 @@ there, unless it is the one that was asked for.
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -51,10 +52,13 @@ class Folder:
 
 @dataclass
 class Crate:
-    """The modules of one crate. `root` is the folder of its root file, `entry` that file if there is one."""
+    """The modules of one crate. `root` is the folder of its root file, `entry` that file if there is one. Files are
+    called by their path from the working folder, or in full (`absolute`); one of them as `display` says.
+    """
 
     root: Path
     entry: Path | None
+    absolute: bool = False
     display: dict[Path, str] = field(default_factory=dict)
     read: dict[Path, tuple[Scope, Code, Node]] = field(default_factory=dict)
     failed: dict[Path, InputError] = field(default_factory=dict)
@@ -100,7 +104,7 @@ class Crate:
         except InputError as error:
             self.failed[key] = error
             return None
-        source = Source(self.display.get(key, str(file)), source.text)
+        source = Source(self.display.get(key) or self._called(key), source.text)
         try:
             code, tree = parse_file(source)
         except InputError as error:
@@ -113,6 +117,9 @@ class Crate:
         self.read[key] = scope, code, tree
         fill(scope, code, tree.children)
         return scope
+
+    def _called(self, file: Path) -> str:
+        return str(file) if self.absolute else os.path.relpath(file)
 
     def at(self, file: Path) -> tuple[Scope, Code, Node]:
         """The module that a file of this crate is. Raises InputError where it cannot be read."""

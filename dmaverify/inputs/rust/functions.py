@@ -166,6 +166,8 @@ class Functions(Sites):
         if isinstance(made, Tuple):
             wanted = expected.parts if isinstance(expected, Tuple) else (None,) * len(made.parts)
             return Tuple(tuple(self._result(a, b, deps) for a, b in zip(made.parts, wanted, strict=False)))
+        if isinstance(made, Opaque):
+            return Opaque(made.what, deps)
         return made if known(made) else self.expected(expected, deps)
 
     def _ask(self, item: Item, names: list[tuple[str, str]], bound: dict[str, Value], own: Value | None) -> None:

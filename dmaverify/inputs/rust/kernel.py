@@ -51,8 +51,10 @@ def _session(file: Path, name: str) -> Session:
     """The session of the crate that a file belongs to, begun anew where a file has changed since."""
     root, entry = crate_of(file)
     known = _sessions.get((root, entry))
-    if known is None or not known.crate.current:
-        known = Session(Crate(root, entry), Bodies())
+    seen = known.crate.read.get(file.resolve()) if known is not None else None
+    renamed = seen is not None and seen[1].source.name != name
+    if known is None or renamed or not known.crate.current:
+        known = Session(Crate(root, entry, file.is_absolute(), {file.resolve(): name}), Bodies())
         _sessions.clear()
         _sessions[root, entry] = known
     return known

@@ -28,6 +28,7 @@ from dmaverify.inputs.rust.values import (
 )
 from dmaverify.language.expr import ONE, Kind, Padding
 from dmaverify.transfer.access import PlanProblem
+from dmaverify.verdict import Finding
 
 SIMPLE = ("to_dm", "to_hbm", "to_host")
 VIEWS = ("to_dm_view", "to_hbm_view")
@@ -73,6 +74,12 @@ class Site:
     reasons: list[Unknown] = field(default_factory=list)
     pending: list[Move] = field(default_factory=list)
     seen: set[str] = field(default_factory=set)
+    remarks: list[Finding] = field(default_factory=list)
+
+    def remark(self, finding: Finding) -> None:
+        """Adds what is said of this call beside its verdict, once."""
+        if all(finding.message != other.message for other in self.remarks):
+            self.remarks.append(finding)
 
     def settle(self, move: Move) -> None:
         """Adds a move, once for each set of mappings."""

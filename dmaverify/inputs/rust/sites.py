@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from dmaverify.inputs.rust.buffers import Ledger
 from dmaverify.inputs.rust.code import Code, named
 from dmaverify.inputs.rust.module import Item, Scope
 from dmaverify.inputs.rust.moves import TRANSFERS, Site, resolve
@@ -52,6 +53,8 @@ class Sites:
         self.result: Value | None = None
         self.instance, self.let = "", ""
         self.item: Item | None = None
+        self.ledger = Ledger()
+        self.branches = 0
 
     def value(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:  # `Bodies` does it
         raise AssertionError
@@ -151,7 +154,9 @@ class Sites:
             return self.fresh(expected, sources)
         if isinstance(expected, Tuple):
             return Tuple(tuple(self.expected(part, sources) for part in expected.parts))
-        return expected if known(expected) and expected is not None else Opaque("", sources)
+        if isinstance(expected, Opaque) or not known(expected) or expected is None:
+            return Opaque(expected.what if isinstance(expected, Opaque) else "", sources)
+        return expected
 
 
 def _is_called(node: Node) -> bool:

@@ -9,17 +9,21 @@ which an instance is not known is UNKNOWN, unless another is refuted.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from math import prod
 
 from dmaverify.inputs.plan import PlanTransfer
 from dmaverify.inputs.rust.legality import index_note, judge
 from dmaverify.inputs.rust.moves import GATHERS, SCATTERS, Move, Site
 from dmaverify.inputs.rust.plans import KernelPlan, SiteTransfers
+from dmaverify.inputs.rust.views import live_cells
 from dmaverify.language import wellformed
 from dmaverify.machines.target import Target, load_obligations
 from dmaverify.prove.check import Options, check_transfer
 from dmaverify.prove.program import space_of
+from dmaverify.prove.static import Ruling, transfer_instances
+from dmaverify.transfer.move import PLACES
 from dmaverify.verdict import Finding, Label, Obligation, Severity, Status, Verdict
 
 UNRESOLVED = "core/unresolved-transfer"
@@ -49,22 +53,17 @@ def _judged(
     move = plan.moves[item.name]
     asked: list[tuple[str, str, str]] = []
 
-    def at(readings: Mapping[str, str]) -> Verdict:
-        return check_transfer(
-            item.transfer, axes={}, problems=item.problems, target=machine, options=replace(options, readings=readings),
-            path=plan.path, line=item.line, keep=asked,
-        )  # fmt: skip
-
-    verdict = at(options.readings)
+    verdict = check_transfer(
+        item.transfer, axes={}, problems=item.problems, target=machine, options=options, path=plan.path, line=item.line,
+        keep=asked,
+    )  # fmt: skip
     if keep is not None:
         keep[item.name] = asked
     findings = list(verdict.findings)
-    if LEVEL not in options.readings:
-        other = at({**options.readings, LEVEL: STD})
-        levels = {rule.id: rule.level for rule in machine.rules.values()}
-        findings += [f for f in other.findings if levels.get(f.rule) == STD]
+    if LEVEL not in options.readings and _sound(item):
+        findings += _asserted(item, machine, options)
     opened: tuple[str, ...] = ()
-    if _sound(item, verdict):
+    if _sound(item):
         spaces = (space_of(machine, item.transfer.source.tier), space_of(machine, item.transfer.dest.tier))
         own = judge(site, move, item.transfer, machine, spaces)
         findings, opened = _together(findings, own.findings), own.open
@@ -72,7 +71,18 @@ def _judged(
     return _settled(verdict, findings, opened, time.perf_counter() - started, _assumed(move, item, machine))
 
 
-def _sound(item: PlanTransfer, verdict: Verdict) -> bool:
+def _asserted(item: PlanTransfer, machine: Target, options: Options) -> tuple[Finding, ...]:
+    """What the library asserts of the layouts, beside what the hardware asks."""
+    move = item.transfer
+    limits = machine.limits_with(move.limits)
+    readings = {**options.readings, LEVEL: STD}
+    ruling = Ruling(machine, "dma", move.source.tier, move.dest.tier, move.dtype, limits, readings)
+    own = {rule.id for rule in machine.rules.values() if rule.level == STD}
+    instances = transfer_instances(move.source, move.dest, None, move.dtype, machine, (), limits, move.span)
+    return ruling.judge(instances, only=own).findings
+
+
+def _sound(item: PlanTransfer) -> bool:
     """Whether both mappings have a meaning, so that more can be said of them."""
     exprs = (item.transfer.source.mapping, item.transfer.dest.mapping)
     return not any(problem.fatal for expr in exprs for problem in wellformed.problems(expr))
@@ -126,7 +136,7 @@ def _settled(
     unknown = any(o.status == "unknown" for o in obligations.values())
     status = Status.REFUTED if broken else Status.UNKNOWN if unknown else Status.PROVED
     said = [a for a in verdict.assumptions if not a.startswith("no command was checked")]
-    said = [*assumed, *said, "no command was checked: the compiler derives them (`--explain` shows a reference)"]
+    said = [*assumed, *said]
     return replace(
         verdict, findings=tuple(findings), obligations=tuple(obligations.values()), status=status, seconds=seconds,
         assumptions=tuple(dict.fromkeys(said)),
@@ -158,6 +168,7 @@ def _of_site(plan: KernelPlan, one: SiteTransfers, judged: Sequence[Verdict], ma
         for own in verdict.obligations:
             if own.id not in obligations or _worse(own.status, obligations[own.id].status):
                 obligations[own.id] = own
+    findings += [f for f in site.remarks if f.rule not in {own.rule for own in findings}]
     if reasons:
         findings += reasons
         obligations[UNRESOLVED] = Obligation(UNRESOLVED, "unknown", "", "; ".join(f.message for f in reasons))
@@ -171,16 +182,16 @@ def _of_site(plan: KernelPlan, one: SiteTransfers, judged: Sequence[Verdict], ma
 
 
 def _claim(judged: Sequence[Verdict], one: SiteTransfers, plan: KernelPlan) -> str:
-    """All live elements of the destination, as bytes."""
+    """All live elements of the destination, as bytes; "as a move", because the compiler derives the commands."""
     total = 0
     machine = next(iter(plan.targets.values()))
     names = set(one.names)
     for item in plan.transfers:
         if item.name in names:
-            sides = (item.transfer.dest, item.transfer.source)
-            moved = next((side for side in sides if side.tier != "dm"), sides[0])
-            total += moved.mapping.size * machine.dtypes[item.transfer.dtype] // 8
-    return f"all {total:,} bytes" if judged and total else ""
+            dest = item.transfer.dest
+            live = prod(live_cells(dest.field(place)) for place in PLACES)
+            total += live * machine.dtypes[item.transfer.dtype] // 8
+    return f"all {total:,} bytes, as a move" if judged and total else ""
 
 
 def _once(findings: Iterable[Finding]) -> list[Finding]:

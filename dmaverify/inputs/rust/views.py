@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from math import gcd
+from math import gcd, prod
 
 from dmaverify.errors import Span
 from dmaverify.inputs.rust.values import PLACES, Map, Numbers, Tensor, Unknown
@@ -46,6 +46,12 @@ def form_of(expr: Expr) -> Form | None:
         return coalesce(finalize(compile_digits(expr), axes_of(expr)))
     except (NotDigits, ZeroDivisionError, KeyError, RecursionError):
         return None
+
+
+def live_cells(expr: Expr) -> int:
+    """Positions of a mapping that hold elements; all of them where digits cannot tell."""
+    form = form_of(expr)
+    return prod(d.live for d in form.digits) if form is not None else expr.size
 
 
 def tiled(tensor: Tensor, tile: Tile) -> Tensor:
