@@ -83,8 +83,11 @@ def check(
     `plan` is a path, `path::name`, a Plan or the text of one. `keep` receives the solver's questions per name. Raises
     InputErrors for what cannot be read, Disagreement where proof and execution contradict each other.
     """
+    from dmaverify.report.excuses import with_suppressions
+
     loaded = load(plan, name, target=target)
-    return list(_verdicts(loaded, options, keep))
+    kernel = loaded if loaded.is_kernel else None
+    return with_suppressions(_verdicts(loaded, options, keep), loaded.source, kernel)
 
 
 def _verdicts(

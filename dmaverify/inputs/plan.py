@@ -100,15 +100,19 @@ def read_plan(path: str | FilePath, *, target: str | None = None) -> Plan:
         raise InputErrors([error]) from None
 
 
-def read_plan_text(text: str, name: str = "<plan>", *, target: str | None = None) -> Plan:
-    """Read the text of a plan file; `name` is what messages call it. Raises InputErrors."""
+def read_plan_text(
+    text: str, name: str = "<plan>", *, target: str | None = None, folder: FilePath | None = None
+) -> Plan:
+    """Read the text of a plan file; `name` is what messages call it, `folder` where paths in it begin. Raises
+    InputErrors.
+    """
     try:
         data = text.encode("utf-8")
     except UnicodeEncodeError as error:
         broken = InputError(f"{name} is no Unicode text at character {error.start}", None, "a plan is TOML, as UTF-8")
         raise InputErrors([broken]) from None
     try:
-        return _read(parse_toml(source_of(data, name)), FilePath(), target)
+        return _read(parse_toml(source_of(data, name)), folder or FilePath(), target)
     except InputError as error:
         raise InputErrors([error]) from None
 

@@ -36,7 +36,7 @@ from dmaverify.transfer.command import Command, GivenCommand
 from dmaverify.transfer.feasible import Run
 from dmaverify.transfer.move import PLACES, Tensor, Transfer
 from dmaverify.transfer.space import Space, layout_of, unit_bits_of
-from dmaverify.verdict import Finding, Label, Obligation, Severity, Status, Verdict
+from dmaverify.verdict import Edit, Finding, Label, Obligation, Severity, Status, Verdict
 
 REPAIR_UNITS = 1 << 16  # proposals that only an enumeration beyond this could prove are not made
 MOST_TOLD = 6  # wrong numbers that one message lists
@@ -171,9 +171,11 @@ class Case:
             if what:
                 notes = (*notes, what)
             hint, span, labels = finding.hint, finding.span, finding.labels
+            edits: tuple[Edit, ...] = ()
             if proposals and finding.severity is Severity.ERROR:
                 best = proposals[0]
                 hint = best.text
+                edits = (Edit(best.span, str(best.right)),) if best.span is not None else ()
                 if len(proposals) > 1:
                     hint += f"; or {proposals[1].text}"
                 if best.span is not None:
@@ -188,6 +190,7 @@ class Case:
                     hint=hint,
                     span=span,
                     labels=labels,
+                    edits=edits,
                     source=record.source if record else finding.source,
                 )
             )
@@ -292,6 +295,7 @@ class Case:
         message, span, values, hint = "the printed commands do not do what the stream says", None, {}, ""
         stream = self.transfer.stream
         labels: tuple[Label, ...] = ()
+        edits: tuple[Edit, ...] = ()
         if stream is not None and stream.span is not None:
             labels = (Label(stream.span, "the stream"),)
         if not given:
@@ -303,6 +307,7 @@ class Case:
                 message += "; " + "; ".join(said)
                 span = wrong[0][1]
                 labels += tuple(Label(at, f"{have}, must be {want}") for _, at, have, want in wrong[:MOST_TOLD] if at)
+                edits = tuple(Edit(at, str(want)) for _, at, _, want in wrong if at)
         elif len(derived) != len(given):
             message += f": {len(given)} commands against {len(derived)}"
         for index, (one, other) in enumerate(zip(given, derived, strict=False)):
@@ -314,6 +319,7 @@ class Case:
                 values = {"printed": have, "stream": want}
                 hint = f"write {want} there, or change the stream"
                 labels += (Label(span, f"{have}, the stream asks for {want}"),) if span is not None else ()
+                edits = (Edit(span, str(want)),) if span is not None else ()
                 break
         self.findings.append(
             Finding(
@@ -326,6 +332,7 @@ class Case:
                 source="DESIGN, Obligations",
                 hint=hint,
                 labels=labels,
+                edits=edits,
             )
         )
 

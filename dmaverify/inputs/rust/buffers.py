@@ -185,7 +185,7 @@ def _cell_finding(
     labels = tuple(Label(e.site.span, "a write") for e in writes[:3])
     return Finding(
         rule, Severity.WARNING, f"{message}; {word}: {told or 'position 0'}", "destination", writes[-1].site.span,
-        {"position": position}, {"coordinates": coordinates, "element": plain(element.expr)}, _OVERLAP, hint=hint,
+        {"position": position}, {"coordinates": coordinates, "within": plain(element.expr)}, _OVERLAP, hint=hint,
         labels=labels,
     )  # fmt: skip
 

@@ -70,6 +70,8 @@ class Site:
     let: str = ""
     attributes: tuple[str, ...] = ()
     expression: Span | None = None
+    statement: Span | None = None
+    function_line: int = 0
     moves: list[Move] = field(default_factory=list)
     reasons: list[Unknown] = field(default_factory=list)
     pending: list[Move] = field(default_factory=list)

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from dmaverify.errors import Span
 from dmaverify.inputs.rust.buffers import Ledger
 from dmaverify.inputs.rust.code import Code, named
 from dmaverify.inputs.rust.module import Item, Scope
@@ -77,7 +78,9 @@ class Sites:
         span = code.span(name)
         key = (span.source.name, span.start) if code.at is None else (id(code), name.start_byte)
         if key not in self.by_place:
-            self.by_place[key] = Site(len(self.sites), code.text(name), span)
+            made = Site(len(self.sites), code.text(name), span)
+            made.statement, made.function_line = _around(code, name)
+            self.by_place[key] = made
             self.sites.append(self.by_place[key])
         return self.by_place[key]
 
@@ -178,6 +181,19 @@ def _is_called(node: Node) -> bool:
     if before is None or after is None or before.type not in (".", "::") or after.type not in ("token_tree", "::"):
         return False
     return all(one.type != "macro_definition" for one in _ancestors(node))
+
+
+def _around(code: Code, node: Node) -> tuple[Span, int]:
+    """The statement that a node stands in, and the line where its function begins; 0 outside of one."""
+    inner, line, statement = node, 0, None
+    for outer in _ancestors(node):
+        if outer.type in ("block", "source_file", "declaration_list") and statement is None:
+            statement = inner
+        if outer.type == "function_item":
+            line = code.span(outer).line
+            break
+        inner = outer
+    return code.span(statement if statement is not None else inner), line
 
 
 def _ancestors(node: Node) -> Iterator[Node]:

@@ -14,6 +14,7 @@ from dataclasses import replace
 from math import prod
 
 from dmaverify.inputs.plan import PlanTransfer
+from dmaverify.inputs.rust.comments import expectations, name_of
 from dmaverify.inputs.rust.legality import index_note, judge
 from dmaverify.inputs.rust.moves import GATHERS, SCATTERS, Move, Site
 from dmaverify.inputs.rust.plans import KernelPlan, SiteTransfers
@@ -36,11 +37,13 @@ def kernel_verdicts(
 ) -> list[Verdict]:
     """One verdict for each call, in the order of the text. Raises Disagreement as `check_transfer`."""
     known = {item.name: item for item in plan.transfers}
+    expected = expectations(plan)
     machine = next(iter(plan.targets.values()))
     out = []
     for one in plan.sites:
         judged = [_judged(plan, one.site, known[name], machine, options, keep) for name in one.names]
-        out.append(_of_site(plan, one, judged, machine))
+        made = _of_site(plan, one, judged, machine)
+        out.append(replace(made, expect=expected.get(made.name)))
     return out
 
 
@@ -149,7 +152,7 @@ def _settled(
 def _of_site(plan: KernelPlan, one: SiteTransfers, judged: Sequence[Verdict], machine: Target) -> Verdict:
     """The verdicts of all instances as one, with what could not be resolved."""
     site = one.site
-    name = one.names[0] if one.names else f"{site.function or 'file'}-{site.let or site.method}"
+    name = name_of(one)
     reasons = [_unresolved(site, why.reason, why.span) for why in site.reasons]
     missing = [a for a in one.assumed if not one.names]
     reasons += [_unresolved(site, why, None) for why in missing]
