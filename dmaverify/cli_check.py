@@ -162,7 +162,8 @@ def judged(
         return
     from dmaverify.jobs_cache import key_of
 
-    keys = [key_of(job) for job in jobs]
+    crates: dict[Path, bytes] = {}
+    keys = [key_of(job, crates) for job in jobs]
     known = {key: found for key in keys if key is not None and (found := cache.get(key)) is not None}
     fresh = run_jobs([job for job, key in zip(jobs, keys, strict=True) if key not in known], workers, tick)
     for key in keys:
