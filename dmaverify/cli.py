@@ -193,7 +193,7 @@ def _lines(answer: Callable[[dict[str, Any]], Any]) -> None:
             reply = {"error": f"not JSON: {error}", "where": f"line {number}"}
         except (TypeError, ValueError, OverflowError) as error:
             reply = {"error": f"cannot be read: {error}", "where": f"line {number}"}
-        say(dumps(reply))
+        say(reply if isinstance(reply, str) else dumps(reply))
         sys.stdout.flush()
 
 
@@ -415,6 +415,30 @@ def doctor(as_json: bool) -> None:
     report = doctor_report()
     say(dumps(report) if as_json else doctor_text(report))
     raise Stop(0 if report["works"] else 4)
+
+
+# ---------------------------------------------------------------- bursts
+
+
+@cli.command()
+@click.argument("path", required=False, metavar="PATH[::NAME]")
+@click.option("--engine", multiple=True, metavar="NAME=VALUE", help="A preset or option of the engine; repeatable.")
+@click.option("--dims", type=click.IntRange(0, 8), help="Dimensions of a job file, three lines each a job.")
+@click.option("--limit", type=click.IntRange(1), default=16, show_default=True, help="Most 1D transfers shown a move.")
+@click.option("--wire", is_flag=True, help="Bus address, length field and byte enables as well.")
+@click.option("--json", "as_json", is_flag=True)
+@click.option("--stdin", is_flag=True, help="Read one JSON object a line, answer one a line.")
+def bursts(
+    path: str | None, engine: tuple[str, ...], dims: int | None, limit: int, wire: bool, as_json: bool, stdin: bool
+) -> None:
+    """What the protocol sees: the bursts of each 1D transfer of a plan, a job file or an image (iDMA)."""
+    from dmaverify.cli_idma import bursts_request, bursts_shown
+
+    if stdin:
+        return _lines(bursts_request)
+    if path is None:
+        raise fail([InputError("nothing to legalize", None, "dmaverify bursts PATH[::NAME]")])
+    raise _told(bursts_shown(path, engine, dims, limit, wire, as_json))
 
 
 # ---------------------------------------------------------------- synth, cost

@@ -185,6 +185,9 @@ class TransferTable(_Table):
         default=None, description="all commands as HashMap(...), in either command syntax of the DMA Engine document"
     )
     limits: dict[str, Natural] = Field(default_factory=dict, description="overrides of the target's limits")
+    options: dict[str, int | str] = Field(
+        default_factory=dict, description="settings of the machine's own, such as the protocol of a side"
+    )
     expect: Expect | None = None
     target: str | None = None
 

@@ -1,0 +1,59 @@
+"""A burst list from anywhere as what the rules of scope `burst` look at: legal, complete, in order.
+
+Knows: the ports of a burst, coupling, where a list ends. Does not know: rules, findings, files.
+Law: the ports of every burst of both sides are derived, and nothing of them from `legalizer`, so that its lists are
+judged like any other.
+
+Source: `encodings/idma/target.toml`, scope `burst`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from dmaverify.machines.idma.engine import MOST_BEATS, Backend, Request
+from dmaverify.machines.idma.legalizer import is_coupled
+from dmaverify.machines.idma.wire import beats_of
+from dmaverify.machines.modules import Derived
+
+Pairs = Sequence[tuple[int, int]]
+
+
+def burst_facts(backend: Backend, request: Request, read: Pairs, write: Pairs) -> Iterator[Derived]:
+    """The instances of both sides of a list of (address, bytes). An empty side of a transfer that has bytes is one
+    burst of no bytes at its start, so that it is found wanting.
+    """
+    coupled = is_coupled(request)
+    for side, base, own, other in (("read", request.src, read, write), ("write", request.dst, write, read)):
+        pairs = list(own) or ([(base, 0)] if request.length else [])
+        yield from _side(backend, request, side, base, pairs, list(other) if coupled else None)
+
+
+def _side(
+    backend: Backend, request: Request, side: str, base: int, pairs: Pairs, other: Pairs | None
+) -> Iterator[Derived]:
+    write = side == "write"
+    protocol = request.dst_protocol if write else request.src_protocol
+    reduced, llen = (
+        (request.dst_reduce_len, request.dst_max_llen) if write else (request.src_reduce_len, request.src_max_llen)
+    )
+    space, word, done = 1 << backend.address_width, backend.word, 0
+    for number, (address, count) in enumerate(pairs):
+        pair = count if other is None else other[number][1] if number < len(other) else 0
+        values = {
+            "protocol": protocol,
+            "write": int(write),
+            "address": address,
+            "wanted": (base + done) % space,
+            "bytes": count,
+            "power": 1 << (count.bit_length() - 1) if count > 0 else 0,
+            "pair_bytes": pair,
+            "beats": beats_of(address, count, word) if count > 0 else 0,
+            "beats_limit": 1 << llen if reduced else MOST_BEATS,
+            "word": word,
+            "space": space,
+            "last": int(number == len(pairs) - 1),
+            "left": request.length - done - count,
+        }
+        yield Derived("burst", values, f"{side} burst {number}", side)
+        done += count
