@@ -441,6 +441,18 @@ def bursts(
     raise _told(bursts_shown(path, engine, dims, limit, wire, as_json))
 
 
+@cli.command()
+@click.option("--engine", multiple=True, metavar="NAME=VALUE", help="A preset or option of the engine; repeatable.")
+@click.option("--total", type=click.IntRange(1, 1 << 24), default=1 << 16, show_default=True, help="Bytes copied.")
+@click.option("--output", metavar="FILE", help="Draw it: a .svg or .png file.")
+@click.option("--json", "as_json", is_flag=True)
+def utilization(engine: tuple[str, ...], total: int, output: str | None, as_json: bool) -> None:
+    """Bus utilization over fragment size and outstanding requests in three memory systems (iDMA)."""
+    from dmaverify.cli_idma import utilization_shown
+
+    raise _told(utilization_shown(engine, total, output, as_json))
+
+
 # ---------------------------------------------------------------- synth, cost
 
 

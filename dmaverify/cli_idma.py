@@ -75,7 +75,7 @@ def _of_image(file: str, options: Mapping[str, int | str], dims: int | None) -> 
 
 def _of_plan(path: str, options: Mapping[str, int | str]) -> Iterator[Named]:
     from dmaverify import api
-    from dmaverify.cost.idma import requests_of
+    from dmaverify.cost.idma.price import requests_of
     from dmaverify.machines.idma.setup import setup_of
     from dmaverify.machines.modules import module_name
 
@@ -90,3 +90,23 @@ def _of_plan(path: str, options: Mapping[str, int | str]) -> Iterator[Named]:
         commands = api.program_of(plan, item.name)
         found = requests_of(setup, commands)
         yield item.name, setup.backend, found.count, (replace(r, last=False) for r in found.requests())
+
+
+def utilization_shown(
+    engine: Sequence[str], total: int, output: str | None, as_json: bool
+) -> str | list[dict[str, Any]]:
+    """The sweep as a table or data; drawn as well where a file is named. Raises InputError."""
+    from dataclasses import asdict
+
+    from dmaverify.cost.idma.sweep import sweep
+    from dmaverify.machines.idma.setup import setup_of
+    from dmaverify.machines.target import load_target
+    from dmaverify.report.idma_picture import save_sweep, sweep_table
+
+    setup = setup_of(load_target("idma"), engine_options(engine))
+    points = sweep(setup.backend, total=total)
+    if output is not None:
+        save_sweep(points, setup.backend, Path(output))
+    if as_json:
+        return [asdict(point) for point in points]
+    return sweep_table(points) + (f"\nwrote {output}" if output is not None else "")

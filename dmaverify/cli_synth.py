@@ -247,9 +247,15 @@ def cost_of(plan: Plan, name: str, profile: str, simulated: bool) -> tuple[Cost,
     from dmaverify import api
     from dmaverify.cost.model import cost
     from dmaverify.cost.simulate import simulate
+    from dmaverify.machines.modules import part_of
 
     commands = api.program_of(plan, name)
     target = plan.targets[next(t for t in plan.transfers if t.name == name).transfer.target]
+    own = part_of(target, "cost", "price")
+    if own is not None:
+        transfer = next(t for t in plan.transfers if t.name == name).transfer
+        made: Cost = own.price(transfer, target, commands)
+        return made, {"name": name, **made.as_data()}
     if "hbm" not in target.tiers:
         raise InputError(f"{target.name} has no cost model")
     price = cost(commands, "rngd", profile)
@@ -263,19 +269,19 @@ def cost_text(
     name: str, price: Cost, data: Mapping[str, Any], commands: Sequence[Command], *, explain: bool, formula: bool
 ) -> str:
     """Cycles, what binds, and the terms; with their reasons, the facts of both sides, or as a formula in symbols."""
-    kind = "exact" if price.exact else "a lower bound of the simulator's"
+    kind = "exact" if price.exact else "a lower bound" + (" of the simulator's" if price.sides else "")
     lines = [f"{name}   {price.cycles:,.1f} cycles ({kind}), profile {price.profile}, bound by {price.binding}"]
     wide = max((len(t.name) for t in price.terms), default=0)
     for term in price.terms:
         lines.append(f"  {term.name:{wide}}  {term.cycles:14,.1f}  {term.resource}")
         if explain:
             lines += [f"  {'':{wide}}  {term.why}", f"  {'':{wide}}  {term.source}"]
-    if explain:
+    if price.sides and explain:
         from dmaverify.cost.explain import explain as explained
         from dmaverify.report.cost import explanation_lines
 
         lines += explanation_lines(explained(commands, "rngd", price.profile))
-    if formula:
+    if price.sides and formula:
         from dmaverify.report.cost import formula_lines
 
         rest = ", ".join(dict.fromkeys(t.name for t in price.terms[1:]))

@@ -77,7 +77,7 @@ def judged_list(row: object) -> Verdict:
 
 
 def setup_for(told: Told, target: Target, given: Mapping[str, int | str] | None = None) -> Setup:
-    """The engine for a descriptor: as given, else the base engine with ports for its protocols and enough dimensions."""
+    """The engine for a descriptor: as given, else the base engine with its protocols and enough dimensions."""
     options: dict[str, int | str] = {**told.options, **(given or {})}
     if "variant" not in options and "preset" not in options:
         request = told.descriptor.request

@@ -42,6 +42,7 @@ class Setup:
     on_error: int = 0
     src_burst: int = 1
     dst_burst: int = 1
+    midends: tuple[str, ...] = ()
 
     @property
     def outer(self) -> int:
@@ -99,11 +100,19 @@ def setup_of(target: Target, options: Mapping[str, int | str] | tuple[tuple[str,
     action = _text(full, "on_error", "none")
     if action not in ACTIONS:
         raise InputError(f"`on_error` is {action!r}", None, f"one of {', '.join(ACTIONS)}")
-    bursts = [_number({"src_burst": 1, "dst_burst": 1, **full}, name, 0, 2) for name in ("src_burst", "dst_burst")]
+    types = {"src_burst": 1, "dst_burst": 1, **full}
     return Setup(
-        backend, request, _number(full, "dims", 1, 64), _text(full, "front_end"), _text(full, "memory"), preset,
-        ACTIONS.index(action), *bursts,
-    )  # fmt: skip
+        backend,
+        request,
+        dims=_number(full, "dims", 1, 64),
+        front_end=_text(full, "front_end"),
+        memory=_text(full, "memory"),
+        preset=preset,
+        on_error=ACTIONS.index(action),
+        src_burst=_number(types, "src_burst", 0, 2),
+        dst_burst=_number(types, "dst_burst", 0, 2),
+        midends=tuple(full["midends"]),
+    )
 
 
 def _text(full: Mapping[str, Any], name: str, default: str | None = None) -> str:

@@ -20,15 +20,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from math import gcd, lcm, prod
+from math import gcd, lcm
 
-from dmaverify.machines.idma.derive import dims_of, length_of
+from dmaverify.cost.model import Term
 from dmaverify.machines.idma.engine import Backend, Request
 from dmaverify.machines.idma.legalizer import legalize
-from dmaverify.machines.idma.nd import Descriptor, relative, requests
-from dmaverify.machines.idma.setup import Setup
 from dmaverify.machines.idma.wire import beats_of
-from dmaverify.transfer.command import Command
 
 _ALIKE = 4096
 """Transfers whose addresses differ by multiples of this have the same bursts: no window of AXI is larger."""
@@ -213,28 +210,82 @@ def exact(runs: Sequence[Run], depth: Depth) -> int:
     return state.w + depth.memory.latency + 1 if state.writes else 0
 
 
-# ---------------------------------------------------------------- programs
+# ---------------------------------------------------------------- closed forms
 
 
 @dataclass(frozen=True, slots=True)
-class Requests:
-    """The 1D transfers of some commands, in order, without a list of them."""
+class Totals:
+    """What a lower bound needs to know of a burst list: sums of beats, of the larger side, bursts, the last one."""
 
-    setup: Setup
-    commands: tuple[Command, ...]
+    read: int
+    write: int
+    larger: int
+    bursts: int
+    last: int = 1
 
-    @property
-    def count(self) -> int:
-        return sum(prod(d.reps for d in dims_of(c)) for c in self.commands)
+    @classmethod
+    def of(cls, runs: Iterable[Run]) -> Totals:
+        r = w = m = n = 0
+        last = 1
+        for run in runs:
+            r += run.times * sum(b.read for b in run.pattern)
+            w += run.times * sum(b.write for b in run.pattern)
+            m += run.times * sum(max(b.read, b.write) for b in run.pattern)
+            n += run.bursts
+            if run.bursts:
+                last = max(run.pattern[-1].read, run.pattern[-1].write)
+        return cls(r, w, m, n, last)
 
-    def requests(self) -> Iterator[Request]:
-        width = self.setup.backend.address_width
-        for command in self.commands:
-            unit = command.unit_bits
-            src, dst = command.read.base * unit // 8, command.write.base * unit // 8
-            one = self.setup.at(src % (1 << width), dst % (1 << width), length_of(command))
-            yield from requests(Descriptor(one, relative(dims_of(command))), width)
+
+def bounds(t: Totals, depth: Depth) -> tuple[Term, ...]:
+    """Cycles that no burst list with these totals can beat, one a cause, the largest first.
+
+    Chains of every N-th, M-th and K-th burst are bounded by their mean: the longest of N chains has at least an N-th
+    of what all have.
+    """
+    if not t.bursts:
+        return ()
+    latency, memory = depth.memory.latency, depth.memory
+    lead = 2 * latency + 2
+    n, m, k = depth.outstanding, depth.metadata, memory.outstanding
+
+    def chain(each: int, sum_of: int, slots: int) -> int:
+        return -(-(t.bursts * each + sum_of) // slots)
+
+    found = [
+        Term("read data", t.read + lead, "read port", f"{t.read:,} beats, one a cycle", MEASURED),
+        Term("write data", t.write + lead, "write port", f"{t.write:,} beats, one a cycle", MEASURED),
+        Term("addresses", t.bursts + lead - 1 + t.last, "legalizer", f"{t.bursts:,} bursts, one a cycle", MEASURED),
+        Term(
+            "outstanding requests", chain(latency + 1, t.larger, n) + latency + 1, "request slots",
+            f"{n} bursts under way, each for {latency} cycles of latency and its beats", MEASURED,
+        ),
+        Term(
+            "metadata", chain(2 * latency + 1, t.larger, m) + 1, "write metadata",
+            f"{m} bursts until their write response, two latencies each; system_depth lifts it", MEASURED,
+        ),
+        Term(
+            "memory requests", chain(latency, t.read, k) + latency + 2, memory.name,
+            f"the memory tracks {k} reads", "the memory model; not confirmed on RTL",
+        ),
+    ]  # fmt: skip
+    return tuple(sorted(found, key=lambda term: -term.cycles))
 
 
-def requests_of(setup: Setup, commands: Sequence[Command]) -> Requests:
-    return Requests(setup, tuple(commands))
+def closed(count: int, size: int, word: int, depth: Depth) -> float:
+    """Cycles of `count` fragments of `size` bytes, aligned, equal, each one burst: size a multiple or a divisor of the
+    word, at most 256 words.
+    """
+    n, latency, k = -(-size // word), depth.memory.latency, depth.memory.outstanding
+    rate = min(
+        1.0,
+        depth.outstanding * n / (latency + n + 1),
+        depth.metadata * n / (2 * latency + n + 1),
+        k * n / (latency + n),
+    )
+    return count * n / rate + 2 * latency + 2
+
+
+def utilization(data: int, word: int, cycles: float) -> float:
+    """Share of the bus that carries wanted bytes."""
+    return data / (word * cycles) if cycles else 0.0
