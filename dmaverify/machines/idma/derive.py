@@ -12,7 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from math import gcd, prod
 
-from dmaverify.machines.idma.engine import AXI, NO_ADDRESS
+from dmaverify.machines.idma.engine import AXI, NO_ADDRESS, TILELINK
+from dmaverify.machines.idma.judge import own_bursts, starts_of
+from dmaverify.machines.idma.legalizer import tilelink_page_bits
 from dmaverify.machines.idma.nd import Dim
 from dmaverify.machines.idma.setup import Setup, setup_of
 from dmaverify.machines.modules import Derived
@@ -125,6 +127,19 @@ def descriptor_facts(
             "burst_type": burst,
         }
         yield Derived("side", own, f"{place}, {side} side" if place else f"{side} side", side)
+    yield from _tilelink(setup, {"read": src, "write": dst}, dims, length)
+
+
+def _tilelink(setup: Setup, bases: Mapping[str, int], dims: Sequence[Dim], length: int) -> Iterator[Derived]:
+    """The bursts of TileLink sides, which v0.7.0 does not always make legal. All others are legal by proof
+    (proofs/idma-page-*.smt2, proofs/idma-window-*.smt2); lists repeat with the address modulo two pages.
+    """
+    for side, protocol in (("read", setup.request.src_protocol), ("write", setup.request.dst_protocol)):
+        if protocol != TILELINK or length < 1:
+            continue
+        strides = [(d.reps, d.src_stride if side == "read" else d.dst_stride) for d in dims]
+        starts = sorted(starts_of(bases[side], strides, 2 << tilelink_page_bits(setup.backend)))
+        yield from own_bursts(setup, setup.at(0, 0, length), side, starts)
 
 
 def corners(base: int, reps: Sequence[int], strides: Sequence[int], length: int) -> tuple[int, int]:

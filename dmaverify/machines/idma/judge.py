@@ -9,10 +9,13 @@ Source: `encodings/idma/target.toml`, scope `burst`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from math import gcd
 
 from dmaverify.machines.idma.engine import MOST_BEATS, Backend, Request
-from dmaverify.machines.idma.legalizer import is_coupled
+from dmaverify.machines.idma.legalizer import is_coupled, legalize
+from dmaverify.machines.idma.setup import Setup
 from dmaverify.machines.idma.wire import beats_of
 from dmaverify.machines.modules import Derived
 
@@ -27,6 +30,31 @@ def burst_facts(backend: Backend, request: Request, read: Pairs, write: Pairs) -
     for side, base, own, other in (("read", request.src, read, write), ("write", request.dst, write, read)):
         pairs = list(own) or ([(base, 0)] if request.length else [])
         yield from _side(backend, request, side, base, pairs, list(other) if coupled else None)
+
+
+def own_bursts(setup: Setup, request: Request, side: str, starts: Iterable[int]) -> Iterator[Derived]:
+    """The instances of the bursts that the legalizer itself makes of a side, for transfers that start at `starts`.
+
+    A list that does not end has a burst of no bytes where it stops.
+    """
+    for start in starts:
+        at = replace(request, src=start) if side == "read" else replace(request, dst=start)
+        bursts = legalize(setup.backend, at)
+        cuts = bursts.read if side == "read" else bursts.write
+        pairs = bursts.pairs(side)
+        if cuts.stuck is not None:
+            pairs.append(((start + cuts.stuck) % bursts.space, 0))
+        yield from _side(setup.backend, at, side, start, pairs, None)
+
+
+def starts_of(base: int, dims: Sequence[tuple[int, int]], modulus: int) -> set[int]:
+    """The addresses modulo `modulus` at which the transfers of a side start; `dims` are (repetitions, stride)."""
+    found = {base % modulus}
+    for reps, stride in dims:
+        period = modulus // gcd(stride, modulus)
+        steps = [k * stride for k in range(min(reps, period))]
+        found = {(start + step) % modulus for start in found for step in steps}
+    return found
 
 
 def _side(

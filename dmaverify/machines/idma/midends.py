@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from dmaverify.errors import InputError
 from dmaverify.machines.idma.engine import Request
@@ -59,7 +60,7 @@ def mp_split(request: Request, region: Region) -> list[Request]:
         return [request]
     _, key = region.key(request)
     cuts = [0, *window_cuts(key, request.length, region.width.bit_length() - 1), request.length]
-    pieces = [_piece(request, a, b) for a, b in zip(cuts, cuts[1:], strict=False)]
+    pieces = [_piece(request, a, b) for a, b in pairwise(cuts)]
     return [replace(piece, last=request.last and n == len(pieces) - 1) for n, piece in enumerate(pieces)]
 
 
@@ -130,7 +131,7 @@ def _power_above(number: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A periodic transfer: its counter's load value in cycles, how long its transfer takes alone, and its descriptor."""
+    """A periodic transfer: the load value of its counter, its own time in cycles, and its descriptor."""
 
     period: int
     cycles: int
@@ -138,18 +139,19 @@ class Event:
 
 
 def worst_case(events: Sequence[Event], number: int, bypass: int = 0) -> int:
-    """Cycles from the expiry of an event to the end of its transfer, at worst: every other event and one transfer of
-    `bypass` cycles come first, one of each, because the arbiters are round-robin.
+    """Cycles from the expiry of an event to the end of its transfer, at worst.
+
+    Every other event comes first, once, and a transfer of `bypass` cycles before each event, because both arbiters are
+    round-robin and nothing is interrupted. Every event's own place in the list is without meaning.
     """
-    others = sum(event.cycles for index, event in enumerate(events) if index != number)
-    return others + bypass + events[number].cycles
+    assert 0 <= number < len(events)
+    return sum(event.cycles for event in events) + len(events) * bypass
 
 
 def event_facts(events: Iterable[Event], bypass: int = 0) -> list[Derived]:
     """The instances of scope `event`: feasible where no worst case exceeds its period.
 
-    By induction every event is then served before its counter expires again, so that one launch of each is all that can
-    wait.
+    A counter is loaded again when its launch is accepted, so that no more than one launch of each event ever waits.
     """
     held = tuple(events)
     return [
@@ -161,26 +163,20 @@ def event_facts(events: Iterable[Event], bypass: int = 0) -> list[Derived]:
 def launches(events: Sequence[Event], until: int, bypass: int = 0) -> list[tuple[int, int, int, int]]:
     """A schedule, cycle by cycle of arbitration: (event, expiry, start, end) of every launch that expires by `until`.
 
-    All counters are loaded at 0; the engine serves one transfer at a time, round-robin; a bypass transfer waits at
-    every turn where `bypass` is above 0. A counter is loaded again when its launch is accepted.
+    All counters are loaded at 0; one transfer runs at a time, round-robin; before each turn one of `bypass` cycles.
+    A counter is loaded again when its launch is accepted.
     """
     expiry = [event.period for event in events]
     out: list[tuple[int, int, int, int]] = []
-    time, turn, passing = 0, 0, False
-    while min(expiry) <= until:
-        if bypass and not passing:
-            time, passing = time + bypass, True
-            continue
-        passing = False
-        ready = [(turn + k) % len(events) for k in range(len(events)) if expiry[(turn + k) % len(events)] <= time]
+    time, turn = 0, 0
+    while min(expiry) <= until and time <= until:
+        time += bypass
+        ready = [n for k in range(len(events)) if expiry[n := (turn + k) % len(events)] <= time]
         if not ready:
             time = time if bypass else max(time, min(expiry))
-            if not bypass and min(expiry) > until:
-                break
             continue
         number = ready[0]
         end = time + events[number].cycles
         out.append((number, expiry[number], time, end))
-        expiry[number] = time + events[number].period
-        time, turn = end, (number + 1) % len(events)
+        expiry[number], time, turn = time + events[number].period, end, (number + 1) % len(events)
     return out
