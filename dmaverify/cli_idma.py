@@ -11,13 +11,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError, Source
 from dmaverify.inputs.idma.columns import request_of
 from dmaverify.machines.idma.engine import Backend, Request, refusal
 from dmaverify.machines.idma.legalizer import legalize
 from dmaverify.report.idma import Shown, bursts_data, bursts_json, bursts_text
+
+if TYPE_CHECKING:
+    from dmaverify.synth.result import Synthesis
 
 Named = tuple[str, Backend, int, Iterator[Request]]
 """Name, engine, how many 1D transfers, and these."""
@@ -110,3 +113,23 @@ def utilization_shown(
     if as_json:
         return [asdict(point) for point in points]
     return sweep_table(points) + (f"\nwrote {output}" if output is not None else "")
+
+
+def emitted(result: Synthesis, form: str) -> str:
+    """The descriptors of a synthesis in a form; `auto` is what the engine's own front-end reads. Raises InputError."""
+    from dmaverify.inputs.idma.forms import write_image
+    from dmaverify.inputs.idma.jobs import request_options
+    from dmaverify.inputs.idma.registers import MAPS
+    from dmaverify.inputs.idma.text import Told
+    from dmaverify.machines.idma.derive import descriptor_of
+    from dmaverify.machines.idma.setup import setup_of
+    from dmaverify.machines.modules import module_name
+
+    if module_name(result.target) != "idma":
+        raise InputError(f"{result.target.name} has no forms to emit", None, "leave --emit out")
+    setup = setup_of(result.target, result.transfer.options)
+    name = setup.front_end.replace("_rt", "") if form == "auto" else form
+    told = [Told(d, request_options(d.request)) for d in (descriptor_of(setup, c) for c in result.commands)]
+    if name in MAPS and MAPS[name].width == 32 and setup.backend.address_width > 32:
+        raise InputError(f"addresses of {setup.backend.address_width} bits in {name}", None, "use a 64-bit form")
+    return write_image(name, told)

@@ -70,6 +70,7 @@ def synthesize_plan(plan: Plan, settings: SynthSettings) -> list[Synthesis]:
 
 
 def _one(plan: Plan, name: str, settings: SynthSettings) -> Synthesis:
+    from dmaverify.machines.modules import part_of
     from dmaverify.prove.check import Options
     from dmaverify.synth.search import EVALUATIONS
     from dmaverify.synth.synthesize import CROSS_CHECK, synthesize
@@ -81,6 +82,19 @@ def _one(plan: Plan, name: str, settings: SynthSettings) -> Synthesis:
     _well_formed(plan, item.transfer)
     readings = dict(settings.reading or {})
     plan.targets[item.transfer.target].check_readings(readings)
+    own = part_of(plan.targets[item.transfer.target], "synth", "search")
+    if own is not None:
+        own.check_settings({n: getattr(settings, n) for n in ("packet", "engines", "entries", "prefix", "budget")})
+        made: Synthesis = own.synthesize(
+            item.transfer,
+            plan.targets[item.transfer.target],
+            axes=plan.axes,
+            commands=settings.commands,
+            readings=readings,
+        )
+        if made.found:
+            _again(made, readings)
+        return made
     found = synthesize(
         item.transfer,
         plan.targets[item.transfer.target],

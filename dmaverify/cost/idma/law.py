@@ -23,8 +23,8 @@ from dataclasses import dataclass, replace
 from math import gcd, lcm
 
 from dmaverify.cost.model import Term
-from dmaverify.machines.idma.engine import Backend, Request
-from dmaverify.machines.idma.legalizer import legalize
+from dmaverify.machines.idma.engine import AXI, Backend, Request
+from dmaverify.machines.idma.legalizer import legalize, window_bits
 from dmaverify.machines.idma.wire import beats_of
 
 _ALIKE = 4096
@@ -108,14 +108,26 @@ def fragments(backend: Backend, src: int, dst: int, total: int, size: int) -> li
     """`total` bytes moved in 1D transfers of `size` bytes and a shorter last one, AXI to AXI, coupled."""
     meter = Meter(backend)
     whole, rest = divmod(total, size)
-    period = min(max(1, whole), _ALIKE // gcd(size, _ALIKE))
-    one = [meter.beats(Request(src + i * size, dst + i * size, size)) for i in range(period)]
-    least = next(p for p in range(1, period + 1) if period % p == 0 and one == one[:p] * (period // p))
-    runs = [Run(tuple(b for beats in one[:least] for b in beats), whole // least)]
+    window = 1 << window_bits(backend, AXI, False, 0)
+    word, inside = backend.word, window - size
+    known: dict[tuple[int, int], tuple[Beats, ...]] = {}
+    one: list[tuple[Beats, ...]] = []
+    for i in range(min(whole, _ALIKE // gcd(size, _ALIKE))):
+        a, b = src + i * size, dst + i * size
+        if a % window > inside or b % window > inside:
+            one.append(meter.beats(Request(a, b, size)))
+            continue
+        lies = a % word, b % word
+        if lies not in known:
+            known[lies] = (Beats(beats_of(a, size, word), beats_of(b, size, word), lies[0] > lies[1]),)
+        one.append(known[lies])
+    period = len(one)
+    least = next((p for p in range(1, period + 1) if period % p == 0 and one == one[:p] * (period // p)), 1)
     left = [*one[: whole % least]]
     if rest:
         left.append(meter.beats(Request(src + whole * size, dst + whole * size, rest)))
-    return [*runs, Run(tuple(b for beats in left for b in beats))]
+    repeated = Run(tuple(b for beats in one[:least] for b in beats), whole // least)
+    return [repeated, Run(tuple(b for beats in left for b in beats))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,23 +159,31 @@ class _State:
         self.reads[:] = [x + by for x in self.reads]
         self.writes[:] = [x + by for x in self.writes]
 
-    def step(self, bursts: Iterable[Beats], depth: Depth) -> None:
+    def step(self, bursts: Iterable[tuple[int, int, int]], depth: Depth) -> None:
+        """Goes on by bursts of (read beats, write beats, least cycles between first read and last write beat)."""
         latency, n, m, k = depth.memory.latency, depth.outstanding, depth.metadata, depth.memory.outstanding
         reads, writes, a, r, w = self.reads, self.writes, self.a, self.r, self.w
-        for burst in bursts:
+        i = len(writes)
+        for read, write, least in bursts:
             a += 1
-            i = len(writes)
             if i >= n:
-                a = max(a, writes[-n] + 1)
-                if i >= m:
-                    a = max(a, writes[-m] + latency + 1)
-            if i >= k:
-                a = max(a, reads[-k])
-            first = max(r + 1, a + latency + 1)
-            r = first + burst.read - 1
-            w = max(w + burst.write, first + burst.least)
+                t = writes[i - n]
+                if t >= a:
+                    a = t + 1
+                if i >= m and (t := writes[i - m] + latency) >= a:
+                    a = t + 1
+            if i >= k and (t := reads[i - k]) > a:
+                a = t
+            first = a + latency + 1
+            if r >= first:
+                first = r + 1
+            r = first + read - 1
+            w += write
+            if first + least > w:
+                w = first + least
             reads.append(r)
             writes.append(w)
+            i += 1
         self.a, self.r, self.w = a, r, w
 
     def trimmed(self, sight: int) -> None:
@@ -191,15 +211,16 @@ def exact(runs: Sequence[Run], depth: Depth) -> int:
     for run in runs:
         left = run.times if run.pattern else 0
         size = len(run.pattern)
+        flat = [(burst.read, burst.write, burst.least) for burst in run.pattern]
         # A step of whole patterns that is also a whole number of rounds of the request slots.
         chunk = lcm(size, depth.outstanding) // size if size else 1
         chunk *= max(1, -(-sight // (chunk * size))) if size else 1
         while left:
             if left < 3 * chunk:
-                state.step(run.pattern * left, depth)
+                state.step(flat * left, depth)
                 break
             before = _State(state.a, state.r, state.w, list(state.reads), list(state.writes))
-            state.step(run.pattern * chunk, depth)
+            state.step(flat * chunk, depth)
             left -= chunk
             state.trimmed(sight)
             by = state.since(before, sight)

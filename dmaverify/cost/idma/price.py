@@ -16,15 +16,15 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from dmaverify.cost.idma.law import MEMORIES, Beats, Depth, Memory, Meter, Run, Totals, bounds, exact
-from dmaverify.cost.model import Cost, Term
+from dmaverify.cost.model import Cost, EngineCost, Term
 from dmaverify.errors import InputError
-from dmaverify.machines.idma.derive import dims_of, length_of
+from dmaverify.machines.idma.derive import descriptor_of, dims_of, length_of
 from dmaverify.machines.idma.engine import Request
 from dmaverify.machines.idma.legalizer import is_coupled, window_bits
-from dmaverify.machines.idma.nd import Descriptor, relative, requests
+from dmaverify.machines.idma.nd import requests
 from dmaverify.machines.idma.setup import Setup, setup_of
 from dmaverify.machines.target import Target
-from dmaverify.transfer.command import Command
+from dmaverify.transfer.command import Command, Engine
 from dmaverify.transfer.move import Transfer
 
 if TYPE_CHECKING:
@@ -51,10 +51,7 @@ class Requests:
     def requests(self) -> Iterator[Request]:
         width = self.setup.backend.address_width
         for command in self.commands:
-            unit = command.unit_bits
-            src, dst = command.read.base * unit // 8, command.write.base * unit // 8
-            one = self.setup.at(src % (1 << width), dst % (1 << width), length_of(command))
-            yield from requests(Descriptor(one, relative(dims_of(command))), width)
+            yield from requests(descriptor_of(self.setup, command), width)
 
 
 def requests_of(setup: Setup, commands: Sequence[Command]) -> Requests:
@@ -78,7 +75,7 @@ def price_on(setup: Setup, commands: Sequence[Command]) -> Cost:
     """The cost of commands, launched back to back, on one engine."""
     depth = Depth.of(setup.backend, memory_of(setup))
     coupled = is_coupled(setup.request)
-    totals, runs = _measured(setup, commands)
+    totals, runs = measured(setup, commands)
     terms = bounds(totals, depth)
     later = sum(1 for name in setup.midends if name != "tensor_nd")
     cycles = float(exact(runs, depth) if runs and coupled else max((t.cycles for t in terms), default=0)) + later
@@ -91,7 +88,8 @@ def price_on(setup: Setup, commands: Sequence[Command]) -> Cost:
     if own[0].cycles > cycles:
         cycles, known = own[0].cycles, False
     every = sorted((*terms, *own), key=lambda term: -term.cycles)
-    return Cost(cycles, tuple(every), known, every[0].name, PROFILE, ())
+    engine = EngineCost(Engine(), len(commands), cycles)
+    return Cost(cycles, tuple(every), known, every[0].name, PROFILE, (engine,))
 
 
 def programming(setup: Setup, commands: Sequence[Command]) -> int:
@@ -119,7 +117,7 @@ def _why(setup: Setup, commands: Sequence[Command]) -> str:
     return f"{count} descriptor{'s' if count != 1 else ''} through {setup.front_end}; later ones overlap the transfers"
 
 
-def _measured(setup: Setup, commands: Sequence[Command]) -> tuple[Totals, list[Run]]:
+def measured(setup: Setup, commands: Sequence[Command]) -> tuple[Totals, list[Run]]:
     """The totals of all bursts; the bursts themselves where they are few enough."""
     found = requests_of(setup, commands)
     at_least = sum(_burst_floor(setup, command) for command in commands)

@@ -15,7 +15,7 @@ from math import gcd, prod
 from dmaverify.machines.idma.engine import AXI, NO_ADDRESS, TILELINK
 from dmaverify.machines.idma.judge import own_bursts, starts_of
 from dmaverify.machines.idma.legalizer import tilelink_page_bits
-from dmaverify.machines.idma.nd import Dim
+from dmaverify.machines.idma.nd import Descriptor, Dim, relative
 from dmaverify.machines.idma.setup import Setup, setup_of
 from dmaverify.machines.modules import Derived
 from dmaverify.machines.target import Target
@@ -52,6 +52,13 @@ def dims_of(command: Command) -> tuple[Dim, ...]:
 def length_of(command: Command) -> int:
     """Bytes of a 1D transfer: the contiguous part of a packet."""
     return command.burst * command.unit_bits // 8
+
+
+def descriptor_of(setup: Setup, command: Command) -> Descriptor:
+    """The command as the engine is told: strides relative, addresses within the address space."""
+    unit, space = command.unit_bits, setup.space
+    src, dst = command.read.base * unit // 8, command.write.base * unit // 8
+    return Descriptor(setup.at(src % space, dst % space, length_of(command)), relative(dims_of(command)))
 
 
 def derived(transfer: Transfer, target: Target, commands: Sequence[Command]) -> list[Derived]:
@@ -150,5 +157,7 @@ def corners(base: int, reps: Sequence[int], strides: Sequence[int], length: int)
 
 def _over(reached: tuple[int, int], tensor: tuple[int, int], word: int) -> int:
     """Bytes outside the tensor at both ends that whole words take with them."""
-    low, end = reached[0] - reached[0] % word, -(-reached[1] // word) * word
-    return max(0, tensor[0] - low) + max(0, end - tensor[1])
+    low, end = reached
+    head = min(tensor[0], low) - (low - low % word)
+    tail = -(-end // word) * word - max(tensor[1], end)
+    return max(0, head) + max(0, tail)

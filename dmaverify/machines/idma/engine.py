@@ -77,7 +77,7 @@ def variant_named(name: str) -> Variant:
     sides: dict[str, set[int]] = {"r": set(), "w": set()}
     rest = name
     while rest:
-        found = re.match(r"(rw|r|w)_(axis|axil|axi|obi|tilelink|init)(?:_|$)", rest)
+        found = re.match(r"(rw|r|w)_(axis|axil|axi|obi|tilelink|init)(?:_(?=.)|$)", rest)
         if found is None:
             raise InputError(
                 f"{name!r} is no variant of the engine, from {rest!r} on", None,

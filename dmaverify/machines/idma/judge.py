@@ -13,13 +13,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from math import gcd
 
-from dmaverify.machines.idma.engine import MOST_BEATS, Backend, Request
+from dmaverify.machines.idma.engine import Backend, Request
 from dmaverify.machines.idma.legalizer import is_coupled, legalize
 from dmaverify.machines.idma.setup import Setup
 from dmaverify.machines.idma.wire import beats_of
 from dmaverify.machines.modules import Derived
 
 Pairs = Sequence[tuple[int, int]]
+NO_LIMIT = 1 << 30
+"""Beats that a request without a limit of its own allows."""
 
 
 def burst_facts(backend: Backend, request: Request, read: Pairs, write: Pairs) -> Iterator[Derived]:
@@ -77,7 +79,7 @@ def _side(
             "power": 1 << (count.bit_length() - 1) if count > 0 else 0,
             "pair_bytes": pair,
             "beats": beats_of(address, count, word) if count > 0 else 0,
-            "beats_limit": 1 << llen if reduced else MOST_BEATS,
+            "beats_limit": 1 << llen if reduced else NO_LIMIT,
             "word": word,
             "space": space,
             "last": int(number == len(pairs) - 1),

@@ -80,6 +80,8 @@ def setup_of(target: Target, options: Mapping[str, int | str] | tuple[tuple[str,
     if preset and preset not in known:
         raise InputError(f"no preset {preset!r}", None, f"known: {', '.join(known)}")
     full: dict[str, Any] = {**target.raw["machine"]["default"], **(known[preset] if preset else {}), **given}
+    if "length_width" not in given and isinstance(full["address_width"], int):
+        full["length_width"] = min(full["length_width"], full["address_width"])
     backend = Backend(
         variant_named(_text(full, "variant")),
         data_width=_number(full, "data_width"),
