@@ -11,7 +11,15 @@ from dmaverify import api, cli
 from dmaverify.errors import InputError
 from dmaverify.inputs.idma.check import verdict_of_file
 from dmaverify.machines.idma.engine import (
-    AXI, MOST_BEATS, PAGE_BYTES, TILELINK, TILELINK_BYTES, TILELINK_WRITE_BEATS, Backend, Request, variant_named,
+    AXI,
+    MOST_BEATS,
+    PAGE_BYTES,
+    TILELINK,
+    TILELINK_BYTES,
+    TILELINK_WRITE_BEATS,
+    Backend,
+    Request,
+    variant_named,
 )  # fmt: skip
 from dmaverify.machines.idma.judge import burst_facts, starts_of
 from dmaverify.machines.idma.legalizer import legalize

@@ -10,7 +10,20 @@ import pytest
 
 from dmaverify import api, cli
 from dmaverify.cost.idma.law import (
-    HBM, IDEAL, RPC_DRAM, SRAM, Beats, Depth, Memory, Run, Totals, bounds, closed, exact, fragments, utilization,
+    HBM,
+    IDEAL,
+    RPC_DRAM,
+    SRAM,
+    Beats,
+    Depth,
+    Memory,
+    Run,
+    Totals,
+    bounds,
+    closed,
+    exact,
+    fragments,
+    utilization,
 )  # fmt: skip
 from dmaverify.cost.idma.price import measured, price, price_on, requests_of
 from dmaverify.cost.idma.sweep import sweep

@@ -10,10 +10,26 @@ from dmaverify import cli
 from dmaverify.errors import InputError
 from dmaverify.inputs.idma.columns import request_of
 from dmaverify.machines.idma.engine import (
-    AXI, AXILITE, INIT, NAMES, OBI, TILELINK, Backend, Request, protocol_named, refusal, variant_named,
+    AXI,
+    AXILITE,
+    INIT,
+    NAMES,
+    OBI,
+    TILELINK,
+    Backend,
+    Request,
+    protocol_named,
+    refusal,
+    variant_named,
 )  # fmt: skip
 from dmaverify.machines.idma.legalizer import (
-    Bursts, is_coupled, legalize, tilelink_page_bits, tilelink_step, window_bits, window_count,
+    Bursts,
+    is_coupled,
+    legalize,
+    tilelink_page_bits,
+    tilelink_step,
+    window_bits,
+    window_count,
 )  # fmt: skip
 from dmaverify.machines.idma.wire import beats_of, byte_enables, fetched, on_the_wire, shifts
 from dmaverify.report.idma import bursts_json

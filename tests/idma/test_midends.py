@@ -8,7 +8,16 @@ import pytest
 from dmaverify.errors import InputError
 from dmaverify.machines.idma.engine import Request
 from dmaverify.machines.idma.midends import (
-    Event, Region, distributed, distributed_by_tree, event_facts, launches, mp_dist, mp_split, tensor_2d, tensor_nd,
+    Event,
+    Region,
+    distributed,
+    distributed_by_tree,
+    event_facts,
+    launches,
+    mp_dist,
+    mp_split,
+    tensor_2d,
+    tensor_nd,
     worst_case,
 )  # fmt: skip
 from dmaverify.machines.idma.nd import Dim

@@ -4,7 +4,16 @@ import random
 
 from dmaverify.machines.idma.engine import Request
 from dmaverify.machines.idma.nd import (
-    Descriptor, Dim, absolute, extent, normal, relative, requests, signed, starts, walked,
+    Descriptor,
+    Dim,
+    absolute,
+    extent,
+    normal,
+    relative,
+    requests,
+    signed,
+    starts,
+    walked,
 )  # fmt: skip
 
 
