@@ -21,6 +21,7 @@ import click
 from dmaverify import __version__
 from dmaverify.cli_check import Outcome, Terminal
 from dmaverify.cli_options import OPTIONS, options
+from dmaverify.cli_rust import extract_command, with_references
 from dmaverify.errors import InputError
 from dmaverify.jobs import errors_of, readings_of
 
@@ -101,7 +102,7 @@ def cli() -> None:
 @cli.command()
 @options(*OPTIONS)
 def check(**given: Any) -> None:
-    """Prove every transfer and access of plan files, or refute it with the smallest counterexample."""
+    """Prove every transfer and access of plan files and Rust kernels, or refute it with the smallest counterexample."""
     from dmaverify.cli_check import check_once, options_of, request_of, shown_settings, watched
 
     if given["stdin"]:
@@ -418,7 +419,7 @@ def synth(
     reading: tuple[str, ...], timings: bool, as_json: bool, stdin: bool, prefix: str, emit: str | None, **fixed: Any
 ) -> None:  # fmt: skip
     """The cheapest legal plan of a move, proved, with a bound and why nothing is better."""
-    from dmaverify.cli_synth import SynthSettings, synth_paths, synth_request, write_certificate
+    from dmaverify.cli_synth import SynthSettings, synth_paths, synth_request, synth_shown, write_certificate
 
     first = tuple(text.strip() for text in prefix.split(",") if text.strip())
     play = not (as_json or stdin) if simulate is None else simulate
@@ -435,7 +436,7 @@ def synth(
 
         say("\n".join(emitted(result, emit) for result in results if result.found))
         raise Stop(0 if all(result.found for result in results) else 1)
-    say(_synth_shown(results, as_json, timings))
+    say(synth_shown(results, as_json, timings))
     if results[0].found and output is not None:
         Path(output).write_text(results[0].plan, encoding="utf-8")
     if results[0].found and certificate is not None:
@@ -443,15 +444,6 @@ def synth(
         asks = "python recheck.py asks the questions again"
         say(f"certificate: {len(written)} files in {certificate}; {asks}", error=True)
     raise Stop(0 if all(result.found for result in results) else 1)
-
-
-def _synth_shown(results: Sequence[Any], as_json: bool, timings: bool) -> str:
-    from dmaverify.report.machine import dumps
-    from dmaverify.report.synth import synth_text
-
-    if as_json:
-        return dumps([result.as_data() for result in results])
-    return "\n\n".join(synth_text(result, timings=timings) for result in results)
 
 
 @cli.command()
@@ -473,7 +465,7 @@ def cost(
         return _lines(lambda request: cost_request(request, profile, simulate))
     if path is None:
         raise fail([InputError("nothing to price", None, "dmaverify cost PATH::NAME")])
-    plan = _load(path)
+    plan = with_references(_load(path), profile)
     if not plan.transfers:
         raise fail([InputError(f"{path} has no transfer to price")])
     found = [(item.name, *cost_of(plan, item.name, profile, simulate)) for item in plan.transfers]
@@ -516,6 +508,9 @@ def trace(path: str, output: str, profile: str) -> None:
         raise Stop(0)
     say(f"wrote {output}: {write_traces(path, output, profile):,} requests")
     raise Stop(0)
+
+
+cli.add_command(extract_command(_told))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

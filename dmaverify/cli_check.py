@@ -225,6 +225,10 @@ def finished(
         return _written_baseline(request, verdicts)
     code = exit_code(verdicts, internal=bool(internal))
     out += _told(request, verdicts, code, terminal)
+    if request.given["explain"] and request.show in ("full", "concise"):
+        from dmaverify.cli_rust import explained
+
+        out.append(explained(request.jobs, request.options["readings"]))
     err += [f"internal error: {x}\nPlease report this: a proof and an execution disagree." for x in internal]
     if request.given["certify"] is not None:
         code, said, wrong = _certified(request.given["certify"], asked, code)

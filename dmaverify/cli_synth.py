@@ -189,6 +189,16 @@ def synth_request(request: dict[str, Any], base: SynthSettings) -> Any:
     return found[0] if len(found) == 1 else found
 
 
+def synth_shown(results: Sequence[Any], as_json: bool, timings: bool) -> str:
+    """Results as text, or as JSON."""
+    from dmaverify.report.machine import dumps
+    from dmaverify.report.synth import synth_text
+
+    if as_json:
+        return dumps([result.as_data() for result in results])
+    return "\n\n".join(synth_text(result, timings=timings) for result in results)
+
+
 # ---------------------------------------------------------------- certificates
 
 

@@ -51,9 +51,12 @@ def plan_files(paths: Sequence[str]) -> list[tuple[str, str | None]]:
             if name:
                 raise InputError(f"{file} is a folder, so `::{name}` names nothing", None, "name a plan file")
             found = sorted(str(p) for p in Path(file).rglob("*.toml") if not _hidden(p, file) and is_plan(p))
+            found = sorted([*found, *kernel_files(Path(file))])
             if not found:
                 raise InputError(
-                    f"{file} holds no plan file (*.toml with `schema = 1`)", None, "write one, or name a file"
+                    f"{file} holds no plan file (*.toml with `schema = 1`) and no kernel (*.rs with a transfer)",
+                    None,
+                    "write one, or name a file",
                 )
             out += [(f, None) for f in found]
         else:
@@ -75,6 +78,24 @@ def is_plan(path: Path) -> bool:
             return any(line.lstrip().startswith(b"schema") and b"=" in line for line in file.read(1 << 16).splitlines())
     except OSError:
         return False
+
+
+def kernel_files(folder: Path) -> list[str]:
+    """Rust files of a folder that hold a transfer, without Cargo's build output."""
+    from dmaverify.inputs.rust.moves import TRANSFERS
+
+    marks = [f"{sign}{name}".encode() for name in TRANSFERS for sign in (".", "::")]
+    found = []
+    for path in folder.rglob("*.rs"):
+        if "target" in path.relative_to(folder).parts[:-1]:
+            continue
+        try:
+            data = path.read_bytes()
+        except OSError:
+            continue
+        if any(mark in data for mark in marks):
+            found.append(str(path))
+    return found
 
 
 def check_job(job: Job) -> tuple[list[Any], str, dict[str, Any]]:
@@ -125,7 +146,7 @@ def run_jobs(jobs: Sequence[Job], workers: int, tick: Callable[[int], None]) -> 
 
 
 def what_next() -> str:
-    here = sorted(str(p) for p in Path().rglob("*.toml") if is_plan(p))[:1]
+    here = sorted(str(p) for p in Path().rglob("*.toml") if is_plan(p))[:1] or sorted(kernel_files(Path()))[:1]
     return f"dmaverify check {here[0]}" if here else "name a plan file or a folder: dmaverify check PATH[::NAME]"
 
 

@@ -30,7 +30,7 @@ FORMAT = 1
 FILE = "proofs.sqlite"
 MOST_ENTRIES = 20_000
 MOST_BYTES = 10_000_000  # of one file, as of a plan
-LIBRARIES = ("z3_solver-", "numpy-", "tree_sitter_toml-", "tree_sitter-", "msgspec-")
+LIBRARIES = ("z3_solver-", "numpy-", "tree_sitter_toml-", "tree_sitter_rust-", "tree_sitter-", "msgspec-")
 _TABLE = "create table if not exists proof (key text primary key, digest text not null, body blob not null, used int)"
 
 
@@ -64,10 +64,12 @@ def key_of(job: Job) -> str | None:
     """The key of a job, over everything that its verdicts depend on; None for one that is always done anew."""
     path, name, target, settings = job
     try:
-        if Path(path).suffix != ".toml" or Path(path).stat().st_size > MOST_BYTES:
+        if Path(path).suffix not in (".toml", ".rs") or Path(path).stat().st_size > MOST_BYTES:
             return None
         text = Path(path).read_bytes()
-        machines = list(_machines(text, Path(path).parent, target))
+        kernel = Path(path).suffix == ".rs"
+        machines = _crate(Path(path)) if kernel else list(_machines(text, Path(path).parent, target))
+        machines += [b"\0".join(_machines(b"", Path(), target))] if kernel and target else []
     except (OSError, ValueError, RecursionError):
         return None
     asked = json.dumps([path, name, target, settings], sort_keys=True)
@@ -89,6 +91,15 @@ def _machines(text: bytes, folder: Path, target: str | None) -> Iterator[bytes]:
         for file in sorted((base / Path(name).expanduser()).rglob("*")):
             if file.is_file() and file.suffix in (".toml", ".smt2"):
                 yield f"{name}/{file.name}".encode() + b"\0" + file.read_bytes()
+
+
+def _crate(path: Path) -> list[bytes]:
+    """What a kernel may depend on beside its own text: every Rust file of its crate, by its time and length."""
+    from dmaverify.inputs.rust.crate import crate_of, stamp
+
+    root, _ = crate_of(path)
+    files = sorted(root.rglob("*.rs"))
+    return [f"{file.relative_to(root)}\0{stamp(file)}".encode() for file in files]
 
 
 def _tables(value: Any) -> list[dict[str, Any]]:

@@ -83,6 +83,11 @@ class Plan:
     regions: tuple[Region, ...] = ()
 
     @property
+    def is_kernel(self) -> bool:
+        """Whether the transfers were found in kernel source (`inputs.rust`), not written as a plan."""
+        return False
+
+    @property
     def names(self) -> tuple[str, ...]:
         """Names of transfers, accesses and programs, each kind in the order of the file."""
         return (*(t.name for t in self.transfers), *(a.name for a in self.accesses), *(p.name for p in self.programs))

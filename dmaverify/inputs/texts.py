@@ -18,8 +18,9 @@ from typing import TypedDict, TypeVar
 
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.inputs.commands import Homogeneous, parse_command
-from dmaverify.inputs.config import Medium, parse_config, parse_paired
+from dmaverify.inputs.config import parse_config, parse_paired
 from dmaverify.inputs.machine_forms import Formed, formed_commands
+from dmaverify.inputs.media import Medium
 from dmaverify.inputs.toml_spans import Document, Path, StringSpan
 from dmaverify.language.expr import Expr, Symbol, axes_of, walk
 from dmaverify.language.parse import parse
