@@ -215,7 +215,7 @@ def write_certificate(folder: Path, found: Synthesis) -> list[str]:
     data = found.as_data()
     data.pop("seconds")
     data["claim"] = "OPTIMAL for this model" if found.optimal else f"within {100 * found.gap:.2f} % of the bound"
-    data["not_covered"] = list(NOT_COVERED)
+    data["not_covered"] = list(found.not_covered or NOT_COVERED)
     (folder / "bound.json").write_text(json.dumps(data, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     (folder / "README.txt").write_text(_readme(found), encoding="utf-8")
     return ["plan.toml", "bound.json", "README.txt", *(q.path.name for q in written)]

@@ -100,6 +100,7 @@ class Synthesis:
     questions: tuple[tuple[str, str, str], ...] = field(default=(), repr=False)
     split: str = ""
     evaluations: int = 0
+    not_covered: tuple[str, ...] = ()  # what the machine's own synthesis does not claim
     seconds: float = 0.0
 
     @property

@@ -36,6 +36,10 @@ MOST_COMMANDS = 4096
 MOST_ORDERS = 120
 PRICED_ORDERS = 4096
 """1D transfers up to which every order of the loops is priced by the law."""
+NOT_COVERED = (
+    "contention with others, a memory that stalls, the time of software between descriptors",
+    "moves through another memory; descriptors that move a byte twice",
+)
 SHOWN_RUNS = 1 << 16
 """Runs up to which it is looked whether they are maximal."""
 
@@ -242,7 +246,7 @@ def _proved(
         maximal and cost.exact and cost.cycles <= bound, _evidence(setup, found, commands, cost, bound, maximal),
         verdict=verdict,
         before=_before(setup, before) if isinstance(before, tuple) and before else None, questions=tuple(asked),
-        split=found.how, evaluations=found.tried,
+        split=found.how, evaluations=found.tried, not_covered=NOT_COVERED,
     )  # fmt: skip
 
 
