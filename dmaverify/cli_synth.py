@@ -70,6 +70,7 @@ def synthesize_plan(plan: Plan, settings: SynthSettings) -> list[Synthesis]:
 
 
 def _one(plan: Plan, name: str, settings: SynthSettings) -> Synthesis:
+    from dmaverify.machines.modules import part_of
     from dmaverify.prove.check import Options
     from dmaverify.synth.members import EVALUATIONS
     from dmaverify.synth.synthesize import CROSS_CHECK, synthesize
@@ -81,6 +82,19 @@ def _one(plan: Plan, name: str, settings: SynthSettings) -> Synthesis:
     _well_formed(plan, item.transfer)
     readings = dict(settings.reading or {})
     plan.targets[item.transfer.target].check_readings(readings)
+    own = part_of(plan.targets[item.transfer.target], "synth", "search")
+    if own is not None:
+        own.check_settings({n: getattr(settings, n) for n in ("packet", "engines", "entries", "prefix", "budget")})
+        made: Synthesis = own.synthesize(
+            item.transfer,
+            plan.targets[item.transfer.target],
+            axes=plan.axes,
+            commands=settings.commands,
+            readings=readings,
+        )
+        if made.found:
+            _again(made, readings)
+        return made
     found = synthesize(
         item.transfer,
         plan.targets[item.transfer.target],
@@ -201,7 +215,7 @@ def write_certificate(folder: Path, found: Synthesis) -> list[str]:
     data = found.as_data()
     data.pop("seconds")
     data["claim"] = "OPTIMAL for this model" if found.optimal else f"within {100 * found.gap:.2f} % of the bound"
-    data["not_covered"] = list(NOT_COVERED)
+    data["not_covered"] = list(found.not_covered or NOT_COVERED)
     (folder / "bound.json").write_text(json.dumps(data, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     (folder / "README.txt").write_text(_readme(found), encoding="utf-8")
     return ["plan.toml", "bound.json", "README.txt", *(q.path.name for q in written)]
@@ -257,9 +271,15 @@ def cost_of(plan: Plan, name: str, profile: str, simulated: bool) -> tuple[Cost,
     from dmaverify import api
     from dmaverify.cost.model import cost
     from dmaverify.cost.simulate import simulate
+    from dmaverify.machines.modules import part_of
 
     commands = api.program_of(plan, name)
     target = plan.targets[next(t for t in plan.transfers if t.name == name).transfer.target]
+    own = part_of(target, "cost", "price")
+    if own is not None:
+        transfer = next(t for t in plan.transfers if t.name == name).transfer
+        made: Cost = own.price(transfer, target, commands)
+        return made, {"name": name, **made.as_data()}
     if "hbm" not in target.tiers:
         raise InputError(f"{target.name} has no cost model")
     price = cost(commands, "rngd", profile)
@@ -273,19 +293,19 @@ def cost_text(
     name: str, price: Cost, data: Mapping[str, Any], commands: Sequence[Command], *, explain: bool, formula: bool
 ) -> str:
     """Cycles, what binds, and the terms; with their reasons, the facts of both sides, or as a formula in symbols."""
-    kind = "exact" if price.exact else "a lower bound of the simulator's"
+    kind = "exact" if price.exact else "a lower bound" + (" of the simulator's" if price.sides else "")
     lines = [f"{name}   {price.cycles:,.1f} cycles ({kind}), profile {price.profile}, bound by {price.binding}"]
     wide = max((len(t.name) for t in price.terms), default=0)
     for term in price.terms:
         lines.append(f"  {term.name:{wide}}  {term.cycles:14,.1f}  {term.resource}")
         if explain:
             lines += [f"  {'':{wide}}  {term.why}", f"  {'':{wide}}  {term.source}"]
-    if explain:
+    if price.sides and explain:
         from dmaverify.cost.explain import explain as explained
         from dmaverify.report.cost import explanation_lines
 
         lines += explanation_lines(explained(commands, "rngd", price.profile))
-    if formula:
+    if price.sides and formula:
         from dmaverify.report.cost import formula_lines
 
         rest = ", ".join(dict.fromkeys(t.name for t in price.terms[1:]))
