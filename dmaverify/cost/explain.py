@@ -150,12 +150,12 @@ def side_facts(sides: Sequence[Side], data: CostData) -> SideFacts:
 
 
 def _never(tier: str, changed: set[int], data: CostData) -> tuple[tuple[int, str], ...]:
-    """Bits that spread requests and that nothing changes, with what they select. Of HBM only the bits that no other can
-    stand in for: the stack, and those of the channel's own field.
+    """Bits that spread requests and that nothing changes, with what they select. A bit of the channel is told where no
+    bit that is XORed into it changes either.
     """
     if tier == "hbm":
-        spread = {bits[0] for bits in data.hbm.channel} | set(data.hbm.stack)
-        return tuple((bit, " and ".join(data.hbm.feeds(bit))) for bit in sorted(spread - changed))
+        still = {bits[0] for bits in data.hbm.channel if not changed & set(bits)} | set(data.hbm.stack) - changed
+        return tuple((bit, " and ".join(data.hbm.feeds(bit))) for bit in sorted(still))
     if tier == "dm":
         names = dict.fromkeys(data.dm.slice, "slice") | {data.dm.dmn[0]: "DMN of the engine"}
         return tuple((bit, name) for bit, name in sorted(names.items()) if bit not in changed)
