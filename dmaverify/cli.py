@@ -462,13 +462,13 @@ def cost(
     from dmaverify.report.machine import dumps
 
     if stdin:
-        return _lines(lambda request: cost_request(request, profile, simulate))
+        return _lines(lambda request: cost_request(request, profile, simulate, explain))
     if path is None:
         raise fail([InputError("nothing to price", None, "dmaverify cost PATH::NAME")])
     plan = with_references(_load(path), profile)
     if not plan.transfers:
         raise fail([InputError(f"{path} has no transfer to price")])
-    found = [(item.name, *cost_of(plan, item.name, profile, simulate)) for item in plan.transfers]
+    found = [(item.name, *cost_of(plan, item.name, profile, simulate, explain and as_json)) for item in plan.transfers]
     if as_json:
         say(dumps([data for _, _, data in found]))
     else:
@@ -494,7 +494,7 @@ def viz(paths: tuple[str, ...], output: str, profile: str) -> None:
 
 @cli.command()
 @click.argument("path", metavar="PATH::NAME")
-@click.option("--output", required=True, metavar="FILE", help="A JSON file for a trace viewer.")
+@click.option("--output", required=True, metavar="FILE", help="A JSON file for a trace viewer, or .sqlite.")
 @click.option("--profile", default="book", show_default=True, help="Constants of the model.")
 def trace(path: str, output: str, profile: str) -> None:
     """A transfer request by request, or a program step by step, as a timeline for Chrome's or Perfetto's viewer."""

@@ -266,8 +266,10 @@ def _readme(found: Synthesis) -> str:
 # ---------------------------------------------------------------- cost
 
 
-def cost_of(plan: Plan, name: str, profile: str, simulated: bool) -> tuple[Cost, dict[str, Any]]:
-    """The cost of a transfer's own program, and its JSON (with the simulation where asked for)."""
+def cost_of(
+    plan: Plan, name: str, profile: str, simulated: bool, explained: bool = False
+) -> tuple[Cost, dict[str, Any]]:
+    """The cost of a transfer's own program, and its JSON (with the simulation and the explanation where asked for)."""
     from dmaverify import api
     from dmaverify.cost.model import cost
     from dmaverify.cost.simulate import simulate
@@ -286,6 +288,11 @@ def cost_of(plan: Plan, name: str, profile: str, simulated: bool) -> tuple[Cost,
     data: dict[str, Any] = {"name": name, **price.as_data()}
     if simulated:
         data["simulation"] = simulate(commands, "rngd", profile).statistics()
+    if explained:
+        from dmaverify.cost.explain import explain
+
+        told = explain(commands, "rngd", profile).as_data()
+        data["explanation"] = {key: told[key] for key in ("because", "engines_in_use", "commands", "sides", "advice")}
     return price, data
 
 
@@ -347,27 +354,28 @@ def draw_plans(paths: Sequence[str], output: str, profile: str) -> None:
 
 
 def write_traces(path: str, output: str, profile: str) -> int:
-    """Plays one transfer and writes its requests for a trace viewer (Chrome, Perfetto); how many requests it had."""
+    """Plays one transfer and writes its requests for a trace viewer (Chrome, Perfetto), or with its statistics as an
+    SQLite database (`.sqlite`, `.db`); how many requests it had.
+    """
     from dmaverify import api
     from dmaverify.cost.simulate import simulate
-    from dmaverify.report.trace import write_trace
+    from dmaverify.report.trace import write_sqlite, write_trace
 
     plan = api.load(path)
     if len(plan.transfers) != 1:
         raise InputError(f"{len(plan.transfers)} transfers to trace", None, "name one: PATH::NAME")
     result = simulate(api.program_of(plan, plan.transfers[0].name), "rngd", profile, record=1 << 20)
-    write_trace(result, Path(output))
+    (write_sqlite if Path(output).suffix in (".sqlite", ".db") else write_trace)(result, Path(output))
     return int(result.statistics()["requests"])
 
 
-def cost_request(request: dict[str, Any], profile: str, simulated: bool) -> Any:
+def cost_request(request: dict[str, Any], profile: str, simulated: bool, explained: bool = False) -> Any:
     """One line of `cost --stdin`."""
     from dmaverify.requests import only_known
 
-    only_known(request, {"plan", "path", "name", "target", "profile", "simulate"})
+    only_known(request, {"plan", "path", "name", "target", "profile", "simulate", "explain"})
     plan = plan_of_request(request)
-    found = [
-        cost_of(plan, t.name, str(request.get("profile", profile)), bool(request.get("simulate", simulated)))[1]
-        for t in plan.transfers
-    ]
+    chosen = str(request.get("profile", profile))
+    play, told = bool(request.get("simulate", simulated)), bool(request.get("explain", explained))
+    found = [cost_of(plan, t.name, chosen, play, told)[1] for t in plan.transfers]
     return found[0] if len(found) == 1 else found
