@@ -123,11 +123,11 @@ _COPY = (
     Fact("write_gap", "units", "units between the end of a destination row and the start of the next", None),
     Fact("inner_count", "iterations", "count of the first loop around the rows", None),
     Fact("outer_count", "iterations", "count of the second loop around the rows", None),
-    Fact("padded", "0 or 1", "1 if the instruction asks for padding"),
+    Fact("padded", "bit", "the bit with which the instruction asks for padding"),
     Fact("left_count", "units", "padding asked for before the data", None),
     Fact("right_count", "units", "padding asked for behind the data", None),
     Fact("pad_bytes", "bytes", "width of the padding value; that of the elements where there is none"),
-    Fact("pad_zero", "0 or 1", "1 if the padding value is zero"),
+    Fact("pad_zero", "bit", "1 if the padding value is zero"),
     Fact("cache_ctl", "number", "cache control", None),
     Fact("stream_id", "number", "stream id", None),
     Fact("read_item_bytes", "bytes", "bytes of an element of the source pointer", 1),
@@ -138,7 +138,7 @@ _STEP = (
     Fact("count", "iterations", "iterations of the level that takes the step", None),
     Fact("stride_bytes", "bytes", "distance between the starts of two neighbours", None),
     Fact("row_bytes", "bytes", "bytes of one row", None),
-    Fact("padded", "0 or 1", "1 if the instruction asks for padding"),
+    Fact("padded", "bit", "the bit with which the instruction asks for padding"),
 )
 
 _REACH = (
