@@ -51,6 +51,7 @@ def plan_files(paths: Sequence[str]) -> list[tuple[str, str | None]]:
             if name:
                 raise InputError(f"{file} is a folder, so `::{name}` names nothing", None, "name a plan file")
             found = sorted(str(p) for p in Path(file).rglob("*.toml") if is_plan(p))
+            found = sorted(found + [str(p) for p in Path(file).rglob("*") if is_kernel(str(p))])
             if not found:
                 raise InputError(
                     f"{file} holds no plan file (*.toml with `schema = 1`)", None, "write one, or name a file"
@@ -72,6 +73,11 @@ def is_plan(path: Path) -> bool:
         return False
 
 
+def is_kernel(path: str) -> bool:
+    """PTO text, by its suffix."""
+    return path.endswith((".pto", ".mlir"))
+
+
 def check_job(job: Job) -> tuple[list[Any], str, dict[str, Any]]:
     """Verdicts of one file, or of an unreadable one; an internal disagreement as text; the questions asked."""
     from dmaverify import api
@@ -82,6 +88,10 @@ def check_job(job: Job) -> tuple[list[Any], str, dict[str, Any]]:
     path, name, target, settings = job
     keep: dict[str, Any] = {}
     try:
+        if is_kernel(path):
+            from dmaverify.api_pto import check_file
+
+            return check_file(path, name, Options(**settings)), "", keep
         return api.check(path, name, target=target, options=Options(**settings), keep=keep), "", keep
     except (InputErrors, InputError) as error:
         return [api.unreadable(errors_of(error), path)], "", keep

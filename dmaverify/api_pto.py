@@ -1,0 +1,217 @@
+"""Kernels of Ascend A5 in PTO text, judged: one verdict for each function.
+
+Knows: which rooms answer which question about a kernel, and how their answers become a verdict.
+Does not know: command line, formats.
+Law: errors decide, an unresolved operation or an open question is never a pass, and where another reading of a contested
+point would change the verdict or the bytes, the verdict says so.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from dmaverify.errors import InputError, Source, Span
+from dmaverify.inputs.pto_meaning import Kernel, Setting, meaning_of
+from dmaverify.inputs.pto_notes import Notes, read_notes
+from dmaverify.inputs.pto_read import read_kernels
+from dmaverify.machines.pto_moves import KNOBS, ORDERED_PIPES
+from dmaverify.machines.pto_ops import Function
+from dmaverify.machines.target import Target, load_target
+from dmaverify.prove.check import Options
+from dmaverify.prove.kernels import Judged, judge_kernel
+from dmaverify.transfer.affine import Lin
+from dmaverify.transfer.instructions import Copy, Remark, Touch
+from dmaverify.verdict import Finding, Label, Obligation, Severity, Status, Verdict
+
+SUFFIXES = (".pto", ".mlir")
+STANDARD = Options()
+
+
+def is_kernel(path: str) -> bool:
+    """Whether a path names PTO text."""
+    return Path(path).suffix in SUFFIXES
+
+
+def check_file(path: str, name: str | None = None, options: Options = STANDARD) -> list[Verdict]:
+    """Verdicts of the functions of a file that hold DMA operations. Raises InputError for what cannot be read."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is no UTF-8 text: {error.reason} at byte {error.start}") from error
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+    return check_text(Source(path, text), name, options)
+
+
+def check_text(source: Source, name: str | None = None, options: Options = STANDARD) -> list[Verdict]:
+    """Verdicts of the functions of a text that hold DMA operations, or of the one of that name."""
+    target = load_target("pto")
+    target.check_readings(options.readings)
+    whole, functions = read_kernels(source)
+    names = [f.name or Path(source.name).stem for f in functions]
+    if name is not None and name not in names:
+        raise InputError(f"{source.name} has no function `{name}`", None, f"it has {', '.join(names) or 'none'}")
+    out = []
+    previous = 0
+    for function, called in zip(functions, names, strict=True):
+        end = function.whole.end if function.whole else len(source.text)
+        if function is functions[-1]:
+            end = len(source.text)
+        notes = read_notes(source, whole.comments, previous, end)
+        previous = end
+        if name is None or called == name:
+            verdict = check_function(function, called, notes, target, options)
+            if verdict is not None:
+                out.append(verdict)
+    if not out:
+        raise InputError(f"{source.name} holds no DMA operation", None, "nothing was checked")
+    return out
+
+
+def settings_of(notes: Notes, readings: Mapping[str, str]) -> Setting:
+    return Setting(notes.ranges, notes.extents, readings)
+
+
+def check_function(function: Function, name: str, notes: Notes, target: Target, options: Options) -> Verdict | None:
+    """The verdict on one function; None where it has nothing to do with DMA."""
+    started = time.perf_counter()
+    kernel = meaning_of(function, settings_of(notes, options.readings))
+    if not kernel.copies and not kernel.remarks:
+        return None
+    judged = judge_kernel(kernel, target, options, notes.extents, ORDERED_PIPES)
+    findings = [*map(finding_of, kernel.remarks), *judged.findings]
+    findings, allowed = _suppressed(findings, notes)
+    contested = _alternatives(function, kernel, notes, target, options, findings)
+    obligations = _obligations(kernel, judged)
+    status = Status.PROVED
+    if any(f.severity is Severity.ERROR for f in findings):
+        status = Status.REFUTED
+    elif any(o.status == "unknown" for o in obligations if o.id not in notes.allow):
+        status = Status.UNKNOWN
+    path = function.span.source.name
+    return Verdict(
+        name, target.name, status, tuple(findings), obligations,
+        (*kernel.assumptions, *judged.assumptions, *allowed, *contested), dict(options.readings),
+        time.perf_counter() - started, judged.solver, path, function.span.line, notes.expect, _claim(kernel),
+    )  # fmt: skip
+
+
+def _claim(kernel: Kernel) -> str:
+    copies = f"{len(kernel.copies)} cop{'y' if len(kernel.copies) == 1 else 'ies'}"
+    free = [s.shown for s in kernel.world.symbols.values() if not s.definition]
+    return f"{copies}, every byte" + (", all values and iterations" if free else "")
+
+
+_IDS = {"unresolved": "core/unresolved-copy", "state": "core/registers", "ill": "core/well-formed", "note": "core/note"}
+
+
+def finding_of(remark: Remark) -> Finding:
+    """What reading the kernel found, as a finding; what is unresolved is inconclusive, not wrong."""
+    error = remark.always and remark.kind != "unresolved"
+    labels = tuple(Label(span, text) for span, text in remark.labels)
+    return Finding(
+        _IDS[remark.kind], Severity.ERROR if error else Severity.WARNING, remark.message, "", remark.span,
+        source="PTO v0.6, sticky state" if remark.kind == "state" else "", hint=remark.hint, labels=labels,
+    )  # fmt: skip
+
+
+def _obligations(kernel: Kernel, judged: Judged) -> tuple[Obligation, ...]:
+    out = dict(judged.obligations)
+    lost = [r for r in kernel.remarks if r.kind == "unresolved" and r.always]
+    wrong = [r for r in kernel.remarks if r.kind == "state" and r.always]
+    out["core/unresolved-copy"] = ("unknown" if lost else "proved", "", f"{len(lost)} not resolved" if lost else "")
+    out["core/registers"] = ("refuted" if wrong else "proved", "every path", "")
+    return tuple(Obligation(name, *rest) for name, rest in sorted(out.items()))
+
+
+def _suppressed(findings: Sequence[Finding], notes: Notes) -> tuple[list[Finding], list[str]]:
+    """Findings that a note allows are left out and said; a note that allows nothing is a finding."""
+    kept = [f for f in findings if f.rule not in notes.allow]
+    met = {f.rule for f in findings}
+    said = [f"{rule} is allowed: {reason}" for rule, (_, reason) in notes.allow.items() if rule in met]
+    for rule, (span, _) in notes.allow.items():
+        if rule not in met:
+            kept.append(Finding("core/unused-suppression", Severity.WARNING, f"nothing here breaks {rule}", "", span))
+    return kept, said
+
+
+def _alternatives(
+    function: Function, kernel: Kernel, notes: Notes, target: Target, options: Options, findings: Sequence[Finding]
+) -> list[str]:
+    """For each other reading of a contested point that changes a byte: which bytes, and whether the verdict."""
+    out = []
+    errors = {f.rule for f in findings if f.severity is Severity.ERROR}
+    for knob, names in KNOBS.items():
+        chosen = options.readings.get(knob, names[0])
+        for other in names:
+            if other == chosen:
+                continue
+            readings = {**options.readings, knob: other}
+            again = meaning_of(function, settings_of(notes, readings))
+            difference = _difference(kernel, again, knob)
+            if not difference:
+                continue
+            judged = judge_kernel(again, target, replace(options, readings=readings), notes.extents, ORDERED_PIPES)
+            new = {f.rule for f in (*map(finding_of, again.remarks), *judged.findings) if f.severity is Severity.ERROR}
+            new -= set(notes.allow)
+            verdict = "the same verdict" if new == errors else f"then {', '.join(sorted(new)) or 'proved'}"
+            out.append(f"under --reading {knob}={other}: {difference}; {verdict}")
+    return out
+
+
+def _difference(one: Kernel, other: Kernel, knob: str) -> str:
+    """The first copy that touches other bytes, in words."""
+    if knob == "local-pipe":
+        return "copies inside UB are ordered with the vector pipe" if any(c.kind == "local" for c in one.copies) else ""
+    for a, b in zip(one.copies, other.copies, strict=False):
+        if a.touches != b.touches or a.steps != b.steps:
+            more = _bytes_of(a.touches, b.touches, one, other)
+            return f"the copy at line {a.span.line} {more}"
+    if len(one.copies) != len(other.copies):
+        return "other copies can be resolved"
+    return ""
+
+
+def _bytes_of(mine: Sequence[Touch], theirs: Sequence[Touch], one: Kernel, other: Kernel) -> str:
+    """How the bytes of a row differ: `pads bytes 200..255 of each row, here 200..223`."""
+    words = {"fill": "pads", "data": "writes", "unknown": "leaves unknown", "read": "reads", "surplus": "over-reads"}
+    for kind, word in words.items():
+        left = [_range(t) for t in mine if t.kind == kind]
+        right = [_range(t) for t in theirs if t.kind == kind]
+        if left != right:
+            return f"{word} {' and '.join(right) or 'nothing'} of each row, here {' and '.join(left) or 'nothing'}"
+        patterns = ([t.pattern for t in mine if t.kind == kind], [t.pattern for t in theirs if t.kind == kind])
+        if patterns[0] != patterns[1]:
+            shown = [" ".join(p.hex(" ") if p else "unknown" for p in side) for side in patterns]
+            return f"pads with {shown[1]}, here {shown[0]}"
+    return "runs its loops otherwise: " + " and ".join(_loops(t) for t in theirs[:1]) + ", here " + " and ".join(_loops(t) for t in mine[:1])
+
+
+def _range(touch: Touch) -> str:
+    if touch.offset.is_const and touch.length.is_const:
+        return f"bytes {touch.offset.const}..{touch.offset.const + touch.length.const - 1}"
+    return f"{touch.length.shown()} bytes from {touch.offset.shown()}"
+
+
+def _loops(touch: Touch) -> str:
+    return " x ".join(f"{count.shown()} at {stride.shown()}" for count, stride in touch.steps)
+
+
+def copies_of(path: str, name: str | None = None, readings: Mapping[str, str] | None = None) -> list[tuple[str, Copy, Span]]:
+    """Every copy of a file with the name of its function."""
+    source = Source(path, Path(path).read_text(encoding="utf-8"))
+    whole, functions = read_kernels(source)
+    notes = read_notes(source, whole.comments, 0, len(source.text))
+    out = []
+    for function in functions:
+        called = function.name or Path(path).stem
+        if name is None or called == name:
+            kernel = meaning_of(function, settings_of(notes, readings or {}))
+            out += [(called, copy, copy.span) for copy in kernel.copies]
+    return out
+
+
+__all__ = ["Lin", "check_file", "check_function", "check_text", "copies_of", "is_kernel"]
