@@ -17,7 +17,7 @@ from dmaverify.errors import InputError, Source, Span
 from dmaverify.inputs.pto_meaning import Kernel, Setting, meaning_of
 from dmaverify.inputs.pto_notes import Notes, read_notes
 from dmaverify.inputs.pto_read import read_kernels
-from dmaverify.machines.pto_moves import KNOBS, ORDERED_PIPES
+from dmaverify.machines.pto_moves import KNOBS, ORDERED_PIPES, UB_MEMORY
 from dmaverify.machines.pto_ops import Function
 from dmaverify.machines.target import Target, load_target
 from dmaverify.prove.check import Options
@@ -81,7 +81,7 @@ def check_function(function: Function, name: str, notes: Notes, target: Target, 
     kernel = meaning_of(function, settings_of(notes, options.readings))
     if not kernel.copies and not kernel.remarks:
         return None
-    judged = judge_kernel(kernel, target, options, notes.extents, ORDERED_PIPES)
+    judged = judge_kernel(kernel, target, options, notes.extents, ORDERED_PIPES, UB_MEMORY)
     findings = [*map(finding_of, kernel.remarks), *judged.findings]
     findings, allowed = _suppressed(findings, notes)
     contested = _alternatives(function, kernel, notes, target, options, findings)
@@ -154,7 +154,7 @@ def _alternatives(
             difference = _difference(kernel, again, knob)
             if not difference:
                 continue
-            judged = judge_kernel(again, target, replace(options, readings=readings), notes.extents, ORDERED_PIPES)
+            judged = judge_kernel(again, target, replace(options, readings=readings), notes.extents, ORDERED_PIPES, UB_MEMORY)
             new = {f.rule for f in (*map(finding_of, again.remarks), *judged.findings) if f.severity is Severity.ERROR}
             new -= set(notes.allow)
             verdict = "the same verdict" if new == errors else f"then {', '.join(sorted(new)) or 'proved'}"

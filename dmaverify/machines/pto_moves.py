@@ -20,6 +20,7 @@ BLOCK = 32
 PIPE_OF = {"load": "MTE2", "store": "MTE3", "local": "LOCAL"}
 ORDERED_PIPES = ("V", "S")
 """Pipes whose own work is done in order, also on the same bytes."""
+UB_MEMORY = ("ub", 262_144)
 KNOBS: Mapping[str, tuple[str, str]] = {
     "pad-extent": ("block32", "gap"),
     "pad-unit": ("elements", "bytes"),

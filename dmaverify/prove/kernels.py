@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from dmaverify.machines.target import Target
 from dmaverify.prove.ask import Asker, term_text
 from dmaverify.prove.case import Options
+from dmaverify.prove.definite import DefiniteJudge
 from dmaverify.prove.instructions import CopyJudge
 from dmaverify.prove.pipes import PipeJudge
 from dmaverify.prove.smt import solver_version
@@ -42,7 +43,8 @@ class Judged:
 
 
 def judge_kernel(
-    program: Program, target: Target, options: Options, extents: Mapping[str, int], ordered: Sequence[str]
+    program: Program, target: Target, options: Options, extents: Mapping[str, int], ordered: Sequence[str],
+    memory: tuple[str, int],
 ) -> Judged:
     """All that can be said of a kernel under the readings of `options`."""
     asker = Asker(program.world, options.rlimit)
@@ -59,6 +61,13 @@ def judge_kernel(
     out.findings += pipes.findings.values()
     for name, status in pipes.status.items():
         out.obligations[name] = (status, "every path and iteration", pipes.why if status == "unknown" else "")
+    definite = DefiniteJudge(asker, memory[0], memory[1])
+    definite.judge(program.events)
+    out.findings += definite.findings.values()
+    if definite.reads:
+        out.obligations["core/definite"] = (definite.status, "every path", "")
+    if definite.unjudged:
+        out.assumptions.append(f"not judged, whether all bytes read were written before: {', '.join(definite.unjudged)}")
     out.assumptions += [f"assumed of values without a stated range: {text}" for text in judge.assumed]
     out.assumptions += _undeclared(judge)
     out.assumptions += [f"{rule} would decide otherwise under another reading" for rule in judge.differs]

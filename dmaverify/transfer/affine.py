@@ -278,17 +278,21 @@ class World:
         return {n for n in self.roots(value) if not self.symbols[n].stated}
 
     def roots(self, value: Lin | Cond) -> set[str]:
-        """The free symbols that a term depends on."""
-        found: set[str] = set()
-        names = [n for n, _ in value.terms] if isinstance(value, Lin) else list(value.symbols())
-        for name in names:
-            definition = self.symbols[name].definition
-            if not definition:
-                found.add(name)
-            for part in definition[1:]:
-                if isinstance(part, (Lin, Cond)):
-                    found |= self.roots(part)
-        return found
+        """The free symbols that a term depends on, those that bound a loop counter included."""
+        todo = [n for n, _ in value.terms] if isinstance(value, Lin) else list(value.symbols())
+        seen: set[str] = set()
+        while todo:
+            name = todo.pop()
+            if name in seen:
+                continue
+            seen.add(name)
+            symbol = self.symbols[name]
+            for part in (*symbol.definition[1:], *symbol.side):
+                if isinstance(part, Lin):
+                    todo += [n for n, _ in part.terms]
+                elif isinstance(part, Cond):
+                    todo += part.symbols()
+        return {n for n in seen if not self.symbols[n].definition}
 
     # ------------------------------------------------------------ substitution
 
