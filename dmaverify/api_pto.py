@@ -12,6 +12,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.inputs.pto_meaning import Kernel, Setting, meaning_of
@@ -20,9 +21,8 @@ from dmaverify.inputs.pto_read import read_kernels
 from dmaverify.machines.pto_moves import KNOBS, ORDERED_PIPES, UB_MEMORY
 from dmaverify.machines.pto_ops import Function
 from dmaverify.machines.target import Target, load_target
-from dmaverify.prove.check import Options
 from dmaverify.prove.kernels import Judged, judge_kernel
-from dmaverify.transfer.affine import Lin
+from dmaverify.prove.options import Options
 from dmaverify.transfer.instructions import Copy, Remark, Touch
 from dmaverify.verdict import Finding, Label, Obligation, Severity, Status, Verdict
 
@@ -35,7 +35,9 @@ def is_kernel(path: str) -> bool:
     return Path(path).suffix in SUFFIXES
 
 
-def check_file(path: str, name: str | None = None, options: Options = STANDARD) -> list[Verdict]:
+def check_file(
+    path: str, name: str | None = None, options: Options = STANDARD, keep: dict[str, Any] | None = None
+) -> list[Verdict]:
     """Verdicts of the functions of a file that hold DMA operations. Raises InputError for what cannot be read."""
     try:
         text = Path(path).read_text(encoding="utf-8")
@@ -43,10 +45,24 @@ def check_file(path: str, name: str | None = None, options: Options = STANDARD) 
         raise InputError(f"{path} is no UTF-8 text: {error.reason} at byte {error.start}") from error
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error
-    return check_text(Source(path, text), name, options)
+    return check_text(Source(path, text), name, options, keep)
 
 
-def check_text(source: Source, name: str | None = None, options: Options = STANDARD) -> list[Verdict]:
+def check_job(job: tuple[str, str | None, str | None, dict[str, Any]]) -> tuple[list[Verdict], str, dict[str, Any]]:
+    """As `jobs.check_job`, for PTO text."""
+    path, name, _, settings = job
+    keep: dict[str, Any] = {}
+    try:
+        return check_file(path, name, Options(**settings), keep), "", keep
+    except InputError as error:
+        finding = Finding("core/input", Severity.ERROR, error.message, "", error.span, hint=error.hint or "", source="PTO text")
+        line = error.span.line if error.span is not None else 0
+        return [Verdict(Path(path).stem, "", Status.ERROR, (finding,), path=path, line=line)], "", keep
+
+
+def check_text(
+    source: Source, name: str | None = None, options: Options = STANDARD, keep: dict[str, Any] | None = None
+) -> list[Verdict]:
     """Verdicts of the functions of a text that hold DMA operations, or of the one of that name."""
     target = load_target("pto")
     target.check_readings(options.readings)
@@ -63,7 +79,10 @@ def check_text(source: Source, name: str | None = None, options: Options = STAND
         notes = read_notes(source, whole.comments, previous, end)
         previous = end
         if name is None or called == name:
-            verdict = check_function(function, called, notes, target, options)
+            asked: list[tuple[str, str, str]] = []
+            verdict = check_function(function, called, notes, target, options, asked)
+            if keep is not None:
+                keep[called] = asked
             if verdict is not None:
                 out.append(verdict)
     if not out:
@@ -75,13 +94,18 @@ def settings_of(notes: Notes, readings: Mapping[str, str]) -> Setting:
     return Setting(notes.ranges, notes.extents, readings)
 
 
-def check_function(function: Function, name: str, notes: Notes, target: Target, options: Options) -> Verdict | None:
+def check_function(
+    function: Function, name: str, notes: Notes, target: Target, options: Options,
+    asked: list[tuple[str, str, str]] | None = None,
+) -> Verdict | None:  # fmt: skip
     """The verdict on one function; None where it has nothing to do with DMA."""
     started = time.perf_counter()
     kernel = meaning_of(function, settings_of(notes, options.readings))
     if not kernel.copies and not kernel.remarks:
         return None
     judged = judge_kernel(kernel, target, options, notes.extents, ORDERED_PIPES, UB_MEMORY)
+    if asked is not None:
+        asked += judged.asked
     findings = [*map(finding_of, kernel.remarks), *judged.findings]
     findings, allowed = _suppressed(findings, notes)
     contested = _alternatives(function, kernel, notes, target, options, findings)
@@ -214,4 +238,4 @@ def copies_of(path: str, name: str | None = None, readings: Mapping[str, str] | 
     return out
 
 
-__all__ = ["Lin", "check_file", "check_function", "check_text", "copies_of", "is_kernel"]
+__all__ = ["check_file", "check_function", "check_text", "copies_of", "is_kernel"]

@@ -104,7 +104,6 @@ def check(
     None, playback: str | None, no_execute: bool, timings: bool, stdin: bool, verbose: bool,
 ) -> None:  # fmt: skip
     """Prove every transfer and access of plan files, or refute it with the smallest counterexample."""
-    from dmaverify import api
     from dmaverify.verdict import exit_code
 
     settings = {"readings": readings_of(reading), "rlimit": rlimit, "cross_check": 0 if no_execute else 1 << 16}
@@ -123,7 +122,10 @@ def check(
         verdicts += found
         internal += [trouble] if trouble else []
         asked |= {f"{Path(job[0]).stem}.{name}": questions for name, questions in keep.items()}
-    verdicts = api.only(verdicts, select, ignore)
+    if select or ignore:
+        from dmaverify import api
+
+        verdicts = api.only(verdicts, select, ignore)
     code = exit_code(verdicts, internal=bool(internal))
     show = "json" if as_json else format_
     shown: dict[str, Any] = {"width": _width(), "timings": timings, "verbose": verbose}

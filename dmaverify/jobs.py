@@ -80,6 +80,10 @@ def is_kernel(path: str) -> bool:
 
 def check_job(job: Job) -> tuple[list[Any], str, dict[str, Any]]:
     """Verdicts of one file, or of an unreadable one; an internal disagreement as text; the questions asked."""
+    if is_kernel(job[0]):
+        from dmaverify.api_pto import check_job as check_kernels
+
+        return check_kernels(job)
     from dmaverify import api
     from dmaverify.inputs.plan import InputErrors
     from dmaverify.prove.check import Options
@@ -88,10 +92,6 @@ def check_job(job: Job) -> tuple[list[Any], str, dict[str, Any]]:
     path, name, target, settings = job
     keep: dict[str, Any] = {}
     try:
-        if is_kernel(path):
-            from dmaverify.api_pto import check_file
-
-            return check_file(path, name, Options(**settings)), "", keep
         return api.check(path, name, target=target, options=Options(**settings), keep=keep), "", keep
     except (InputErrors, InputError) as error:
         return [api.unreadable(errors_of(error), path)], "", keep

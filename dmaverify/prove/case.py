@@ -19,6 +19,7 @@ from dmaverify.language.expr import ONE, Expr
 from dmaverify.layout.digits import NotDigits
 from dmaverify.machines.target import Target, load_obligations
 from dmaverify.prove.core import OBLIGATIONS, CoreResult, judge_core
+from dmaverify.prove.options import Options
 from dmaverify.prove.program import (
     Trouble,
     first_difference,
@@ -26,7 +27,7 @@ from dmaverify.prove.program import (
     same_units,
 )
 from dmaverify.prove.repair import Repair, repairs
-from dmaverify.prove.smt import RLIMIT, Session, solver_version
+from dmaverify.prove.smt import Session, solver_version
 from dmaverify.prove.static import Instance, RuleReport, Ruling, transfer_instances
 from dmaverify.prove.witness import Disagreement, Scene, Side, finding_of
 from dmaverify.transfer.access import PlanProblem
@@ -39,16 +40,6 @@ from dmaverify.verdict import Finding, Label, Obligation, Severity, Status, Verd
 REPAIR_UNITS = 1 << 16  # proposals that only an enumeration beyond this could prove are not made
 MOST_TOLD = 6  # wrong numbers that one message lists
 REPAIR_COMMANDS = 48  # commands judged to prove proposals: a single number rarely mends a move of many commands
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """How to judge. `cross_check`: moves up to this many units are executed by numpy as well (0: none)."""
-
-    readings: Mapping[str, str] = field(default_factory=dict)
-    rlimit: int = RLIMIT
-    cross_check: int = 0
-    repair: bool = True
 
 
 @dataclass

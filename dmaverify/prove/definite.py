@@ -28,12 +28,12 @@ MOST_PATHS = 8
 class _Path:
     """One path: the state of every byte, symbolic writes, the conditions decided on the way."""
 
-    bytes_: Any
+    bytes_: bytearray
     rows: list[Touch] = field(default_factory=list)
     facts: dict[Cond, bool] = field(default_factory=dict)
 
     def copy(self) -> _Path:
-        return _Path(self.bytes_.copy(), list(self.rows), dict(self.facts))
+        return _Path(bytearray(self.bytes_), list(self.rows), dict(self.facts))
 
 
 @dataclass
@@ -61,10 +61,8 @@ class DefiniteJudge:
         return "not judged" if self.unjudged else "proved"
 
     def judge(self, events: Sequence[Event]) -> None:
-        import numpy as np
-
         self._bases = sorted({t.place.address.const for t in _touches(events) if self._mine(t) and t.place.address.is_const})
-        self._run(events, [_Path(np.zeros(self.size, dtype=np.uint8))], {})
+        self._run(events, [_Path(bytearray(self.size))], {})
 
     def _mine(self, touch: Touch) -> bool:
         return touch.place.space == self.space and not touch.place.root
@@ -102,7 +100,9 @@ class DefiniteJudge:
     def _joined(self, paths: list[_Path]) -> list[_Path]:
         first = paths[0]
         for other in paths[1:]:
-            first.bytes_[first.bytes_ != other.bytes_] = MAYBE
+            if first.bytes_ != other.bytes_:
+                pairs = zip(first.bytes_, other.bytes_, strict=True)
+                first.bytes_ = bytearray(a if a == b else MAYBE for a, b in pairs)
             first.rows = [r for r in first.rows if r in other.rows]
         return [_Path(first.bytes_, first.rows)]
 
@@ -182,9 +182,9 @@ class DefiniteJudge:
             start = touch.place.address
             if start.is_const:
                 end = next((b for b in self._bases if b > start.const), self.size)
-                path.bytes_[max(0, start.const) : end] = WRITTEN
+                _set(path.bytes_, max(0, start.const), end, WRITTEN)
             else:
-                path.bytes_[:] = WRITTEN
+                _set(path.bytes_, 0, self.size, WRITTEN)
             return
         rows = self._rows(touch)
         if rows is None:
@@ -194,14 +194,13 @@ class DefiniteJudge:
                 path.rows.append(touch)
             return
         for start, end in rows:
-            path.bytes_[start:end] = state
+            _set(path.bytes_, start, end, state)
             if state == TAIL:
                 self._tails[start] = event.span
 
     def _blur(self, touch: Touch, path: _Path) -> None:
         low, high = self._range(touch)
-        part = path.bytes_[low:high]
-        part[part == WRITTEN] = MAYBE
+        path.bytes_[low:high] = path.bytes_[low:high].replace(bytes([WRITTEN]), bytes([MAYBE]))
         path.rows = [r for r in path.rows if r.place == touch.place]
 
     def _range(self, touch: Touch) -> tuple[int, int]:
@@ -214,29 +213,24 @@ class DefiniteJudge:
         return max(0, first or 0), self.size if last is None else min(self.size, max(0, last))
 
     def _read(self, touch: Touch, event: Copy | Use, path: _Path) -> None:
-        import numpy as np
-
         if touch.length == Lin(0):
             return
         self.reads += 1
         rows = self._rows(touch)
         if rows is None:
             low, high = self._range(touch)
-            covered = low < high and bool((path.bytes_[low:high] == WRITTEN).all())
+            covered = low < high and path.bytes_.count(WRITTEN, low, high) == high - low
             if not covered and not any(self._holds(touch, row) for row in path.rows):
                 self.unjudged[f"line {event.span.line}"] = None
             return
         for start, end in rows:
-            part = path.bytes_[start:end]
-            bad = np.flatnonzero(part != WRITTEN)
-            if not len(bad):
+            if path.bytes_.count(WRITTEN, start, end) == max(0, end - start):
                 continue
             if any(self._holds(touch, row) for row in path.rows):
                 continue
-            surely = [b for b in bad if part[b] in (NEVER, TAIL)]
+            surely = [at for at in range(start, end) if path.bytes_[at] in (NEVER, TAIL)]
             if surely and not path.rows:
-                at, kind = start + int(surely[0]), int(part[surely[0]])
-                self._found(event, at, kind, len(surely))
+                self._found(event, surely[0], path.bytes_[surely[0]], len(surely))
             else:
                 self.unjudged[f"line {event.span.line}"] = None
             return
@@ -271,6 +265,11 @@ class DefiniteJudge:
             "source", event.span, {"first": at, "count": count}, None, "PTO v0.6; vendor text of 2026-09 (tails)", "documented" if error else "inferred",
             "load the rows whole, pad them, or store fewer bytes" if error else "mask the lanes behind the data, or pad the rows", (), labels,
         )  # fmt: skip
+
+
+def _set(memory: bytearray, start: int, end: int, state: int) -> None:
+    if end > start:
+        memory[start:end] = bytes([state]) * (end - start)
 
 
 def _touches(events: Sequence[Event]) -> Iterable[Touch]:

@@ -13,9 +13,9 @@ from typing import Any, Protocol
 
 from dmaverify.machines.target import Target
 from dmaverify.prove.ask import Asker, term_text
-from dmaverify.prove.case import Options
 from dmaverify.prove.definite import DefiniteJudge
 from dmaverify.prove.instructions import CopyJudge
+from dmaverify.prove.options import Options
 from dmaverify.prove.pipes import PipeJudge
 from dmaverify.prove.smt import solver_version
 from dmaverify.transfer.affine import World
