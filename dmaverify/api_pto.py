@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.inputs.pto_meaning import Kernel, Setting, meaning_of
@@ -25,6 +25,10 @@ from dmaverify.prove.kernels import Judged, judge_kernel
 from dmaverify.prove.options import Options
 from dmaverify.transfer.instructions import Copy, Remark, Touch
 from dmaverify.verdict import Finding, Label, Obligation, Severity, Status, Verdict
+
+if TYPE_CHECKING:
+    from dmaverify.inputs.kernels import PlanKernel, PlanMove
+    from dmaverify.inputs.plan import Plan
 
 SUFFIXES = (".pto", ".mlir")
 STANDARD = Options()
@@ -96,19 +100,19 @@ def settings_of(notes: Notes, readings: Mapping[str, str]) -> Setting:
 
 def check_function(
     function: Function, name: str, notes: Notes, target: Target, options: Options,
-    asked: list[tuple[str, str, str]] | None = None,
+    asked: list[tuple[str, str, str]] | None = None, moves: Sequence[PlanMove] = (),
 ) -> Verdict | None:  # fmt: skip
-    """The verdict on one function; None where it has nothing to do with DMA."""
+    """The verdict on one function; None where it has nothing to do with DMA. `moves` are what its copies should make."""
     started = time.perf_counter()
     kernel = meaning_of(function, settings_of(notes, options.readings))
     if not kernel.copies and not kernel.remarks:
         return None
-    judged = judge_kernel(kernel, target, options, notes.extents, ORDERED_PIPES, UB_MEMORY)
+    judged = _judged(kernel, target, options, notes, moves)
     if asked is not None:
         asked += judged.asked
     findings = [*map(finding_of, kernel.remarks), *judged.findings]
     findings, allowed = _suppressed(findings, notes)
-    contested = _alternatives(function, kernel, notes, target, options, findings)
+    contested = _alternatives(function, kernel, notes, target, options, findings, moves)
     obligations = _obligations(kernel, judged)
     status = Status.PROVED
     if any(f.severity is Severity.ERROR for f in findings):
@@ -123,10 +127,76 @@ def check_function(
     )  # fmt: skip
 
 
+def check_plan_kernel(entry: PlanKernel, plan: Plan, options: Options) -> list[Verdict]:
+    """The verdicts on a kernel of a plan: under the chosen readings, then under each that the plan speaks of.
+
+    Raises InputError for a text that cannot be read.
+    """
+    target = plan.targets[entry.target]
+    out = [_plan_verdict(entry, plan, target, options, entry.name, entry.expect)]
+    if not options.readings:
+        for reading, expect in entry.under.items():
+            rule, _, name = reading.partition("=")
+            target.check_readings({rule: name})
+            chosen = replace(options, readings={rule: name})
+            out.append(_plan_verdict(entry, plan, target, chosen, f"{entry.name} under {reading}", expect))
+    return out
+
+
+def _plan_verdict(
+    entry: PlanKernel, plan: Plan, target: Target, options: Options, name: str, expect: tuple[str, ...] | None
+) -> Verdict:
+    whole, functions = read_kernels(entry.source)
+    wanted = [f for f in functions if entry.function is None or f.name == entry.function]
+    if len(wanted) != 1:
+        names = ", ".join(f.name for f in functions) or "none"
+        said = f"{entry.source.name} has {len(wanted)} functions to check ({names})"
+        raise InputError(said, entry.span, "name one: `function`")
+    notes = read_notes(entry.source, whole.comments, 0, len(entry.source.text))
+    notes.extents |= entry.extents
+    notes.ranges |= entry.ranges
+    verdict = check_function(wanted[0], name, notes, target, options, None, entry.moves)
+    if verdict is None:
+        raise InputError(f"{entry.source.name} holds no DMA operation", entry.span, "nothing was checked")
+    return replace(verdict, expect=expect, path=plan.path, line=entry.line)
+
+
+def _judged(kernel: Kernel, target: Target, options: Options, notes: Notes, moves: Sequence[PlanMove]) -> Judged:
+    """All that can be said of a kernel, the moves that its copies should make included."""
+    judged = judge_kernel(kernel, target, options, notes.extents, ORDERED_PIPES, UB_MEMORY)
+    order = ("proved", "reported", "not judged", "unknown", "refuted")
+    for move in moves:
+        from dmaverify.prove.claims import Claim, judge_claim
+
+        problems = [p for p in move.problems if p.fatal]
+        for p in problems:
+            judged.findings.append(Finding("core/well-formed", Severity.ERROR, p.message, "move", p.span, hint=p.hint))
+        if problems:
+            continue
+        claim = Claim("move", move.copies, move.dtype, move.source, move.dest, move.span)
+        result = judge_claim(claim, kernel.events, target, options)
+        judged.findings += [f for f in result.findings if f not in judged.findings]
+        for name, status in result.status.items():
+            old = judged.obligations.get(name)
+            if old is None or order.index(status) > order.index(old[0]):
+                judged.obligations[name] = (status, result.by, "")
+    return judged
+
+
 def _claim(kernel: Kernel) -> str:
-    copies = f"{len(kernel.copies)} cop{'y' if len(kernel.copies) == 1 else 'ies'}"
-    free = [s.shown for s in kernel.world.symbols.values() if not s.definition]
-    return f"{copies}, every byte" + (", all values and iterations" if free else "")
+    """The bound of the claim: the bytes of all copies where they are numbers."""
+    total = 0
+    fixed = all(not s.definition and s.name for s in kernel.world.symbols.values()) and not kernel.world.symbols
+    for copy in kernel.copies:
+        numbers = [copy.row, *(step.count for step in copy.steps)]
+        if not fixed or not all(n.is_const for n in numbers):
+            several = f"{len(kernel.copies)} copies" if len(kernel.copies) > 1 else "the copy"
+            return f"every byte of {several}, for all values and iterations"
+        size = 1
+        for number in numbers:
+            size *= number.const
+        total += size
+    return f"all {total:,} bytes"
 
 
 _IDS = {"unresolved": "core/unresolved-copy", "state": "core/registers", "ill": "core/well-formed", "note": "core/note"}
@@ -163,8 +233,9 @@ def _suppressed(findings: Sequence[Finding], notes: Notes) -> tuple[list[Finding
 
 
 def _alternatives(
-    function: Function, kernel: Kernel, notes: Notes, target: Target, options: Options, findings: Sequence[Finding]
-) -> list[str]:
+    function: Function, kernel: Kernel, notes: Notes, target: Target, options: Options, findings: Sequence[Finding],
+    moves: Sequence[PlanMove],
+) -> list[str]:  # fmt: skip
     """For each other reading of a contested point that changes a byte: which bytes, and whether the verdict."""
     out = []
     errors = {f.rule for f in findings if f.severity is Severity.ERROR}
@@ -178,7 +249,7 @@ def _alternatives(
             difference = _difference(kernel, again, knob)
             if not difference:
                 continue
-            judged = judge_kernel(again, target, replace(options, readings=readings), notes.extents, ORDERED_PIPES, UB_MEMORY)
+            judged = _judged(again, target, replace(options, readings=readings), notes, moves)
             new = {f.rule for f in (*map(finding_of, again.remarks), *judged.findings) if f.severity is Severity.ERROR}
             new -= set(notes.allow)
             verdict = "the same verdict" if new == errors else f"then {', '.join(sorted(new)) or 'proved'}"

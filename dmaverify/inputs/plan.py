@@ -20,6 +20,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dmaverify.errors import InputError, Source, Span
+from dmaverify.inputs.kernels import PlanKernel, read_kernel
 from dmaverify.inputs.programs import Parts, engine_streams, read_program, read_region, written_commands
 from dmaverify.inputs.texts import Texts, did_you_mean, units
 from dmaverify.inputs.toml_spans import Document, Path, parse_toml, read_source, source_of
@@ -81,11 +82,13 @@ class Plan:
     problems: tuple[PlanProblem, ...] = ()
     programs: tuple[Program, ...] = ()
     regions: tuple[Region, ...] = ()
+    kernels: tuple[PlanKernel, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of transfers, accesses and programs, each kind in the order of the file."""
-        return (*(t.name for t in self.transfers), *(a.name for a in self.accesses), *(p.name for p in self.programs))
+        kinds = (self.transfers, self.accesses, self.programs, self.kernels)
+        return tuple(one.name for kind in kinds for one in kind)
 
 
 def read_plan(path: str | FilePath, *, target: str | None = None) -> Plan:
@@ -121,6 +124,7 @@ def select(plan: Plan, name: str | None) -> Plan:
         transfers=tuple(transfer for transfer in plan.transfers if transfer.name == name),
         accesses=tuple(access for access in plan.accesses if access.name == name),
         programs=tuple(program for program in plan.programs if program.name == name),
+        kernels=tuple(kernel for kernel in plan.kernels if kernel.name == name),
     )
 
 
@@ -174,6 +178,7 @@ class _PlanReader:
             {region.name: region for region in regions if region is not None},
         )
         programs = [self._collect(partial(read_program, self, *item, found)) for item in self.table.program.items()]
+        kernels = [self._collect(partial(read_kernel, self, *item)) for item in self.table.kernel.items()]
         return Plan(
             path=self.doc.source.name,
             source=self.doc.source,
@@ -186,6 +191,7 @@ class _PlanReader:
             problems=tuple(self._empty_axis(name) for name, size in self.texts.axes.items() if size == 0),
             programs=tuple(program for program in programs if program is not None),
             regions=tuple(found.regions.values()),
+            kernels=tuple(kernel for kernel in kernels if kernel is not None),
         )
 
     def _collect(self, build: Callable[[], T]) -> T | None:
@@ -197,7 +203,7 @@ class _PlanReader:
             return None
 
     def _check_whole(self) -> None:
-        kinds = {"transfer": "a transfer", "access": "an access", "program": "a program"}
+        kinds = {"transfer": "a transfer", "access": "an access", "program": "a program", "kernel": "a kernel"}
         for first, second in combinations(kinds, 2):
             for name in sorted(self.doc.data.get(first, {}).keys() & self.doc.data.get(second, {}).keys()):
                 span = self.doc.key_span((second, name))

@@ -273,6 +273,29 @@ class ProgramTable(_Table):
     target: str | None = None
 
 
+class MoveTable(_Table):
+    """A move that copies of a kernel make together, by their numbers in the order of the text."""
+
+    copies: Annotated[list[Natural], Field(min_length=1)]
+    dtype: str
+    source: TensorTable
+    dest: TensorTable
+
+
+class KernelTable(_Table):
+    """A kernel in text, what its tensors hold, and the moves that its copies make."""
+
+    file: str | None = Field(default=None, description="the text's file, beside the plan")
+    text: str | None = Field(default=None, description="the text itself")
+    function: str | None = None
+    gm: dict[str, str] = Field(default_factory=dict, description='arguments: "64x100xf16" or "12800 bytes"')
+    assume: dict[str, str] = Field(default_factory=dict, description='ranges of arguments: "1..64"')
+    move: list[MoveTable] = Field(default_factory=list)
+    expect: Expect | None = None
+    under: dict[str, Expect] = Field(default_factory=dict, description="the verdict under RULE=NAME readings")
+    target: str | None = None
+
+
 class PlanTable(_Table):
     """A plan file."""
 
@@ -287,6 +310,7 @@ class PlanTable(_Table):
     access: dict[MoveName, AccessTable] = Field(default_factory=dict)
     region: dict[MoveName, RegionTable] = Field(default_factory=dict)
     program: dict[MoveName, ProgramTable] = Field(default_factory=dict)
+    kernel: dict[MoveName, KernelTable] = Field(default_factory=dict)
 
 
 _TABLES: Mapping[str, type[_Table]] = {
@@ -303,6 +327,7 @@ _TABLES: Mapping[str, type[_Table]] = {
     "step": StepTable,
     "transfer": TransferTable,
     "access": AccessTable,
+    "move": MoveTable,
 }
 
 
@@ -311,8 +336,9 @@ _MOVES: Mapping[str, type[_Table]] = {
     "access": AccessTable,
     "region": RegionTable,
     "program": ProgramTable,
+    "kernel": KernelTable,
 }
-_MARKS = {"transfer": "dtype", "access": "dtype", "region": "tier", "program": "step"}
+_MARKS = {"transfer": "dtype", "access": "dtype", "region": "tier", "program": "step", "kernel": "file"}
 
 
 def json_schema() -> dict[str, Any]:

@@ -85,12 +85,13 @@ def _load(
 
 
 def pattern_of(value: int | None, item_bytes: int, readings: Mapping[str, str]) -> bytes | None:
-    """The bytes that padding repeats from the start of a row; None where the value is not known."""
+    """The bytes that padding repeats from the start of a row, as few as do; None where the value is not known."""
     if value is None:
         return None
     if reading_of(readings, "pad-pattern") == "byte":
         return bytes([value & 0xFF])
-    return (value & ((1 << (8 * item_bytes)) - 1)).to_bytes(item_bytes, "little")
+    raw = (value & ((1 << (8 * item_bytes)) - 1)).to_bytes(item_bytes, "little")
+    return raw[:1] if len(set(raw)) == 1 else raw
 
 
 def _tail(copy: Copy, world: World, writes: tuple[tuple[Lin, Lin], ...]) -> list[Touch]:
