@@ -59,7 +59,9 @@ def check_job(job: tuple[str, str | None, str | None, dict[str, Any]]) -> tuple[
     try:
         return check_file(path, name, Options(**settings), keep), "", keep
     except InputError as error:
-        finding = Finding("core/input", Severity.ERROR, error.message, "", error.span, hint=error.hint or "", source="PTO text")
+        finding = Finding(
+            "core/input", Severity.ERROR, error.message, "", error.span, hint=error.hint or "", source="PTO text"
+        )
         line = error.span.line if error.span is not None else 0
         return [Verdict(Path(path).stem, "", Status.ERROR, (finding,), path=path, line=line)], "", keep
 
@@ -282,7 +284,12 @@ def _bytes_of(mine: Sequence[Touch], theirs: Sequence[Touch], one: Kernel, other
         if patterns[0] != patterns[1]:
             shown = [" ".join(p.hex(" ") if p else "unknown" for p in side) for side in patterns]
             return f"pads with {shown[1]}, here {shown[0]}"
-    return "runs its loops otherwise: " + " and ".join(_loops(t) for t in theirs[:1]) + ", here " + " and ".join(_loops(t) for t in mine[:1])
+    return (
+        "runs its loops otherwise: "
+        + " and ".join(_loops(t) for t in theirs[:1])
+        + ", here "
+        + " and ".join(_loops(t) for t in mine[:1])
+    )
 
 
 def _range(touch: Touch) -> str:
@@ -295,7 +302,9 @@ def _loops(touch: Touch) -> str:
     return " x ".join(f"{count.shown()} at {stride.shown()}" for count, stride in touch.steps)
 
 
-def copies_of(path: str, name: str | None = None, readings: Mapping[str, str] | None = None) -> list[tuple[str, Copy, Span]]:
+def copies_of(
+    path: str, name: str | None = None, readings: Mapping[str, str] | None = None
+) -> list[tuple[str, Copy, Span]]:
     """Every copy of a file with the name of its function."""
     source = Source(path, Path(path).read_text(encoding="utf-8"))
     whole, functions = read_kernels(source)

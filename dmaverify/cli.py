@@ -327,7 +327,15 @@ def run(path: str, limit: int, as_json: bool) -> None:
 @click.option("--axes", default="", metavar="A=8,B=3", help="Axis sizes, when A and B are mappings.")
 @click.option("--json", "as_json", is_flag=True)
 def equiv(a: str, b: str, axes: str, as_json: bool) -> None:
-    """Whether two mappings mean the same everywhere, or two plans (PATH::NAME) do the same."""
+    """Whether two mappings mean the same everywhere, or two plans or kernels (PATH::NAME) do the same."""
+    from dmaverify.jobs import is_kernel
+
+    if is_kernel(a.partition("::")[0]):
+        from dmaverify.cli_pto import same_json, same_kernels
+
+        same, said = same_kernels(a, b)
+        say(json.dumps(same_json(same), indent=2) if as_json else said)
+        raise Stop({"same": 0, "different": 1, "unknown": 3}[same.status])
     from dmaverify.prove.equiv import equivalent_mappings, equivalent_plans
     from dmaverify.report.machine import dumps
 
@@ -356,6 +364,21 @@ def equiv(a: str, b: str, axes: str, as_json: bool) -> None:
     else:
         say(answer.text(a, b))
     raise Stop(answer.exit_code)
+
+
+@cli.command()
+@click.argument("path", metavar="PATH[::NAME]")
+@click.option("--as", "form", type=click.Choice(("inline", "registers", "words")), required=True, help="What to write.")
+@click.option("--json", "as_json", is_flag=True, help="Words as JSON, which `equiv` reads.")
+def emit(path: str, form: str, as_json: bool) -> None:
+    """A kernel with its copies in the other surface, or the configuration words of its copies."""
+    from dmaverify.cli_pto import emitted, words_json, words_text
+
+    if form == "words":
+        say(json.dumps(words_json(path), indent=2) if as_json else words_text(path))
+    else:
+        say(emitted(path, form))
+    raise Stop(0)
 
 
 # ---------------------------------------------------------------- explain, rules, targets, schema, doctor

@@ -63,14 +63,14 @@ def read_kernel(reader: _PlanReader, name: str, table: schema.KernelTable) -> Pl
         here = (*path, "move", index)
         reader._dtype(here, move.dtype, target)
         problems: list[PlanProblem] = []
-        tensors = [
-            reader._tensor((*here, side), getattr(move, side), target, problems) for side in ("source", "dest")
-        ]
+        tensors = [reader._tensor((*here, side), getattr(move, side), target, problems) for side in ("source", "dest")]
         moves.append(
             PlanMove(tuple(move.copies), move.dtype, tensors[0], tensors[1], reader.doc.key_span(here), tuple(problems))
         )
     extents = {arg.lstrip("%"): extent_of(text, reader.doc.span((*path, "gm", arg))) for arg, text in table.gm.items()}
-    ranges = {arg.lstrip("%"): _range(text, reader.doc.span((*path, "assume", arg))) for arg, text in table.assume.items()}
+    ranges = {
+        arg.lstrip("%"): _range(text, reader.doc.span((*path, "assume", arg))) for arg, text in table.assume.items()
+    }
     under = {}
     for reading, expect in table.under.items():
         if reading.count("=") != 1:

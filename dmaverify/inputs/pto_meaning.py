@@ -17,8 +17,8 @@ from dataclasses import dataclass, field, replace
 from dmaverify.errors import Span
 from dmaverify.machines import pto_ops as ops
 from dmaverify.machines.pto_moves import PIPE_OF, touches_of
-from dmaverify.machines.pto_ops import LOAD, LOCAL, STORE, Operand, Stmt, Type
-from dmaverify.transfer.affine import FALSE, ONE, TRUE, ZERO, Cond, Lin, World, both, compare
+from dmaverify.machines.pto_ops import LOCAL, STORE, Operand, Stmt, Type
+from dmaverify.transfer.affine import ONE, ZERO, Cond, Lin, World, both, compare
 from dmaverify.transfer.instructions import (
     Branch,
     Copy,
@@ -48,6 +48,7 @@ class Setting:
     ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     extents: Mapping[str, int] = field(default_factory=dict)
     readings: Mapping[str, str] = field(default_factory=dict)
+    canonical: bool = False  # arguments and counters named by their order, to compare kernels
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +119,8 @@ class _Meaning:
         self.pad_types: dict[str, Type] = {}
         self.atomic = ""
         self.atomic_span: Span | None = None
+        self.counters = 0
+        self.arguments = {a[0]: f"arg{i}" for i, a in enumerate(function.args)} if setting.canonical else {}
         for name, kind, span in function.args:
             self.argument(name, kind, span)
 
@@ -126,8 +129,9 @@ class _Meaning:
     def argument(self, name: str, kind: Type, span: Span) -> Value:
         if kind.kind == "pointer":
             space = kind.space or "gm"
-            value: Value = Place(space, name.lstrip("%"), ZERO, kind.item_bytes, kind.name)
-            self.kernel.roots[name.lstrip("%")] = kind
+            root = self.arguments.get(name, name.lstrip("%"))
+            value: Value = Place(space, root, ZERO, kind.item_bytes, kind.name)
+            self.kernel.roots[root] = kind
             if space == "ub":
                 self.assume(f"{name} is a multiple of 32 and its buffer lies in UB")
         elif kind.kind == "other" and kind.name.startswith("memref"):
@@ -136,7 +140,8 @@ class _Meaning:
             plain = name.lstrip("%")
             stated = self.setting.ranges.get(plain)
             low, high = stated or (None, None)
-            value = self.world.free(_name(name), low, high, stated=stated is not None, shown=name)
+            called = self.arguments.get(name, name)
+            value = self.world.free(_name(called), low, high, stated=stated is not None, shown=called)
             if stated:
                 self.assume(f"{name} in {stated[0]:,}..{stated[1]:,}")
         self.values[name] = value
@@ -146,7 +151,16 @@ class _Meaning:
         if not self.dry:
             self.kernel.assumptions[text] = None
 
-    def remark(self, kind: str, message: str, span: Span, hint: str = "", labels: Sequence[tuple[Span, str]] = (), *, always: bool = True) -> None:
+    def remark(
+        self,
+        kind: str,
+        message: str,
+        span: Span,
+        hint: str = "",
+        labels: Sequence[tuple[Span, str]] = (),
+        *,
+        always: bool = True,
+    ) -> None:
         if not self.dry:
             self.kernel.remarks.append(Remark(kind, message, span, hint, tuple(labels), always))
 
@@ -355,7 +369,9 @@ class _Meaning:
             raw = value.const
         known = self.pad_types.get(stmt.value.name, stmt.type)
         kind = stmt.type if stmt.type.bits else known
-        self.registers["pad"] = Register(Lin(-1) if raw is None else Lin(raw % (1 << max(8, kind.bits))), ZERO, stmt.span, type=kind)
+        self.registers["pad"] = Register(
+            Lin(-1) if raw is None else Lin(raw % (1 << max(8, kind.bits))), ZERO, stmt.span, type=kind
+        )
 
     def _setatomic(self, stmt: ops.SetAtomic) -> None:
         self.atomic, self.atomic_span = stmt.mode, stmt.span
@@ -363,7 +379,13 @@ class _Meaning:
     def leave(self) -> None:
         """What the end of a function must find."""
         if self.atomic and self.atomic_span is not None:
-            self.remark("state", f"the store mode `{self.atomic}` is left on", self.atomic_span, "set_atomic_none at the end", always=False)
+            self.remark(
+                "state",
+                f"the store mode `{self.atomic}` is left on",
+                self.atomic_span,
+                "set_atomic_none at the end",
+                always=False,
+            )
 
     def _register(self, key: str, what: str, copy: ops.Copy) -> Register | None:
         """The register that a copy depends on; None with a remark where the path decides it."""
@@ -426,7 +448,14 @@ class _Meaning:
         own = self._numbers(stmt, ("l2", "len"))
         levels: list[tuple[Lin, Lin, Lin, ops.Level]] = []
         for level in stmt.levels:
-            parts = [self.number_of(o, w) for o, w in ((level.count, "the count"), (level.src, "the source stride"), (level.dst, "the destination stride"))]
+            parts = [
+                self.number_of(o, w)
+                for o, w in (
+                    (level.count, "the count"),
+                    (level.src, "the source stride"),
+                    (level.dst, "the destination stride"),
+                )
+            ]
             if None in parts:
                 return None
             levels.append((*parts, level))  # type: ignore[arg-type]
@@ -440,12 +469,17 @@ class _Meaning:
         if stmt.kind == LOCAL:
             return self._local(stmt, row, levels[0][0], levels[0][1], levels[0][2], ports, spans, gap=True)
         if stmt.pad is not None:
-            counts = [self.number_of(o, "the padding count") if o is not None else ZERO for o in (stmt.pad.left, stmt.pad.right)]
+            counts = [
+                self.number_of(o, "the padding count") if o is not None else ZERO
+                for o in (stmt.pad.left, stmt.pad.right)
+            ]
             if None in counts:
                 return None
             raw = self.bits.get(stmt.pad.value.name)
             kind = self.pad_types.get(stmt.pad.value.name, stmt.pad.type)
-            fill = Fill(None if raw is None else raw % (1 << max(8, kind.bits)), max(1, kind.bits // 8), counts[0], counts[1])  # type: ignore[arg-type]
+            fill = Fill(
+                None if raw is None else raw % (1 << max(8, kind.bits)), max(1, kind.bits // 8), counts[0], counts[1]
+            )  # type: ignore[arg-type]
             if stmt.pad.left is not None and stmt.pad.right is not None:
                 spans |= {"left_count": stmt.pad.left.span, "right_count": stmt.pad.right.span}
         steps = [
@@ -453,7 +487,10 @@ class _Meaning:
             for i, (c, s, d, lv) in enumerate(levels)
         ]
         ports |= self._common_ports(stmt, fill, own.get("l2", ZERO), ZERO)
-        ports |= {"inner_count": levels[1][0] if len(levels) > 1 else ONE, "outer_count": levels[2][0] if len(levels) > 2 else ONE}
+        ports |= {
+            "inner_count": levels[1][0] if len(levels) > 1 else ONE,
+            "outer_count": levels[2][0] if len(levels) > 2 else ONE,
+        }
         for name, index in (("inner_count", 1), ("outer_count", 2)):
             if len(levels) > index:
                 spans[name] = levels[index][3].count.span
@@ -473,7 +510,18 @@ class _Meaning:
             "stream_id": sid,
         }
 
-    def _local(self, stmt: ops.Copy, row: Lin, count: Lin, src: Lin, dst: Lin, ports: dict[str, Lin], spans: dict[str, Span], *, gap: bool):  # type: ignore[no-untyped-def]
+    def _local(
+        self,
+        stmt: ops.Copy,
+        row: Lin,
+        count: Lin,
+        src: Lin,
+        dst: Lin,
+        ports: dict[str, Lin],
+        spans: dict[str, Span],
+        *,
+        gap: bool,
+    ):  # type: ignore[no-untyped-def]
         ports |= {"row_units": row, "read_gap": src, "write_gap": dst}
         if self.setting.readings.get("local-unit") == "bytes" and not gap:
             step, size = (src, dst), row
@@ -481,7 +529,11 @@ class _Meaning:
             step, size = ((row + src) * 32, (row + dst) * 32), row * 32
         ports["row_bytes"] = size
         level = stmt.levels[0] if stmt.levels else None
-        places = (level.count.span, level.src.span, level.dst.span) if level else tuple(stmt.roles[r].span for r in ("n_burst", "src_stride", "dst_stride"))
+        places = (
+            (level.count.span, level.src.span, level.dst.span)
+            if level
+            else tuple(stmt.roles[r].span for r in ("n_burst", "src_stride", "dst_stride"))
+        )
         return [Step(count, step[0], step[1], "nburst", places)], size, None, ports, spans, []  # type: ignore[arg-type]
 
     def _by_registers(self, stmt: ops.Copy):  # type: ignore[no-untyped-def]
@@ -494,12 +546,16 @@ class _Meaning:
         spans = {port: stmt.roles[role].span for port, role in role_of.items() if role in stmt.roles}
         ports = {"rows": own["n_burst"], "row_bytes": own["len"]}
         if stmt.kind == LOCAL:
-            return self._local(stmt, own["len"], own["n_burst"], own["src_stride"], own["dst_stride"], ports, spans, gap=False)
+            return self._local(
+                stmt, own["len"], own["n_burst"], own["src_stride"], own["dst_stride"], ports, spans, gap=False
+            )
         fill, setup = None, []
         if "select" in stmt.roles:
             selected = self.as_condition(self.value(stmt.roles["select"]))
             if selected is None or selected.known is None:
-                self.remark("unresolved", "data_select_bit cannot be resolved", stmt.roles["select"].span, "make it a constant")
+                self.remark(
+                    "unresolved", "data_select_bit cannot be resolved", stmt.roles["select"].span, "make it a constant"
+                )
                 return None
             fill = self._fill(stmt, own) if selected.known else None
             spans["padded"] = stmt.roles["select"].span
@@ -523,12 +579,26 @@ class _Meaning:
             if register is None:
                 if f"{stmt.kind}.loop{index}" not in self.registers:
                     labels = [(size.span, f"loop{index} runs {count.shown()} times")] if size and size.span else []
-                    self.remark("state", f"the stride of loop{index} was never set", stmt.name_span, f"pto.set_loop{index}_stride before the copy", labels)
+                    self.remark(
+                        "state",
+                        f"the stride of loop{index} was never set",
+                        stmt.name_span,
+                        f"pto.set_loop{index}_stride before the copy",
+                        labels,
+                    )
                 return None
             if self.world.roots(register.first) & self.opaque:
                 return None
             setup += [register.span] if register.span else []
-            steps.append(Step(count, register.first, register.second, f"loop{index}", (size.span if size else None, register.span, register.span)))
+            steps.append(
+                Step(
+                    count,
+                    register.first,
+                    register.second,
+                    f"loop{index}",
+                    (size.span if size else None, register.span, register.span),
+                )
+            )
         if size is not None and size.span is not None:
             spans |= {"inner_count": size.span, "outer_count": size.span}
         ports |= self._common_ports(stmt, fill, own.get("l2", ZERO), own["sid"])
@@ -579,7 +649,9 @@ class _Meaning:
         if stmt.pad is not None:
             raw = self.bits.get(stmt.pad.value.name)
             kind = self.pad_types.get(stmt.pad.value.name, stmt.pad.type)
-            self.registers["pad"] = Register(Lin(-1 if raw is None else raw % (1 << max(8, kind.bits))), ZERO, stmt.name_span, type=kind)
+            self.registers["pad"] = Register(
+                Lin(-1 if raw is None else raw % (1 << max(8, kind.bits))), ZERO, stmt.name_span, type=kind
+            )
 
     # ------------------------------------------------------------ order
 
@@ -598,7 +670,13 @@ class _Meaning:
         self.number += 1
         pointer = self.value(stmt.pointer)
         if not isinstance(pointer, Place):
-            self.remark("unresolved", f"{stmt.what}: the pointer `{stmt.pointer.name}` cannot be resolved", stmt.pointer.span, "its accesses are not judged", always=False)
+            self.remark(
+                "unresolved",
+                f"{stmt.what}: the pointer `{stmt.pointer.name}` cannot be resolved",
+                stmt.pointer.span,
+                "its accesses are not judged",
+                always=False,
+            )
             return None
         offset = ZERO if stmt.offset is None else self.value(stmt.offset)
         offset = self.as_number(offset) if isinstance(offset, Cond) else offset
@@ -649,7 +727,10 @@ class _Meaning:
         return Branch(when, arms[0], arms[1], stmt.span)
 
     def _for(self, stmt: ops.For) -> Loop | list[Event] | None:
-        bounds = [self.number_of(o, f"the {w} of the loop") for o, w in ((stmt.low, "start"), (stmt.high, "end"), (stmt.step, "step"))]
+        bounds = [
+            self.number_of(o, f"the {w} of the loop")
+            for o, w in ((stmt.low, "start"), (stmt.high, "end"), (stmt.step, "step"))
+        ]
         if None in bounds or not bounds[2].is_const or bounds[2].const < 1:  # type: ignore[union-attr]
             if None not in bounds:
                 self.remark("unresolved", "the step of a loop must be a positive constant", stmt.step.span)
@@ -665,11 +746,14 @@ class _Meaning:
                 self.values[name] = self.value(first)
             return None
         most = self.world.interval(trip)[1]
-        side = (compare("lt", low + Lin(0, ((("@"), step.const),)) - high),)
-        counter = self.world.free(_name(stmt.counter), 0, None if most is None else most - 1, shown=stmt.counter)
+        self.counters += 1
+        called = f"%k{self.counters}" if self.setting.canonical else stmt.counter
+        counter = self.world.free(_name(called), 0, None if most is None else most - 1, shown=called)
         name = counter.terms[0][0]
         side = (compare("lt", low + counter * step.const - high),)
-        self.world.symbols[name] = replace(self.world.symbols[name], side=() if not side[0].left.terms or high.is_const and low.is_const else side)
+        self.world.symbols[name] = replace(
+            self.world.symbols[name], side=() if not side[0].left.terms or (high.is_const and low.is_const) else side
+        )
         saved = dict(self.values)
         saved_types = (dict(self.bits), dict(self.pad_types))
         self.values[stmt.counter] = low + counter * step.const
@@ -677,7 +761,7 @@ class _Meaning:
         closed = self._carried(stmt, first, counter)
         before = dict(self.registers)
         exit_registers = self._dry(stmt, closed)
-        self.registers = _joined(before, exit_registers, stmt.span) if least is None or least < 1 or True else before
+        self.registers = _joined(before, exit_registers, stmt.span)
         self._bind(stmt, closed)
         number = dict(self.consumed)
         body = tuple(self.block(stmt.body))
@@ -695,24 +779,38 @@ class _Meaning:
 
     def _dry(self, stmt: ops.For, closed: Sequence[Value]) -> dict[str, Register]:
         """The registers after one iteration, without remarks."""
-        saved = (dict(self.values), dict(self.registers), dict(self.consumed), self.number, self.atomic, self.atomic_span)
+        saved = (
+            dict(self.values),
+            dict(self.registers),
+            dict(self.consumed),
+            self.number,
+            self.atomic,
+            self.atomic_span,
+            self.counters,
+        )
         self.dry += 1
         self._bind(stmt, closed)
         self.block(stmt.body)
         self.dry -= 1
         after = self.registers
-        self.values, self.registers, self.consumed, self.number, self.atomic, self.atomic_span = saved
+        self.values, self.registers, self.consumed, self.number, self.atomic, self.atomic_span, self.counters = saved
         return after
 
     def _carried(self, stmt: ops.For, first: list[Value], counter: Lin) -> list[Value]:
         """Values that the loop carries, as terms of its counter; None where no form is known."""
         if not stmt.carried:
             return []
-        saved = (dict(self.values), dict(self.registers), dict(self.consumed), self.number)
+        saved = (dict(self.values), dict(self.registers), dict(self.consumed), self.number, self.counters)
         guess: list[Value] = []
         names: list[str] = []
         for (name, _), value in zip(stmt.carried, first, strict=True):
-            start = value.address if isinstance(value, Place) else self.as_number(value) if isinstance(value, Cond) else value
+            start = (
+                value.address
+                if isinstance(value, Place)
+                else self.as_number(value)
+                if isinstance(value, Cond)
+                else value
+            )
             bit = isinstance(start, Lin) and start in (ZERO, ONE) and not isinstance(value, Place)
             symbol = self.world.free(_name(name), 0 if bit else None, 1 if bit else None, shown=name)
             names.append(symbol.terms[0][0])
@@ -723,7 +821,7 @@ class _Meaning:
         self.block(stmt.body)
         given = list(self.yielded)
         self.dry -= 1
-        self.values, self.registers, self.consumed, self.number = saved
+        self.values, self.registers, self.consumed, self.number, self.counters = saved
         out: list[Value] = []
         for index in range(len(first)):
             out.append(self._closed(index, first, given, names, counter))
@@ -738,7 +836,9 @@ class _Meaning:
         if index >= len(given):
             return None
         value, after = first[index], given[index]
-        start = value.address if isinstance(value, Place) else self.as_number(value) if isinstance(value, Cond) else value
+        start = (
+            value.address if isinstance(value, Place) else self.as_number(value) if isinstance(value, Cond) else value
+        )
         end = after.address if isinstance(after, Place) else self.as_number(after) if isinstance(after, Cond) else after
         if not isinstance(start, Lin) or not isinstance(end, Lin):
             return None
@@ -751,7 +851,9 @@ class _Meaning:
             return None
         return replace(value, address=term) if isinstance(value, Place) else term
 
-    def _form(self, index: int, start: Lin, end: Lin, names: list[str], first: list[Value], given: list[Value], counter: Lin) -> Lin | None:
+    def _form(
+        self, index: int, start: Lin, end: Lin, names: list[str], first: list[Value], given: list[Value], counter: Lin
+    ) -> Lin | None:
         world, own = self.world, names[index]
         inner = world.roots(end)
         if len(end.terms) == 1 and end.terms[0][1] == 1 and end.const == 0:
@@ -770,7 +872,12 @@ class _Meaning:
         while True:  # a rotation of carried values
             following = given[cycle[-1]]
             term = following.address if isinstance(following, Place) else following
-            if not isinstance(term, Lin) or term.const or len(term.terms) != 1 or term.terms[0] not in [(n, 1) for n in names]:
+            if (
+                not isinstance(term, Lin)
+                or term.const
+                or len(term.terms) != 1
+                or term.terms[0] not in [(n, 1) for n in names]
+            ):
                 return None
             nxt = names.index(term.terms[0][0])
             if nxt == index:
@@ -808,6 +915,8 @@ def _joined(left: Mapping[str, Register], right: Mapping[str, Register], span: S
         if a is not None and a.same(b):
             out[key] = a
             continue
-        spans = tuple(dict.fromkeys(s for r in (a, b) if r for s in (*r.mixed, *([r.span] if r.span and not r.mixed else []))))
+        spans = tuple(
+            dict.fromkeys(s for r in (a, b) if r for s in (*r.mixed, *([r.span] if r.span and not r.mixed else [])))
+        )
         out[key] = Register(ZERO, ZERO, None, spans or (span,))
     return out

@@ -52,8 +52,7 @@ from dmaverify.machines.pto_ops import (
 _SPACES = {"gm": "gm", "ub": "ub", "vec": "ub", "l1": "l1", "l0a": "l0a", "l0b": "l0b", "l0c": "l0c", "fb": "fb"}
 _WIDTH = {"index": 64, "bf16": 16, "hif8": 8, "f8E4M3FN": 8, "f8E5M2": 8, "f4E1M2x2": 8, "f4E2M1x2": 8}
 _ARITH = frozenset(
-    "addi subi muli divui divsi ceildivui ceildivsi floordivsi remui remsi shli shrui shrsi andi ori xori cmpi select "
-    "minui minsi maxui maxsi index_cast index_castui extui extsi trunci".split()
+    ["addi", "subi", "muli", "divui", "divsi", "ceildivui", "ceildivsi", "floordivsi", "remui", "remsi", "shli", "shrui", "shrsi", "andi", "ori", "xori", "cmpi", "select", "minui", "minsi", "maxui", "maxsi", "index_cast", "index_castui", "extui", "extsi", "trunci"]
 )
 _GROUPS = ("nburst", "loop", "loop1", "loop2", "pad", "l2_cache_ctl")
 _CUBE = ("_l1", "_l0", "l0c", "_fb", "cbuf", "_fix", "_bt")
@@ -125,8 +124,10 @@ class _Cursor:
 
     def operand(self) -> Operand:
         token = self.peek()
-        if token is None or token.kind not in ("value", "number", "word") or (
-            token.kind == "word" and token.text not in ("true", "false")
+        if (
+            token is None
+            or token.kind not in ("value", "number", "word")
+            or (token.kind == "word" and token.text not in ("true", "false"))
         ):
             self.refuse("an operand is missing", "write an SSA value such as %c32_i64")
         assert token is not None
@@ -258,9 +259,7 @@ class _Reader:
             return found
         cursor.take("(")
         while (token := cursor.peek()) is not None and token.text not in ("->", ")"):
-            if token.text == ",":
-                cursor.at += 1
-            elif token.text in _GROUPS:
+            if token.text == "," or token.text in _GROUPS:
                 cursor.at += 1
             else:
                 found.append(self._type(cursor))
@@ -374,7 +373,9 @@ class _Reader:
         cursor.take(")")
         if kind == STORE and len(args) == 10:
             raise InputError(
-                f"{op.name} with 10 operands is the form of 2026-03", op.name_span, "write the 8 operands of the current form"
+                f"{op.name} with 10 operands is the form of 2026-03",
+                op.name_span,
+                "write the 8 operands of the current form",
             )
         if len(args) != len(names):
             hint = f"{', '.join(names)}, in this order"
@@ -414,17 +415,23 @@ class _Reader:
         args = cursor.operands()
         if len(args) != len(names):
             hint = f"{', '.join(names)}, then nburst(...)"
-            raise InputError(f"{op.name} takes {len(names)} operands before its groups, not {len(args)}", op.name_span, hint)
+            raise InputError(
+                f"{op.name} takes {len(names)} operands before its groups, not {len(args)}", op.name_span, hint
+            )
         roles = dict(zip(names, args, strict=True))
         levels: list[Level] = []
         pad: list[Operand] | None = None
         while (token := cursor.peek()) is not None and token.kind == "word":
             if token.text not in _GROUPS:
-                raise InputError(f"{op.name} has no group `{token.text}`", op.at(token), f"it has {', '.join(_GROUPS[:2])}, pad")
+                raise InputError(
+                    f"{op.name} has no group `{token.text}`", op.at(token), f"it has {', '.join(_GROUPS[:2])}, pad"
+                )
             cursor.at += 1
             group = cursor.grouped()
             cursor.take(",")
-            span = op.at(token).to(Span(op.source, cursor.tokens[cursor.at - 1].start, cursor.tokens[cursor.at - 1].end))
+            span = op.at(token).to(
+                Span(op.source, cursor.tokens[cursor.at - 1].start, cursor.tokens[cursor.at - 1].end)
+            )
             if pad is not None:
                 raise InputError(f"{op.name}: `{token.text}` behind `pad`", span, "pad comes last, once")
             if token.text == "pad":
@@ -443,7 +450,9 @@ class _Reader:
                     )  # fmt: skip
                 levels.append(Level(*group, span))
         if not levels:
-            raise InputError(f"{op.name} without nburst(...)", op.name_span, "nburst(count, source stride, destination stride)")
+            raise InputError(
+                f"{op.name} without nburst(...)", op.name_span, "nburst(count, source stride, destination stride)"
+            )
         types = self._typed_tail(cursor)
         made = None
         if pad is not None:
@@ -472,7 +481,9 @@ class _Reader:
         known = self._of(value)
         kind = known if known.kind in ("int", "float") else types[0] if types else OTHER
         if kind.name.startswith("ui"):
-            raise InputError(f"{op.name}: `{kind.name}` is refused by the assembler", value.span, "use a signless integer")
+            raise InputError(
+                f"{op.name}: `{kind.name}` is refused by the assembler", value.span, "use a signless integer"
+            )
         return SetPad(op.span, value, kind)
 
     def _atomic(self, op: Op) -> Stmt:
@@ -500,7 +511,9 @@ class _Reader:
             elif token.text == ":":
                 break
         if len(words) != 2 or event is None:
-            raise InputError(f"{op.name} needs two pipes and an event", op.name_span, '["PIPE_MTE2", "PIPE_V", "EVENT_ID0"]')
+            raise InputError(
+                f"{op.name} needs two pipes and an event", op.name_span, '["PIPE_MTE2", "PIPE_V", "EVENT_ID0"]'
+            )
         action = "set" if op.name.startswith("pto.set") else "wait"
         return Flag(op.span, action, words[0], words[1], event)
 
@@ -525,7 +538,9 @@ class _Reader:
         if len(args) not in (1, 2):
             raise InputError(f"{op.name} takes a pipe, an id and a mode", op.name_span)
         mode = args[1] if len(args) == 2 else Operand("", args[0].span, 0)
-        return Buffer(op.span, "get" if "get" in op.name else "rls", token.text.strip('"').removeprefix("PIPE_"), args[0], mode)
+        return Buffer(
+            op.span, "get" if "get" in op.name else "rls", token.text.strip('"').removeprefix("PIPE_"), args[0], mode
+        )
 
     # ------------------------------------------------------------ control
 
@@ -596,20 +611,34 @@ class _Reader:
     def _other(self, op: Op) -> Stmt | list[Stmt] | None:
         name = op.name
         inside = [s for region in op.regions for s in self.block(region)]
-        if name.startswith("pto.") and any(w in name for w in ("mte_", "copy_", "dma_")) and not any(c in name for c in _CUBE):
-            raise InputError(f"{name} is not understood", op.name_span, "known: " + ", ".join([*COPY_ROLES, *INLINE_ROLES][:6]))
+        if (
+            name.startswith("pto.")
+            and any(w in name for w in ("mte_", "copy_", "dma_"))
+            and not any(c in name for c in _CUBE)
+        ):
+            raise InputError(
+                f"{name} is not understood", op.name_span, "known: " + ", ".join([*COPY_ROLES, *INLINE_ROLES][:6])
+            )
         out: list[Stmt] = []
         if name.startswith(("pto.", "func.call", "call", "llvm.")):
             out += self._accesses(op)
         if any(isinstance(s, (Copy, Flag, Barrier, SetLoop, SetPad, Buffer, Problem)) for s in _deep(inside)):
-            out.append(Problem(op.name_span, f"{name}: its region holds DMA operations, and how often it runs is not known", "use scf.for and scf.if"))
+            out.append(
+                Problem(
+                    op.name_span,
+                    f"{name}: its region holds DMA operations, and how often it runs is not known",
+                    "use scf.for and scf.if",
+                )
+            )
         elif inside:
             out.append(Block(op.span, tuple(inside), name))
         self.passed[name] += 1
         if op.results:
             out.append(self._results_of(op))
         if name.startswith(("cf.", "^")):
-            raise InputError(f"{name}: control flow between blocks is not followed", op.name_span, "use scf.for and scf.if")
+            raise InputError(
+                f"{name}: control flow between blocks is not followed", op.name_span, "use scf.for and scf.if"
+            )
         return out
 
     def _accesses(self, op: Op) -> list[Stmt]:
@@ -631,7 +660,11 @@ class _Reader:
             if kind.kind != "pointer" or kind.space != "ub":
                 continue
             offset = None
-            if index + 2 < len(tokens) and tokens[index + 1].text == "[" and tokens[index + 2].kind in ("value", "number"):
+            if (
+                index + 2 < len(tokens)
+                and tokens[index + 1].text == "["
+                and tokens[index + 2].kind in ("value", "number")
+            ):
                 after = tokens[index + 2]
                 value = None if after.kind == "value" else _integer(after.text)
                 offset = Operand(after.text if after.kind == "value" else "", op.at(after), value)

@@ -209,7 +209,9 @@ class _Reader:
             raise InputError("the text ends where an operation should follow", self._span(self.at))
         name = self.tokens[self.at]
         if name.kind not in ("word", "string", "label"):
-            raise InputError(f"`{name.text}` begins no operation", self._span(self.at), "an operation is `dialect.name`")
+            raise InputError(
+                f"`{name.text}` begins no operation", self._span(self.at), "an operation is `dialect.name`"
+            )
         self.at += 1
         inside: list[Token] = []
         regions: list[tuple[Op, ...]] = []
@@ -221,7 +223,9 @@ class _Reader:
                     raise InputError(f"`{token.text}` closes nothing", self._span(self.at))
                 break
             counter = not inside and plain.endswith(".for")  # `scf.for %i = ...` is one operation
-            if (self._starts(self.at) and not counter) or (token.kind in ("type", "attribute") and self._is(self.at + 1, "=")):
+            if (self._starts(self.at) and not counter) or (
+                token.kind in ("type", "attribute") and self._is(self.at + 1, "=")
+            ):
                 break
             if token.text == "{" and token.kind == "mark" and self._region(plain, inside):
                 self.at += 1

@@ -58,7 +58,9 @@ def pack(kind: str, fields: Mapping[str, int]) -> dict[str, int]:
 def unpack(kind: str, words: Mapping[str, int]) -> dict[str, int]:
     """Every field of the words."""
     return {
-        name: (words[word] >> low) & ((1 << bits) - 1) for word, layout in words_of(kind).items() for name, low, bits in layout
+        name: (words[word] >> low) & ((1 << bits) - 1)
+        for word, layout in words_of(kind).items()
+        for name, low, bits in layout
     }
 
 

@@ -118,7 +118,13 @@ class Asker:
             self._known[key] = found
         return found
 
-    def possible(self, conditions: Sequence[Cond], extra: Iterable[tuple[str, int | None, int | None]] = (), texts: Sequence[str] = (), names: Iterable[str] = ()) -> Reply:
+    def possible(
+        self,
+        conditions: Sequence[Cond],
+        extra: Iterable[tuple[str, int | None, int | None]] = (),
+        texts: Sequence[str] = (),
+        names: Iterable[str] = (),
+    ) -> Reply:
         """Whether all can hold at once: `refuted` means yes, with values; `proved` means never."""
         decided = [self.world.decide(c) for c in conditions]
         if False in decided:
@@ -134,7 +140,9 @@ class Asker:
             return Reply("refuted", self._small(query, answer.model, variables), "z3")
         return Reply("unknown", {}, answer.why)
 
-    def _small(self, query: Query, model: Mapping[str, int], variables: Sequence[tuple[str, int | None, int | None]]) -> Mapping[str, int]:
+    def _small(
+        self, query: Query, model: Mapping[str, int], variables: Sequence[tuple[str, int | None, int | None]]
+    ) -> Mapping[str, int]:
         """A small counterexample: the free symbols as small as they get."""
         from dmaverify.prove.smt import Answer
 
@@ -191,7 +199,10 @@ def term_text(term: Lin, world: World) -> str:
         symbol = world.symbols[name]
         what, *args = symbol.definition or ("",)
         if what:
-            inner = [term_text(a, world) if isinstance(a, Lin) else shown(a, world) if isinstance(a, Cond) else str(a) for a in args]
+            inner = [
+                term_text(a, world) if isinstance(a, Lin) else shown(a, world) if isinstance(a, Cond) else str(a)
+                for a in args
+            ]
             text = f"{what}({', '.join(inner)})"
         else:
             text = symbol.shown or name

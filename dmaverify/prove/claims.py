@@ -58,12 +58,16 @@ def judge_claim(claim: Claim, events: Sequence[Event], target: Target, options: 
     nests: list[tuple[Copy, tuple[Loop, ...]]] = []
     for number in claim.copies:
         if number not in placed:
-            out.findings.append(Finding("core/well-formed", Severity.ERROR, f"there is no copy {number}", "move", claim.span))
+            out.findings.append(
+                Finding("core/well-formed", Severity.ERROR, f"there is no copy {number}", "move", claim.span)
+            )
             out.status["core/well-formed"] = "refuted"
             return out
         command = command_of(*placed[number], (claim.source, claim.dest), claim.span)
         if isinstance(command, str):
-            out.findings.append(Finding("core/well-formed", Severity.WARNING, f"copy {number}: {command}", "move", claim.span))
+            out.findings.append(
+                Finding("core/well-formed", Severity.WARNING, f"copy {number}: {command}", "move", claim.span)
+            )
             out.status["core/same-element"] = "unknown"
             return out
         commands.append(command)
@@ -77,10 +81,18 @@ def judge_claim(claim: Claim, events: Sequence[Event], target: Target, options: 
     for broken in result.broken:
         finding = finding_of(broken, scene)
         spans = [n[0].span for n in nests]
-        where = finding.span or spans[broken.command if broken.command is not None and broken.command < len(spans) else 0]
-        labels = (*finding.labels, Label(claim.span, "the move that it should make")) if where is not claim.span else finding.labels
+        where = (
+            finding.span or spans[broken.command if broken.command is not None and broken.command < len(spans) else 0]
+        )
+        labels = (
+            (*finding.labels, Label(claim.span, "the move that it should make"))
+            if where is not claim.span
+            else finding.labels
+        )
         out.findings.append(replace(finding, span=where, labels=labels))
-    out.status = {name: "reported" if name == "core/consumes" and s == "refuted" else s for name, s in result.status.items()}
+    out.status = {
+        name: "reported" if name == "core/consumes" and s == "refuted" else s for name, s in result.status.items()
+    }
     out.by = result.by
     out.units = result.units
     _padding(claim, nests, bits, out)
@@ -179,11 +191,17 @@ def _padding(claim: Claim, nests: Sequence[tuple[Copy, tuple[Loop, ...]]], bits:
 
 
 def _not_zero(claim: Claim, copy: Copy, at: int, state: int, count: int, width: int) -> Finding:
-    said = {_UNTOUCHED: "is never written", _UNKNOWN: "holds unknown bytes", _DATA: "holds data"}.get(state, f"holds {state:#04x}")
+    said = {_UNTOUCHED: "is never written", _UNKNOWN: "holds unknown bytes", _DATA: "holds data"}.get(
+        state, f"holds {state:#04x}"
+    )
     from dmaverify.language.meaning import cell
 
     index = getattr(cell(claim.dest.element, at // width), "coords", ())
-    hint = "ask for more padding on the right, or clear the buffer before" if state == _UNTOUCHED else "set the padding value to 0"
+    hint = (
+        "ask for more padding on the right, or clear the buffer before"
+        if state == _UNTOUCHED
+        else "set the padding value to 0"
+    )
     return Finding(
         "core/padding", Severity.ERROR,
         f"padding that must be zero {said}: {count:,} bytes, the first at {claim.dest.base + at:,}", "destination",

@@ -61,7 +61,9 @@ class DefiniteJudge:
         return "not judged" if self.unjudged else "proved"
 
     def judge(self, events: Sequence[Event]) -> None:
-        self._bases = sorted({t.place.address.const for t in _touches(events) if self._mine(t) and t.place.address.is_const})
+        self._bases = sorted(
+            {t.place.address.const for t in _touches(events) if self._mine(t) and t.place.address.is_const}
+        )
         self._run(events, [_Path(bytearray(self.size))], {})
 
     def _mine(self, touch: Touch) -> bool:
@@ -69,7 +71,13 @@ class DefiniteJudge:
 
     # ------------------------------------------------------------ walking
 
-    def _run(self, events: Sequence[Event], paths: list[_Path], at: Mapping[str, Lin], lifted: tuple[tuple[str, Lin], ...] = ()) -> list[_Path]:
+    def _run(
+        self,
+        events: Sequence[Event],
+        paths: list[_Path],
+        at: Mapping[str, Lin],
+        lifted: tuple[tuple[str, Lin], ...] = (),
+    ) -> list[_Path]:
         for event in events:
             if isinstance(event, Loop):
                 paths = self._loop(event, paths, at, lifted)
@@ -81,7 +89,9 @@ class DefiniteJudge:
                     self._access(event, path, at, lifted)
         return paths
 
-    def _branch(self, event: Branch, paths: list[_Path], at: Mapping[str, Lin], lifted: tuple[tuple[str, Lin], ...]) -> list[_Path]:
+    def _branch(
+        self, event: Branch, paths: list[_Path], at: Mapping[str, Lin], lifted: tuple[tuple[str, Lin], ...]
+    ) -> list[_Path]:
         when = self.world.put_cond(event.when, at)
         out: list[_Path] = []
         for path in paths:
@@ -106,11 +116,16 @@ class DefiniteJudge:
             first.rows = [r for r in first.rows if r in other.rows]
         return [_Path(first.bytes_, first.rows)]
 
-    def _loop(self, loop: Loop, paths: list[_Path], at: Mapping[str, Lin], lifted: tuple[tuple[str, Lin], ...]) -> list[_Path]:
+    def _loop(
+        self, loop: Loop, paths: list[_Path], at: Mapping[str, Lin], lifted: tuple[tuple[str, Lin], ...]
+    ) -> list[_Path]:
         trip = self.world.put(loop.trip, at)
         low, high = self.world.interval(trip)
         period = self._period(loop, at)
-        if trip.is_const and (trip.const <= 2 * (period or 0) or (trip.const * _size(loop.body) + self._events <= MOST_EVENTS and not lifted)):
+        if trip.is_const and (
+            trip.const <= 2 * (period or 0)
+            or (trip.const * _size(loop.body) + self._events <= MOST_EVENTS and not lifted)
+        ):
             for step in range(max(0, trip.const)):
                 paths = self._run(loop.body, paths, {**at, loop.counter: Lin(step)}, lifted)
             return paths
@@ -129,17 +144,28 @@ class DefiniteJudge:
 
     def _period(self, loop: Loop, at: Mapping[str, Lin]) -> int | None:
         """After how many iterations the memory of this judge is touched in the same places again."""
-        terms = [t for touch in _touches(loop.body) if self._mine(touch) for t in (touch.place.address, touch.offset, touch.length, *(x for s in touch.steps for x in s))]
+        terms = [
+            t
+            for touch in _touches(loop.body)
+            if self._mine(touch)
+            for t in (touch.place.address, touch.offset, touch.length, *(x for s in touch.steps for x in s))
+        ]
         terms = [self.world.put(t, {k: v for k, v in at.items() if k != loop.counter}) for t in terms]
         for period in PERIODS:
             rounds = Lin(0, ((loop.counter, period),))
-            if all(self.world.put(t, {loop.counter: rounds + step}) == self.world.put(t, {loop.counter: Lin(step)}) for t in terms for step in range(period)):
+            if all(
+                self.world.put(t, {loop.counter: rounds + step}) == self.world.put(t, {loop.counter: Lin(step)})
+                for t in terms
+                for step in range(period)
+            ):
                 return period
         return None
 
     # ------------------------------------------------------------ accesses
 
-    def _access(self, event: Copy | Use, path: _Path, at: Mapping[str, Lin], lifted: tuple[tuple[str, Lin], ...]) -> None:
+    def _access(
+        self, event: Copy | Use, path: _Path, at: Mapping[str, Lin], lifted: tuple[tuple[str, Lin], ...]
+    ) -> None:
         touches = [self._put(t, at, lifted) for t in event.touches if self._mine(t)]
         for touch in touches:
             if touch.kind == "read":
@@ -150,13 +176,22 @@ class DefiniteJudge:
 
     def _put(self, touch: Touch, at: Mapping[str, Lin], lifted: tuple[tuple[str, Lin], ...]) -> Touch:
         world = self.world
-        address, steps = world.put(touch.place.address, at), [(world.put(c, at), world.put(s, at)) for c, s in touch.steps]
+        address, steps = (
+            world.put(touch.place.address, at),
+            [(world.put(c, at), world.put(s, at)) for c, s in touch.steps],
+        )
         for counter, trip in lifted:
             factor = dict(address.terms).get(counter, 0)
             address = address - Lin(0, ((counter, factor),)) if factor else address
             steps.append((trip, Lin(factor)))
         place = replace(touch.place, address=address)
-        return replace(touch, place=place, offset=world.put(touch.offset, at), length=world.put(touch.length, at), steps=tuple(steps))
+        return replace(
+            touch,
+            place=place,
+            offset=world.put(touch.offset, at),
+            length=world.put(touch.length, at),
+            steps=tuple(steps),
+        )
 
     def _rows(self, touch: Touch) -> list[tuple[int, int]] | None:
         """(start, end) of every row, rows that touch merged; None where a number is a symbol."""
@@ -243,7 +278,14 @@ class DefiniteJudge:
         claims = [compare("le", -gap), compare("le", gap + read.length - write.length)]
         steps = dict.fromkeys(write.steps)
         for count, stride in read.steps:
-            same = next(((c, s) for c, s in steps if s == stride and (c == count or self.asker.holds(compare("le", count - c)).status == "proved")), None)
+            same = next(
+                (
+                    (c, s)
+                    for c, s in steps
+                    if s == stride and (c == count or self.asker.holds(compare("le", count - c)).status == "proved")
+                ),
+                None,
+            )
             if same is None and count != ONE:
                 return False
         return all(self.asker.holds(claim).status == "proved" for claim in claims)
@@ -286,6 +328,8 @@ def _touches(events: Sequence[Event]) -> Iterable[Touch]:
 def _size(events: Sequence[Event]) -> int:
     total = 0
     for event in events:
-        inner = event.body if isinstance(event, Loop) else (*event.then, *event.other) if isinstance(event, Branch) else ()
+        inner = (
+            event.body if isinstance(event, Loop) else (*event.then, *event.other) if isinstance(event, Branch) else ()
+        )
         total += 1 + _size(inner)
     return total

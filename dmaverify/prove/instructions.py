@@ -55,15 +55,19 @@ class CopyJudge:
         broken: set[str] = set()
         for scope, side, place, ports, spans, what in self._instances(copy):
             for rule in self.target.rules.values():
-                if rule.scope != scope or not rule.applies(copy.kind, copy.read.space, copy.write.space, side, place.space if place else ""):
+                if rule.scope != scope or not rule.applies(
+                    copy.kind, copy.read.space, copy.write.space, side, place.space if place else ""
+                ):
                     continue
                 if rule.missing({**self.target.limits, **ports}):
                     continue
-                if self._rule(rule, ports, spans, what, copy):
+                if self._rule(rule, ports, spans, what, copy.span, copy.when):
                     broken.add(rule.id)
         return broken
 
-    def _instances(self, copy: Copy) -> Iterator[tuple[str, str, Place | None, dict[str, Lin], Mapping[str, Span], str]]:
+    def _instances(
+        self, copy: Copy
+    ) -> Iterator[tuple[str, str, Place | None, dict[str, Lin], Mapping[str, Span], str]]:
         yield "copy", "", None, dict(copy.ports), copy.spans, "copy"
         padded = copy.ports.get("padded", ZERO)
         for side, place in (("read", copy.read), ("write", copy.write)):
@@ -74,20 +78,36 @@ class CopyJudge:
                 spans = {"stride_bytes": where} if where else {}
                 if step.spans[0] is not None:
                     spans["count"] = step.spans[0]
-                yield "step", side, place, ports, spans, f"{'source' if side == 'read' else 'destination'} stride of {step.label}"
+                yield (
+                    "step",
+                    side,
+                    place,
+                    ports,
+                    spans,
+                    f"{'source' if side == 'read' else 'destination'} stride of {step.label}",
+                )
             low, end = self.reach(copy, side)
             ports = {"base_bytes": place.address, "low_bytes": low, "end_bytes": end}
             if not place.root:
                 yield "reach", side, place, ports, {}, "source" if side == "read" else "destination"
             else:
-                yield "reach", side, place, {"base_bytes": place.address}, {}, "source" if side == "read" else "destination"
+                yield (
+                    "reach",
+                    side,
+                    place,
+                    {"base_bytes": place.address},
+                    {},
+                    "source" if side == "read" else "destination",
+                )
 
     def reach(self, copy: Copy, side: str) -> tuple[Lin, Lin]:
         """First byte and first byte behind all that a side touches; steps forward only (rules see to that)."""
         low: Lin | None = None
         high: Lin | None = None
         for touch in copy.touches:
-            if (touch.place is copy.read) != (side == "read") and touch.place != (copy.read if side == "read" else copy.write):
+            if (touch.place is copy.read) != (side == "read") and touch.place != (
+                copy.read if side == "read" else copy.write
+            ):
                 continue
             if (touch.kind in ("read", "surplus")) != (side == "read"):
                 continue
@@ -106,22 +126,30 @@ class CopyJudge:
             high = high + world.least(reach, ZERO, most=True) if not reach.is_const or reach.const > 0 else high
         return low, high + touch.length
 
+    def judge_number(self, scope: str, port: str, value: Lin, span: Span) -> None:
+        """The rules of a scope with a single port, such as the id of a flag."""
+        for rule in self.target.rules.values():
+            if rule.scope == scope:
+                self._rule(rule, {port: value}, {port: span}, scope, span, ())
+
     # ------------------------------------------------------------ rules on terms
 
-    def _rule(self, rule: Rule, ports: Mapping[str, Lin], spans: Mapping[str, Span], what: str, copy: Copy) -> bool:
+    def _rule(
+        self, rule: Rule, ports: Mapping[str, Lin], spans: Mapping[str, Span], what: str, whole: Span, when: Sequence[Cond]
+    ) -> bool:  # fmt: skip
         """Whether an error of this rule was found."""
         severity = rule.severity_under(self.readings)
         limits = {**self.target.limits, **rule.limits_under(self.readings)}
         terms = {port: ports[port] if port in ports else Lin(limits[port]) for port in rule.ports}
         self.evaluated.add(rule.id)
         if rule.readings:
-            self._other_readings(rule, ports, copy)
+            self._other_readings(rule, ports)
         if severity is None:
             return False
         claim = condition_of(rule.function.body, terms, self.world)
         if severity is not Severity.ERROR and self.asker.is_open(claim):
             return False  # a warning about a value that nobody bounded would only say so
-        reply = self.asker.required(claim, copy.when)
+        reply = self.asker.required(claim, when)
         if reply.status == "proved":
             return False
         if reply.status == "assumed":
@@ -133,8 +161,8 @@ class CopyJudge:
         values = {port: self._value(term, reply) for port, term in terms.items()}
         words = {"tier": "", "side": "", "place": what}
         said = tuple(f"{port} is {term_text(term, self.world)}" for port, term in terms.items() if not term.is_const)
-        span = next((spans[p] for p in rule.ports if p in spans and self._blamed(rule, p, terms, reply)), None) or copy.span
-        labels = (Label(span, what),) if span is not copy.span else ()
+        span = next((spans[p] for p in rule.ports if p in spans and self._blamed(rule, p, terms, reply)), None) or whole
+        labels = (Label(span, what),) if span is not whole else ()
         self.findings.append(
             Finding(
                 rule.id, severity, rule.message({**values, **words}), what, span, values, self._witness(reply), rule.source,
@@ -145,9 +173,9 @@ class CopyJudge:
 
     def _blamed(self, rule: Rule, port: str, terms: Mapping[str, Lin], reply: Reply) -> bool:
         """Whether changing this port alone could mend it: not a limit, and not a count of one."""
-        return port not in self.target.limits and port not in ("padded", "count") or len(rule.ports) == 2
+        return (port not in self.target.limits and port not in ("padded", "count")) or len(rule.ports) == 2
 
-    def _other_readings(self, rule: Rule, ports: Mapping[str, Lin], copy: Copy) -> None:
+    def _other_readings(self, rule: Rule, ports: Mapping[str, Lin]) -> None:
         outcomes = set()
         for name in rule.readings:
             chosen = {**self.readings, rule.id: name}
@@ -166,7 +194,9 @@ class CopyJudge:
 
     def _witness(self, reply: Reply) -> dict[str, object] | None:
         shown_values = {
-            self.world.symbols[n].shown: v for n, v in reply.values.items() if n in self.world.symbols and not n.startswith("$")
+            self.world.symbols[n].shown: v
+            for n, v in reply.values.items()
+            if n in self.world.symbols and not n.startswith("$")
         }
         return {"values": shown_values} if shown_values else None
 
@@ -215,7 +245,9 @@ class CopyJudge:
         self.used.add("core/writes-once")
         steps = max((t.steps for t in writes), key=len)
         extent_at = self._extents(writes, len(steps))
-        live = [(count, stride, extent_at[len(steps) - 1 - i]) for i, (count, stride) in enumerate(reversed(steps))][::-1]
+        live = [(count, stride, extent_at[len(steps) - 1 - i]) for i, (count, stride) in enumerate(reversed(steps))][
+            ::-1
+        ]
         if self._apart(live, copy.when):
             return
         clash = self._clash(steps, extent_at, copy)
@@ -253,6 +285,7 @@ class CopyJudge:
 
     def _apart(self, live: Sequence[tuple[Lin, Lin, Lin]], when: Sequence[Cond]) -> bool:
         """Every stride is at least what lies below it, in the order of the levels or of the strides."""
+
         def dominated(order: Sequence[tuple[Lin, Lin, Lin]]) -> bool:
             extent = order[0][2] if order else ZERO
             first = True
@@ -269,7 +302,8 @@ class CopyJudge:
         if all(x[2] == y for x, y in zip(live, self._nested(live), strict=True)) and dominated(moving):
             return True
         in_order = all(
-            self.asker.holds(both([compare("le", c - ONE), compare("le", e - s)], "or"), when).status == "proved" for c, s, e in live
+            self.asker.holds(both([compare("le", c - ONE), compare("le", e - s)], "or"), when).status == "proved"
+            for c, s, e in live
         )
         if in_order:
             return True
@@ -302,9 +336,17 @@ class CopyJudge:
             names.append(f"d{index}")
             ranges.append((f"d{index}", None, None))
             parts.append(f"(< d{index} {self.world.text(count)}) (< (- d{index}) {self.world.text(count)})")
-        gap = "(+ " + " ".join(f"(* {s.const if s.const >= 0 else f'(- {-s.const})'} d{i})" for i, (_, s) in enumerate(steps)) + " 0)"
+        gap = (
+            "(+ "
+            + " ".join(f"(* {s.const if s.const >= 0 else f'(- {-s.const})'} d{i})" for i, (_, s) in enumerate(steps))
+            + " 0)"
+        )
         size = self.world.text(extent)
-        texts = [f"(and {' '.join(parts)})", f"(or {' '.join(f'(not (= {n} 0))' for n in names)})", f"(and (< {gap} {size}) (< (- {gap}) {size}))"]
+        texts = [
+            f"(and {' '.join(parts)})",
+            f"(or {' '.join(f'(not (= {n} 0))' for n in names)})",
+            f"(and (< {gap} {size}) (< (- {gap}) {size}))",
+        ]
         involved = [name for term in (extent, *(c for c, _ in steps)) for name, _ in term.terms]
         reply = self.asker.possible(list(copy.when), ranges, texts, involved)
         if reply.status == "unknown":

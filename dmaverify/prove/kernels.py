@@ -7,7 +7,7 @@ Law: what a part leaves open stays open; every assumption that a proof needed is
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -19,7 +19,7 @@ from dmaverify.prove.options import Options
 from dmaverify.prove.pipes import PipeJudge
 from dmaverify.prove.smt import solver_version
 from dmaverify.transfer.affine import World
-from dmaverify.transfer.instructions import Copy, Event
+from dmaverify.transfer.instructions import Branch, Copy, Event, Loop, Signal, Token
 from dmaverify.verdict import Finding
 
 
@@ -43,7 +43,11 @@ class Judged:
 
 
 def judge_kernel(
-    program: Program, target: Target, options: Options, extents: Mapping[str, int], ordered: Sequence[str],
+    program: Program,
+    target: Target,
+    options: Options,
+    extents: Mapping[str, int],
+    ordered: Sequence[str],
     memory: tuple[str, int],
 ) -> Judged:
     """All that can be said of a kernel under the readings of `options`."""
@@ -51,6 +55,11 @@ def judge_kernel(
     judge = CopyJudge(target, asker, options.readings, extents)
     for copy in program.copies:
         judge.judge(copy)
+    for event in _ordering(program.events):
+        if isinstance(event, Signal):
+            judge.judge_number("flag", "event_id", event.event, event.span)
+        else:
+            judge.judge_number("buffer", "buffer_id", event.token, event.span)
     out = Judged(list(judge.findings))
     broken = {f.rule for f in out.findings if f.severity.value == "error"}
     for name in sorted(judge.evaluated | judge.used):
@@ -67,13 +76,25 @@ def judge_kernel(
     if definite.reads:
         out.obligations["core/definite"] = (definite.status, "every path", "")
     if definite.unjudged:
-        out.assumptions.append(f"not judged, whether all bytes read were written before: {', '.join(definite.unjudged)}")
+        out.assumptions.append(
+            f"not judged, whether all bytes read were written before: {', '.join(definite.unjudged)}"
+        )
     out.assumptions += [f"assumed of values without a stated range: {text}" for text in judge.assumed]
     out.assumptions += _undeclared(judge)
     out.assumptions += [f"{rule} would decide otherwise under another reading" for rule in judge.differs]
     out.asked = list(asker.session.asked)
     out.solver = solver_version() if asker.session.asked else ""
     return out
+
+
+def _ordering(events: Sequence[Event]) -> Iterator[Signal | Token]:
+    for event in events:
+        if isinstance(event, (Signal, Token)):
+            yield event
+        elif isinstance(event, Loop):
+            yield from _ordering(event.body)
+        elif isinstance(event, Branch):
+            yield from _ordering((*event.then, *event.other))
 
 
 def _undeclared(judge: CopyJudge) -> Sequence[str]:

@@ -90,7 +90,9 @@ class PipeJudge:
             for flag, (_, start) in state.flags.items():
                 span = self._flag_spans[start]
                 said = f"the flag {_shown(flag)} is set and never waited for"
-                self._flag("left", flag, span, said, "wait for it before the end: the next kernel finds it set", warn=True)
+                self._flag(
+                    "left", flag, span, said, "wait for it before the end: the next kernel finds it set", warn=True
+                )
 
     # ------------------------------------------------------------ walking
 
@@ -166,7 +168,7 @@ class PipeJudge:
         for step in range(MOST_STEPS):
             here = Lin(step)
             ending = compare("le", trip - here)
-            if not (ending.known is False):
+            if ending.known is not False:
                 exits += [self._assuming(s, ending) for s in current if not self._never(ending, s, at)]
             current = [self._assuming(s, ending.negated()) for s in current if not self._never(ending.negated(), s, at)]
             current = self._merged([self._forget(s, ending.negated(), at) for s in current])
@@ -199,9 +201,15 @@ class PipeJudge:
             later = [self._without_path(s) for s in after]
             if going and {s.key() for s in later} - {self._without_path(s).key() for s in wanted}:
                 ended = compare("le", trip - here - 1)
-                odd = [s for s, p in zip(after, later, strict=True) if p.key() not in {self._without_path(w).key() for w in wanted}]
+                odd = [
+                    s
+                    for s, p in zip(after, later, strict=True)
+                    if p.key() not in {self._without_path(w).key() for w in wanted}
+                ]
                 if not all(self._never(ended.negated(), s, inside) for s in odd):
-                    self._open(f"the iterations of the loop at line {loop.span.line} differ in a way that is not followed")
+                    self._open(
+                        f"the iterations of the loop at line {loop.span.line} differ in a way that is not followed"
+                    )
                 exits += odd
         return [self._without_path(s) for s in exits]
 
@@ -235,6 +243,7 @@ class PipeJudge:
 
     def _left(self, loop: Loop, state: State) -> State:
         """Outside of a loop, an age counts from its end: 1 is the last iteration."""
+
         def ended(instance: Instance) -> Instance:
             number, ages = instance
             return number, tuple((n, "end" if n == loop.counter else k, a) for n, k, a in ages)
@@ -282,7 +291,11 @@ class PipeJudge:
                 before = self._flag_spans[flags[flag][1]]
                 self._flag("twice", flag, event.span, f"the flag {_shown(flag)} is set again before it is waited for",
                            "one wait for each set, in order", before)  # fmt: skip
-            done = frozenset(i for i, known in state.pending.items() if self.accesses[i[0]].pipe == event.source or event.source in known)
+            done = frozenset(
+                i
+                for i, known in state.pending.items()
+                if self.accesses[i[0]].pipe == event.source or event.source in known
+            )
             self._flag_spans[event.span.start] = event.span
             flags[flag] = (done, event.span.start)
             return replace(state, flags=flags)
@@ -291,7 +304,13 @@ class PipeJudge:
             swapped = (event.dest, event.source, number.const)
             if swapped in flags:
                 hint = f"{_shown(swapped)} is set: the first pipe of a flag is the one that sets it"
-            self._flag("missing", flag, event.span, f"waits for the flag {_shown(flag)}, which is not set: {event.dest} never goes on", hint)
+            self._flag(
+                "missing",
+                flag,
+                event.span,
+                f"waits for the flag {_shown(flag)}, which is not set: {event.dest} never goes on",
+                hint,
+            )
             return state
         done, _ = flags.pop(flag)
         pending = {i: known | {event.dest} if i in done else known for i, known in state.pending.items()}
@@ -314,7 +333,8 @@ class PipeJudge:
             flags = {k: (frozenset(), v[1]) for k, v in state.flags.items()}
             return replace(state, pending={}, tokens=dict.fromkeys(state.tokens, frozenset()), flags=flags)
         pending = {
-            i: known | {event.pipe} if self.accesses[i[0]].pipe == event.pipe else known for i, known in state.pending.items()
+            i: known | {event.pipe} if self.accesses[i[0]].pipe == event.pipe else known
+            for i, known in state.pending.items()
         }
         return replace(state, pending=pending)
 
@@ -332,7 +352,9 @@ class PipeJudge:
             self._open(f"the buffer mode at line {event.span.line} is not followed")
             return state
         if event.action == "rls":
-            done = frozenset(i for i, known in state.pending.items() if self.accesses[i[0]].pipe == event.pipe or event.pipe in known)
+            done = frozenset(
+                i for i, known in state.pending.items() if self.accesses[i[0]].pipe == event.pipe or event.pipe in known
+            )
             tokens[number.const] = tokens.get(number.const, frozenset()) | done
             return replace(state, tokens=tokens)
         done = tokens.get(number.const, frozenset())
@@ -344,7 +366,11 @@ class PipeJudge:
     def _conflict(self, instance: Instance, earlier: Copy | Use, later: Copy | Use, state: State, at: _At) -> None:
         for mine in later.touches:
             for theirs in earlier.touches:
-                if mine.place.memory != theirs.place.memory or not (mine.writes or theirs.writes):
+                if (
+                    mine.place.memory != theirs.place.memory
+                    or not (mine.writes or theirs.writes)
+                    or "surplus" in (mine.kind, theirs.kind)
+                ):
                     continue
                 kind = "waw" if mine.writes and theirs.writes else "raw" if theirs.writes else "war"
                 key = (kind, earlier.span.start, later.span.start)
@@ -368,7 +394,9 @@ class PipeJudge:
         if one == two:
             hint = f"a barrier of {one} between them, or a round trip of flags through another pipe"
         else:
-            hint = f'set_flag["PIPE_{one}", "PIPE_{two}", ...] behind the first, wait_flag with the same before the second'
+            hint = (
+                f'set_flag["PIPE_{one}", "PIPE_{two}", ...] behind the first, wait_flag with the same before the second'
+            )
         self.findings[key] = Finding(
             f"core/hazard-{kind}", Severity.ERROR,
             f"{two} {verbs[1]} bytes of {where} that {one} {verbs[0]}{when}, and nothing orders them",
@@ -377,7 +405,14 @@ class PipeJudge:
         )  # fmt: skip
 
     def _meet(
-        self, instance: Instance, earlier: Copy | Use, theirs: Touch, later: Copy | Use, mine: Touch, state: State, at: _At
+        self,
+        instance: Instance,
+        earlier: Copy | Use,
+        theirs: Touch,
+        later: Copy | Use,
+        mine: Touch,
+        state: State,
+        at: _At,
     ) -> bool | None:
         """Whether both can touch one byte; None where that is open."""
         counters, facts = self._instant(instance, at)
@@ -388,7 +423,9 @@ class PipeJudge:
                 *(self.world.put_cond(c, counters) for c in earlier.when),
                 *(self.world.put_cond(c, at.counters) for c in later.when),
             ]  # fmt: skip
-            self._overlaps[key] = self._share(_put(theirs, self.world, counters), _put(mine, self.world, at.counters), conditions)
+            self._overlaps[key] = self._share(
+                _put(theirs, self.world, counters), _put(mine, self.world, at.counters), conditions
+            )
         return self._overlaps[key]
 
     def _instant(self, instance: Instance, at: _At) -> tuple[dict[str, Lin], list[Cond]]:
@@ -463,7 +500,17 @@ class PipeJudge:
 
     # ------------------------------------------------------------ flags
 
-    def _flag(self, what: str, flag: Flagged, span: Span, message: str, hint: str, before: Span | None = None, *, warn: bool = False) -> None:
+    def _flag(
+        self,
+        what: str,
+        flag: Flagged,
+        span: Span,
+        message: str,
+        hint: str,
+        before: Span | None = None,
+        *,
+        warn: bool = False,
+    ) -> None:
         key = (what, flag, span.start)
         if key in self.findings:
             return
@@ -494,7 +541,13 @@ def _put(touch: Touch, world: World, counters: Mapping[str, Lin]) -> Touch:
         return touch
     place = replace(touch.place, address=world.put(touch.place.address, counters))
     steps = tuple((world.put(c, counters), world.put(s, counters)) for c, s in touch.steps)
-    return replace(touch, place=place, offset=world.put(touch.offset, counters), length=world.put(touch.length, counters), steps=steps)
+    return replace(
+        touch,
+        place=place,
+        offset=world.put(touch.offset, counters),
+        length=world.put(touch.length, counters),
+        steps=steps,
+    )
 
 
 def _reach(touch: Touch, world: World) -> tuple[Lin, Lin]:
@@ -514,7 +567,9 @@ def _solid(touch: Touch) -> bool:
     """Whether a touch leaves no byte out between its first and its last."""
     extent = touch.length
     for count, stride in touch.steps:
-        if not (count.is_const and stride.is_const and extent.is_const) or (count.const > 1 and not 0 <= stride.const <= extent.const):
+        if not (count.is_const and stride.is_const and extent.is_const) or (
+            count.const > 1 and not 0 <= stride.const <= extent.const
+        ):
             return False
         extent = extent + stride * (count.const - 1)
     return True

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+
 @dataclass(frozen=True, slots=True)
 class Lin:
     """`const + sum(coefficient * symbol)`; terms sorted by symbol, none of them zero."""
@@ -337,7 +338,9 @@ class World:
     # ------------------------------------------------------------ text for a solver
 
     def text(self, value: Lin) -> str:
-        parts = [str(value.const) if value.const >= 0 else f"(- {-value.const})"] if value.const or not value.terms else []
+        parts = (
+            [str(value.const) if value.const >= 0 else f"(- {-value.const})"] if value.const or not value.terms else []
+        )
         for name, factor in value.terms:
             number = str(factor) if factor >= 0 else f"(- {-factor})"
             parts.append(name if factor == 1 else f"(* {number} {name})")
@@ -349,7 +352,9 @@ class World:
         if when.op in ("and", "or", "not"):
             return f"({when.op} {' '.join(self.cond_text(part) for part in when.parts)})"
         body = self.text(when.left)
-        return {"eq": f"(= {body} 0)", "ne": f"(not (= {body} 0))", "lt": f"(< {body} 0)", "le": f"(<= {body} 0)"}[when.op]
+        return {"eq": f"(= {body} 0)", "ne": f"(not (= {body} 0))", "lt": f"(< {body} 0)", "le": f"(<= {body} 0)"}[
+            when.op
+        ]
 
     def context(self, names: Iterable[str]) -> tuple[list[tuple[str, int | None, int | None]], list[str]]:
         """Every symbol that those depend on as (name, low, end), and all that is known of them, as text."""
@@ -366,10 +371,21 @@ class World:
                 todo += condition.symbols()
             what, *args = symbol.definition or ("",)
             for part in args:
-                todo += [n for n, _ in part.terms] if isinstance(part, Lin) else part.symbols() if isinstance(part, Cond) else ()
-            texts = [self.text(a) if isinstance(a, Lin) else self.cond_text(a) if isinstance(a, Cond) else str(a) for a in args]
+                todo += (
+                    [n for n, _ in part.terms]
+                    if isinstance(part, Lin)
+                    else part.symbols()
+                    if isinstance(part, Cond)
+                    else ()
+                )
+            texts = [
+                self.text(a) if isinstance(a, Lin) else self.cond_text(a) if isinstance(a, Cond) else str(a)
+                for a in args
+            ]
             if what == "div":
-                facts.append(f"(and (<= (* {texts[1]} {name}) {texts[0]}) (< {texts[0]} (+ (* {texts[1]} {name}) {texts[1]})))")
+                facts.append(
+                    f"(and (<= (* {texts[1]} {name}) {texts[0]}) (< {texts[0]} (+ (* {texts[1]} {name}) {texts[1]})))"
+                )
             elif what == "mod":
                 facts.append(f"(= {name} (mod {texts[0]} {texts[1]}))")
             elif what == "mul":
