@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError, Source, Span
-from dmaverify.inputs.pto_meaning import Kernel, Setting, meaning_of
+from dmaverify.inputs.pto_meaning import meaning_of
 from dmaverify.inputs.pto_notes import Notes, read_notes
 from dmaverify.inputs.pto_read import read_kernels
+from dmaverify.inputs.pto_values import Kernel, Setting
 from dmaverify.machines.pto_moves import KNOBS, ORDERED_PIPES, UB_MEMORY
 from dmaverify.machines.pto_ops import Function
 from dmaverify.machines.target import Target, load_target

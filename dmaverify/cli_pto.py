@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from dmaverify.errors import InputError, Source
-from dmaverify.inputs.pto_meaning import Kernel, Setting, meaning_of
+from dmaverify.inputs.pto_meaning import meaning_of
 from dmaverify.inputs.pto_read import read_kernels
+from dmaverify.inputs.pto_values import Kernel, Setting
 from dmaverify.machines import pto_ops as ops
 from dmaverify.machines.pto_emit import SURFACES, fields_of, words_of_copy
 from dmaverify.machines.pto_words import GM_WORDS, LOCAL_WORDS, unpack

@@ -360,13 +360,16 @@ class _Machine:
         values = out_of.bytes_[reads[ok]].copy()
         for at, fill in fills:
             inside = (at >= 0) & (at < len(into.state))
-            into.state[at[inside]] = UNKNOWN if fill is None else WRITTEN
+            into.state[at[inside]] = WRITTEN
             if fill is not None:
                 into.bytes_[at[inside]] = fill[inside]
             else:
                 into.bytes_[at[inside]] ^= 0xA5
         into.bytes_[data[ok]] = values
         into.state[data[(data >= 0) & (data < len(into.state))]] = WRITTEN
+        for at, fill in fills:
+            if fill is None:  # the order of rows is not promised: a byte that one of them leaves unknown is unknown
+                into.state[at[(at >= 0) & (at < len(into.state))]] = UNKNOWN
         run.copies.append((self.copy_number[id(stmt)], source, reads, dest, data))
         pipe = {ops.LOAD: "MTE2", ops.STORE: "MTE3", ops.LOCAL: "LOCAL"}[stmt.kind]
         if stmt.kind == ops.LOCAL and self.readings.get("local-pipe") == "vector":

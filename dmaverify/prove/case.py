@@ -19,7 +19,7 @@ from dmaverify.language.expr import ONE, Expr
 from dmaverify.layout.digits import NotDigits
 from dmaverify.machines.target import Target, load_obligations
 from dmaverify.prove.core import OBLIGATIONS, CoreResult, judge_core
-from dmaverify.prove.options import Options
+from dmaverify.prove.options import Options as Options
 from dmaverify.prove.program import (
     Trouble,
     first_difference,

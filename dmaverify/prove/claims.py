@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
+from typing import Any
 
 from dmaverify.errors import Span
-from dmaverify.language.expr import Expr, Kind, axes_of
+from dmaverify.language.expr import Kind, axes_of
 from dmaverify.machines.target import Target
 from dmaverify.prove.core import judge_core
 from dmaverify.prove.options import Options
@@ -140,17 +141,17 @@ def command_of(copy: Copy, loops: Sequence[Loop], tensors: tuple[Tensor, Tensor]
     return Command(read, write, moving, row, row, span=copy.span)
 
 
-def _without_zero(expr: Expr) -> Expr:
+def _without_zero(expr: Any) -> Any:
     """The mapping with its Zero padding as Top: whether it is zero is judged apart."""
-    if not is_dataclass(expr):
+    if not is_dataclass(expr) or isinstance(expr, type):
         return expr
-    changes = {}
+    changes: dict[str, Any] = {}
     for one in fields(expr):
         value = getattr(expr, one.name)
         if isinstance(value, Kind):
             changes[one.name] = Kind.TOP if value is Kind.ZERO else value
         elif is_dataclass(value) and one.name not in ("span",) and not isinstance(value, Span):
-            changes[one.name] = _without_zero(value)  # type: ignore[arg-type]
+            changes[one.name] = _without_zero(value)
     return replace(expr, **changes) if changes else expr
 
 
@@ -211,7 +212,7 @@ def _not_zero(claim: Claim, copy: Copy, at: int, state: int, count: int, width: 
     )  # fmt: skip
 
 
-def _lay(state, touch: Touch, loops: Sequence[Loop], base: int) -> None:  # type: ignore[no-untyped-def]
+def _lay(state: Any, touch: Touch, loops: Sequence[Loop], base: int) -> None:
     """Writes what a touch leaves into the bytes of the destination."""
     import numpy as np
 

@@ -228,10 +228,10 @@ class DefiniteJudge:
             else:
                 path.rows.append(touch)
             return
-        for start, end in rows:
-            _set(path.bytes_, start, end, state)
+        for first, end in rows:
+            _set(path.bytes_, first, end, state)
             if state == TAIL:
-                self._tails[start] = event.span
+                self._tails[first] = event.span
 
     def _blur(self, touch: Touch, path: _Path) -> None:
         low, high = self._range(touch)
@@ -296,7 +296,7 @@ class DefiniteJudge:
         if key in self.findings:
             return
         what = "hold the unknown rest of a block" if kind == TAIL else "nothing wrote"
-        labels = ()
+        labels: tuple[Label, ...] = ()
         tail = max((s for s in self._tails if s <= at), default=None)
         if kind == TAIL and tail is not None:
             labels = (Label(self._tails[tail], "leaves the rest of its last block unknown"),)

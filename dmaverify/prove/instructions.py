@@ -59,7 +59,7 @@ class CopyJudge:
                     copy.kind, copy.read.space, copy.write.space, side, place.space if place else ""
                 ):
                     continue
-                if rule.missing({**self.target.limits, **ports}):
+                if set(rule.ports) - set(self.target.limits) - set(ports):
                     continue
                 if self._rule(rule, ports, spans, what, copy.span, copy.when):
                     broken.add(rule.id)

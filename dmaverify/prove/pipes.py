@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import gcd, lcm
 from typing import Any
 
 from dmaverify.errors import Span
@@ -165,6 +166,7 @@ class PipeJudge:
         seen: dict[Any, int] = {}
         history: list[list[State]] = []
         fixed = trip.const if trip.is_const else None
+        rhythm = self._rhythm(loop.counter)
         for step in range(MOST_STEPS):
             here = Lin(step)
             ending = compare("le", trip - here)
@@ -174,7 +176,7 @@ class PipeJudge:
             current = self._merged([self._forget(s, ending.negated(), at) for s in current])
             if not current:
                 return exits
-            key = frozenset(s.key() for s in current)
+            key = (frozenset(s.key() for s in current), step % rhythm)
             if key in seen and not (fixed is not None and fixed <= SMALL_TRIP):
                 return exits + self._cycle(loop, trip, at, history, seen[key], step)
             seen[key] = step
@@ -183,6 +185,17 @@ class PipeJudge:
             current = self._merged([self._aged(loop, s) for s in self._run(loop.body, current, inside)])
         self._open(f"the order within the loop at line {loop.span.line} does not settle")
         return exits
+
+    def _rhythm(self, counter: str) -> int:
+        """After how many iterations all remainders of the counter are the same again."""
+        period = 1
+        for symbol in self.world.symbols.values():
+            what, *args = symbol.definition or ("",)
+            if what in ("mod", "div") and isinstance(args[0], Lin) and isinstance(args[1], int):
+                factor = dict(args[0].terms).get(counter, 0)
+                if factor:
+                    period = lcm(period, args[1] // gcd(args[1], factor))
+        return period if period <= MOST_STEPS // 3 else 1
 
     def _cycle(self, loop: Loop, trip: Lin, at: _At, history: list[list[State]], first: int, step: int) -> list[State]:
         """All later iterations at once: number `first + j + period * m`, for every m, in the state that repeats."""
@@ -330,7 +343,8 @@ class PipeJudge:
 
     def _fence(self, event: Fence, state: State) -> State:
         if event.pipe == "ALL":
-            flags = {k: (frozenset(), v[1]) for k, v in state.flags.items()}
+            empty: frozenset[Instance] = frozenset()
+            flags = {k: (empty, v[1]) for k, v in state.flags.items()}
             return replace(state, pending={}, tokens=dict.fromkeys(state.tokens, frozenset()), flags=flags)
         pending = {
             i: known | {event.pipe} if self.accesses[i[0]].pipe == event.pipe else known
@@ -380,17 +394,17 @@ class PipeJudge:
                 if met is None:
                     self.status[f"core/hazard-{kind}"] = "unknown"
                 elif met:
-                    self._hazard(kind, key, instance, earlier, later)
+                    self._hazard(kind, key, instance, earlier, later, mine.place.space)
 
-    def _hazard(self, kind: str, key: Any, instance: Instance, earlier: Copy | Use, later: Copy | Use) -> None:
+    def _hazard(
+        self, kind: str, key: Any, instance: Instance, earlier: Copy | Use, later: Copy | Use, space: str
+    ) -> None:
         self.status[f"core/hazard-{kind}"] = "refuted"
         one, two = earlier.pipe, later.pipe
         verbs = {"raw": ("writes", "reads"), "war": ("reads", "overwrites"), "waw": ("writes", "overwrites")}[kind]
         ages = [age for _, how, age in instance[1] if how == "now"]
         when = " in an earlier iteration" if any(ages) else ""
-        space = later.touches[0].place.space if later.touches else ""
-        shared = {t.place.space for t in later.touches} & {t.place.space for t in earlier.touches}
-        where = " and ".join(sorted(s.upper() for s in shared)) or space.upper()
+        where = space.upper()
         if one == two:
             hint = f"a barrier of {one} between them, or a round trip of flags through another pipe"
         else:

@@ -10,8 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-
-Part = "Tile | Sync | Vector | Fence"
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,12 +136,17 @@ def mutant_of(rng: random.Random, kernel: Kernel) -> Kernel:
     roll = rng.random()
     if roll < 0.08 and len(old) > 1:
         new = old[:index] + old[index + 1 :]
-        return replace(kernel, note="left out", **{where: new})
+        return _with(kernel, "left out", where, new)
     if roll < 0.16 and index + 1 < len(old):
         new = (*old[:index], old[index + 1], old[index], *old[index + 2 :])
-        return replace(kernel, note="swapped", **{where: new})
+        return _with(kernel, "swapped", where, new)
     changed = _changed(rng, part, kernel.item)
-    return replace(kernel, note=f"{part} -> {changed}", **{where: (*old[:index], changed, *old[index + 1 :])})
+    return _with(kernel, f"{part} -> {changed}", where, (*old[:index], changed, *old[index + 1 :]))
+
+
+def _with(kernel: Kernel, note: str, where: str, parts: tuple[object, ...]) -> Kernel:
+    change: dict[str, Any] = {"note": note, where: parts}
+    return replace(kernel, **change)
 
 
 def _changed(rng: random.Random, part: object, item: int) -> object:
@@ -158,7 +162,7 @@ def _changed(rng: random.Random, part: object, item: int) -> object:
             values = list(part.loops[at])
             which = rng.randrange(3)
             values[which] = max(0, values[which] + rng.choice([-1, 1] if which == 0 else [-32, 32, item, -item]))
-            return replace(part, loops=(*part.loops[:at], tuple(values), *part.loops[at + 1 :]))
+            return replace(part, loops=(*part.loops[:at], (values[0], values[1], values[2]), *part.loops[at + 1 :]))
         if name == "pad" and part.pad:
             return replace(part, pad=(part.pad[0], rng.choice([0, 1, 8, 16, 40, 63, 64, 70])))
         step = {"rows": [-1, 1, 2], "ub": [-32, 32, 64, 1, 16], "gm": [item, -item, 32]}.get(
