@@ -67,8 +67,10 @@ def check(
     `plan` is a path, `path::name`, a Plan or the text of one. `keep` receives the solver's questions per name. Raises
     InputErrors for what cannot be read, Disagreement where proof and execution contradict each other.
     """
+    from dmaverify.report.excuses import with_suppressions
+
     loaded = load(plan, name, target=target)
-    return list(_verdicts(loaded, options, keep))
+    return with_suppressions(_verdicts(loaded, options, keep), loaded.source)
 
 
 def _verdicts(
@@ -76,7 +78,6 @@ def _verdicts(
 ) -> Iterator[Verdict]:
     from dmaverify.prove.check import Options as OptionsType
     from dmaverify.prove.check import check_access, check_transfer
-    from dmaverify.prove.kernel import check_program
 
     chosen = options or OptionsType()
     for machine in plan.targets.values():
@@ -120,6 +121,8 @@ def _verdicts(
             keep[access.name] = asked
     known = {verdict.name: verdict for _, verdict in entries}
     for program in plan.programs:
+        from dmaverify.prove.kernel import check_program
+
         asked = []
         entries.append(
             (

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dmaverify.language.expr import Kind
+from dmaverify.layout.fuse import fuse
 from dmaverify.layout.refine import Joint, Layout, drive, missing_cell
 from dmaverify.prove.cells import WindowRelation, has_window
 from dmaverify.prove.obligations import (
@@ -117,6 +118,10 @@ class _Judge:
         joint = drive(source, dest, [f.nest for f in families])
         if not joint.plain and self.weight <= ENUMERATE_FIRST:
             return self._enumerated(families, units, ENUMERATE_FIRST, "")
+        if not joint.plain and not (source_opaque or dest_opaque):
+            fused = self._fused(source, dest, subject, families, units)
+            if fused is not None:
+                return fused
         try:
             return self._solved(joint, subject, families, units)
         except WindowRelation:
@@ -124,6 +129,21 @@ class _Judge:
 
     def _region(self, tensor: Tensor) -> int:
         return tensor.mapping.size * self.dtype_bits // unit_bits_of(self.dtype_bits)
+
+    def _fused(
+        self, source: Layout, dest: Layout, subject: Subject, families: list[Family], units: int
+    ) -> CoreResult | None:
+        """All of it proved with axes joined that lie inside each other on both sides; None where that does not."""
+        layouts = None if subject.broadcast_missing else fuse(source, dest)
+        joint = drive(*layouts, [f.nest for f in families]) if layouts is not None else None
+        if joint is None or not joint.plain:
+            return None
+        found = self._solved(joint, subject, families, units)
+        if not found.broken and all(found.status.get(name) == "proved" for name in OBLIGATIONS):
+            return found
+        self.status.clear()
+        self.broken.clear()
+        return None
 
     # ------------------------------------------------------------ solved
 

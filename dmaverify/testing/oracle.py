@@ -21,8 +21,9 @@ from dmaverify.machines.target import Target
 from dmaverify.prove import core
 from dmaverify.prove.check import Options, check_transfer
 from dmaverify.prove.program import Trouble, derived_program, given_program, space_of
+from dmaverify.prove.scene import Scene, Side
 from dmaverify.prove.smt import RLIMIT, Session
-from dmaverify.prove.witness import Disagreement, Scene, Side, finding_of
+from dmaverify.prove.witness import Disagreement, finding_of
 from dmaverify.testing.random_plans import Plan
 from dmaverify.transfer.command import Command
 from dmaverify.transfer.move import Tensor, Transfer
