@@ -18,8 +18,9 @@ from dmaverify.machines.target import Target
 from dmaverify.prove.core import judge_core
 from dmaverify.prove.options import Options
 from dmaverify.prove.program import space_of
+from dmaverify.prove.scene import Scene, Side
 from dmaverify.prove.smt import Session
-from dmaverify.prove.witness import Scene, Side, finding_of
+from dmaverify.prove.witness import finding_of
 from dmaverify.transfer.command import Command, Port
 from dmaverify.transfer.command import Loop as Nest
 from dmaverify.transfer.instructions import Branch, Copy, Event, Loop, Touch

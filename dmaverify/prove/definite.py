@@ -30,10 +30,10 @@ class _Path:
 
     bytes_: bytearray
     rows: list[Touch] = field(default_factory=list)
-    facts: dict[Cond, bool] = field(default_factory=dict)
+    facts: tuple[Cond, ...] = ()
 
     def copy(self) -> _Path:
-        return _Path(bytearray(self.bytes_), list(self.rows), dict(self.facts))
+        return _Path(bytearray(self.bytes_), list(self.rows), self.facts)
 
 
 @dataclass
@@ -95,16 +95,11 @@ class DefiniteJudge:
         when = self.world.put_cond(event.when, at)
         out: list[_Path] = []
         for path in paths:
-            known = self.world.decide(when)
-            known = path.facts.get(when, known)
-            if known is None and when.negated() in path.facts:
-                known = not path.facts[when.negated()]
-            if known is not None:
-                out += self._run(event.then if known else event.other, [path], at, lifted)
-                continue
             other = path.copy()
-            path.facts[when], other.facts[when] = True, False
-            out += self._run(event.then, [path], at, lifted) + self._run(event.other, [other], at, lifted)
+            sides = ((path, when, event.then), (other, when.negated(), event.other))
+            for one, condition, body in sides:
+                if self._feasible(one, condition):
+                    out += self._run(body, [self._assuming(one, condition)], at, lifted)
         return self._joined(out) if len(out) > MOST_PATHS else out
 
     def _joined(self, paths: list[_Path]) -> list[_Path]:
@@ -120,7 +115,6 @@ class DefiniteJudge:
         self, loop: Loop, paths: list[_Path], at: Mapping[str, Lin], lifted: tuple[tuple[str, Lin], ...]
     ) -> list[_Path]:
         trip = self.world.put(loop.trip, at)
-        low, high = self.world.interval(trip)
         period = self._period(loop, at)
         if trip.is_const and (
             trip.const <= 2 * (period or 0)
@@ -132,15 +126,26 @@ class DefiniteJudge:
         if period is None:
             return self._run(loop.body, paths, at, (*lifted, (loop.counter, trip)))
         ends: list[_Path] = []
-        for step in range(2 * period):
-            if low is None or low <= step:
-                ends += [p.copy() for p in paths]
-            if high is not None and step >= high:
-                paths = []
+        for step in range(2 * period + 1):
+            over = compare("le", trip - step)
+            ends += [self._assuming(p.copy(), over) for p in paths if self._feasible(p, over)]
+            if step == 2 * period:
                 break
+            paths = [self._assuming(p, over.negated()) for p in paths if self._feasible(p, over.negated())]
             paths = self._run(loop.body, paths, {**at, loop.counter: Lin(step)}, lifted)
-        ends += paths
+        ends = ends or paths
         return self._joined(ends) if len(ends) > 1 else ends
+
+    def _assuming(self, path: _Path, condition: Cond) -> _Path:
+        if condition.known is None and condition not in path.facts:
+            path.facts = (*path.facts, condition)
+        return path
+
+    def _feasible(self, path: _Path, condition: Cond) -> bool:
+        decided = self.world.decide(condition)
+        if decided is not None:
+            return decided
+        return self.asker.possible([*path.facts, condition]).status != "proved"
 
     def _period(self, loop: Loop, at: Mapping[str, Lin]) -> int | None:
         """After how many iterations the memory of this judge is touched in the same places again."""
@@ -255,13 +260,13 @@ class DefiniteJudge:
         if rows is None:
             low, high = self._range(touch)
             covered = low < high and path.bytes_.count(WRITTEN, low, high) == high - low
-            if not covered and not any(self._holds(touch, row) for row in path.rows):
+            if not covered and not any(self._holds(touch, row, (*path.facts, *event.when)) for row in path.rows):
                 self.unjudged[f"line {event.span.line}"] = None
             return
         for start, end in rows:
             if path.bytes_.count(WRITTEN, start, end) == max(0, end - start):
                 continue
-            if any(self._holds(touch, row) for row in path.rows):
+            if any(self._holds(touch, row, (*path.facts, *event.when)) for row in path.rows):
                 continue
             surely = [at for at in range(start, end) if path.bytes_[at] in (NEVER, TAIL)]
             if surely and not path.rows:
@@ -270,7 +275,7 @@ class DefiniteJudge:
                 self.unjudged[f"line {event.span.line}"] = None
             return
 
-    def _holds(self, read: Touch, write: Touch) -> bool:
+    def _holds(self, read: Touch, write: Touch, when: Sequence[Cond]) -> bool:
         """Whether rows written before hold the rows read: the same nest, or fewer of its rows, each no longer."""
         if read.place.memory != write.place.memory or len(read.steps) > len(write.steps):
             return False
@@ -282,13 +287,14 @@ class DefiniteJudge:
                 (
                     (c, s)
                     for c, s in steps
-                    if s == stride and (c == count or self.asker.holds(compare("le", count - c)).status == "proved")
+                    if s == stride
+                    and (c == count or self.asker.holds(compare("le", count - c), when).status == "proved")
                 ),
                 None,
             )
             if same is None and count != ONE:
                 return False
-        return all(self.asker.holds(claim).status == "proved" for claim in claims)
+        return all(self.asker.holds(claim, when).status == "proved" for claim in claims)
 
     def _found(self, event: Copy | Use, at: int, kind: int, count: int) -> None:
         error = isinstance(event, Copy)

@@ -206,25 +206,17 @@ class PipeJudge:
         for index in range(period):
             here = rounds * period + (first + index)
             inside = _At({**at.counters, loop.counter: here}, (*at.loops, loop))
-            ending = compare("le", trip - here)
-            exits += [self._assuming(s, ending) for s in history[first + index] if not self._never(ending, s, at)]
-            going = [s for s in history[first + index] if not self._never(ending.negated(), s, at)]
-            after = self._merged([self._aged(loop, s) for s in self._run(loop.body, going, inside)])
-            wanted = history[first + (index + 1) % period]
-            later = [self._without_path(s) for s in after]
-            if going and {s.key() for s in later} - {self._without_path(s).key() for s in wanted}:
-                ended = compare("le", trip - here - 1)
-                odd = [
-                    s
-                    for s, p in zip(after, later, strict=True)
-                    if p.key() not in {self._without_path(w).key() for w in wanted}
-                ]
-                if not all(self._never(ended.negated(), s, inside) for s in odd):
-                    self._open(
-                        f"the iterations of the loop at line {loop.span.line} differ in a way that is not followed"
-                    )
-                exits += odd
-        return [self._without_path(s) for s in exits]
+            going = compare("lt", here - trip)
+            start = [self._assuming(s, going) for s in history[first + index] if not self._never(going, s, at)]
+            after = self._merged([self._aged(loop, s) for s in self._run(loop.body, start, inside)])
+            ended = compare("le", trip - here - 1)
+            exits += [self._without_path(s) for s in after if not self._never(ended, s, inside)]
+            more = ended.negated()
+            later = [self._assuming(s, more) for s in after if not self._never(more, s, inside)]
+            keys = {self._forget(s, more, at).key() for s in later}
+            if keys - {s.key() for s in history[first + (index + 1) % period]}:
+                self._open(f"the iterations of the loop at line {loop.span.line} differ in a way that is not followed")
+        return exits
 
     def _without_path(self, state: State) -> State:
         return replace(state, facts=()) if state.facts else state
