@@ -19,7 +19,7 @@ from dmaverify.inputs.pto_meaning import meaning_of
 from dmaverify.inputs.pto_notes import Notes, read_notes
 from dmaverify.inputs.pto_read import read_kernels
 from dmaverify.inputs.pto_values import Kernel, Setting
-from dmaverify.machines.pto_moves import KNOBS, ORDERED_PIPES, UB_MEMORY
+from dmaverify.machines.pto_moves import KNOBS, ORDERED_PIPES, UB_MEMORY, touches_of
 from dmaverify.machines.pto_ops import Function
 from dmaverify.machines.target import Target, load_target
 from dmaverify.prove.kernels import Judged, judge_kernel
@@ -248,6 +248,8 @@ def _alternatives(
             if other == chosen:
                 continue
             readings = {**options.readings, knob: other}
+            if not _may_differ(kernel, knob, readings):
+                continue
             again = meaning_of(function, settings_of(notes, readings))
             difference = _difference(kernel, again, knob)
             if not difference:
@@ -258,6 +260,15 @@ def _alternatives(
             verdict = "the same verdict" if new == errors else f"then {', '.join(sorted(new)) or 'proved'}"
             out.append(f"under --reading {knob}={other}: {difference}; {verdict}")
     return out
+
+
+def _may_differ(kernel: Kernel, knob: str, readings: Mapping[str, str]) -> bool:
+    """Whether a reading can change anything here, without following the kernel again."""
+    if knob in ("local-pipe", "local-unit"):
+        return any(copy.kind == "local" for copy in kernel.copies)
+    if knob == "loop-order":
+        return any(not c.inline and c.ports.get("inner_count") != c.ports.get("outer_count") for c in kernel.copies)
+    return any(touches_of(copy, kernel.world, readings) != copy.touches for copy in kernel.copies)
 
 
 def _difference(one: Kernel, other: Kernel, knob: str) -> str:

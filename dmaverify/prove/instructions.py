@@ -144,7 +144,7 @@ class CopyJudge:
         self.evaluated.add(rule.id)
         if rule.readings:
             self._other_readings(rule, ports)
-        if severity is None:
+        if severity is None or self._plainly(rule, terms):
             return False
         claim = condition_of(rule.function.body, terms, self.world)
         if severity is not Severity.ERROR and self.asker.is_open(claim):
@@ -171,6 +171,12 @@ class CopyJudge:
         )  # fmt: skip
         return severity is Severity.ERROR
 
+    def _plainly(self, rule: Rule, terms: Mapping[str, Lin]) -> bool:
+        """Whether all ports are numbers, and the predicate holds of them."""
+        if any(term.terms for term in terms.values()):
+            return False
+        return rule.holds({port: term.const for port, term in terms.items()})
+
     def _blamed(self, rule: Rule, port: str, terms: Mapping[str, Lin], reply: Reply) -> bool:
         """Whether changing this port alone could mend it: not a limit, and not a count of one."""
         return (port not in self.target.limits and port not in ("padded", "count")) or len(rule.ports) == 2
@@ -182,9 +188,10 @@ class CopyJudge:
             severity = rule.severity_under(chosen)
             limits = {**self.target.limits, **rule.limits_under(chosen)}
             terms = {port: ports[port] if port in ports else Lin(limits[port]) for port in rule.ports}
-            claim = condition_of(rule.function.body, terms, self.world)
-            broken = severity is Severity.ERROR and self.world.decide(claim) is False
-            outcomes.add(broken)
+            if severity is not Severity.ERROR or self._plainly(rule, terms):
+                outcomes.add(False)
+                continue
+            outcomes.add(self.world.decide(condition_of(rule.function.body, terms, self.world)) is False)
         if len(outcomes) > 1:
             self.differs[rule.id] = None
 

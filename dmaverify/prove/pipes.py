@@ -77,6 +77,8 @@ class PipeJudge:
     pipes: frozenset[str] = frozenset()
     _overlaps: dict[Any, bool | None] = field(default_factory=dict)
     _fresh: int = 0
+    _ends: dict[int, tuple[int | None, int]] = field(default_factory=dict)
+    _kept_alive: list[Touch] = field(default_factory=list)
     _flag_spans: dict[int, Span] = field(default_factory=dict)
 
     @property
@@ -380,13 +382,26 @@ class PipeJudge:
                     continue
                 kind = "waw" if mine.writes and theirs.writes else "raw" if theirs.writes else "war"
                 key = (kind, earlier.span.start, later.span.start)
-                if key in self.findings:
+                if key in self.findings or self._far(theirs, mine):
                     continue
                 met = self._meet(instance, earlier, theirs, later, mine, state, at)
                 if met is None:
                     self.status[f"core/hazard-{kind}"] = "unknown"
                 elif met:
                     self._hazard(kind, key, instance, earlier, later, mine.place.space)
+
+    def _far(self, one: Touch, two: Touch) -> bool:
+        """Whether two touches with numbers alone lie apart, by their first and last bytes."""
+        ends = []
+        for touch in (one, two):
+            found = self._ends.get(id(touch))
+            if found is None:
+                found = _numbers(touch)
+                self._ends[id(touch)] = found
+                self._kept_alive.append(touch)
+            ends.append(found)
+        (a, b), (c, d) = ends
+        return a is not None and c is not None and (b <= c or d <= a)
 
     def _hazard(
         self, kind: str, key: Any, instance: Instance, earlier: Copy | Use, later: Copy | Use, space: str
@@ -567,6 +582,18 @@ def _reach(touch: Touch, world: World) -> tuple[Lin, Lin]:
         if ends[1] is None or ends[1] > 0:
             high = high + world.least(reach, Lin(0), most=True)
     return low, high
+
+
+def _numbers(touch: Touch) -> tuple[int | None, int]:
+    """First byte and first byte behind; None where a number is a symbol or the extent is not known."""
+    terms = [touch.place.address, touch.offset, touch.length, *(x for step in touch.steps for x in step)]
+    if any(term.terms for term in terms) or not touch.length.const:
+        return None, 0
+    low = high = touch.place.address.const + touch.offset.const
+    for count, stride in touch.steps:
+        reach = (count.const - 1) * stride.const
+        low, high = low + min(0, reach), high + max(0, reach)
+    return low, high + touch.length.const
 
 
 def _solid(touch: Touch) -> bool:
