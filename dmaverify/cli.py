@@ -447,6 +447,11 @@ def synth(
         return _lines(lambda request: synth_request(request, settings))
     if not paths:
         raise fail([InputError("nothing to synthesize", None, "dmaverify synth PATH::NAME")])
+    from dmaverify.cli_pto import synthesized
+
+    copies = synthesized(paths, output, as_json)
+    if copies is not None:
+        raise _told(copies)
     results = synth_paths(paths, settings, workers)
     if (output or certificate) and len(results) != 1:
         raise fail([InputError(f"{len(results)} transfers, but one plan to write", None, "name one: PATH::NAME")])
@@ -488,6 +493,12 @@ def cost(
         return _lines(lambda request: cost_request(request, profile, simulate))
     if path is None:
         raise fail([InputError("nothing to price", None, "dmaverify cost PATH::NAME")])
+    from dmaverify.jobs import is_kernel
+
+    if is_kernel(path.partition("::")[0]):
+        from dmaverify.cli_pto import kernel_cost, kernel_cost_text
+
+        raise _told(kernel_cost(path) if as_json else kernel_cost_text(path))
     plan = _load(path)
     if not plan.transfers:
         raise fail([InputError(f"{path} has no transfer to price")])
