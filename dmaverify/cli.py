@@ -300,7 +300,15 @@ def run(path: str, limit: int, as_json: bool) -> None:
 @click.option("--rlimit", type=click.IntRange(1), default=20_000_000, help="Solver resource units a question.")
 @click.option("--json", "as_json", is_flag=True)
 def equiv(a: str, b: str, axes: str, rlimit: int, as_json: bool) -> None:
-    """Whether two mappings mean the same everywhere, or two plans (PATH::NAME) do the same."""
+    """Whether two mappings mean the same everywhere, or two plans or kernels (PATH::NAME) do the same."""
+    from dmaverify.jobs import is_kernel
+
+    if is_kernel(a.partition("::")[0]):
+        from dmaverify.cli_pto import same_json, same_kernels
+
+        same, said = same_kernels(a, b)
+        say(json.dumps(same_json(same), indent=2) if as_json else said)
+        raise Stop({"same": 0, "different": 1, "unknown": 3}[same.status])
     from dmaverify.prove.equiv import equivalent_mappings, equivalent_plans
     from dmaverify.report.machine import dumps
 
@@ -329,6 +337,21 @@ def equiv(a: str, b: str, axes: str, rlimit: int, as_json: bool) -> None:
     else:
         say(answer.text(a, b))
     raise Stop(answer.exit_code)
+
+
+@cli.command()
+@click.argument("path", metavar="PATH[::NAME]")
+@click.option("--as", "form", type=click.Choice(("inline", "registers", "words")), required=True, help="What to write.")
+@click.option("--json", "as_json", is_flag=True, help="Words as JSON, which `equiv` reads.")
+def emit(path: str, form: str, as_json: bool) -> None:
+    """A kernel with its copies in the other surface, or the configuration words of its copies."""
+    from dmaverify.cli_pto import emitted, words_json, words_text
+
+    if form == "words":
+        say(json.dumps(words_json(path), indent=2) if as_json else words_text(path))
+    else:
+        say(emitted(path, form))
+    raise Stop(0)
 
 
 # ---------------------------------------------------------------- explain, rules, targets, schema, doctor
@@ -428,6 +451,11 @@ def synth(
         return _lines(lambda request: synth_request(request, settings))
     if not paths:
         raise fail([InputError("nothing to synthesize", None, "dmaverify synth PATH::NAME")])
+    from dmaverify.cli_pto import synthesized
+
+    copies = synthesized(paths, output, as_json)
+    if copies is not None:
+        raise _told(copies)
     results = synth_paths(paths, settings, workers)
     if (output or certificate) and len(results) != 1:
         raise fail([InputError(f"{len(results)} transfers, but one plan to write", None, "name one: PATH::NAME")])
@@ -465,6 +493,12 @@ def cost(
         return _lines(lambda request: cost_request(request, profile, simulate, explain))
     if path is None:
         raise fail([InputError("nothing to price", None, "dmaverify cost PATH::NAME")])
+    from dmaverify.jobs import is_kernel
+
+    if is_kernel(path.partition("::")[0]):
+        from dmaverify.cli_pto import kernel_cost, kernel_cost_text
+
+        raise _told(kernel_cost(path) if as_json else kernel_cost_text(path))
     plan = with_references(_load(path), profile)
     if not plan.transfers:
         raise fail([InputError(f"{path} has no transfer to price")])

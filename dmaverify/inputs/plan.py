@@ -31,6 +31,7 @@ from dmaverify.transfer.move import PLACES, EngineStream, Stream, Tensor, Transf
 
 if TYPE_CHECKING:
     from dmaverify.inputs import schema
+    from dmaverify.inputs.kernels import PlanKernel
     from dmaverify.transfer.schedule import Program, Region
 
 T = TypeVar("T")
@@ -81,6 +82,7 @@ class Plan:
     problems: tuple[PlanProblem, ...] = ()
     programs: tuple[Program, ...] = ()
     regions: tuple[Region, ...] = ()
+    kernels: tuple[PlanKernel, ...] = ()
 
     @property
     def is_kernel(self) -> bool:
@@ -90,7 +92,8 @@ class Plan:
     @property
     def names(self) -> tuple[str, ...]:
         """Names of transfers, accesses and programs, each kind in the order of the file."""
-        return (*(t.name for t in self.transfers), *(a.name for a in self.accesses), *(p.name for p in self.programs))
+        kinds = (self.transfers, self.accesses, self.programs, self.kernels)
+        return tuple(one.name for kind in kinds for one in kind)
 
 
 def read_plan(path: str | FilePath, *, target: str | None = None) -> Plan:
@@ -130,6 +133,7 @@ def select(plan: Plan, name: str | None) -> Plan:
         transfers=tuple(transfer for transfer in plan.transfers if transfer.name == name),
         accesses=tuple(access for access in plan.accesses if access.name == name),
         programs=tuple(program for program in plan.programs if program.name == name),
+        kernels=tuple(kernel for kernel in plan.kernels if kernel.name == name),
     )
 
 
@@ -179,6 +183,7 @@ class _PlanReader:
         kept = [transfer for transfer in transfers if transfer is not None]
         taken = [access for access in accesses if access is not None]
         programs, regions = self._programs(kept, taken)
+        kernels = self._kernels()
         return Plan(
             path=self.doc.source.name,
             source=self.doc.source,
@@ -191,6 +196,7 @@ class _PlanReader:
             problems=tuple(self._empty_axis(name) for name, size in self.texts.axes.items() if size == 0),
             programs=programs,
             regions=regions,
+            kernels=kernels,
         )
 
     def _programs(
@@ -209,6 +215,14 @@ class _PlanReader:
         programs = [self._collect(partial(read_program, self, *item, found)) for item in self.table.program.items()]
         return tuple(p for p in programs if p is not None), tuple(found.regions.values())
 
+    def _kernels(self) -> tuple[PlanKernel, ...]:
+        if not self.table.kernel:
+            return ()
+        from dmaverify.inputs.kernels import read_kernel
+
+        kernels = [self._collect(partial(read_kernel, self, *item)) for item in self.table.kernel.items()]
+        return tuple(kernel for kernel in kernels if kernel is not None)
+
     def _collect(self, build: Callable[[], T]) -> T | None:
         """The result of `build`, or None and one more error."""
         try:
@@ -218,7 +232,7 @@ class _PlanReader:
             return None
 
     def _check_whole(self) -> None:
-        kinds = {"transfer": "a transfer", "access": "an access", "program": "a program"}
+        kinds = {"transfer": "a transfer", "access": "an access", "program": "a program", "kernel": "a kernel"}
         for first, second in combinations(kinds, 2):
             for name in sorted(self.doc.data.get(first, {}).keys() & self.doc.data.get(second, {}).keys()):
                 span = self.doc.key_span((second, name))
