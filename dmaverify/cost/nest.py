@@ -91,7 +91,11 @@ def nest_of(command: Command, side: str) -> Nest:
         return Nest(base, tuple(loops), piece, tuple(flipped))
     numbers = [port.base, piece, *(stride for _, stride in loops)]
     if any(number * scale % 8 for number in numbers):
-        raise InputError("the cost of a command whose packets do not start on whole bytes is not defined", command.span)
+        raise InputError(
+            f"a packet on the {side} side starts or ends on half a byte, which no DMA address can say: it has no cost",
+            command.span,
+            "4-bit elements lie two to a byte: make packet, strides and base an even number of elements",
+        )
     return Nest(base * scale // 8, tuple((n, s * scale // 8) for n, s in loops), piece * scale // 8, tuple(flipped))
 
 
