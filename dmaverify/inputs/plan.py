@@ -23,12 +23,14 @@ from dmaverify.errors import InputError, Source, Span
 from dmaverify.inputs.programs import Parts, engine_streams, read_program, read_region, written_commands
 from dmaverify.inputs.texts import Texts, did_you_mean, units
 from dmaverify.inputs.toml_spans import Document, Path, parse_toml, read_source, source_of
+from dmaverify.inputs.views import read_views
 from dmaverify.language.expr import Expr
 from dmaverify.machines.target import Target, available_targets, load_target
 from dmaverify.transfer.access import Access, PlanProblem
 from dmaverify.transfer.command import Engine, GivenCommand, Sequencer
 from dmaverify.transfer.move import PLACES, EngineStream, Stream, Tensor, Transfer
 from dmaverify.transfer.schedule import Program, Region
+from dmaverify.transfer.views import Views
 
 if TYPE_CHECKING:
     from dmaverify.inputs import schema
@@ -310,7 +312,9 @@ class _PlanReader:
             "limits": lambda: self._limits(path, table.limits, target),
         }
         made = self._all(steps)
-        source, dest = made["source"], made["dest"]
+        sides = {side: ((*path, side), getattr(table, side), made[side]) for side in ("source", "dest")}
+        views = read_views(self, table.loop, sides, target.dtypes[table.dtype], problems)
+        source, dest = (_seen(views, side, made[side]) for side in ("source", "dest"))
         written = written_commands(self, path, table, source, dest, target)
         problems += written.problems
         given = made["given"] or written.given
@@ -329,6 +333,7 @@ class _PlanReader:
             limits=made["limits"],
             expect=self._expect(table.expect),
             span=self.doc.key_span(path),
+            views=views,
         )
         return PlanTransfer(transfer, self.key_spans.get(path, {}), tuple(problems), self.doc.key_span(path).line)
 
@@ -429,6 +434,12 @@ class _PlanReader:
         made = self._all(steps)
         if made["config"] is not None:
             problems += self._media(made["config"], made["memory"], "config", "memory", target)
+        side = "source" if table.engine == "fetch" else "dest"
+        views = read_views(
+            self, table.loop, {side: ((*path, "memory"), table.memory, made["memory"])}, target.dtypes[table.dtype],
+            problems,
+        )  # fmt: skip
+        made["memory"] = _seen(views, side, made["memory"])
         return Access(
             name=name,
             target=key,
@@ -441,7 +452,14 @@ class _PlanReader:
             line=self.doc.key_span(path).line,
             span=self.doc.key_span(path),
             key_spans=self.key_spans.get(path, {}),
+            views=views,
         )
+
+
+def _seen(views: Views | None, side: str, tensor: Tensor) -> Tensor:
+    """What the first iteration moves on that side."""
+    view = None if views is None else views.source if side == "source" else views.dest
+    return tensor if view is None else view.shown
 
 
 def _key_spans(doc: Document) -> dict[Path, dict[str, Span]]:

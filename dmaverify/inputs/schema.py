@@ -28,6 +28,11 @@ Programs, beside transfers and accesses:
 Steps of one context run one after the other: `main` and `sub` for accesses, the engine for a transfer, `tdma` for a
 transfer without engine; `context` names another. All else may run at once.
 
+A tensor may be seen through a view, moved by the loops around the move (transfer.views):
+
+    loop = { t = 16 }                       # of a transfer, access or step; steps in a row with one loop are its body
+    dest = { tier = "hbm", element = "A, C", view = { tile = "A", length = 4, start = "4 * t" } }
+
 A stream by engine is a list of cases: `stream = [{ when = { chip = "0..3", dmn = [0, 1, 2] }, chip = "D / 2 @ i = 1",
 time = ..., packet = ... }, ...]`; i, j and k are the engine's chip, cluster and dmn. Cases of one engine are commands
 of it, in order.
@@ -50,6 +55,8 @@ from dmaverify.language.notation import MAX_NUMBER
 Path: TypeAlias = tuple[str | int, ...]
 
 Natural = Annotated[int, Field(ge=0, le=MAX_NUMBER)]
+Iterations = Annotated[int, Field(ge=1, le=MAX_NUMBER)]
+LoopName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")]
 AxisName = Annotated[str, StringConstraints(pattern=r"^[A-Z][A-Za-z0-9_']*$")]
 MoveName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]+$")]
 CheckId = Annotated[str, StringConstraints(pattern=r"^[a-z0-9-]+/[a-z0-9-]+$")]
@@ -59,6 +66,10 @@ Configuration = Annotated[str, Field(description="a sequencer, such as `[A=8:256
 
 def _base_kind(value: object) -> str:
     return "record" if isinstance(value, dict | Base) else "number"
+
+
+def _start_kind(value: object) -> str:
+    return "text" if isinstance(value, str) else "number"
 
 
 def _expect_kind(value: object) -> str:
@@ -88,6 +99,32 @@ class Base(_Table):
     element: Natural = Field(default=0, description="byte address within the place")
 
 
+def _view_kind(value: object) -> str:
+    return "several" if isinstance(value, list) else "one"
+
+
+class ViewTable(_Table):
+    """One step of a view: a tile of a digit, or padding of the outermost factor, put on or taken off."""
+
+    tile: Mapped | None = Field(default=None, description="the digit to cut, a term of the mapping or a part of one")
+    length: Iterations = Field(default=1, description="how many positions of the digit")
+    start: Annotated[Annotated[Natural, Tag("number")] | Annotated[str, Tag("text")], Discriminator(_start_kind)] = (
+        Field(default=0, description="the first position, in positions of the digit: a number, or such as `4 * t`")
+    )
+    place: Literal["chip", "cluster", "slice", "element"] = Field(default="element", description="the mapping it cuts")
+    partial: bool = Field(default=False, description="the rest of the tensor stays unwritten on purpose")
+    pad: Annotated[int, Field(ge=1, le=MAX_NUMBER)] | None = Field(
+        default=None, description="positions of the outermost factor, Top beyond its own"
+    )
+    unpad: bool = Field(default=False, description="take the Top padding of the outermost factor off")
+
+
+Loops = Annotated[
+    dict[LoopName, Iterations],
+    Field(description="loops around it, outer to inner, with their iterations: `{ t = 16 }`"),
+]
+
+
 class TensorTable(_Table):
     """A tensor in memory. Which places a tier has is the target's business: all keys can be read."""
 
@@ -99,6 +136,13 @@ class TensorTable(_Table):
     cluster: Mapped = "1"
     slice: Mapped = "1"
     element: Mapped = "1"
+    view: (
+        Annotated[
+            Annotated[ViewTable, Tag("one")] | Annotated[list[ViewTable], Tag("several"), Field(min_length=1)],
+            Discriminator(_view_kind),
+        ]
+        | None
+    ) = Field(default=None, description="the part that is moved: one table, or several from the first to the last")
 
 
 class StreamTable(_Table):
@@ -185,6 +229,7 @@ class TransferTable(_Table):
         default=None, description="all commands as HashMap(...), in either command syntax of the DMA Engine document"
     )
     limits: dict[str, Natural] = Field(default_factory=dict, description="overrides of the target's limits")
+    loop: Loops = Field(default_factory=dict)
     expect: Expect | None = None
     target: str | None = None
 
@@ -200,6 +245,7 @@ class AccessTable(_Table):
     unit: Unit = "bytes"
     config: Configuration | None = None
     limits: dict[str, Natural] = Field(default_factory=dict, description="overrides of the target's limits")
+    loop: Loops = Field(default_factory=dict)
     expect: Expect | None = None
     target: str | None = None
 
@@ -239,14 +285,13 @@ class StepTable(_Table):
 
     name: MoveName | None = Field(default=None, description="how `after` and `lifetime` call it; default: what it does")
     transfer: (
-        Annotated[
-            Annotated[str, Tag("name")] | Annotated[TransferTable, Tag("table")], Discriminator(_work_kind)
-        ]
+        Annotated[Annotated[str, Tag("name")] | Annotated[TransferTable, Tag("table")], Discriminator(_work_kind)]
         | None
     ) = Field(default=None, description="the name of a transfer of the plan, or a transfer written here")
     access: (
         Annotated[
-            Annotated[str, Tag("name")] | Annotated[list[str], Tag("list"), Field(min_length=1)]
+            Annotated[str, Tag("name")]
+            | Annotated[list[str], Tag("list"), Field(min_length=1)]
             | Annotated[AccessTable, Tag("table")],
             Discriminator(_work_kind),
         ]
@@ -255,6 +300,7 @@ class StepTable(_Table):
     context: MoveName | None = Field(
         default=None, description="where it runs; default: its engines, `tdma` without engines, an access's own context"
     )
+    loop: Loops = Field(default_factory=dict)
     after: list[str] = Field(default_factory=list, description="steps that end before this one begins (a sync)")
     reads: str | None = Field(default=None, description="the region that holds what it reads")
     writes: str | None = Field(default=None, description="the region that holds what it writes")
@@ -293,6 +339,7 @@ _TABLES: Mapping[str, type[_Table]] = {
     "source": TensorTable,
     "dest": TensorTable,
     "memory": TensorTable,
+    "view": ViewTable,
     "stream": StreamTable,
     "engine": EngineTable,
     "base": Base,
@@ -368,7 +415,7 @@ def _complaint(data: Mapping[str, Any], item: Mapping[str, Any]) -> Complaint:
     if kind == "missing":
         return Complaint(path, f"`{shown}` is missing", _wanted(path), at_key=True)
     if is_key:
-        what, instead = _NAMES[str(path[0])]
+        what, instead = _NAMES[str(path[-2])]
         return Complaint(path, f"`{shown}` cannot be the name of {what}", instead, at_key=True)
     message, hint = _reason(kind, shown, item)
     return Complaint(path, message, hint)
@@ -411,7 +458,7 @@ def _instead(path: Path) -> str:
     for other, where in _HOMES:
         if name in keys_of(other) and other is not table:
             return f"`{name}` belongs {where}; known here: {', '.join(keys)}"
-    close = get_close_matches(name.lower(), keys, n=1, cutoff=0.5)
+    close = get_close_matches(name.lower(), keys, n=1, cutoff=0.6)
     if close:
         return f"did you mean `{close[0]}`?"
     return f"known here: {', '.join(keys)}"
@@ -480,6 +527,7 @@ _NAMES = {
     "access": ("an access", "write letters, digits, _ and -"),
     "region": ("a region", "write letters, digits, _ and -"),
     "program": ("a program", "write letters, digits, _ and -"),
+    "loop": ("a loop", "small letters, digits and _, such as `t`"),
 }
 
 _EXAMPLES = {
@@ -507,5 +555,9 @@ _EXAMPLES = {
     "lifetime": 'write `lifetime = ["first step", "last step"]`',
     "size": "bytes in each place, at least 1",
     "when": 'write `when = { chip = "0..3", cluster = [0, 1], dmn = [0, 1, 2] }`',
+    "view": 'write `view = { tile = "A", length = 4, start = "4 * t" }`',
+    "start": 'a number of positions, or a text such as "4 * t"',
+    "loop": "write `loop = { t = 16 }`",
+    "length": "positions of the digit, at least 1",
     "after": 'write `after = ["step", ...]`',
 }

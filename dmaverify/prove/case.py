@@ -32,7 +32,7 @@ from dmaverify.prove.witness import Disagreement, Scene, Side, finding_of
 from dmaverify.transfer.access import PlanProblem
 from dmaverify.transfer.command import Command, GivenCommand
 from dmaverify.transfer.feasible import Run
-from dmaverify.transfer.move import PLACES, Transfer
+from dmaverify.transfer.move import PLACES, Tensor, Transfer
 from dmaverify.transfer.space import Space, layout_of, unit_bits_of
 from dmaverify.verdict import Finding, Label, Obligation, Severity, Status, Verdict
 
@@ -68,6 +68,7 @@ class Case:
     units: int = 0
     differs: tuple[str, ...] = ()
     rules: int = 0
+    iterations: int = 1
 
     # ------------------------------------------------------------ well-formed
 
@@ -127,6 +128,15 @@ class Case:
         self.ill(trouble.message, trouble.span, trouble.hint, labels=labels, notes=notes)
 
     # ------------------------------------------------------------ programs
+
+    @property
+    def buffers(self) -> tuple[Tensor, Tensor]:
+        """The memory that source and destination lie in: behind a view, the whole tensor."""
+        views = self.transfer.views
+        sides = (views.source, views.dest) if views is not None else (None, None)
+        own = (self.transfer.source, self.transfer.dest)
+        found = [t if view is None else view.buffer for t, view in zip(own, sides, strict=True)]
+        return found[0], found[1]
 
     @property
     def bits(self) -> int:
@@ -319,8 +329,9 @@ class Case:
             target, "dma", transfer.source.tier, transfer.dest.tier, transfer.dtype, limits, self.options.readings
         )
         instances = transfer_instances(
-            transfer.source, transfer.dest, transfer.stream, transfer.dtype, target, commands, limits, transfer.span
-        )
+            transfer.source, transfer.dest, transfer.stream, transfer.dtype, target, commands, limits, transfer.span,
+            self.buffers,
+        )  # fmt: skip
         return ruling.judge(instances)
 
     def alignment_alone(self, run: Run) -> RuleReport:
@@ -387,8 +398,12 @@ class Case:
             path,
             line,
             self.transfer.expect,
-            f"all {self.units:,} {word}" if self.units else "",
+            self._claim(word),
         )
+
+    def _claim(self, word: str) -> str:
+        each = f", in each of {self.iterations:,} iterations" if self.iterations > 1 else ""
+        return f"all {self.units:,} {word}{each}" if self.units else ""
 
 
 _RANK = {None: 0, "proved": 1, "not judged": 2, "reported": 3, "unknown": 4, "refuted": 5}
