@@ -8,7 +8,7 @@ InputErrors, a plan that is wrong is a Verdict.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -62,83 +62,15 @@ def check(
     options: Options | None = None,
     keep: dict[str, list[tuple[str, str, str]]] | None = None,
 ) -> list[Verdict]:
-    """Verdicts of every transfer, access and program of a plan, in the order of the file.
+    """Verdicts of every transfer, access, gather, scatter and program of a plan, in the order of the file.
 
     `plan` is a path, `path::name`, a Plan or the text of one. `keep` receives the solver's questions per name. Raises
     InputErrors for what cannot be read, Disagreement where proof and execution contradict each other.
     """
+    from dmaverify.report.verdicts import verdicts_of
+
     loaded = load(plan, name, target=target)
-    return list(_verdicts(loaded, options, keep))
-
-
-def _verdicts(
-    plan: Plan, options: Options | None, keep: dict[str, list[tuple[str, str, str]]] | None
-) -> Iterator[Verdict]:
-    from dmaverify.prove.check import Options as OptionsType
-    from dmaverify.prove.check import check_access, check_transfer
-    from dmaverify.prove.kernel import check_program
-
-    chosen = options or OptionsType()
-    for machine in plan.targets.values():
-        machine.check_readings(chosen.readings)
-    entries: list[tuple[int, Verdict]] = []
-    for item in plan.transfers:
-        asked: list[tuple[str, str, str]] = []
-        entries.append(
-            (
-                item.line,
-                check_transfer(
-                    item.transfer,
-                    axes=plan.axes,
-                    problems=item.problems,
-                    target=plan.targets[item.transfer.target],
-                    options=chosen,
-                    path=plan.path,
-                    line=item.line,
-                    keep=asked,
-                ),
-            )
-        )
-        if keep is not None:
-            keep[item.name] = asked
-    for access in plan.accesses:
-        asked = []
-        entries.append(
-            (
-                access.line,
-                check_access(
-                    access,
-                    axes=plan.axes,
-                    target=plan.targets[access.target],
-                    options=chosen,
-                    path=plan.path,
-                    keep=asked,
-                ),
-            )
-        )
-        if keep is not None:
-            keep[access.name] = asked
-    known = {verdict.name: verdict for _, verdict in entries}
-    for program in plan.programs:
-        asked = []
-        entries.append(
-            (
-                program.line,
-                check_program(
-                    program,
-                    axes=plan.axes,
-                    target=plan.targets[program.target],
-                    options=chosen,
-                    path=plan.path,
-                    known=known,
-                    keep=asked,
-                ),
-            )
-        )
-        if keep is not None:
-            keep[program.name] = asked
-    for _, verdict in sorted(entries, key=lambda entry: entry[0]):
-        yield verdict
+    return verdicts_of(loaded, options, keep)
 
 
 def unreadable(errors: Sequence[InputError], path: str) -> Verdict:

@@ -20,6 +20,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dmaverify.errors import InputError, Source, Span
+from dmaverify.inputs.indirect import read_indirect
 from dmaverify.inputs.programs import Parts, engine_streams, read_program, read_region, written_commands
 from dmaverify.inputs.texts import Texts, did_you_mean, units
 from dmaverify.inputs.toml_spans import Document, Path, parse_toml, read_source, source_of
@@ -28,6 +29,7 @@ from dmaverify.language.expr import Expr
 from dmaverify.machines.target import Target, available_targets, load_target
 from dmaverify.transfer.access import Access, PlanProblem
 from dmaverify.transfer.command import Engine, GivenCommand, Sequencer
+from dmaverify.transfer.indirect import Indirect
 from dmaverify.transfer.move import PLACES, EngineStream, Stream, Tensor, Transfer
 from dmaverify.transfer.schedule import Program, Region
 from dmaverify.transfer.views import Views
@@ -83,11 +85,13 @@ class Plan:
     problems: tuple[PlanProblem, ...] = ()
     programs: tuple[Program, ...] = ()
     regions: tuple[Region, ...] = ()
+    indirects: tuple[Indirect, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of transfers, accesses and programs, each kind in the order of the file."""
-        return (*(t.name for t in self.transfers), *(a.name for a in self.accesses), *(p.name for p in self.programs))
+        """Names of transfers, accesses, gathers and scatters, programs, each kind in the order of the file."""
+        moves = (*(t.name for t in self.transfers), *(a.name for a in self.accesses))
+        return (*moves, *(i.name for i in self.indirects), *(p.name for p in self.programs))
 
 
 def read_plan(path: str | FilePath, *, target: str | None = None) -> Plan:
@@ -123,6 +127,7 @@ def select(plan: Plan, name: str | None) -> Plan:
         transfers=tuple(transfer for transfer in plan.transfers if transfer.name == name),
         accesses=tuple(access for access in plan.accesses if access.name == name),
         programs=tuple(program for program in plan.programs if program.name == name),
+        indirects=tuple(one for one in plan.indirects if one.name == name),
     )
 
 
@@ -170,10 +175,15 @@ class _PlanReader:
         transfers = [self._collect(partial(self._transfer, *item)) for item in self.table.transfer.items()]
         accesses = [self._collect(partial(self._access, *item)) for item in self.table.access.items()]
         regions = [self._collect(partial(read_region, self, *item)) for item in self.table.region.items()]
+        kinds = {"gather": self.table.gather, "scatter": self.table.scatter}
+        indirects = [
+            self._collect(partial(read_indirect, self, kind, *item)) for kind in kinds for item in kinds[kind].items()
+        ]
         found = Parts(
             {transfer.name: transfer for transfer in transfers if transfer is not None},
             {access.name: access for access in accesses if access is not None},
             {region.name: region for region in regions if region is not None},
+            {one.name: one for one in indirects if one is not None},
         )
         programs = [self._collect(partial(read_program, self, *item, found)) for item in self.table.program.items()]
         return Plan(
@@ -188,6 +198,7 @@ class _PlanReader:
             problems=tuple(self._empty_axis(name) for name, size in self.texts.axes.items() if size == 0),
             programs=tuple(program for program in programs if program is not None),
             regions=tuple(found.regions.values()),
+            indirects=tuple(one for one in indirects if one is not None),
         )
 
     def _collect(self, build: Callable[[], T]) -> T | None:
@@ -199,7 +210,10 @@ class _PlanReader:
             return None
 
     def _check_whole(self) -> None:
-        kinds = {"transfer": "a transfer", "access": "an access", "program": "a program"}
+        kinds = {
+            "transfer": "a transfer", "access": "an access", "program": "a program", "gather": "a gather",
+            "scatter": "a scatter",
+        }  # fmt: skip
         for first, second in combinations(kinds, 2):
             for name in sorted(self.doc.data.get(first, {}).keys() & self.doc.data.get(second, {}).keys()):
                 span = self.doc.key_span((second, name))
@@ -465,7 +479,7 @@ def _seen(views: Views | None, side: str, tensor: Tensor) -> Tensor:
 def _key_spans(doc: Document) -> dict[Path, dict[str, Span]]:
     """Per transfer and access, the spans of its values by dotted key."""
     spans: dict[Path, dict[str, Span]] = {}
-    for kind in ("transfer", "access"):
+    for kind in ("transfer", "access", "gather", "scatter"):
         tables = doc.data.get(kind)
         spans |= {(kind, name): {} for name in tables} if isinstance(tables, dict) else {}
     for path in doc.values:

@@ -24,6 +24,7 @@ from dmaverify.machines.target import Target
 from dmaverify.prove.program import space_of
 from dmaverify.transfer.access import Access, PlanProblem
 from dmaverify.transfer.command import Engine, GivenCommand
+from dmaverify.transfer.indirect import Indirect
 from dmaverify.transfer.move import EngineStream, Stream, Tensor, Transfer
 from dmaverify.transfer.schedule import Box, Program, Region, Step
 from dmaverify.transfer.shapes import stream_of_shape
@@ -166,6 +167,7 @@ class Parts:
     transfers: Mapping[str, PlanTransfer]
     accesses: Mapping[str, Access]
     regions: Mapping[str, Region]
+    indirects: Mapping[str, Indirect]
 
 
 def read_program(reader: _PlanReader, name: str, table: schema.ProgramTable, parts: Parts) -> Program:
@@ -197,10 +199,12 @@ def read_program(reader: _PlanReader, name: str, table: schema.ProgramTable, par
 def _step(reader: _PlanReader, path: Path, index: int, table: schema.StepTable, parts: Parts) -> Step:
     here: Path = (*path, "step", index)
     span = reader.doc.key_span(here)
-    if (table.transfer is None) == (table.access is None):
+    said = [kind for kind in ("transfer", "access", "gather", "scatter") if getattr(table, kind) is not None]
+    if len(said) != 1:
         raise InputError(
-            "a step is either a transfer or an access", span, 'write `transfer = "NAME"` or `access = "NAME"`'
-        )
+            "a step is either a transfer or an access", span,
+            'write `transfer = "NAME"` or `access = "NAME"` (or `gather`, `scatter`)',
+        )  # fmt: skip
     common = {
         "context": table.context,
         "after": tuple(table.after),
@@ -208,6 +212,9 @@ def _step(reader: _PlanReader, path: Path, index: int, table: schema.StepTable, 
         "writes": table.writes,
         "span": span,
     }
+    if said[0] in ("gather", "scatter"):
+        one = _named(reader, (*here, said[0]), getattr(table, said[0]), said[0], parts.indirects)
+        return Step(table.name or one.name, one.whole, indirect=one, loops=tuple(table.loop.items()), **common)  # type: ignore[arg-type]
     if table.transfer is not None:
         inline = not isinstance(table.transfer, str)
         if isinstance(table.transfer, str):
@@ -226,9 +233,9 @@ def _step(reader: _PlanReader, path: Path, index: int, table: schema.StepTable, 
         loops = _loops(reader, here, table, found)
         return Step(table.name or "+".join(names), None, found, loops=loops, **common)  # type: ignore[arg-type]
     assert table.access is not None
-    one = reader._access(table.name or f"step-{index}", table.access, (*here, "access"))
-    loops = _loops(reader, here, table, (one,))
-    return Step(table.name or one.name, None, (one,), inline=True, loops=loops, **common)  # type: ignore[arg-type]
+    own = reader._access(table.name or f"step-{index}", table.access, (*here, "access"))
+    loops = _loops(reader, here, table, (own,))
+    return Step(table.name or own.name, None, (own,), inline=True, loops=loops, **common)  # type: ignore[arg-type]
 
 
 def _loops(

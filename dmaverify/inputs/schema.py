@@ -47,29 +47,22 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, StringConstraints, Tag, ValidationError
+from pydantic import ConfigDict, Discriminator, Field, StringConstraints, Tag, ValidationError
 from pydantic.config import JsonDict
 
+from dmaverify.inputs.schema_views import Loops, Mapped, Natural, ViewTable, _Table, _view_kind
 from dmaverify.language.notation import MAX_NUMBER
 
 Path: TypeAlias = tuple[str | int, ...]
 
-Natural = Annotated[int, Field(ge=0, le=MAX_NUMBER)]
-Iterations = Annotated[int, Field(ge=1, le=MAX_NUMBER)]
-LoopName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")]
 AxisName = Annotated[str, StringConstraints(pattern=r"^[A-Z][A-Za-z0-9_']*$")]
 MoveName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]+$")]
 CheckId = Annotated[str, StringConstraints(pattern=r"^[a-z0-9-]+/[a-z0-9-]+$")]
-Mapped = Annotated[str, Field(description="a mapping, such as `A / 4, B % 8 # 16`")]
 Configuration = Annotated[str, Field(description="a sequencer, such as `[A=8:256, C=256:1]:256 HBM/D@0`")]
 
 
 def _base_kind(value: object) -> str:
     return "record" if isinstance(value, dict | Base) else "number"
-
-
-def _start_kind(value: object) -> str:
-    return "text" if isinstance(value, str) else "number"
 
 
 def _expect_kind(value: object) -> str:
@@ -86,10 +79,6 @@ def _stream_kind(value: object) -> str:
     return "cases" if isinstance(value, list) else "one"
 
 
-class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
 class Base(_Table):
     """Offsets of a tensor per class of place."""
 
@@ -97,32 +86,6 @@ class Base(_Table):
     cluster: Natural = 0
     slice: Natural = 0
     element: Natural = Field(default=0, description="byte address within the place")
-
-
-def _view_kind(value: object) -> str:
-    return "several" if isinstance(value, list) else "one"
-
-
-class ViewTable(_Table):
-    """One step of a view: a tile of a digit, or padding of the outermost factor, put on or taken off."""
-
-    tile: Mapped | None = Field(default=None, description="the digit to cut, a term of the mapping or a part of one")
-    length: Iterations = Field(default=1, description="how many positions of the digit")
-    start: Annotated[Annotated[Natural, Tag("number")] | Annotated[str, Tag("text")], Discriminator(_start_kind)] = (
-        Field(default=0, description="the first position, in positions of the digit: a number, or such as `4 * t`")
-    )
-    place: Literal["chip", "cluster", "slice", "element"] = Field(default="element", description="the mapping it cuts")
-    partial: bool = Field(default=False, description="the rest of the tensor stays unwritten on purpose")
-    pad: Annotated[int, Field(ge=1, le=MAX_NUMBER)] | None = Field(
-        default=None, description="positions of the outermost factor, Top beyond its own"
-    )
-    unpad: bool = Field(default=False, description="take the Top padding of the outermost factor off")
-
-
-Loops = Annotated[
-    dict[LoopName, Iterations],
-    Field(description="loops around it, outer to inner, with their iterations: `{ t = 16 }`"),
-]
 
 
 class TensorTable(_Table):
@@ -250,6 +213,40 @@ class AccessTable(_Table):
     target: str | None = None
 
 
+class IndexTable(TensorTable):
+    """The list of rows that a gather or scatter reads: where it lies, and what is known of its numbers."""
+
+    dtype: str = "i32"
+    scaled: bool = Field(default=True, description="numbers are byte offsets (row number * row bytes), not row numbers")
+    values: Annotated[list[Annotated[int, Field(ge=-MAX_NUMBER, le=MAX_NUMBER)]], Field(min_length=1)] | None = Field(
+        default=None, description="the numbers, where they are known"
+    )
+    rows: Annotated[list[Natural], Field(min_length=2, max_length=2)] | None = Field(
+        default=None, description="a promise: the first and last row that the numbers name at run time"
+    )
+    distinct: bool = Field(default=False, description="a promise: no row is named twice at run time")
+
+
+class IndirectTable(_Table):
+    """A gather (out[k] = table[index[k]]) or a scatter (table[index[k]] = in[k])."""
+
+    model_config = ConfigDict(json_schema_extra=_SIDES)
+
+    dtype: str
+    source: TensorTable
+    dest: TensorTable
+    index: IndexTable
+    axis: str | None = Field(default=None, description="the axis of the table that the index picks")
+    key: str | None = Field(default=None, description="the axis that the index runs over; default: that of the index")
+    stream: StreamTable | None = None
+    unit: Unit = "bytes"
+    read: Configuration | None = None
+    write: Configuration | None = None
+    limits: dict[str, Natural] = Field(default_factory=dict, description="overrides of the target's limits")
+    expect: Expect | None = None
+    target: str | None = None
+
+
 class PlaceTable(_Table):
     """A place of a tier."""
 
@@ -297,6 +294,8 @@ class StepTable(_Table):
         ]
         | None
     ) = Field(default=None, description="the name of an access, several names, or an access written here")
+    gather: str | None = Field(default=None, description="the name of a gather of the plan")
+    scatter: str | None = Field(default=None, description="the name of a scatter of the plan")
     context: MoveName | None = Field(
         default=None, description="where it runs; default: its engines, `tdma` without engines, an access's own context"
     )
@@ -332,6 +331,8 @@ class PlanTable(_Table):
     transfer: dict[MoveName, TransferTable] = Field(default_factory=dict)
     access: dict[MoveName, AccessTable] = Field(default_factory=dict)
     region: dict[MoveName, RegionTable] = Field(default_factory=dict)
+    gather: dict[MoveName, IndirectTable] = Field(default_factory=dict)
+    scatter: dict[MoveName, IndirectTable] = Field(default_factory=dict)
     program: dict[MoveName, ProgramTable] = Field(default_factory=dict)
 
 
@@ -350,6 +351,7 @@ _TABLES: Mapping[str, type[_Table]] = {
     "step": StepTable,
     "transfer": TransferTable,
     "access": AccessTable,
+    "index": IndexTable,
 }
 
 
@@ -358,8 +360,12 @@ _MOVES: Mapping[str, type[_Table]] = {
     "access": AccessTable,
     "region": RegionTable,
     "program": ProgramTable,
+    "gather": IndirectTable,
+    "scatter": IndirectTable,
 }
-_MARKS = {"transfer": "dtype", "access": "dtype", "region": "tier", "program": "step"}
+_MARKS = {
+    "transfer": "dtype", "access": "dtype", "region": "tier", "program": "step", "gather": "dtype", "scatter": "dtype",
+}  # fmt: skip
 
 
 def json_schema() -> dict[str, Any]:
@@ -527,6 +533,8 @@ _NAMES = {
     "access": ("an access", "write letters, digits, _ and -"),
     "region": ("a region", "write letters, digits, _ and -"),
     "program": ("a program", "write letters, digits, _ and -"),
+    "gather": ("a gather", "write letters, digits, _ and -"),
+    "scatter": ("a scatter", "write letters, digits, _ and -"),
     "loop": ("a loop", "small letters, digits and _, such as `t`"),
 }
 
@@ -555,6 +563,10 @@ _EXAMPLES = {
     "lifetime": 'write `lifetime = ["first step", "last step"]`',
     "size": "bytes in each place, at least 1",
     "when": 'write `when = { chip = "0..3", cluster = [0, 1], dmn = [0, 1, 2] }`',
+    "index": 'write `index = { tier = "hbm", element = "K", values = [0, 512] }`',
+    "gather": "write [gather.NAME], or the name of one",
+    "scatter": "write [scatter.NAME], or the name of one",
+    "rows": "write `rows = [0, 1023]`: the first and last row",
     "view": 'write `view = { tile = "A", length = 4, start = "4 * t" }`',
     "start": 'a number of positions, or a text such as "4 * t"',
     "loop": "write `loop = { t = 16 }`",

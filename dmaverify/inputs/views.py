@@ -33,6 +33,7 @@ from dmaverify.transfer.views import Affine, Pad, Tile, Turn, View, ViewError, V
 if TYPE_CHECKING:
     from dmaverify.inputs import schema
     from dmaverify.inputs.plan import _PlanReader
+    from dmaverify.inputs.schema_views import ViewTable
 
 _TOKEN = re.compile(r"\s*(?:(?P<number>[0-9][0-9_]*)|(?P<name>[a-z][a-z0-9_]*)|(?P<sign>[-+*/%()])|(?P<bad>\S))")
 _MOST = 10**18
@@ -175,7 +176,7 @@ class _Starts:
 class _Op:
     """One operation with its start as read."""
 
-    table: schema.ViewTable
+    table: ViewTable
     path: Path
     start: Start
 
@@ -210,7 +211,7 @@ def _ops(reader: _PlanReader, path: Path, table: schema.TensorTable, loops: Mapp
     return [_op(reader, place, one, loops) for place, one in zip(places, tables, strict=True)]
 
 
-def _op(reader: _PlanReader, path: Path, table: schema.ViewTable, loops: Mapping[str, int]) -> _Op:
+def _op(reader: _PlanReader, path: Path, table: ViewTable, loops: Mapping[str, int]) -> _Op:
     said = [key for key in ("tile", "pad", "unpad") if getattr(table, key) not in (None, False)]
     if len(said) != 1:
         what = " and ".join(f"`{key}`" for key in said) or "neither `tile`, `pad` nor `unpad`"

@@ -115,6 +115,22 @@ _ACCESS = (
     Fact("time_size", "packets", "packets of the stream", 1),
 )
 
+_INDIRECT = (
+    Fact("index_bits", "bits", "bits of one number of the index"),
+    Fact("index_entries", "numbers", "numbers of the index: one for each key", 1),
+    Fact("index_list_bytes", "bytes", "bytes of the whole index"),
+    Fact("index_remainder", "bytes", "of a scaled index, by how much some number misses the start of a row"),
+    Fact("index_most", "(a number)", "largest number of the index: as given, as promised, else the last row's"),
+    Fact("index_with_table", "0 or 1", "1 if the index lies in the tier of the table"),
+    Fact("index_with_payload", "0 or 1", "1 if the index lies in the tier of the side with the key"),
+    Fact("row_bytes", "bytes", "bytes from one row of the table to the next"),
+    Fact("scaled", "0 or 1", "1 if numbers are byte offsets, 0 if they are row numbers"),
+    Fact("table_sliced", "0 or 1", "1 if the table's tier has slices"),
+    Fact("payload_sliced", "0 or 1", "1 if the tier of the side with the key has slices"),
+    Fact("key_outside", "digits", "digits of the key in chip or cluster"),
+    Fact("replicated_axes", "axes", "axes of chip, cluster and slice that neither the key nor the table has"),
+)
+
 SCOPES: Mapping[str, Scope] = MappingProxyType(
     {
         scope.name: scope
@@ -124,6 +140,7 @@ SCOPES: Mapping[str, Scope] = MappingProxyType(
             _scope("tensor", "source (side read) and destination (side write), and the memory of an access", _TENSOR),
             _scope("transfer", "each transfer as a whole", _TRANSFER),
             _scope("access", "each Fetch or Commit access", _ACCESS),
+            _scope("indirect", "each gather or scatter", _INDIRECT),
         )
     }
 )
@@ -136,7 +153,7 @@ WORDS: Mapping[str, str] = MappingProxyType(
         "dest_tier": "the destination's tier",
         "tier": "the tier of this side",
         "side": "read or write",
-        "engine": "dma, fetch, commit",
+        "engine": "dma, fetch, commit, gather, scatter",
         "dtype": "the element type",
         "place": "the spot, in words",
     }

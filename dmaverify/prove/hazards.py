@@ -39,7 +39,7 @@ KINDS = {(True, False): "core/hazard-raw", (False, True): "core/hazard-war", (Tr
 
 @dataclass(frozen=True, slots=True)
 class Hazard:
-    """`first` stands above `second` in the program, or, in a loop, is of an earlier iteration. `meeting` None: they meet,
+    """`first` stands above `second`, or, in a loop, is of an earlier iteration. `meeting` None: they meet,
     but nobody could find where.
     """
 

@@ -25,6 +25,8 @@ def hop_findings(
 ) -> Iterator[Finding]:
     for i, first in enumerate(program.steps):
         for j, second in enumerate(program.steps):
+            if first.indirect is not None or second.indirect is not None:
+                continue
             if first.transfer is None or second.transfer is None or not order.step_precedes(i, j):
                 continue
             if not _same(first.transfer, second.transfer) or not _between_only(program.steps, i, j, target):

@@ -19,6 +19,7 @@ from dmaverify.prove.check import Options, check_access, check_transfer
 from dmaverify.prove.concurrency import SECTION, Starvation, Starving, says, starvation
 from dmaverify.prove.hazards import Hazard, Hazards, hazards
 from dmaverify.prove.hops import hop_findings
+from dmaverify.prove.indirect import check_indirect
 from dmaverify.prove.regions import region_findings
 from dmaverify.prove.smt import Session, solver_version
 from dmaverify.prove.tiles import judge as judge_tiles
@@ -91,6 +92,9 @@ class _Case:
         self.by["core/steps"] = f"{len(self.program.steps)} steps, {len(seen)} moves and accesses, each by itself"
 
     def _judge(self, work: Transfer | Access, index: int, path: str) -> Verdict:
+        indirect = self.program.steps[index].indirect
+        if indirect is not None:
+            return check_indirect(indirect, axes=self.axes, target=self.target, options=self.options, path=path)
         if isinstance(work, Access):
             return check_access(work, axes=self.axes, target=self.target, options=self.options, path=path)
         problems = self.program.steps[index].problems
@@ -126,7 +130,9 @@ class _Case:
         self.findings += [self._hazard(hazard) for hazard in result.found]
         self._untold(result)
         for step, work in zip(self.program.steps, works, strict=True):
-            if work.whole:
+            if step.indirect is not None:
+                self.assumptions.append(f"`{step.name}` may touch every row of its table")
+            elif work.whole:
                 self.assumptions.append(f"`{step.name}` has neither stream nor commands: it touches its tensors whole")
 
     def _untold(self, result: Hazards) -> None:

@@ -114,6 +114,9 @@ def _transfer_work(index: int, step: Step, transfer: Transfer, target: Target) -
             *_region(index, lane, whole_tensor(transfer, "source"), bits, target, False),
             *_region(index, lane, whole_tensor(transfer, "dest"), bits, target, True),
         ]
+        if step.indirect is not None:
+            index_bits = target.dtypes[step.indirect.index.dtype]
+            touches += _region(index, lane, step.indirect.index.tensor, index_bits, target, False, "the index")
         return Work((lane,), tuple(touches), whole=True)
     if isinstance(found, list):
         return Work((step.context or DMA_CONTEXT,), (), troubles=tuple(found))
@@ -149,12 +152,14 @@ def loop_names(command: Command) -> tuple[str, ...]:
     return tuple(out)
 
 
-def _region(index: int, lane: str, tensor: Tensor, bits: int, target: Target, writes: bool) -> Iterator[Touch]:
+def _region(
+    index: int, lane: str, tensor: Tensor, bits: int, target: Target, writes: bool, what: str = "the whole tensor"
+) -> Iterator[Touch]:
     unit = unit_bits_of(bits)
     extent = tensor.element.size * bits // unit
     walk = Walk(tensor.base * 8 // unit, ((extent, 1),))
     for memory, moved, names in _in_places(tensor, walk, ("in tensor",), target, unit):
-        yield Touch(index, lane, writes, memory, moved, names, "the whole tensor", unit, tensor.span, whole=True)
+        yield Touch(index, lane, writes, memory, moved, names, what, unit, tensor.span, whole=True)
 
 
 def whole_tensor(work: Transfer | Access, side: str) -> Tensor:

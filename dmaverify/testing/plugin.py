@@ -5,7 +5,7 @@ Does not know: how anything is proved; everything of dmaverify is imported when 
 Law: a test passes only for a verdict that is as the plan expects (without `expect`: proved); unknown and unreadable
 fail.
 
-Files named `*.dma.toml` are collected, one test for each transfer and access. The entry point is in pyproject.toml.
+Files named `*.dma.toml` are collected, one test for each entry that is judged. The entry point is in pyproject.toml.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def assert_plan(plan: str | Path, name: str | None = None, *, target: str | None
 
     verdicts = tuple(verdicts_of(_read(plan, name, target)))
     if not verdicts:
-        raise PlanFailed(f"{plan} has no transfer or access")
+        raise PlanFailed(f"{plan} has nothing to check")
     wrong = [verdict for verdict in verdicts if not verdict.as_expected]
     if wrong:
         raise PlanFailed(_rendered(wrong))
@@ -132,7 +132,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 
 class PlanFile(pytest.File):
-    """A plan file: one test for each transfer and access."""
+    """A plan file: one test for each entry that is judged."""
 
     def collect(self) -> Iterable[pytest.Item]:
         try:
@@ -141,12 +141,15 @@ class PlanFile(pytest.File):
             raise self.CollectError(str(error)) from None
         for item in plan.transfers:
             yield PlanItem.from_parent(self, name=item.name, plan=plan, line=item.line)
-        for access in plan.accesses:
-            yield PlanItem.from_parent(self, name=access.name, plan=plan, line=access.line)
+        lines = [(one.name, one.line) for one in plan.accesses]
+        lines += [(one.name, one.line) for one in plan.indirects]
+        lines += [(one.name, one.line) for one in plan.programs]
+        for name, line in lines:
+            yield PlanItem.from_parent(self, name=name, plan=plan, line=line)
 
 
 class PlanItem(pytest.Item):
-    """One transfer or access."""
+    """One transfer, access, gather, scatter or program."""
 
     def __init__(self, *, plan: Plan, line: int, **rest: Any) -> None:
         super().__init__(**rest)

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 
 from dmaverify.errors import Span
 from dmaverify.transfer.access import Access, PlanProblem
+from dmaverify.transfer.indirect import Indirect
 from dmaverify.transfer.move import PLACES, Tensor, Transfer
 
 ORDERS = ("contexts", "written", "none")
@@ -44,6 +45,7 @@ class Step:
     inline: bool = False
     problems: tuple[PlanProblem, ...] = ()  # of the transfer; an access holds its own
     loops: tuple[tuple[str, int], ...] = ()
+    indirect: Indirect | None = None  # a gather or scatter; `transfer` then stands for all that it may touch
     span: Span | None = field(default=None, compare=False, repr=False)
 
     @property
