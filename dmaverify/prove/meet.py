@@ -8,7 +8,7 @@ both walks. Counts may be of any size: nothing is enumerated.
 Two walks meet when `sum(stride * t) = distance` has a solution, where each t is a difference of counters: loops of one
 stride, of either walk, are one bounded t. For every cut of the sorted strides the larger ones move in steps of their
 gcd and the smaller ones fill an interval: where no multiple of that gcd falls into it, the walks are apart (intervals,
-columns and residues are special cases; proofs/apart-is-disjoint).
+columns and residues are special cases; proofs/residue-apart).
 """
 
 from __future__ import annotations

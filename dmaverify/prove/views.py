@@ -3,10 +3,10 @@
 Knows: how a command moves with its views, where windows may look, which iterations show every multiple.
 Does not know: the obligations of a single move (`core`), what several iterations make together (`tiles`).
 Law: the obligations speak of addresses relative to the places of the two tensors, and both move by the same sums as
-the command: what holds of the first iteration holds of all. What does not move along is judged here for all of them:
-that a window stays on its tensor (an interval), that no read leaves the memory behind a shifted hole (walks apart),
-that both sides look at the same elements (equal sums), and every multiple that a rule asks for (a sum is a multiple for
-all counters exactly when it is one at 0 and at each first step, proofs/alignment-step.smt2).
+the command: what holds of the first iteration holds of all (proofs/view-shift.smt2). What does not move along is judged
+here for all of them: that a window stays on its tensor (an interval), that no read leaves the memory behind a shifted
+hole (walks apart), that both sides look at the same elements (equal sums), and every multiple that a rule asks for (a
+sum is a multiple for all counters exactly when it is one at 0 and at each first step, proofs/alignment-step.smt2).
 
 Source: furiosa-opt v0.6.0 (views), facts/rngd 7.2 and 9.
 """
