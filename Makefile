@@ -10,6 +10,7 @@ PYTHON ?= $(shell for p in python3.12 python3.11 python3.13 python3 python; do \
 PYTEST ?= -n 2 --dist loadgroup
 DEMO   ?= examples/first.toml::relayout
 ARGS   ?=
+PROGRAMS ?= --count 20000
 
 .DEFAULT_GOAL := help
 .PHONY: help venv demo test slow bench fuzz calibrate lint wheel clean
@@ -20,7 +21,7 @@ help:
 	@echo "make slow       the longest enumerations, left out of make test"
 	@echo "make lint       ruff and mypy --strict"
 	@echo "make bench      speed, as ratios measured in one run"
-	@echo "make fuzz       the agreement tests at large scale (ARGS=...)"
+	@echo "make fuzz       the agreement tests at large scale (ARGS=... of moves, PROGRAMS=... of programs)"
 	@echo "make calibrate  fit the measured cost profile to the sample data"
 	@echo "make wheel      build dist/*.whl"
 	@echo "make clean      remove caches and build output; the virtual environment stays"
@@ -49,9 +50,11 @@ slow: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python tests/bench/run.py $(ARGS)
+	$(BIN)/python tests/bench/programs.py
 
 fuzz: $(STAMP)
 	$(BIN)/python tests/fuzz/run.py $(ARGS)
+	$(BIN)/python tests/fuzz/programs.py $(PROGRAMS)
 
 calibrate: $(STAMP)
 	$(BIN)/python tests/bench/calibrate.py $(ARGS)

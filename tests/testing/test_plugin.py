@@ -183,3 +183,27 @@ def test_assert_equivalent_fails_on_what_has_no_meaning_and_no_answer() -> None:
         assert_equivalent("A /", "A", {"A": 8})
     with pytest.raises(PlanFailed, match="no answer"):
         assert_equivalent("$(A:1, B:1)", "$(B:1, A:1)", {"A": 1 << 21, "B": 3})
+
+
+# ---------------------------------------------------------------- programs, gathers
+
+PROGRAM = PLAN + (
+    '[program.both]\n[[program.both.step]]\ntransfer = "good"\ncontext = "x"\n[[program.both.step]]\nname = "again"\n'
+    'transfer = "good"\ncontext = "y"\n'
+)
+
+
+def test_a_program_of_a_plan_file_is_a_test_as_well(tmp_path: Path) -> None:
+    (tmp_path / "row.dma.toml").write_text(PROGRAM)
+    done = pytest_run(tmp_path)
+    assert "1 failed, 1 passed" in done.stdout
+    assert "FAILED row.dma.toml::both" in done.stdout
+    assert "error[core/hazard-waw]" in done.stdout
+    (tmp_path / "row.dma.toml").write_text(PROGRAM.replace('context = "y"', 'context = "x"'))
+    assert pytest_run(tmp_path).returncode == 0
+
+
+def test_assert_plan_judges_programs() -> None:
+    with pytest.raises(PlanFailed, match="core/hazard-waw"):
+        assert_plan(PROGRAM)
+    assert [verdict.name for verdict in assert_plan(PROGRAM.replace('context = "y"', 'context = "x"'))] == ["good", "both"]
