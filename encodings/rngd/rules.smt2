@@ -59,6 +59,7 @@
 (define-fun rngd/host-route ((route Int)) Bool (= route 1))
 (define-fun rngd/spm-same-chip ((same_chip Int)) Bool (= same_chip 1))
 (define-fun rngd/pcie ((same_chip Int)) Bool (= same_chip 1))
+(define-fun rngd/dmn-local ((same_dmn Int)) Bool (= same_dmn 1))
 (define-fun rngd/cross-cluster-sync ((same_cluster Int)) Bool (= same_cluster 1))
 
 ; types

@@ -36,7 +36,9 @@ def nests(count: int) -> list[float]:
         loops = tuple(
             (draw.choice([3, 8, 37, 1024, 65536]), draw.choice([0, 8, 24, 40, 128, 136, 1 << 22])) for _ in range(7)
         )
-        nest = AccessNest(((1 << 40, draw.choice([0, 8, 128])), *loops), draw.choice([8, 16, 32]), draw.choice([0, 64, None]))
+        nest = AccessNest(
+            ((1 << 40, draw.choice([0, 8, 128])), *loops), draw.choice([8, 16, 32]), draw.choice([0, 64, None])
+        )
         times.append(cpu_ms(lambda nest=nest: bank_runs(nest, Banks(16, 8))))
     return times
 
@@ -96,7 +98,9 @@ def main() -> None:
     write(f"nests of 2^40 accesses and more   median {statistics.median(times):6.2f} ms   most {max(times):6.2f} ms\n")
     pairs(5)
     times, met = pairs(200)
-    write(f"pairs of nests, {met} of 200 meet   median {statistics.median(times):6.2f} ms   most {max(times):6.2f} ms\n")
+    write(
+        f"pairs of nests, {met} of 200 meet   median {statistics.median(times):6.2f} ms   most {max(times):6.2f} ms\n"
+    )
     text = program_of_200()
     found: list[object] = []
     ms = cpu_ms(lambda: found.extend(api.check(text)))
