@@ -62,15 +62,14 @@ def check(
     options: Options | None = None,
     keep: dict[str, list[tuple[str, str, str]]] | None = None,
 ) -> list[Verdict]:
-    """Verdicts of every transfer, access, gather, scatter and program of a plan, in the order of the file.
+    """Verdicts of every transfer, access and program of a plan, in the order of the file.
 
     `plan` is a path, `path::name`, a Plan or the text of one. `keep` receives the solver's questions per name. Raises
     InputErrors for what cannot be read, Disagreement where proof and execution contradict each other.
     """
     from dmaverify.report.verdicts import verdicts_of
 
-    loaded = load(plan, name, target=target)
-    return verdicts_of(loaded, options, keep)
+    return verdicts_of(load(plan, name, target=target), options, keep)
 
 
 def unreadable(errors: Sequence[InputError], path: str) -> Verdict:

@@ -71,7 +71,7 @@ def synthesize_plan(plan: Plan, settings: SynthSettings) -> list[Synthesis]:
 
 def _one(plan: Plan, name: str, settings: SynthSettings) -> Synthesis:
     from dmaverify.prove.check import Options
-    from dmaverify.synth.search import EVALUATIONS
+    from dmaverify.synth.members import EVALUATIONS
     from dmaverify.synth.synthesize import CROSS_CHECK, synthesize
 
     item = next(t for t in plan.transfers if t.name == name)

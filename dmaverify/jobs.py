@@ -15,7 +15,7 @@ from typing import Any, Literal
 from dmaverify.errors import InputError
 from dmaverify.verdict import Verdict
 
-FORMATS = ("full", "concise", "json", "json-lines", "sarif", "junit", "github")
+FORMATS = ("full", "concise", "json", "json-lines", "sarif", "junit", "github", "summary", "html")
 
 Job = tuple[str, str | None, str | None, dict[str, Any]]
 """Path, name of a transfer or None for all, target or None for the file's own, settings of `Options`."""
@@ -50,7 +50,7 @@ def plan_files(paths: Sequence[str]) -> list[tuple[str, str | None]]:
         if Path(file).is_dir():
             if name:
                 raise InputError(f"{file} is a folder, so `::{name}` names nothing", None, "name a plan file")
-            found = sorted(str(p) for p in Path(file).rglob("*.toml") if is_plan(p))
+            found = sorted(str(p) for p in Path(file).rglob("*.toml") if not _hidden(p, file) and is_plan(p))
             if not found:
                 raise InputError(
                     f"{file} holds no plan file (*.toml with `schema = 1`)", None, "write one, or name a file"
@@ -59,6 +59,11 @@ def plan_files(paths: Sequence[str]) -> list[tuple[str, str | None]]:
         else:
             out.append((file, name or None))
     return list(dict.fromkeys(out))
+
+
+def _hidden(path: Path, folder: str) -> bool:
+    """Whether it lies in a folder like `.venv`, which belongs to a tool."""
+    return any(part.startswith(".") for part in path.relative_to(folder).parts[:-1])
 
 
 def is_plan(path: Path) -> bool:
@@ -128,6 +133,11 @@ def rendered(
         style: Literal["full", "concise"] = "full" if format_ == "full" else "concise"
         return render_report(verdicts, style, code=code, width=width, colour=colour, timings=timings, verbose=verbose)
     from dmaverify import __version__
+
+    if format_ == "html":
+        from dmaverify.jobs_page import run_page
+
+        return run_page(verdicts, __version__, code)
     from dmaverify.report.machine import write
 
     return write(format_, verdicts, __version__)

@@ -12,11 +12,12 @@ Source: "DMA Engine" (DMA Sequencer Internals, Examples 2 to 4), "Memory Perform
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from dmaverify.cost import kernel
+import numpy as np
+
 from dmaverify.cost.kernel import (
     C_END,
     C_ENGINE,
@@ -29,17 +30,20 @@ from dmaverify.cost.kernel import (
     C_SIZE,
     C_START,
     C_STARTUP,
+    COMPILED,
     E_COMMAND,
     E_DONE,
     E_LAST,
     E_READ_FREE,
     E_STALL,
     E_WRITE_FREE,
+    F_FREE,
     FAR,
     H_BUSY,
     H_WAITING,
     H_WAKE,
     HBM,
+    K_PORT,
     K_WINDOW,
     Q_ADDRESS,
     Q_BYTES,
@@ -66,13 +70,18 @@ from dmaverify.cost.kernel import (
     _next_packet,
     _open_rows,
     _partial_ticks,
+    _port_row,
     _record,
     _request_bytes,
     _server,
+    _slice_row,
     _transfer,
     jit,
     jit_cached,
 )
+
+if COMPILED:
+    from dmaverify.cost.compiled import array_at
 
 
 @jit
@@ -158,14 +167,20 @@ def _issue(
         channel = cursor[U_CHANNEL]
         if _is_full(channel, now, channels, k):
             return FAR
+        port = _port_row(side, channel, sides, k)
+        if port >= 0:
+            if fifo[port, F_FREE] > now:
+                return int(fifo[port, F_FREE])
+            fifo[port, F_FREE] = now + k[K_PORT]
         _enqueue(channel, address, size, role, command, packet, now, queue, channels, rows, order, bits, k)
     else:
-        when = _fifo_time(side, address, sides, slices, k, now)
+        where = _slice_row(side, address, sides, k)
+        when = _fifo_time(side, where, sides, slices, now)
         if when > now:
             return int(when)
-        end = _fifo_serve(side, address, sides, fifo, slices, k, spms, now)
+        server = _server(side, where, sides, k, spms)
+        end = _fifo_serve(side, where, fifo[server], sides, slices, k, now)
         _account(sums, side, address, size)
-        server = _server(side, address, sides, k, spms)
         _record(trace, traced, sides[side, S_TIER], server, now, end, engine, role, address)
         _complete(command, packet, role, size, end, commands, left, done, fifo, k, links)
     _advance(engine, role, size, command, commands, counts, strides, sides, cursors, counters, maps, k)
@@ -175,67 +190,63 @@ def _issue(
 
 @jit
 def _next_command(
-    engine: int, engines: Table, commands: Table, sides: Table, cursors: Table, counters: Table, maps: Table, k: Table
-) -> None:  # fmt: skip
-    """Ends the engine's command and begins the one after it."""
-    command = engines[engine, E_COMMAND]
-    end = commands[command, C_END]
-    if command + 1 < engines[engine, E_LAST]:
-        command += 1
-        commands[command, C_START] = end
-        first = end + commands[command, C_STARTUP] - commands[command, C_LEAD]
-        engines[engine, E_COMMAND] = command
-        engines[engine, E_READ_FREE] = first
-        engines[engine, E_WRITE_FREE] = first
-        _begin(engine, command, commands, sides, cursors, counters, maps, k)
-    else:
-        engines[engine, E_DONE] = 1
-
-
-@lru_cache(maxsize=1)
-def event_loop(stamp: int) -> Callable[..., int]:
-    """The compiled loop. `stamp` names the source of what it calls: a compiled loop kept on disk is used for the same
-    source only.
+    now: int, engine: int, engines: Table, commands: Table, sides: Table, cursors: Table, counters: Table, maps: Table,
+    k: Table,
+) -> bool:  # fmt: skip
+    """Begins the engine's first command (`now` below 0), or the one after the command that has ended; whether there was
+    none left.
     """
+    command, before = engines[engine, E_COMMAND], 0
+    if now >= 0:
+        before = commands[command, C_END]
+        command += 1
+    if command == engines[engine, E_LAST]:
+        engines[engine, E_DONE] = 1
+        return True
+    commands[command, C_START] = before
+    first = max(before, before + commands[command, C_STARTUP] - commands[command, C_LEAD])
+    engines[engine, E_COMMAND] = command
+    engines[engine, E_READ_FREE] = first
+    engines[engine, E_WRITE_FREE] = first
+    _begin(engine, command, commands, sides, cursors, counters, maps, k)
+    return False
 
-    @jit_cached
-    def run(
-        queue: Table, channels: Table, rows: Table, groups: Table, order: Table, maps: Table, bits: Table,
-        commands: Table, counts: Table, strides: Table, sides: Table, cursors: Table, counters: Table, engines: Table,
-        left: Table, done: Table, fifo: Table, slices: Table, sums: Table, trace: Table, traced: Table, k: Table,
-        spms: int, links: int,
-    ) -> int:  # fmt: skip
-        """Plays all commands; the tick at which the last ends. -1 where nothing can move any more (never, unless the
-        tables lie).
-        """
-        active = engines.shape[0]
-        now, due, turn = 0, FAR, 0 * stamp
-        for engine in range(active):
-            command = engines[engine, E_COMMAND]
-            first = commands[command, C_STARTUP] - commands[command, C_LEAD]
-            engines[engine, E_READ_FREE] = first
-            engines[engine, E_WRITE_FREE] = first
-            _begin(engine, command, commands, sides, cursors, counters, maps, k)
-        while active > 0:
-            if now >= due:
-                due = _serve_channels(
-                    now, queue, channels, rows, groups, commands, left, done, fifo, sums, trace, traced, k, links
-                )
+
+@jit
+def play(
+    queue: Table, channels: Table, rows: Table, groups: Table, order: Table, maps: Table, bits: Table,
+    commands: Table, counts: Table, strides: Table, sides: Table, cursors: Table, counters: Table, engines: Table,
+    left: Table, done: Table, fifo: Table, slices: Table, sums: Table, trace: Table, traced: Table, k: Table,
+    spms: int, links: int,
+) -> int:  # fmt: skip
+    """Plays all commands; the tick at which the last ends. -1 where nothing can move any more (never, unless the
+    tables lie). Every function is called at one place only, because it is compiled there.
+    """
+    active = engines.shape[0]
+    now, due, turn, seen = -1, FAR, 0, 0
+    while active > 0:
+        soonest = FAR
+        for phase in range(3):
+            if phase != 1:
+                if (phase == 0 and now >= due) or (phase == 2 and order[0] > seen):
+                    due = _serve_channels(
+                        now, queue, channels, rows, groups, commands, left, done, fifo, sums, trace, traced, k, links
+                    )
+                continue
             seen = order[0]
-            soonest = FAR
-            for index in range(engines.shape[0]):
-                engine = (index + turn) % engines.shape[0]
+            engine = turn - 1
+            for _ in range(engines.shape[0]):
+                engine = engine + 1 if engine + 1 < engines.shape[0] else 0
                 if engines[engine, E_DONE] == 1:
                     continue
                 command = engines[engine, E_COMMAND]
-                if cursors[2 * engine + 1, U_PACKET] >= commands[command, C_PACKETS]:
-                    if commands[command, C_PENDING] > 0:
+                if now < 0 or cursors[2 * engine + 1, U_PACKET] >= commands[command, C_PACKETS]:
+                    if now >= 0 and commands[command, C_PENDING] > 0:
                         continue
-                    if commands[command, C_END] > now:
+                    if now >= 0 and commands[command, C_END] > now:
                         soonest = min(soonest, commands[command, C_END])
                         continue
-                    _next_command(engine, engines, commands, sides, cursors, counters, maps, k)
-                    if engines[engine, E_DONE] == 1:
+                    if _next_command(now, engine, engines, commands, sides, cursors, counters, maps, k):
                         active -= 1
                         continue
                     command = engines[engine, E_COMMAND]
@@ -257,21 +268,70 @@ def event_loop(stamp: int) -> Callable[..., int]:
                     else:
                         soonest = min(soonest, when)
                         engines[engine, E_STALL] += 1
-            if order[0] > seen:
-                due = _serve_channels(
-                    now, queue, channels, rows, groups, commands, left, done, fifo, sums, trace, traced, k, links
-                )
-            soonest = min(soonest, due)
-            turn += 1
-            if active > 0 and soonest >= FAR:
-                return -1
-            now = max(now, soonest) if soonest < FAR else now
-        return int(commands[:, C_END].max())
+        soonest = min(soonest, due)
+        turn = turn + 1 if turn + 1 < engines.shape[0] else 0
+        if active > 0 and soonest >= FAR:
+            return -1
+        now = max(now, soonest) if soonest < FAR else now
+    return int(commands[:, C_END].max())
 
-    return run
+
+@lru_cache(maxsize=1)
+def event_loop(stamp: int) -> Callable[[Sequence[Table], int, int], int]:
+    """`play` over tables, `spms` and `links`: compiled where numba is there. `stamp` names the source of what it calls:
+    a compiled loop kept on disk is used for the same source only.
+
+    The compiled loop takes addresses and shapes, and makes arrays of them that nobody owns: of arrays that Python owns
+    it would count references in every step, which takes longer than the steps.
+    """
+    if not COMPILED:
+
+        def plain(tables: Sequence[Table], spms: int, links: int) -> int:
+            with np.errstate(over="ignore"):
+                return int(play(*tables, spms, links))
+
+        return plain
+
+    @jit_cached
+    def run(at: Table, of: Table, spms: int, links: int) -> int:
+        """`at` holds the addresses of the tables in the order of `play`, `of` their shapes."""
+        return play(  # type: ignore[no-any-return]
+            array_at(at[0], (of[0, 0], of[0, 1], of[0, 2])),
+            array_at(at[1], (of[1, 0], of[1, 1])),
+            array_at(at[2], (of[2, 0], of[2, 1], of[2, 2])),
+            array_at(at[3], (of[3, 0], of[3, 1])),
+            array_at(at[4], (of[4, 0],)),
+            array_at(at[5], (of[5, 0], of[5, 1])),
+            array_at(at[6], (of[6, 0], of[6, 1])),
+            array_at(at[7], (of[7, 0], of[7, 1])),
+            array_at(at[8], (of[8, 0], of[8, 1])),
+            array_at(at[9], (of[9, 0], of[9, 1])),
+            array_at(at[10], (of[10, 0], of[10, 1])),
+            array_at(at[11], (of[11, 0], of[11, 1])),
+            array_at(at[12], (of[12, 0], of[12, 1])),
+            array_at(at[13], (of[13, 0], of[13, 1])),
+            array_at(at[14], (of[14, 0], of[14, 1])),
+            array_at(at[15], (of[15, 0],)),
+            array_at(at[16], (of[16, 0], of[16, 1])),
+            array_at(at[17], (of[17, 0], of[17, 1])),
+            array_at(at[18], (of[18, 0], of[18, 1])),
+            array_at(at[19], (of[19, 0], of[19, 1])),
+            array_at(at[20], (of[20, 0],)),
+            array_at(at[21], (of[21, 0],)),
+            spms,
+            links + 0 * stamp,
+        )
+
+    def compiled(tables: Sequence[Table], spms: int, links: int) -> int:
+        at = np.array([table.ctypes.data for table in tables], dtype=np.int64)
+        of = np.array([(*table.shape, 1, 1)[:3] for table in tables], dtype=np.int64)
+        return int(run(at, of, spms, links))
+
+    return compiled
 
 
 def source_stamp() -> int:
-    """A number of the text of this module and of cost.kernel."""
-    text = b"".join(Path(module).read_bytes() for module in (__file__, kernel.__file__))
+    """A number of the text of this module, of cost.kernel and of cost.compiled."""
+    here = Path(__file__)
+    text = b"".join(path.read_bytes() for path in (here, here.with_name("kernel.py"), here.with_name("compiled.py")))
     return zlib.crc32(text)

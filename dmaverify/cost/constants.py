@@ -38,9 +38,11 @@ class Constant:
         return self.ticks / TICKS
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CostData:
-    """A machine as the cost model sees it: both maps, one profile's constants, a few counts."""
+    """A machine as the cost model sees it: both maps, one profile's constants, a few counts. Equal to itself only, so
+    that what was counted for it can be kept.
+    """
 
     profile: str
     hbm: HbmMap
@@ -74,10 +76,12 @@ NEEDED = (
 
 OPTIONAL = {
     "startup_store": "startup",
+    "startup_reread": None,
     "slice_setup": None,
     "issue_store": "issue",
     "issue_reread": "issue",
-    "issue_region": "issue_reread",
+    "issue_region": None,
+    "cluster_stack": None,
     "issue_partial": None,
     "issue_ragged": "issue_partial",
 }

@@ -31,14 +31,18 @@ if TYPE_CHECKING:
 
     def jit_cached(function: Callable[..., Any]) -> Callable[..., Any]: ...
 
+    COMPILED = True
+
 else:
     Table = np.ndarray
     try:
-        from numba import njit
+        from numba import config, njit
 
         jit = njit(nogil=True, error_model="numpy", inline="always")
         jit_cached = njit(cache=True, nogil=True, error_model="numpy")
+        COMPILED = not config.DISABLE_JIT
     except ImportError:
+        COMPILED = False
 
         def jit(function):
             return function
@@ -50,7 +54,7 @@ FAR = 1 << 62
 HBM, DM, SPM = 0, 1, 2
 
 # columns of a side of a command (rows 2c and 2c + 1: read and write of command c)
-S_TIER, S_PLACE, S_BASE, S_SPLIT, S_UNALIGNED, S_COLUMNS = range(6)
+S_TIER, S_PLACE, S_BASE, S_SPLIT, S_UNALIGNED, S_PORT, S_COLUMNS = range(7)
 # columns of a command
 (C_ENGINE, C_PACKETS, C_SIZE, C_LOOPS, C_SAME, C_LINK, C_LEAD, C_START, C_END, C_FIRST, C_PENDING,
  C_ISSUE, C_ISSUE_PARTIAL, C_ISSUE_RAGGED, C_STARTUP, C_COLUMNS) = range(16)  # fmt: skip
@@ -59,32 +63,24 @@ E_COMMAND, E_LAST, E_READY, E_READ_FREE, E_WRITE_FREE, E_DONE, E_STALL, E_COLUMN
 # columns of a cursor (rows 2e and 2e + 1: read and write side of engine e): packet, address, bytes left and channel of
 # its next request
 U_PACKET, U_ADDRESS, U_LEFT, U_CHANNEL, U_COLUMNS = range(5)
-# columns of a channel: data bus free, requests waiting, ..., row unit free, next time to look at it
-(H_BUSY, H_WAITING, H_SLICE, H_REQUESTS, H_OPENS, H_SWITCHES, H_WORK, H_PEAK, H_PARTIAL, H_ROW, H_WAKE,
- H_COLUMNS) = range(12)  # fmt: skip
-# fields of a queue entry; the first H_WAITING slots of a channel are in use. The key is bank and row in one number
-Q_ORDER, Q_KEY, Q_BANK, Q_GROUP, Q_SLICE, Q_COMMAND, Q_PACKET, Q_WRITE, Q_BYTES, Q_ADDRESS, Q_COLUMNS = range(11)
+# columns of a channel: data bus free, requests waiting, ..., row unit free, next time to look at it, waiting hits
+(H_BUSY, H_WAITING, H_SLICE, H_REQUESTS, H_OPENS, H_SWITCHES, H_WORK, H_PEAK, H_PARTIAL, H_ROW, H_WAKE, H_HITS,
+ H_COLUMNS) = range(13)  # fmt: skip
+# fields of a queue entry; the first H_WAITING slots of a channel are in use. The key is bank and row in one number; a
+# hit (1) is an entry whose row is open
+(Q_ORDER, Q_KEY, Q_BANK, Q_GROUP, Q_SLICE, Q_COMMAND, Q_PACKET, Q_WRITE, Q_BYTES, Q_ADDRESS, Q_HIT,
+ Q_COLUMNS) = range(12)  # fmt: skip
+SLOT_BITS = 16
 # columns of a bank: bank and row that are open (-1: none), when it can be used, hits that wait
 R_KEY, R_READY, R_HITS, R_COLUMNS = range(4)
 # columns of a FIFO server (DMN, SPM, link)
 F_FREE, F_REQUESTS, F_WORK, F_COLUMNS = range(4)
 # constants
 (K_HBM, K_SWITCH, K_GROUP, K_SLICE, K_PARTIAL, K_DM, K_UNALIGNED, K_SPM, K_PCIE, K_QUEUE, K_CHANNELS,
- K_WINDOW, K_TOP_SLICE, K_TOP_HIGH, K_TOP_ROW, K_SLICE_SHIFT, K_SLICES, K_DMN_SLICES, K_CHANNEL_BITS, K_ROW_SHIFT,
- K_ROW_BITS, K_COLUMNS) = range(22)  # fmt: skip
+ K_WINDOW, K_TOP_SLICE, K_TOP_HIGH, K_TOP_ROW, K_SLICE_SHIFT, K_SLICES, K_DMN_SHIFT, K_ROW_SHIFT, K_ROW_BITS, K_PORT,
+ K_COLUMNS) = range(22)  # fmt: skip
 # columns of the trace: resource kind, resource, start, end, engine, write, address
 T_COLUMNS = 7
-
-
-@jit
-def _parity(value: int) -> int:
-    value ^= value >> 32
-    value ^= value >> 16
-    value ^= value >> 8
-    value ^= value >> 4
-    value ^= value >> 2
-    value ^= value >> 1
-    return value & 1
 
 
 @jit
@@ -146,10 +142,10 @@ def _next_packet(
 
 @jit
 def _channel_of(side: int, address: int, sides: Table, maps: Table, k: Table) -> int:
-    """The channel of an HBM address, counted over all chips."""
+    """The channel of an HBM address, counted over all chips; `maps` has what each byte of the address adds to it."""
     channel = 0
-    for index in range(k[K_CHANNEL_BITS]):
-        channel |= _parity(address & maps[index]) << index
+    for index in range(maps.shape[0]):
+        channel ^= maps[index, (address >> (8 * index)) & 255]
     return int(channel + sides[side, S_PLACE] * k[K_CHANNELS])
 
 
@@ -180,7 +176,7 @@ def _begin(
 @jit
 def _request_bytes(address: int, left: int, window: int, split: int) -> int:
     """Bytes of the next request: up to the end of the aligned window (split 1), or of the part (split 0)."""
-    room = window - address % window if split == 1 else window
+    room = window - (address & (window - 1)) if split == 1 else window
     return min(room, left)
 
 
@@ -215,8 +211,10 @@ def _enqueue(
     queue[channel, Q_WRITE, slot] = write
     queue[channel, Q_BYTES, slot] = size
     queue[channel, Q_ADDRESS, slot] = address
-    if rows[channel, bank, R_KEY] == queue[channel, Q_KEY, slot]:
-        rows[channel, bank, R_HITS] += 1
+    hit = 1 if rows[channel, bank, R_KEY] == queue[channel, Q_KEY, slot] else 0
+    queue[channel, Q_HIT, slot] = hit
+    rows[channel, bank, R_HITS] += hit
+    channels[channel, H_HITS] += hit
     channels[channel, H_WAITING] = slot + 1
     channels[channel, H_PEAK] = max(channels[channel, H_PEAK], slot + 1)
     if channels[channel, H_BUSY] <= now or channels[channel, H_ROW] <= now:
@@ -248,8 +246,11 @@ def _start(
 def _best_hit(channel: int, now: int, queue: Table, channels: Table, rows: Table, groups: Table, k: Table) -> int:
     """The waiting hit that can begin first, of equals the oldest; -1 where there is none."""
     hit, best_order, best_start = -1, FAR, FAR
+    if channels[channel, H_HITS] == 0:
+        return hit
+    hits = queue[channel, Q_HIT]
     for slot in range(channels[channel, H_WAITING]):
-        if rows[channel, queue[channel, Q_BANK, slot], R_KEY] == queue[channel, Q_KEY, slot]:
+        if hits[slot] == 1:
             start = _start(channel, slot, now, queue, channels, rows, groups, k)
             order = queue[channel, Q_ORDER, slot]
             if start < best_start or (start == best_start and order < best_order):
@@ -260,23 +261,29 @@ def _best_hit(channel: int, now: int, queue: Table, channels: Table, rows: Table
 @jit
 def _oldest_miss(channel: int, queue: Table, channels: Table, rows: Table) -> int:
     """The oldest waiting request whose row is not open, if its bank has no hits waiting; else -1."""
-    miss, best = -1, FAR
-    for slot in range(channels[channel, H_WAITING]):
-        order = queue[channel, Q_ORDER, slot]
-        if order < best and rows[channel, queue[channel, Q_BANK, slot], R_KEY] != queue[channel, Q_KEY, slot]:
-            miss, best = slot, order
-    if miss >= 0 and rows[channel, queue[channel, Q_BANK, miss], R_HITS] > 0:
+    waiting = channels[channel, H_WAITING]
+    if channels[channel, H_HITS] == waiting:
         return -1
-    return miss
+    orders, hits = queue[channel, Q_ORDER], queue[channel, Q_HIT]
+    best = FAR
+    for slot in range(waiting):
+        best = min(best, (orders[slot] << SLOT_BITS | slot) + hits[slot] * FAR)
+    miss = best & ((1 << SLOT_BITS) - 1)
+    if rows[channel, queue[channel, Q_BANK, miss], R_HITS] > 0:
+        return -1
+    return int(miss)
 
 
 @jit
 def _count_hits(channel: int, bank: int, queue: Table, channels: Table, rows: Table) -> None:
-    """After a row was opened: how many waiting requests want it."""
-    rows[channel, bank, R_HITS] = 0
+    """After a row was opened, in a bank without hits: which waiting requests want it."""
+    keys, hits, opened, count = queue[channel, Q_KEY], queue[channel, Q_HIT], rows[channel, bank, R_KEY], 0
     for slot in range(channels[channel, H_WAITING]):
-        if queue[channel, Q_KEY, slot] == rows[channel, bank, R_KEY]:
-            rows[channel, bank, R_HITS] += 1
+        wants = 1 if keys[slot] == opened else 0
+        hits[slot] |= wants
+        count += wants
+    rows[channel, bank, R_HITS] = count
+    channels[channel, H_HITS] += count
 
 
 @jit
@@ -315,6 +322,7 @@ def _transfer(
         length = k[K_PARTIAL]
         channels[channel, H_PARTIAL] += 1
     rows[channel, bank, R_HITS] -= 1
+    channels[channel, H_HITS] -= 1
     rows[channel, bank, R_READY] = start + length
     groups[channel, group] = start + k[K_GROUP]
     channels[channel, H_SLICE] = queue[channel, Q_SLICE, slot]
@@ -350,32 +358,36 @@ def _complete(
 
 @jit
 def _slice_row(side: int, address: int, sides: Table, k: Table) -> int:
-    return int(sides[side, S_PLACE] * k[K_SLICES] + (address >> k[K_SLICE_SHIFT]) % k[K_SLICES])
+    return int(sides[side, S_PLACE] * k[K_SLICES] + ((address >> k[K_SLICE_SHIFT]) & (k[K_SLICES] - 1)))
 
 
 @jit
-def _server(side: int, address: int, sides: Table, k: Table, spms: int) -> int:
-    """Which FIFO server a DM or SPM request goes to: its DMN, or the SPM of its cluster."""
+def _server(side: int, where: int, sides: Table, k: Table, spms: int) -> int:
+    """Which FIFO server a DM or SPM request goes to: the DMN of its slice, or the SPM of its cluster."""
     if sides[side, S_TIER] == SPM:
         return int(spms + sides[side, S_PLACE])
-    return int(_slice_row(side, address, sides, k) // k[K_DMN_SLICES])
+    return where >> int(k[K_DMN_SHIFT])
 
 
 @jit
-def _fifo_time(side: int, address: int, sides: Table, slices: Table, k: Table, now: int) -> int:
+def _port_row(side: int, channel: int, sides: Table, k: Table) -> int:
+    """The port between a cluster and the stack of a channel; below 0 where the model has none."""
+    if k[K_PORT] == 0 or sides[side, S_PORT] < 0:
+        return -1
+    return int(sides[side, S_PORT] + 2 * (channel % k[K_CHANNELS]) // k[K_CHANNELS])
+
+
+@jit
+def _fifo_time(side: int, where: int, sides: Table, slices: Table, now: int) -> int:
     """When a DM or SPM request may be issued: a slice holds two."""
     if sides[side, S_TIER] == SPM:
         return now
-    where = _slice_row(side, address, sides, k)
     return int(max(now, min(slices[where, 0], slices[where, 1])))
 
 
 @jit
-def _fifo_serve(
-    side: int, address: int, sides: Table, fifo: Table, slices: Table, k: Table, spms: int, now: int
-) -> int:
+def _fifo_serve(side: int, where: int, server: Table, sides: Table, slices: Table, k: Table, now: int) -> int:
     """Serves a DM or SPM request in its turn: when it ends."""
-    server = fifo[_server(side, address, sides, k, spms)]
     work = k[K_SPM]
     if sides[side, S_TIER] == DM:
         work = k[K_UNALIGNED] if sides[side, S_UNALIGNED] == 1 else k[K_DM]
@@ -383,6 +395,5 @@ def _fifo_serve(
     server[F_REQUESTS] += 1
     server[F_WORK] += work
     if sides[side, S_TIER] == DM:
-        where = _slice_row(side, address, sides, k)
         slices[where, 1 if slices[where, 1] < slices[where, 0] else 0] = server[F_FREE]
     return int(server[F_FREE])

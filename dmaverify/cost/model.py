@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from dmaverify.cost.constants import TICKS, CostData, cost_data
 from dmaverify.cost.exact import is_exact
 from dmaverify.cost.nest import image
-from dmaverify.cost.sides import Side, bank_span, pairs_of, reduce_by
+from dmaverify.cost.sides import GroupUse, Side, bank_span, pairs_of, reduce_by
 from dmaverify.transfer.command import Command, Engine
 
 
@@ -101,16 +101,25 @@ def cost(commands: Sequence[Command], target: CostData | str = "rngd", profile: 
     """
     data = target if isinstance(target, CostData) else cost_data(profile)
     pairs = pairs_of(commands, data)
-    by_engine: dict[Engine, list[tuple[int, list[Bound]]]] = defaultdict(list)
+    by_engine: dict[Engine, list[tuple[Command, tuple[Side, Side]]]] = defaultdict(list)
     for command, pair in zip(commands, pairs, strict=True):
-        by_engine[engine_of(command)].append((pair[0].startup, own_bounds(command, pair, data)))
+        by_engine[engine_of(command)].append((command, pair))
+    known: dict[object, int] = {}
+
+    def longest(command: Command, pair: tuple[Side, Side]) -> int:
+        """The ticks of a command by itself; commands of one form need the same."""
+        form = _form(pair)
+        if form not in known:
+            known[form] = max((b.ticks for b in own_bounds(command, pair, data)), default=0)
+        return known[form]
+
     alone = {
-        engine: sum(startup + max((b.ticks for b in bounds), default=0) for startup, bounds in own)
+        engine: sum(read.startup + longest(command, (read, write)) for command, (read, write) in own)
         for engine, own in by_engine.items()
     }
     shared = shared_bounds(pairs, data)
     slowest = max(alone, key=lambda engine: alone[engine], default=Engine())
-    own = by_engine.get(slowest, [])
+    own = [(pair[0].startup, own_bounds(command, pair, data)) for command, pair in by_engine.get(slowest, [])]
     bounds = [*_engine_terms([b for _, b in own], slowest), *shared]
     first, least = sum(startup for startup, _ in own), min((read.startup for read, _ in pairs), default=0)
     best = max(bounds, key=lambda bound: bound.ticks + (least if bound in shared else first), default=None)
@@ -164,8 +173,31 @@ def own_bounds(command: Command, pair: tuple[Side, Side], data: CostData) -> lis
     found = [*_issue(command, read, write, same, data)]
     for sides in _by_memory([pair]).values():
         found += _memory_bounds(sides, data)
-    found += _link_bounds([pair], data)
+    found += [*_link_bounds([pair], data), *_port_bounds([pair], data)]
     return [bound for bound in found if bound.ticks > 0]
+
+
+def _form(pair: tuple[Side, Side]) -> tuple[object, ...]:
+    """What the bounds of one command depend on. Where a linear stream has a memory to itself, its base does not matter:
+    it exchanges channels and banks for others.
+    """
+    read, write = pair
+    apart = read.memory != write.memory
+    return apart, read.port.chip == write.port.chip, _side_form(read, apart), _side_form(write, apart)
+
+
+def _side_form(side: Side, apart: bool) -> tuple[object, ...]:
+    place = side.head, side.tail, side.issue, side.issue_partial, side.issue_ragged, side.startup
+    if not apart or (side.hbm is not None and (side.hbm.vectors is None or side.windows.partial)):
+        return side.port.tier, side.nest, *place
+    rows = (side.hbm.vectors, side.hbm.high) if side.hbm is not None else ()
+    dm = side.dm and (
+        side.dm.dmns and tuple(sorted(side.dm.dmns)),
+        side.dm.unaligned,
+        side.dm.block,
+        side.dm.block_slices,
+    )
+    return side.port.tier, side.nest.size, side.requests, rows, dm, *place
 
 
 def _by_memory(pairs: Iterable[tuple[Side, Side]]) -> dict[tuple[str, int, int], list[Side]]:
@@ -221,8 +253,7 @@ def _hbm_bounds(sides: Sequence[Side], data: CostData) -> list[Bound]:
     channels = _channel_loads(sides, data)
     extra = [0] * data.hbm_channels
     for side in sides:
-        assert side.hbm is not None
-        for index, count in enumerate(side.hbm.partial or ()):
+        for index, count in enumerate((side.hbm and side.hbm.partial) or ()):
             extra[index] += count * (data.ticks("hbm_partial") - s)
     rows = _row_loads(sides, data)
     loads = [n * s for n in channels]
@@ -309,14 +340,22 @@ def _group_bound(sides: Sequence[Side], data: CostData, chip: str) -> list[Bound
     one = data.ticks("hbm_bank_group")
     if one <= data.ticks("hbm_request"):
         return []
-    total, rest = [0] * (8 * data.hbm_channels), one - data.ticks("hbm_request")
-    for side in sides:
-        if side.hbm is not None and side.hbm.groups is not None and not side.hbm.high:
-            total = [a + b for a, b in zip(total, side.hbm.groups, strict=True)]
-    if not max(total):
+    rest = one - data.ticks("hbm_request")
+    most = _fullest_group([side.hbm.groups for side in sides if side.hbm and side.hbm.groups and not side.hbm.high])
+    if not most:
         return []
-    why = f"one bank group of a channel takes {max(total):,} requests at half the rate"
-    return [_busiest("bank groups", [n * one - rest for n in total], sides, chip, why, data.source("hbm_bank_group"))]
+    why = f"one bank group of a channel takes {most:,} requests at half the rate"
+    return [_busiest("bank groups", [most * one - rest], sides, chip, why, data.source("hbm_bank_group"))]
+
+
+def _fullest_group(streams: Sequence[GroupUse]) -> int:
+    """The most requests that streams send to one bank group of one channel."""
+    total: dict[int, int] = defaultdict(int)
+    alike = len({stream.basis for stream in streams}) == 1
+    for stream in streams:
+        for place in (stream.place,) if alike else stream.expand():
+            total[place] += stream.each
+    return max(total.values(), default=0)
 
 
 # ---------------------------------------------------------------- data memory, SPM, PCIe
@@ -368,6 +407,31 @@ def _link_bounds(pairs: Sequence[tuple[Side, Side]], data: CostData) -> list[Bou
     ]
 
 
+def _port_bounds(pairs: Sequence[tuple[Side, Side]], data: CostData) -> list[Bound]:
+    """What the slices of one cluster exchange with one stack of HBM."""
+    price = data.ticks("cluster_stack")
+    if not price:
+        return []
+    ports: dict[tuple[int, int, int], list[tuple[Side, int]]] = defaultdict(list)
+    for pair in pairs:
+        for hbm, dm in (pair, pair[::-1]):
+            if hbm.hbm is not None and hbm.hbm.channels is not None and dm.dm is not None:
+                half = data.hbm_channels // 2
+                for stack in range(2):
+                    many = sum(hbm.hbm.channels[stack * half : (stack + 1) * half])
+                    ports[dm.port.chip, dm.port.cluster, stack].append((hbm, many))
+    loads = {port: sum(many for _, many in found) for port, found in ports.items()}
+    if not loads:
+        return []
+    port = max(loads, key=lambda one: loads[one])
+    chip, cluster, stack = port
+    why = f"cluster {cluster} and stack {stack} exchange {loads[port]:,} requests"
+    net = _net(loads[port] * price, [side for side, many in ports[port] if many])
+    return [
+        Bound("stack port", net, f"chip {chip}, cluster {cluster}, stack {stack}", why, data.source("cluster_stack"))
+    ]
+
+
 # ---------------------------------------------------------------- all engines together
 
 
@@ -378,7 +442,7 @@ def shared_bounds(pairs: Sequence[tuple[Side, Side]], data: CostData) -> list[Bo
     found: list[Bound] = []
     for sides in _by_memory(pairs).values():
         found += [bound for bound in _memory_bounds(sides, data) if not bound.name.endswith("order")]
-    found += _link_bounds(pairs, data)
+    found += [*_link_bounds(pairs, data), *_port_bounds(pairs, data)]
     return [_all_engines(bound) for bound in found if bound.ticks > 0]
 
 

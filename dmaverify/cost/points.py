@@ -5,9 +5,11 @@ Does not know: constants, how a cost is computed.
 Law: a row becomes commands only where it states direction, live clusters and slices, run length and number of runs;
 nothing is guessed from its cycles. Where a row leaves something open the plainest choice is made, and named here:
 
-- slices are live from the first of each cluster on, 64 to an engine; every slice has the same number of runs;
+- slices are live from the first engine of each cluster on, 64 to an engine and spread over both of its DMNs; every
+  slice has the same number of runs;
 - the runs of a slice are contiguous in it, and HBM holds the runs one after the other in the order of the slices (a
   run of bytes per slice, then the next run of each), so that offsets mod 256 follow from the run length;
+- silicon rows: what their words say of clusters, live slices, DMNs, stacks and commands (`WORDS`);
 - `N regions` and `all same` in the offsets: the slices read N distinct runs, readers next to each other;
 - consecutive packets go to different slices, in turns to both DMNs of the engine; a packet is 256 bytes of a run that
   is a multiple of 256, else (loads) the run in its largest packets of at most 1,024 bytes (facts/rngd 8.2: 1,920 as
@@ -20,6 +22,7 @@ from __future__ import annotations
 
 import csv
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -29,13 +32,16 @@ SLICE = 1 << 22
 ENGINE_SLICES = 64
 DMN_SLICES = 32
 CLUSTER_SLICES = 256
+STACK = 256
+"""Bytes after which HBM changes the stack: address bit 8."""
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
     """One measured transfer. `cycles` in the clock of its file; `regions` distinct runs read, 0: every run its own;
     `spread`: live slices lie evenly over all engines of a cluster, else from its first slice on; `serial`: one
-    command per cluster, which the schedule runs one after the other.
+    command per cluster, which the schedule runs one after the other; `half_dmns`: one DMN of each engine;
+    `one_stack`: HBM holds what a cluster reads in one stack of its own.
     """
 
     id: str
@@ -49,6 +55,8 @@ class Point:
     toolchain: str = ""
     spread: bool = False
     serial: bool = False
+    half_dmns: bool = False
+    one_stack: bool = False
 
 
 def _number(text: str) -> int:
@@ -89,35 +97,39 @@ def static_points(path: Path) -> list[Point]:
     return found
 
 
+WORDS = {
+    "serial": r"per-cluster commands|commands serialise",
+    "half_dmns": r"half (of )?(the )?DMNs|\b(4 of 8|half) DMN",
+    "one_stack": r"one (HBM )?stack per cluster",
+}
+"""What the columns of a silicon row say of its layout, as patterns: see `Point`."""
+
+
 def hardware_points(path: Path) -> list[Point]:
-    """The rows of a file of silicon timings that state bytes, run length and cycles of one load over two clusters."""
+    """The rows of a file of silicon timings that state bytes, run length and cycles of one transfer; over two clusters
+    unless the row says one, and over as many slices as its words or its runs allow.
+    """
     with path.open(newline="") as file:
         rows = list(csv.DictReader(file))
     found = []
     for row in rows:
         size, run, cycles = (_number(row[name]) for name in ("bytes", "run_bytes", "hw_cycles_2GHz"))
         if size and run and cycles and size % run == 0:
-            runs = size // run
-            regions = regions_of(row["what"].replace("x", " "), runs)
-            clusters = 1 if "only" in row["source"] else 2
-            slices = next(n for n in (256 * clusters, 256, 128, 64, 32, 16, 8, 1) if runs % n == 0)
-            serial = "per-cluster commands" in row["source"]
-            direction = "DM>HBM" if "store" in row["what"] else "HBM>DM"
-            found.append(
-                Point(
-                    row["id"],
-                    direction,
-                    clusters,
-                    slices,
-                    run,
-                    runs,
-                    regions,
-                    float(cycles),
-                    spread=True,
-                    serial=serial,
-                )
-            )
+            found.append(_hardware_point(row, run, size // run, cycles))
     return found
+
+
+def _hardware_point(row: Mapping[str, str], run: int, runs: int, cycles: int) -> Point:
+    said = " ".join(row.get(name) or "" for name in ("source", "what", "note"))
+    told = {name: bool(re.search(pattern, said, re.IGNORECASE)) for name, pattern in WORDS.items()}
+    clusters = 1 if re.search(r"\bc\d only|\bone cluster\b", said) else 2
+    live = re.search(r"(\d+) live/cl", said)
+    most = clusters * (int(live.group(1)) if live else CLUSTER_SLICES // 2 if told["half_dmns"] else CLUSTER_SLICES)
+    slices = next(n for n in (most, 512, 256, 128, 64, 32, 16, 8, 4, 2, 1) if n <= most and runs % n == 0)
+    regions = regions_of(said.replace("x", " "), runs)
+    direction = "DM>HBM" if "store" in row["what"] else "HBM>DM"
+    plain = Point(row["id"], direction, clusters, slices, run, runs, regions, float(cycles), spread=True)
+    return replace(plain, serial=told["serial"], half_dmns=told["half_dmns"], one_stack=told["one_stack"])
 
 
 def packet_of(run: int, direction: str) -> int:
@@ -149,7 +161,7 @@ def commands_of(point: Point) -> tuple[Command, ...]:
 def _command(point: Point, cluster: int, first: int, slices: int, before: int) -> Command:
     run, each = point.run_bytes, max(1, point.runs // point.slices)
     packet = packet_of(run, point.direction)
-    base, walk = before * run, _slice_loops(slices, run)
+    base, walk = before * run, _slice_loops(slices, run, 1 if point.half_dmns else 2)
     stride = point.slices * run
     if point.regions:
         readers = -(-point.slices // point.regions)
@@ -157,6 +169,8 @@ def _command(point: Point, cluster: int, first: int, slices: int, before: int) -
         walk = (Loop(slices // inner, run, inner * SLICE), *_slice_loops(inner, 0))
         base, stride = before // readers * run, point.regions * run
     loops = (Loop(each, stride, run), Loop(run // packet, packet, packet), *walk)
+    if point.one_stack and packet == STACK:
+        base, loops = 2 * base + cluster * STACK, tuple(Loop(n.count, 2 * n.read, n.write) for n in loops)
     hbm, dm = Port("hbm", base), Port("dm", first * SLICE, cluster=cluster)
     loops = tuple(loop for loop in loops if loop.count > 1)
     engine = Engine(0, cluster, first // ENGINE_SLICES)
@@ -166,8 +180,8 @@ def _command(point: Point, cluster: int, first: int, slices: int, before: int) -
     return Command(dm, hbm, swapped, packet, packet, engine)
 
 
-def _slice_loops(slices: int, run: int) -> tuple[Loop, ...]:
-    """All slices of an engine, the two DMNs in turns where there are two."""
-    if slices <= DMN_SLICES or slices % DMN_SLICES:
+def _slice_loops(slices: int, run: int, dmns: int = 2) -> tuple[Loop, ...]:
+    """All slices of an engine, its two DMNs in turns; an odd number stays in one."""
+    if slices % 2 or dmns == 1:
         return (Loop(slices, run, SLICE),)
-    return Loop(DMN_SLICES, run, SLICE), Loop(slices // DMN_SLICES, DMN_SLICES * run, DMN_SLICES * SLICE)
+    return Loop(slices // 2, run, SLICE), Loop(2, slices // 2 * run, DMN_SLICES * SLICE)

@@ -9,6 +9,7 @@ Source: "Memory Performance" (HBM, Data Memory), "DMA Engine" (Performance, Exam
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -18,23 +19,41 @@ from dmaverify.cost.constants import CostData
 from dmaverify.cost.nest import Nest, Windows, as_requests, image, nest_of, residues, spread, windows
 from dmaverify.cost.rows import RowUse, kernel, row_use
 from dmaverify.errors import InputError
-from dmaverify.transfer.command import Command, Port
+from dmaverify.transfer.command import Command, Engine, Port
 
 
 @dataclass(frozen=True)
 class HbmUse:
     """A stream of HBM requests. `channels` counts requests per channel; `partial` windows written in part per channel.
 
-    `vectors` and `offset` are the linear form where there is one; `groups` counts per (channel, bank group, slice).
+    `vectors` and `offset` are the linear form where there is one.
     """
 
     channels: tuple[int, ...] | None
     partial: tuple[int, ...] | None
-    groups: tuple[int, ...] | None
+    groups: GroupUse | None
     offset: int
     vectors: tuple[int, ...] | None
     rows: RowUse | None
     high: bool
+
+
+@dataclass(frozen=True, slots=True)
+class GroupUse:
+    """Requests per (channel, bank group, slice) of a linear stream: `each` at every value of `place` XOR the span of
+    `basis`, `place` being the least of them.
+    """
+
+    basis: tuple[int, ...]
+    place: int
+    each: int
+
+    def expand(self) -> list[int]:
+        """The values."""
+        values = [self.place]
+        for member in self.basis:
+            values += [value ^ member for value in values]
+        return values
 
 
 @dataclass(frozen=True)
@@ -85,49 +104,86 @@ def side_of(command: Command, role: str, target: CostData) -> Side:
     model.
     """
     port = command.read if role == "read" else command.write
-    nest, tier = nest_of(command, role), port.tier
-    if tier not in SERVICES:
-        raise InputError(f"the cost model has no memory `{tier}`", command.span, f"one of {', '.join(SERVICES)}")
+    if port.tier not in SERVICES:
+        raise InputError(f"the cost model has no memory `{port.tier}`", command.span, f"one of {', '.join(SERVICES)}")
+    nest = nest_of(command, role)
+    return Side(role, port, nest, *_counted(nest, role, port.tier, target))
+
+
+@lru_cache(maxsize=4096)
+def _counted(
+    nest: Nest, role: str, tier: str, target: CostData
+) -> tuple[Windows, int, int, HbmUse | None, DmUse | None]:
+    """What a side asks for, wherever in the system its memory is: windows, requests, those of a packet, loads."""
     seen = windows(nest, target.hbm.window)
     if tier == "hbm":
-        return Side(role, port, nest, seen, seen.touched, seen.least, hbm=hbm_use(nest, seen, role, target))
+        return seen, seen.touched, seen.least, hbm_use(nest, seen, role, target), None
     parts = ceil(nest.size / target.hbm.window)
     dm = dm_use(nest, parts, role, target) if tier == "dm" else None
-    return Side(role, port, nest, seen, nest.packets * parts, parts, dm=dm)
+    return seen, nest.packets * parts, parts, None, dm
 
 
 def pairs_of(commands: Sequence[Command], target: CostData) -> list[tuple[Side, Side]]:
     """Both sides of every command, with their place in its pipeline."""
     raw = [(side_of(command, "read", target), side_of(command, "write", target)) for command in commands]
-    regions = {(read.memory, read.nest.base, read.nest.loops) for read, _ in raw}
-    one_region = len(raw) > 1 and len(regions) == 1
-    return [_placed(read, write, one_region, target) for read, write in raw]
+    if not target.ticks("issue_region"):
+        return [_placed(read, write, 1, target) for read, write in raw]
+    readers: dict[Region, set[Engine]] = defaultdict(set)
+    for command, (read, _) in zip(commands, raw, strict=True):
+        readers[region_of(read)].add(command.engine or Engine())
+    return [_placed(read, write, len(readers[region_of(read)]), target) for read, write in raw]
+
+
+Region = tuple[tuple[str, int, int], int, tuple[tuple[int, int], ...]]
+
+
+def region_of(side: Side) -> Region:
+    """What a side walks over: its memory, base, and the loops that move it."""
+    return side.memory, side.nest.base, tuple(loop for loop in side.nest.loops if loop[1])
 
 
 REREADS = 4
 """Touches per distinct window from which on a window counts as read by several slices."""
 
 
-def _placed(read: Side, write: Side, one_region: bool, target: CostData) -> tuple[Side, Side]:
-    name = "issue"
+def is_reread(side: Side, target: CostData) -> bool:
+    """Whether windows are asked for many times: loops that stay, or packets far smaller than a window."""
+    span = -(-(side.nest.last - side.nest.base) // target.hbm.window)
+    moving = side.requests // prod(count for count, step in side.nest.loops if step == 0)
+    return side.requests > REREADS * min(span, moving)
+
+
+def _issue_of(read: Side, write: Side, engines: int, target: CostData) -> int:
+    """Ticks that an engine needs per request. Engines that read the same windows in the same order get them one after
+    the other, so that each pays for all of them (`issue_region`).
+    """
     if write.port.tier == "hbm":
-        name = "issue_store"
-    elif read.port.tier == "hbm" and read.requests > REREADS * -(
-        -(read.nest.last - read.nest.base) // target.hbm.window
-    ):
-        name = "issue_region" if one_region else "issue_reread"
-    issue, first, second = target.ticks(name), service(read, target), service(write, target)
+        return target.ticks("issue_store")
+    plain, again = target.ticks("issue"), max(target.ticks("issue_reread"), engines * target.ticks("issue_region"))
+    return again if again != plain and read.port.tier == "hbm" and is_reread(read, target) else plain
+
+
+def _placed(read: Side, write: Side, engines: int, target: CostData) -> tuple[Side, Side]:
+    issue, first, second = _issue_of(read, write, engines, target), service(read, target), service(write, target)
     startup = target.ticks("startup_store" if write.port.tier == "hbm" else "startup")
-    startup += target.ticks("slice_setup") * max(
-        slices_of(read.nest, read, target), slices_of(write.nest, write, target)
-    )
+    again, setup = target.ticks("startup_reread"), target.ticks("slice_setup")
+    if again and read.port.tier == "hbm" and write.port.tier != "hbm" and is_reread(read, target):
+        startup += again
+    if setup:
+        startup += setup * max(slices_of(read.nest, read, target), slices_of(write.nest, write, target))
     lead = (second if read.memory == write.memory else first + second) - issue
     into_hbm = write.port.tier == "hbm"
     partial, ragged = ((target.ticks(name) if into_hbm else 0) for name in ("issue_partial", "issue_ragged"))
     return (
-        replace(read, head=-lead, tail=second, issue=issue, startup=startup),
-        replace(write, head=first - lead, issue=issue, issue_partial=partial, issue_ragged=ragged, startup=startup),
+        _with_place(read, (-lead, second, issue, 0, 0, startup)),
+        _with_place(write, (first - lead, 0, issue, partial, ragged, startup)),
     )
+
+
+def _with_place(side: Side, place: tuple[int, int, int, int, int, int]) -> Side:
+    """The side with its head, tail, issue, issue of partial and ragged windows, and start-up."""
+    body = (side.nest, side.windows, side.requests, side.per_packet, side.hbm, side.dm)
+    return Side(side.role, side.port, *body, *place)
 
 
 def slices_of(nest: Nest, side: Side, target: CostData) -> int:
@@ -160,22 +216,10 @@ def hbm_use(nest: Nest, seen: Windows, role: str, target: CostData) -> HbmUse:
     if any(vector >> where.top_high for vector in vectors):
         return HbmUse(channels, partial, None, offset, vectors, None, high)
     masks = (*where.channel_masks, *where.bank_group_masks(high))
-    groups = tuple(coset_counts(offset, vectors, masks))
+    basis = bank_span(vectors, masks)
+    groups = GroupUse(basis, reduce_by(image(offset, masks), basis), (1 << len(vectors)) >> len(basis))
     row = row_use(vectors, where.channel_masks, where.bank_masks(high), where.row_masks(high), target.hbm_queue - 1)
     return HbmUse(channels, partial, groups, offset, vectors, row, high)
-
-
-def coset_counts(offset: int, vectors: Sequence[int], masks: Sequence[int]) -> list[int]:
-    """How often each value of the masks occurs in a linear stream."""
-    values = [image(offset, masks)]
-    for vector in vectors:
-        step = image(vector, masks)
-        if step and values[0] ^ step not in values:
-            values += [value ^ step for value in values]
-    counts = [0] * (1 << len(masks))
-    for value in values:
-        counts[value] = (1 << len(vectors)) // len(values)
-    return counts
 
 
 def _partial(nest: Nest, seen: Windows, counts: Sequence[int] | None, target: CostData) -> tuple[int, ...] | None:

@@ -19,7 +19,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.cost.constants import TICKS, CostData, cost_data
-from dmaverify.cost.nest import Nest
+from dmaverify.cost.nest import Nest, image
 from dmaverify.cost.sides import Side, pairs_of
 from dmaverify.errors import InputError
 from dmaverify.transfer.command import Command, Engine
@@ -72,7 +72,8 @@ def simulate(
 
     data = target if isinstance(target, CostData) else cost_data(profile)
     tables = Tables.of(commands, data, record)
-    last = clockwork.event_loop(clockwork.source_stamp())(*tables.arguments())
+    loop = clockwork.event_loop(clockwork.source_stamp())
+    last = loop(tables.arguments(), tables.data["spms"], tables.data["links"])
     if last < 0:
         raise AssertionError("the simulation stopped before every request was served")
     _check_served(tables)
@@ -99,10 +100,10 @@ class Tables:
         return [(read.nest, write.nest) for read, write in self.pairs]
 
     def arguments(self) -> tuple[Any, ...]:
-        """In the order in which the event loop takes them."""
+        """The tables in the order in which the event loop takes them."""
         names = (
             "queue channels rows groups order maps bits commands counts strides sides cursors counters engines "
-            "left done fifo slices sums trace traced k spms links"
+            "left done fifo slices sums trace traced k"
         )
         return tuple(self.data[name] for name in names.split())
 
@@ -137,7 +138,7 @@ class Tables:
             "rows": zeros(channels, groups << len(data.hbm.bank), q.R_COLUMNS),
             "groups": zeros(channels, groups),
             "order": zeros(1),
-            "maps": np.array(data.hbm.channel_masks, dtype=np.int64),
+            "maps": np.array(_channel_bytes(data), dtype=np.int64),
             "bits": _bits(data, zeros),
             "commands": zeros(len(program), q.C_COLUMNS),
             "counts": zeros(len(program), max(1, *(len(a.loops) for a, _ in nests)) if nests else 1),
@@ -148,7 +149,7 @@ class Tables:
             "engines": zeros(len(order), q.E_COLUMNS),
             "left": zeros(2, sum(packets)),
             "done": zeros(sum(packets)),
-            "fifo": zeros(clusters * 8 + clusters + chips, q.F_COLUMNS),
+            "fifo": zeros(clusters * 8 + clusters + chips + 2 * clusters, q.F_COLUMNS),
             "slices": zeros(clusters * data.dm.slices, 2),
             "sums": zeros(2 * len(program), 3),
             "trace": zeros(record, q.T_COLUMNS),
@@ -156,6 +157,7 @@ class Tables:
             "k": _constants(data),
             "spms": clusters * 8,
             "links": clusters * 8 + clusters,
+            "ports": clusters * 8 + clusters + chips,
         }
         table["channels"][:, q.H_SLICE] = -1
         table["rows"][:, :, q.R_KEY] = -1
@@ -173,6 +175,9 @@ class Tables:
                 read, write = self.pairs[row]
                 for i, side in enumerate((read, write)):
                     _side_row(t["sides"][2 * row + i], side)
+                    other = (write, read)[i].port
+                    port = t["ports"] + 2 * (2 * other.chip + other.cluster)
+                    t["sides"][2 * row + i, q.S_PORT] = port if other.tier == "dm" else -1
                     self._loops(row, i, side.nest)
                 nest, link = read.nest, read.port.chip if read.port.chip != write.port.chip else -1
                 same, amount = read.memory == write.memory, nest.packets * nest.size
@@ -215,6 +220,13 @@ def _bits(data: CostData, zeros: Any) -> Table:
     return found
 
 
+def _channel_bytes(data: CostData) -> list[list[int]]:
+    """What each byte of an address (lowest first), by its value, contributes to the number of the channel."""
+    masks = data.hbm.channel_masks
+    many = -(-max(mask.bit_length() for mask in masks) // 8)
+    return [[image(value << 8 * index, masks) for value in range(256)] for index in range(many)]
+
+
 def _constants(data: CostData) -> Table:
     import numpy as np
 
@@ -225,8 +237,8 @@ def _constants(data: CostData) -> Table:
     where = data.hbm
     shape = [
         data.hbm_queue, data.hbm_channels, where.window, where.top_slice, where.top_high, where.top_row,
-        data.dm.slice_stride.bit_length() - 1, data.dm.slices, data.dm.dmn_slices, len(where.channel_masks),
-        where.row[0], len(where.row),
+        data.dm.slice_stride.bit_length() - 1, data.dm.slices, data.dm.dmn_slices.bit_length() - 1, where.row[0],
+         len(where.row), data.ticks("cluster_stack"),
     ]  # fmt: skip
     return np.array([*(data.ticks(name) for name in names.split()), *shape], dtype=np.int64)
 

@@ -20,22 +20,19 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dmaverify.errors import InputError, Source, Span
-from dmaverify.inputs.indirect import read_indirect
-from dmaverify.inputs.programs import Parts, engine_streams, read_program, read_region, written_commands
 from dmaverify.inputs.texts import Texts, did_you_mean, units
 from dmaverify.inputs.toml_spans import Document, Path, parse_toml, read_source, source_of
-from dmaverify.inputs.views import read_views
 from dmaverify.language.expr import Expr
 from dmaverify.machines.target import Target, available_targets, load_target
 from dmaverify.transfer.access import Access, PlanProblem
 from dmaverify.transfer.command import Engine, GivenCommand, Sequencer
-from dmaverify.transfer.indirect import Indirect
 from dmaverify.transfer.move import PLACES, EngineStream, Stream, Tensor, Transfer
-from dmaverify.transfer.schedule import Program, Region
-from dmaverify.transfer.views import Views
 
 if TYPE_CHECKING:
     from dmaverify.inputs import schema
+    from dmaverify.transfer.indirect import Indirect
+    from dmaverify.transfer.schedule import Program, Region
+    from dmaverify.transfer.views import Views
 
 T = TypeVar("T")
 
@@ -102,15 +99,19 @@ def read_plan(path: str | FilePath, *, target: str | None = None) -> Plan:
         raise InputErrors([error]) from None
 
 
-def read_plan_text(text: str, name: str = "<plan>", *, target: str | None = None) -> Plan:
-    """Read the text of a plan file; `name` is what messages call it. Raises InputErrors."""
+def read_plan_text(
+    text: str, name: str = "<plan>", *, target: str | None = None, folder: FilePath | None = None
+) -> Plan:
+    """Read the text of a plan file; `name` is what messages call it, `folder` where paths in it begin. Raises
+    InputErrors.
+    """
     try:
         data = text.encode("utf-8")
     except UnicodeEncodeError as error:
         broken = InputError(f"{name} is no Unicode text at character {error.start}", None, "a plan is TOML, as UTF-8")
         raise InputErrors([broken]) from None
     try:
-        return _read(parse_toml(source_of(data, name)), FilePath(), target)
+        return _read(parse_toml(source_of(data, name)), folder or FilePath(), target)
     except InputError as error:
         raise InputErrors([error]) from None
 
@@ -174,18 +175,10 @@ class _PlanReader:
             self._collect(partial(self.texts.define, name))
         transfers = [self._collect(partial(self._transfer, *item)) for item in self.table.transfer.items()]
         accesses = [self._collect(partial(self._access, *item)) for item in self.table.access.items()]
-        regions = [self._collect(partial(read_region, self, *item)) for item in self.table.region.items()]
-        kinds = {"gather": self.table.gather, "scatter": self.table.scatter}
-        indirects = [
-            self._collect(partial(read_indirect, self, kind, *item)) for kind in kinds for item in kinds[kind].items()
-        ]
-        found = Parts(
-            {transfer.name: transfer for transfer in transfers if transfer is not None},
-            {access.name: access for access in accesses if access is not None},
-            {region.name: region for region in regions if region is not None},
-            {one.name: one for one in indirects if one is not None},
-        )
-        programs = [self._collect(partial(read_program, self, *item, found)) for item in self.table.program.items()]
+        kept = [transfer for transfer in transfers if transfer is not None]
+        taken = [access for access in accesses if access is not None]
+        indirects = self._indirects()
+        programs, regions = self._programs(kept, taken, indirects)
         return Plan(
             path=self.doc.source.name,
             source=self.doc.source,
@@ -193,13 +186,41 @@ class _PlanReader:
             axes=MappingProxyType(self.texts.axes),
             lets=MappingProxyType(self.texts.lets),
             targets=MappingProxyType(dict(self.known.values())),
-            transfers=tuple(transfer for transfer in transfers if transfer is not None),
-            accesses=tuple(access for access in accesses if access is not None),
+            transfers=tuple(kept),
+            accesses=tuple(taken),
             problems=tuple(self._empty_axis(name) for name, size in self.texts.axes.items() if size == 0),
-            programs=tuple(program for program in programs if program is not None),
-            regions=tuple(found.regions.values()),
-            indirects=tuple(one for one in indirects if one is not None),
+            programs=programs,
+            regions=regions,
+            indirects=indirects,
         )
+
+    def _indirects(self) -> tuple[Indirect, ...]:
+        kinds = {"gather": self.table.gather, "scatter": self.table.scatter}
+        if not any(kinds.values()):
+            return ()
+        from dmaverify.inputs.indirect import read_indirect
+
+        found = [
+            self._collect(partial(read_indirect, self, kind, *item)) for kind in kinds for item in kinds[kind].items()
+        ]
+        return tuple(one for one in found if one is not None)
+
+    def _programs(
+        self, transfers: list[PlanTransfer], accesses: list[Access], indirects: tuple[Indirect, ...]
+    ) -> tuple[tuple[Program, ...], tuple[Region, ...]]:
+        if not self.table.region and not self.table.program:
+            return (), ()
+        from dmaverify.inputs.programs import Parts, read_program, read_region
+
+        regions = [self._collect(partial(read_region, self, *item)) for item in self.table.region.items()]
+        found = Parts(
+            {transfer.name: transfer for transfer in transfers},
+            {access.name: access for access in accesses},
+            {region.name: region for region in regions if region is not None},
+            {one.name: one for one in indirects},
+        )
+        programs = [self._collect(partial(read_program, self, *item, found)) for item in self.table.program.items()]
+        return tuple(p for p in programs if p is not None), tuple(found.regions.values())
 
     def _collect(self, build: Callable[[], T]) -> T | None:
         """The result of `build`, or None and one more error."""
@@ -257,6 +278,13 @@ class _PlanReader:
         known = f"known: {', '.join(target.dtypes)}"
         raise InputError(f"{target.name} has no type `{dtype}`", span, did_you_mean(dtype, target.dtypes) or known)
 
+    def given(self, path: Path) -> frozenset[str]:
+        """The keys that the file itself writes in the table at `path`; none where it has no such table."""
+        here: Any = self.doc.data
+        for part in path:
+            here = here[part] if isinstance(here, list) and isinstance(part, int) else here.get(part, {})
+        return frozenset(here)
+
     def _tensor(self, path: Path, table: schema.TensorTable, target: Target, problems: list[PlanProblem]) -> Tensor:
         if table.tier not in target.tiers:
             known = f"known: {', '.join(target.tiers)}"
@@ -265,9 +293,9 @@ class _PlanReader:
         base = table.base
         at = {place: 0 if isinstance(base, int) else getattr(base, place) for place in PLACES}
         places = target.tiers[table.tier].places
-        records = [(path, table.model_fields_set)]
+        records = [(path, self.given(path))]
         if not isinstance(base, int):
-            records.append(((*path, "base"), base.model_fields_set))
+            records.append(((*path, "base"), self.given((*path, "base"))))
         for where, keys in records:
             foreign = [place for place in PLACES[:-1] if place in keys and place not in places]
             problems += [self._no_place((*where, place), table.tier, places) for place in foreign]
@@ -296,6 +324,8 @@ class _PlanReader:
         self, path: Path, given: schema.StreamTable | list[schema.CaseTable] | None
     ) -> Stream | tuple[EngineStream, ...] | None:
         if isinstance(given, list):
+            from dmaverify.inputs.programs import engine_streams
+
             return engine_streams(self, path, given)
         return None if given is None else self._stream(path, given)
 
@@ -327,11 +357,15 @@ class _PlanReader:
         }
         made = self._all(steps)
         sides = {side: ((*path, side), getattr(table, side), made[side]) for side in ("source", "dest")}
-        views = read_views(self, table.loop, sides, target.dtypes[table.dtype], problems)
+        views = self._views(table.loop, sides, target.dtypes[table.dtype], problems)
         source, dest = (_seen(views, side, made[side]) for side in ("source", "dest"))
-        written = written_commands(self, path, table, source, dest, target)
-        problems += written.problems
-        given = made["given"] or written.given
+        given, streams = made["given"], made["stream"] if isinstance(made["stream"], tuple) else ()
+        if table.commands is not None:
+            from dmaverify.inputs.programs import written_commands
+
+            written = written_commands(self, path, table, table.commands, (source, dest), target)
+            problems += written.problems
+            given, streams = given or written.given, streams or written.streams
         for command in given:
             problems += self._media(command.read, source, "read", "source", target)
             problems += self._media(command.write, dest, "write", "dest", target)
@@ -342,7 +376,7 @@ class _PlanReader:
             source=source,
             dest=dest,
             stream=made["stream"] if isinstance(made["stream"], Stream) else None,
-            streams=made["stream"] if isinstance(made["stream"], tuple) else written.streams,
+            streams=streams,
             given=given,
             limits=made["limits"],
             expect=self._expect(table.expect),
@@ -449,10 +483,8 @@ class _PlanReader:
         if made["config"] is not None:
             problems += self._media(made["config"], made["memory"], "config", "memory", target)
         side = "source" if table.engine == "fetch" else "dest"
-        views = read_views(
-            self, table.loop, {side: ((*path, "memory"), table.memory, made["memory"])}, target.dtypes[table.dtype],
-            problems,
-        )  # fmt: skip
+        memory = {side: ((*path, "memory"), table.memory, made["memory"])}
+        views = self._views(table.loop, memory, target.dtypes[table.dtype], problems)
         made["memory"] = _seen(views, side, made["memory"])
         return Access(
             name=name,
@@ -468,6 +500,16 @@ class _PlanReader:
             key_spans=self.key_spans.get(path, {}),
             views=views,
         )
+
+    def _views(
+        self, loop: Mapping[str, int], sides: Mapping[str, tuple[Path, schema.TensorTable, Tensor]], dtype_bits: int,
+        problems: list[PlanProblem],
+    ) -> Views | None:  # fmt: skip
+        if not loop and all(table.view is None for _, table, _ in sides.values()):
+            return None
+        from dmaverify.inputs.views import read_views
+
+        return read_views(self, loop, sides, dtype_bits, problems)
 
 
 def _seen(views: Views | None, side: str, tensor: Tensor) -> Tensor:

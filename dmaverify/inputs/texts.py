@@ -127,9 +127,7 @@ class Texts:
 
     def commands(self, path: Path, text: str, unit_bits: int) -> tuple[GivenCommand, ...] | Homogeneous:
         def read(source: Source, offset: int) -> tuple[GivenCommand, ...] | Homogeneous:
-            return parse_command(
-                text, self.axes, lets=self.lets, unit_bits=unit_bits, source=source, offset=offset
-            )
+            return parse_command(text, self.axes, lets=self.lets, unit_bits=unit_bits, source=source, offset=offset)
 
         return self._in_place(path, text, read)
 

@@ -33,7 +33,6 @@ from dmaverify.transfer.views import Affine, Pad, Tile, Turn, View, ViewError, V
 if TYPE_CHECKING:
     from dmaverify.inputs import schema
     from dmaverify.inputs.plan import _PlanReader
-    from dmaverify.inputs.schema_views import ViewTable
 
 _TOKEN = re.compile(r"\s*(?:(?P<number>[0-9][0-9_]*)|(?P<name>[a-z][a-z0-9_]*)|(?P<sign>[-+*/%()])|(?P<bad>\S))")
 _MOST = 10**18
@@ -176,9 +175,10 @@ class _Starts:
 class _Op:
     """One operation with its start as read."""
 
-    table: ViewTable
+    table: schema.ViewTable
     path: Path
     start: Start
+    given: frozenset[str]  # the keys that are written
 
 
 def read_views(
@@ -211,20 +211,21 @@ def _ops(reader: _PlanReader, path: Path, table: schema.TensorTable, loops: Mapp
     return [_op(reader, place, one, loops) for place, one in zip(places, tables, strict=True)]
 
 
-def _op(reader: _PlanReader, path: Path, table: ViewTable, loops: Mapping[str, int]) -> _Op:
+def _op(reader: _PlanReader, path: Path, table: schema.ViewTable, loops: Mapping[str, int]) -> _Op:
+    given = frozenset(key for key in table.__struct_fields__ if (*path, key) in reader.doc.values)
     said = [key for key in ("tile", "pad", "unpad") if getattr(table, key) not in (None, False)]
     if len(said) != 1:
         what = " and ".join(f"`{key}`" for key in said) or "neither `tile`, `pad` nor `unpad`"
         raise InputError(f"a view has {what}", reader.doc.span(path), "write one of them; a list of tables has several")
     if said != ["tile"]:
-        for key in sorted(table.model_fields_set - {said[0]}):
+        for key in sorted(given - {said[0]}):
             raise InputError(
                 f"`{key}` belongs to a tile", reader.doc.key_span((*path, key)), f"`{said[0]}` stands alone"
             )
     start = Start(table.start) if isinstance(table.start, int) else Start(0)
     if isinstance(table.start, str):
         start = _Starts(reader, (*path, "start"), table.start, loops).read()
-    return _Op(table, path, start)
+    return _Op(table, path, start, given)
 
 
 def _cuts(
@@ -262,7 +263,7 @@ def _view(
         if broken:
             problems.append(PlanProblem(broken[0].message, broken[0].span or span, broken[0].hint))
             return None
-        start = reader.doc.span((*op.path, "start")) if "start" in op.table.model_fields_set else span
+        start = reader.doc.span((*op.path, "start")) if "start" in op.given else span
         done.append(Tile(digit, op.table.length, op.start.cut(turns), op.table.place, span, start))
     if any(p.fatal for p in wellformed.problems(tensor.mapping, reader.texts.axes)):
         return None

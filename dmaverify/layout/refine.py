@@ -144,7 +144,7 @@ def lay_out(rooms: Sequence[Room], unit: int, base: int, sizes: Mapping[str, int
 
 
 def _with_beyond(flat: Form, every: Sequence[Room], origin: int, sizes: Mapping[str, int]) -> Layout:
-    rooms = [room for room in every if room.ends]
+    rooms = _with_an_outside([room for room in every if room.ends])
     marks = []
     for room in rooms:
         step = room.form.size * room.stride
@@ -167,6 +167,17 @@ def _with_beyond(flat: Form, every: Sequence[Room], origin: int, sizes: Mapping[
     guards = tuple(replace(g, terms=tuple((place[i], k) for i, k in g.terms)) for g in flat.guards)
     strides = tuple(room.stride for room in rooms)
     return Layout(tuple(digits), guards, flat.offsets, origin, tuple(beyond), tuple(sorted(sizes.items())), strides)
+
+
+def _with_an_outside(rooms: Sequence[Room]) -> list[Room]:
+    """Rooms that have room behind their positions. Of one that is full, the next address is the next place's own, and
+    digits of both may be one.
+    """
+    return [
+        room
+        for outer, room in zip((None, *rooms), rooms, strict=False)
+        if outer is None or room.form.size * room.stride != outer.stride
+    ]
 
 
 def cut_digit(layout: Layout, index: int, at: int) -> Layout:

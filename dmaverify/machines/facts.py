@@ -94,7 +94,7 @@ _TRANSFER = (
     Fact("route", "0 or 1", "1 if the target lists the pair of tiers as a route"),
     Fact("same_chip", "0 or 1", "1 if no byte leaves its chip"),
     Fact("same_cluster", "0 or 1", "1 if no byte leaves its cluster (1 where a side has no clusters)"),
-    Fact("same_dmn", "0 or 1", "0 if some byte is seen to leave the slices behind one port of an engine (1 without slices)"),
+    Fact("same_dmn", "0 or 1", "0 if some byte is seen to leave the slices behind one port of an engine"),
     Fact("source_chips", "chips", "size of the source's chip mapping", 1),
     Fact("dest_chips", "chips", "size of the destination's chip mapping", 1),
     Fact("source_clusters", "clusters", "size of the source's cluster mapping", 1),

@@ -15,7 +15,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +71,7 @@ class HbmPlace:
     byte: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class HbmMap:
     """The HBM address map of a chip; every field is a set of address bits, `channel` one set per bit of the channel."""
 
@@ -117,7 +117,7 @@ class HbmMap:
             address |= ((place.channel >> index & 1) ^ parity(address & mask_of(bits[1:]))) << bits[0]
         return address
 
-    @property
+    @cached_property
     def channel_masks(self) -> tuple[int, ...]:
         """Masks whose parities are the bits of the chip-wide channel number, stack * channels per stack + channel."""
         return tuple(mask_of(bits) for bits in self.channel) + tuple(1 << bit for bit in self.stack)
@@ -183,7 +183,7 @@ class DmPlace:
     byte: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DmMap:
     """The DM address map of a cluster: slice * 4 MiB + byte in the slice, of which the first 512 KiB exist."""
 
@@ -211,7 +211,7 @@ class DmMap:
         pairs = ((place.dmn, self.dmn), (place.slice, self.slice), (place.bank, self.bank), (place.row, self.row))
         return sum(put(value, bits) for value, bits in pairs) + put(place.byte, self.byte)
 
-    @property
+    @cached_property
     def dmn_masks(self) -> tuple[int, ...]:
         """Masks of the DMN within the cluster."""
         return tuple(1 << bit for bit in self.dmn)

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 from dmaverify.errors import InputError, Source
 from dmaverify.machines.facts import SCOPES, SIDES, WORDS, Scope
 from dmaverify.machines.rule import BASES, LEVEL_READING, LEVELS, Edge, Reading, Rule, When
-from dmaverify.machines.smtlib import Function, Sort, compile_bool, infix, names_in, read_functions, unguarded_divisors
+from dmaverify.machines.smtlib import Function, Sort, read_functions
+from dmaverify.machines.smtlib_eval import compile_bool, infix, names_in, unguarded_divisors
 from dmaverify.machines.table import Table, suggestion
 from dmaverify.verdict import Severity
 

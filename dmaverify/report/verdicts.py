@@ -2,7 +2,7 @@
 
 Knows: which function judges which kind of entry, and that a program needs the verdicts of what it names.
 Does not know: files, command lines, how verdicts are shown.
-Law: every transfer, access, gather, scatter and program of the plan has exactly one verdict.
+Law: every transfer, access, gather, scatter and program has exactly one verdict, with what the plan suppresses.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ def verdicts_of(plan: Plan, options: Options | None = None, keep: Asked | None =
     """
     from dmaverify.prove.check import Options as OptionsType
     from dmaverify.prove.check import check_access, check_transfer
+    from dmaverify.report.excuses import with_suppressions
 
     chosen = options or OptionsType()
     for machine in plan.targets.values():
@@ -56,4 +57,4 @@ def verdicts_of(plan: Plan, options: Options | None = None, keep: Asked | None =
         known = {verdict.name: verdict for verdict in found}
         for program in plan.programs:
             judge(check_program, program, program.target, known=known)
-    return sorted(found, key=lambda verdict: verdict.line)
+    return with_suppressions(sorted(found, key=lambda verdict: verdict.line), plan.source)

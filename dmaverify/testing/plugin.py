@@ -5,12 +5,13 @@ Does not know: how anything is proved; everything of dmaverify is imported when 
 Law: a test passes only for a verdict that is as the plan expects (without `expect`: proved); unknown and unreadable
 fail.
 
-Files named `*.dma.toml` are collected, one test for each entry that is judged. The entry point is in pyproject.toml.
+Files named `*.dma.toml` are collected (`dmaverify_files` in the ini file names others), one test for each
+transfer, access, gather, scatter and program. The entry point is in pyproject.toml.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,11 +23,27 @@ if TYPE_CHECKING:
     from dmaverify.prove.equiv import Equivalence
     from dmaverify.verdict import Verdict
 
-SUFFIX = ".dma.toml"
+PATTERNS = ("*.dma.toml",)
+SECTION = "dmaverify"
 
 
 class PlanFailed(AssertionError):
-    """A verdict that is not as expected, or a plan that cannot be read; the message is the report."""
+    """A verdict that is not as expected, or a plan that cannot be read; the message is the report.
+
+    `folded`: the report has a section of its own, so that the message is its first line.
+    """
+
+    def __init__(self, report: str, verdicts: Sequence[Verdict] = ()) -> None:
+        super().__init__(report)
+        self.report = report
+        self.verdicts = tuple(verdicts)
+        self.folded = False
+
+    def __str__(self) -> str:
+        if not self.folded:
+            return self.report
+        wrong = [f"`{verdict.name}` is {verdict.status.value}" for verdict in self.verdicts]
+        return ", ".join(wrong) or self.report.split("\n", 1)[0]
 
 
 # ---------------------------------------------------------------- for tests in Python
@@ -45,7 +62,7 @@ def assert_plan(plan: str | Path, name: str | None = None, *, target: str | None
         raise PlanFailed(f"{plan} has nothing to check")
     wrong = [verdict for verdict in verdicts if not verdict.as_expected]
     if wrong:
-        raise PlanFailed(_rendered(wrong))
+        raise PlanFailed(_rendered(wrong), wrong)
     return verdicts
 
 
@@ -120,15 +137,47 @@ def _rendered(verdicts: Iterable[Verdict]) -> str:
 # ---------------------------------------------------------------- plan files as tests
 
 
+_REFUTED = pytest.StashKey[list["Verdict"]]()
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("dmaverify", "proof for tensor DMA")
-    group.addoption("--dmaverify-target", metavar="TARGET", help="judge *.dma.toml by this machine, whatever they say")
+    group.addoption("--dmaverify-target", metavar="TARGET", help="judge plan files by this machine, whatever they say")
+    group.addoption("--dmaverify-playback", metavar="FILE", help="write a test that runs what was refuted in numpy")
+    parser.addini("dmaverify_files", "patterns of plan files to collect", type="args", default=list(PATTERNS))
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    if file_path.name.endswith(SUFFIX):
+    if any(file_path.match(pattern) for pattern in parent.config.getini("dmaverify_files")):
         return PlanFile.from_parent(parent, path=file_path)
     return None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """The diagnostic as a section of its own, and refutations kept for `--dmaverify-playback`."""
+    failed = call.excinfo.value if call.excinfo is not None else None
+    if not isinstance(failed, PlanFailed):
+        return (yield)
+    item.config.stash.setdefault(_REFUTED, []).extend(failed.verdicts)
+    failed.folded = not isinstance(item, PlanItem)
+    report = yield
+    if failed.folded:
+        report.sections.append((SECTION, failed.report))
+    return report
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    file = session.config.getoption("--dmaverify-playback")
+    if file is None:
+        return
+    from dmaverify.report.playback import playback_text
+
+    seen = {(verdict.path, verdict.name): verdict for verdict in session.config.stash.get(_REFUTED, [])}
+    kept = [verdict for (path, _), verdict in seen.items() if path and not path.startswith("<")]
+    Path(file).write_text(playback_text(kept), encoding="utf-8")
 
 
 class PlanFile(pytest.File):
@@ -162,7 +211,7 @@ class PlanItem(pytest.Item):
 
         wrong = [verdict for verdict in verdicts_of(select(self.plan, self.name)) if not verdict.as_expected]
         if wrong:
-            raise PlanFailed(_rendered(wrong))
+            raise PlanFailed(_rendered(wrong), wrong)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """The report alone; anything else that goes wrong keeps its traceback."""

@@ -1,5 +1,5 @@
-"""Speed of programs: `python tests/bench/programs.py`; times are of this process's own processor, so that a busy machine
-does not change them. No test asserts a time.
+"""Speed of programs: `python tests/bench/programs.py`; times are of this process's own processor, so that a busy
+machine changes them little. No test asserts a time.
 
  - *nests*: longest run on a bank of random nests of 2^40 accesses and more, all banks (goal: below 5 ms)
  - *pairs*: random pairs of loop nests over one memory, whether they share a byte (goal: median below 10 ms)

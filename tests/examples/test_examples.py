@@ -73,7 +73,7 @@ PROGRAMS = {
     "programs/gather": [
         "embedding", "embedding-by-elements", "promised", "printed", "twice", "scatter-then-read", "scatter-waited-for",
     ],
-    "programs/routes": ["hop", "direct-route", "used-twice"],
+    "programs/routes": ["hop", "direct-route", "used-twice", "needed-hop"],
 }
 TUTORIALS = ["first", "broken", "toy"]
 # Printed, refuted, and right as soon as it is split or given its bases: their twins have names of their own.

@@ -196,9 +196,8 @@ def test_a_transfer_that_is_gone_is_no_kept_promise(folder: Path) -> None:
 
 
 def test_a_refuted_program_is_judged_again(folder: Path) -> None:
-    steps = '[program.p]\n[[program.p.step]]\ntransfer = "small"\ncontext = "x"\n[[program.p.step]]\nname = "b"\n' + (
-        'transfer = "small"\ncontext = "y"\n'
-    )
+    first = '[program.p]\n[[program.p.step]]\ntransfer = "small"\ncontext = "x"\n'
+    steps = f'{first}[[program.p.step]]\nname = "b"\ntransfer = "small"\ncontext = "y"\n'
     path = folder / "program.toml"
     path.write_text(HEAD + SMALL + steps)
     verdicts = [v for v in api.check(path) if v.errors]

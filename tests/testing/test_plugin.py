@@ -100,7 +100,7 @@ def test_the_plugin_costs_others_no_import() -> None:
     assert {m for m in loaded if m.startswith("dmaverify")} <= {
         "dmaverify", "dmaverify.testing", "dmaverify.testing.plugin"
     }
-    assert not loaded & {"z3", "numpy", "pydantic", "tree_sitter", "hypothesis", "click", "sympy"}
+    assert not loaded & {"z3", "numpy", "msgspec", "tree_sitter", "hypothesis", "click", "sympy"}
 
 
 def ast_list(text: str) -> list[str]:
@@ -185,6 +185,52 @@ def test_assert_equivalent_fails_on_what_has_no_meaning_and_no_answer() -> None:
         assert_equivalent("$(A:1, B:1)", "$(B:1, A:1)", {"A": 1 << 21, "B": 3})
 
 
+# ---------------------------------------------------------------- sections, playback, other names
+
+
+def test_a_failing_assert_shows_the_diagnostic_in_a_section_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "row.toml").write_text(BAD)
+    (tmp_path / "test_it.py").write_text("def test_plan(dmaverify):\n    dmaverify.assert_plan('row.toml')\n")
+    done = pytest_run(tmp_path)
+    assert done.returncode == 1
+    assert "- dmaverify -" in done.stdout
+    assert "E   " not in done.stdout.split("- dmaverify -")[1].split("short test summary")[0]
+    assert "PlanFailed: `bad` is refuted" in done.stdout
+    assert "\nerror[core/" in done.stdout
+
+
+def test_playback_turns_a_refutation_into_a_test_that_fails_until_it_is_mended(tmp_path: Path) -> None:
+    (tmp_path / "row.dma.toml").write_text(BAD)
+    assert pytest_run(tmp_path, "--dmaverify-playback", "test_replay.py").returncode == 1
+    replay = pytest_run(tmp_path, "test_replay.py")
+    assert replay.returncode == 1
+    assert "BrokenPromise" in replay.stdout
+    (tmp_path / "row.dma.toml").write_text(PLAN.replace("good", "bad"))
+    assert pytest_run(tmp_path, "test_replay.py").returncode == 0
+
+
+def test_other_names_are_collected_when_the_ini_file_says_so(tmp_path: Path) -> None:
+    (tmp_path / "plans").mkdir()
+    (tmp_path / "plans/row.toml").write_text(PLAN)
+    (tmp_path / "pytest.ini").write_text("[pytest]\ndmaverify_files = plans/*.toml\n")
+    done = pytest_run(tmp_path)
+    assert (done.returncode, "1 passed" in done.stdout) == (0, True)
+
+
+def test_a_program_is_a_test_and_a_suppression_holds_in_tests(tmp_path: Path) -> None:
+    text = (ROOT / "examples/programs/cumulative.toml").read_text()
+    (tmp_path / "layer.dma.toml").write_text(text)
+    allowed = "".join(
+        f"# dmaverify: allow(core/{rule}) known\n" for rule in ("same-element", "in-bounds", "covers")
+    )
+    (tmp_path / "row.dma.toml").write_text(BAD.replace("[transfer.bad]", allowed + "[transfer.bad]"))
+    done = pytest_run(tmp_path)
+    assert done.returncode == 0, done.stdout
+    programs = len(dmaverify.load(tmp_path / "layer.dma.toml").programs)
+    assert programs > 0
+    assert f"{len(dmaverify.load(tmp_path / 'layer.dma.toml').names) + 1} passed" in done.stdout
+
+
 # ---------------------------------------------------------------- programs, gathers
 
 PROGRAM = PLAN + (
@@ -206,4 +252,5 @@ def test_a_program_of_a_plan_file_is_a_test_as_well(tmp_path: Path) -> None:
 def test_assert_plan_judges_programs() -> None:
     with pytest.raises(PlanFailed, match="core/hazard-waw"):
         assert_plan(PROGRAM)
-    assert [verdict.name for verdict in assert_plan(PROGRAM.replace('context = "y"', 'context = "x"'))] == ["good", "both"]
+    ordered = PROGRAM.replace('context = "y"', 'context = "x"')
+    assert [verdict.name for verdict in assert_plan(ordered)] == ["good", "both"]
