@@ -6,6 +6,7 @@ import pytest
 from kernels import body, broken, plan, verdicts, warned
 
 from dmaverify.errors import InputError
+from dmaverify.inputs.rust.plans import select_kernel
 from dmaverify.verdict import Status, exit_code
 
 
@@ -331,6 +332,17 @@ def test_a_comment_that_says_nothing_is_refused_at_its_place(comment: str) -> No
 def test_a_comment_that_belongs_to_no_transfer_is_refused() -> None:
     with pytest.raises(InputError, match="belongs to no transfer"):
         verdicts(body(f"{SHORT}\n// dmaverify: allow(rngd/hbm-dm-align) why\nlet n = 3;", ROWS))
+
+
+def test_a_selected_function_knows_the_comments_of_the_others() -> None:
+    made = body(f"// dmaverify: expect(rngd/hbm-dm-align)\n{SHORT}", ROWS)
+    other = plan(
+        load("A, B", "m![A], m![B]")
+        + "// dmaverify: expect(core/covers)\n"
+        + load("A", "m![A], m![1 # 8]").replace("f(", "g(")
+    )
+    assert verdicts(made)[0].as_expected
+    assert [v.name for v in verdicts(select_kernel(other, "f"))] == ["f-y"]
 
 
 def test_documentation_and_texts_say_nothing_to_dmaverify() -> None:
