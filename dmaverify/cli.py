@@ -150,13 +150,19 @@ def progress(total: int) -> Callable[[int], None]:
 
 def _lines(answer: Callable[[dict[str, Any]], Any]) -> None:
     """One JSON object a line in, one out, in order; a bad line answers `{"error", "where"}` and the rest go on."""
+    from msgspec import DecodeError
+    from msgspec.json import decode
+
     from dmaverify.report.machine import dumps
 
     for number, line in enumerate(sys.stdin, 1):
         if not line.strip():
             continue
         try:
-            request = json.loads(line)
+            try:
+                request = decode(line)
+            except DecodeError:
+                request = json.loads(line)  # numbers of any size, and its words for what is wrong
             if not isinstance(request, dict):
                 raise InputError("a line is one JSON object")
             reply = answer(request)

@@ -119,7 +119,7 @@ def written_commands(
             raise InputError(f"`{key}` beside `commands`", reader.doc.key_span((*path, key)), "keep one of them")
     place = (*path, "commands")
     bits = target.dtypes[table.dtype]
-    formed = reader.texts.formed(place, text, target, unit_bits_of(bits))
+    formed = reader.texts.formed(place, text, target, unit_bits_of(bits), table.options)
     if formed is not None:
         span = reader.doc.span(place)
         options, differ = merged_options(table.options, formed.options, span)
