@@ -2,8 +2,8 @@
 
 Knows: which rooms answer which question about a kernel, and how their answers become a verdict.
 Does not know: command line, formats.
-Law: errors decide, an unresolved operation or an open question is never a pass, and where another reading of a contested
-point would change the verdict or the bytes, the verdict says so.
+Law: errors decide, an unresolved operation or an open question is never a pass, and where another reading of a
+contested point would change the verdict or the bytes, the verdict says so.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dmaverify.inputs.pto_meaning import meaning_of
 from dmaverify.inputs.pto_notes import Notes, read_notes
 from dmaverify.inputs.pto_read import read_kernels
 from dmaverify.inputs.pto_values import Kernel, Setting
-from dmaverify.machines.pto_moves import KNOBS, ORDERED_PIPES, UB_MEMORY, touches_of
+from dmaverify.machines.pto_moves import KNOBS, ORDERED_PIPES, SOURCES, UB_MEMORY, touches_of
 from dmaverify.machines.pto_ops import Function
 from dmaverify.machines.target import Target, load_target
 from dmaverify.prove.kernels import Judged, judge_kernel
@@ -102,10 +102,15 @@ def settings_of(notes: Notes, readings: Mapping[str, str]) -> Setting:
 
 
 def check_function(
-    function: Function, name: str, notes: Notes, target: Target, options: Options,
-    asked: list[tuple[str, str, str]] | None = None, moves: Sequence[PlanMove] = (),
-) -> Verdict | None:  # fmt: skip
-    """The verdict on one function; None where it has nothing to do with DMA. `moves` are what its copies should make."""
+    function: Function,
+    name: str,
+    notes: Notes,
+    target: Target,
+    options: Options,
+    asked: list[tuple[str, str, str]] | None = None,
+    moves: Sequence[PlanMove] = (),
+) -> Verdict | None:
+    """The verdict on one function, whose copies should make `moves`; None where it has nothing to do with DMA."""
     started = time.perf_counter()
     kernel = meaning_of(function, settings_of(notes, options.readings))
     if not kernel.copies and not kernel.remarks:
@@ -114,6 +119,7 @@ def check_function(
     if asked is not None:
         asked += judged.asked
     findings = [*map(finding_of, kernel.remarks), *judged.findings]
+    findings = [replace(f, source=f.source or SOURCES.get(f.rule, "")) for f in findings]
     findings, allowed = _suppressed(findings, notes)
     contested = _alternatives(function, kernel, notes, target, options, findings, moves)
     obligations = _obligations(kernel, judged)
@@ -124,10 +130,20 @@ def check_function(
         status = Status.UNKNOWN
     path = function.span.source.name
     return Verdict(
-        name, target.name, status, tuple(findings), obligations,
-        (*kernel.assumptions, *judged.assumptions, *allowed, *contested), dict(options.readings),
-        time.perf_counter() - started, judged.solver, path, function.span.line, notes.expect, _claim(kernel),
-    )  # fmt: skip
+        name,
+        target.name,
+        status,
+        tuple(findings),
+        obligations,
+        (*kernel.assumptions, *judged.assumptions, *allowed, *contested),
+        dict(options.readings),
+        time.perf_counter() - started,
+        judged.solver,
+        path,
+        function.span.line,
+        notes.expect,
+        _claim(kernel),
+    )
 
 
 def check_plan_kernel(entry: PlanKernel, plan: Plan, options: Options) -> list[Verdict]:
@@ -210,9 +226,15 @@ def finding_of(remark: Remark) -> Finding:
     error = remark.always and remark.kind != "unresolved"
     labels = tuple(Label(span, text) for span, text in remark.labels)
     return Finding(
-        _IDS[remark.kind], Severity.ERROR if error else Severity.WARNING, remark.message, "", remark.span,
-        source="PTO v0.6, sticky state" if remark.kind == "state" else "", hint=remark.hint, labels=labels,
-    )  # fmt: skip
+        _IDS[remark.kind],
+        Severity.ERROR if error else Severity.WARNING,
+        remark.message,
+        "",
+        remark.span,
+        source="",
+        hint=remark.hint,
+        labels=labels,
+    )
 
 
 def _obligations(kernel: Kernel, judged: Judged) -> tuple[Obligation, ...]:
@@ -236,9 +258,14 @@ def _suppressed(findings: Sequence[Finding], notes: Notes) -> tuple[list[Finding
 
 
 def _alternatives(
-    function: Function, kernel: Kernel, notes: Notes, target: Target, options: Options, findings: Sequence[Finding],
+    function: Function,
+    kernel: Kernel,
+    notes: Notes,
+    target: Target,
+    options: Options,
+    findings: Sequence[Finding],
     moves: Sequence[PlanMove],
-) -> list[str]:  # fmt: skip
+) -> list[str]:
     """For each other reading of a contested point that changes a byte: which bytes, and whether the verdict."""
     out = []
     errors = {f.rule for f in findings if f.severity is Severity.ERROR}

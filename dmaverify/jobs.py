@@ -51,7 +51,8 @@ def plan_files(paths: Sequence[str]) -> list[tuple[str, str | None]]:
             if name:
                 raise InputError(f"{file} is a folder, so `::{name}` names nothing", None, "name a plan file")
             found = sorted(str(p) for p in Path(file).rglob("*.toml") if not _hidden(p, file) and is_plan(p))
-            found = sorted(found + [str(p) for p in Path(file).rglob("*") if not _hidden(p, file) and is_kernel(str(p))])
+            kernels = [str(p) for p in Path(file).rglob("*") if not _hidden(p, file) and is_kernel(str(p))]
+            found = sorted(found + kernels)
             if not found:
                 raise InputError(
                     f"{file} holds no plan file (*.toml with `schema = 1`)", None, "write one, or name a file"

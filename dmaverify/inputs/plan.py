@@ -29,8 +29,8 @@ from dmaverify.transfer.command import Engine, GivenCommand, Sequencer
 from dmaverify.transfer.move import PLACES, EngineStream, Stream, Tensor, Transfer
 
 if TYPE_CHECKING:
-    from dmaverify.inputs.kernels import PlanKernel
     from dmaverify.inputs import schema
+    from dmaverify.inputs.kernels import PlanKernel
     from dmaverify.transfer.schedule import Program, Region
 
 T = TypeVar("T")
