@@ -144,6 +144,14 @@ def _deep(body: tuple[ops.Stmt, ...]) -> Iterator[ops.Stmt]:
             yield from _deep(getattr(stmt, part, ()))
 
 
+def slices_of(path: str) -> list[str]:
+    """What every copy of a kernel moves, inferred from its operands."""
+    from dmaverify.api_pto import slice_of
+
+    _, _, kernel = kernel_at(path)
+    return [slice_of(copy) for copy in kernel.copies]
+
+
 # ------------------------------------------------------------------------------------------ words
 
 
@@ -239,6 +247,25 @@ def _idle(wanted: Mapping[str, int], found: Mapping[str, int]) -> set[str]:
         "loop2": ("loop2_gm", "loop2_ub"),
     }
     return {s for count, pair in strides.items() if wanted.get(count) == found.get(count) == 1 for s in pair}
+
+
+def compared(a: str, b: str, *, as_json: bool) -> tuple[str, int]:
+    """What `equiv` says of two kernels, and its exit code."""
+    same, said = same_kernels(a, b)
+    text = json.dumps(same_json(same), indent=2) if as_json else said
+    return text, {"same": 0, "different": 1, "unknown": 3}[same.status]
+
+
+def written(path: str, form: str, *, as_json: bool) -> Any:
+    """What `emit` says: a text, or with `as_json` the words as data."""
+    if form == "words":
+        return words_json(path) if as_json else words_text(path)
+    return "\n".join(slices_of(path)) if form == "slices" else emitted(path, form)
+
+
+def priced(path: str, *, as_json: bool) -> Any:
+    """What `cost` says of a kernel."""
+    return kernel_cost(path) if as_json else kernel_cost_text(path)
 
 
 def same_json(found: Sameness) -> dict[str, Any]:
@@ -433,15 +460,4 @@ def _claim_text(plan: Plan, transfer: Transfer, text: str) -> str:
     return "\n".join(lines)
 
 
-__all__ = [
-    "emitted",
-    "kernel_at",
-    "kernel_cost",
-    "kernel_cost_text",
-    "same_json",
-    "same_kernels",
-    "synthesize_copies",
-    "synthesized",
-    "words_json",
-    "words_text",
-]
+__all__ = ["compared", "emitted", "priced", "same_kernels", "synthesize_copies", "synthesized", "words_json", "written"]

@@ -8,6 +8,7 @@ and then it is said. Nothing is judged by running.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -55,6 +56,8 @@ class CopyJudge:
             self._bounds(copy, side)
         if not any(rule.endswith("row-overlap") for rule in broken):
             self._rows(copy)
+        if copy.read.memory == copy.write.memory:
+            self._apart_inside(copy)
 
     def _rules(self, copy: Copy) -> set[str]:
         broken: set[str] = set()
@@ -277,6 +280,38 @@ class CopyJudge:
         order = ("proved", "not judged", "unknown", "refuted")
         self.status[name] = max(self.status.get(name, "proved"), status, key=order.index)
 
+    # ------------------------------------------------------------ one memory
+
+    def _apart_inside(self, copy: Copy) -> None:
+        """A copy inside one memory reads no byte that it writes: the order of its rows is not promised."""
+        self.used.add("core/overlap")
+        (low, end), (first, last) = self.reach(copy, "read"), self.reach(copy, "write")
+        for claim in (compare("le", end - first), compare("le", last - low)):
+            if self.asker.holds(claim, self._running(copy)).status == "proved":
+                return
+        numbers = [copy.row, copy.read.address, copy.write.address]
+        numbers += [n for step in copy.steps for n in (step.count, step.read, step.write)]
+        if not all(n.is_const for n in numbers):
+            self._worse("core/overlap", "unknown")
+            return
+        shared = _shared(copy)
+        if shared is None:
+            return
+        self._worse("core/overlap", "refuted")
+        self.findings.append(
+            Finding(
+                "core/overlap",
+                Severity.ERROR,
+                f"reads and writes byte {shared:,} of {copy.read.space.upper()}: the order of its rows is not promised",
+                "copy",
+                copy.span,
+                {"first": shared},
+                None,
+                "DESIGN, Obligations",
+                hint="move through another buffer",
+            )
+        )
+
     # ------------------------------------------------------------ rows
 
     def _rows(self, copy: Copy) -> None:
@@ -396,6 +431,23 @@ class CopyJudge:
         if reply.status == "unknown":
             return None
         return "" if reply.status == "proved" else "two rows start closer than one is long"
+
+
+def _shared(copy: Copy) -> int | None:
+    """The first byte that a copy with numbers both reads and writes."""
+    reads, writes = [copy.read.address.const], [copy.write.address.const]
+    for step in copy.steps:
+        counts = range(max(0, step.count.const))
+        reads = [at + step.read.const * i for i in counts for at in reads]
+        writes = [at + step.write.const * i for i in counts for at in writes]
+    row = copy.row.const
+    starts = sorted(writes)
+    found = []
+    for start in reads:
+        near = bisect_left(starts, start - row + 1)
+        if near < len(starts) and starts[near] < start + row:
+            found.append(max(start, starts[near]))
+    return min(found, default=None)
 
 
 def _meeting(steps: Sequence[tuple[int, int]], extent: int) -> str:
