@@ -23,6 +23,7 @@ from dmaverify.errors import InputError, Source, Span
 from dmaverify.inputs.texts import Texts, did_you_mean, units
 from dmaverify.inputs.toml_spans import Document, Path, parse_toml, read_source, source_of
 from dmaverify.language.expr import Expr
+from dmaverify.machines.modules import check_options
 from dmaverify.machines.target import Target, available_targets, load_target
 from dmaverify.transfer.access import Access, PlanProblem
 from dmaverify.transfer.command import Engine, GivenCommand, Sequencer
@@ -82,6 +83,11 @@ class Plan:
     programs: tuple[Program, ...] = ()
     regions: tuple[Region, ...] = ()
     kernels: tuple[PlanKernel, ...] = ()
+
+    @property
+    def is_kernel(self) -> bool:
+        """Whether the transfers were found in kernel source (`inputs.rust`), not written as a plan."""
+        return False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -326,6 +332,20 @@ class _PlanReader:
             target.limits_with([(name, value)], self.doc.key_span((*path, "limits", name)))
         return tuple(limits.items())
 
+    def _options(
+        self, path: Path, options: Mapping[str, int | str], target: Target
+    ) -> tuple[tuple[str, int | str], ...]:
+        for name, value in options.items():
+            if isinstance(value, bool):
+                raise InputError(f"option `{name}` is {value}", self.doc.key_span((*path, "options", name)), "0 or 1")
+        try:
+            check_options(target, options)
+        except InputError as error:
+            named = next((n for n in options if f"`{n}`" in error.message or f"{n} is" in error.message), None)
+            place = (*path, "options") if named is None else (*path, "options", named)
+            raise InputError(error.message, self.doc.key_span(place), error.hint) from None
+        return tuple(options.items())
+
     def _expect(self, expect: str | list[str] | None) -> tuple[str, ...] | None:
         """None where nothing is said, () for "proved", else the ids without repetition."""
         if expect is None:
@@ -346,16 +366,21 @@ class _PlanReader:
             "stream": lambda: self._streams((*path, "stream"), table.stream),
             "given": lambda: self._given(path, table, target),
             "limits": lambda: self._limits(path, table.limits, target),
+            "options": lambda: self._options(path, table.options, target),
         }
         made = self._all(steps)
         source, dest = made["source"], made["dest"]
         given, streams = made["given"], made["stream"] if isinstance(made["stream"], tuple) else ()
+        options: tuple[tuple[str, int | str], ...] = made["options"]
+        facts: tuple[tuple[str, tuple[tuple[str, int], ...], str], ...] = ()
         if table.commands is not None:
             from dmaverify.inputs.programs import written_commands
 
             written = written_commands(self, path, table, table.commands, (source, dest), target)
             problems += written.problems
             given, streams = given or written.given, streams or written.streams
+            options = tuple(written.options.items()) or options
+            facts = tuple((one.scope, tuple(one.values.items()), one.place) for one in written.facts)
         for command in given:
             problems += self._media(command.read, source, "read", "source", target)
             problems += self._media(command.write, dest, "write", "dest", target)
@@ -369,6 +394,8 @@ class _PlanReader:
             streams=streams,
             given=given,
             limits=made["limits"],
+            options=options,
+            facts=facts,
             expect=self._expect(table.expect),
             span=self.doc.key_span(path),
         )

@@ -162,6 +162,9 @@ class TransferTable(Table, frozen=True):
         Meta(description="all commands as HashMap(...), in either command syntax of the DMA Engine document"),
     ] = None
     limits: Limits = {}
+    options: Annotated[
+        dict[str, int | str], Meta(description="settings of the machine's own, such as the protocol of a side")
+    ] = {}
     expect: Expect | None = None
     target: str | None = None
 

@@ -17,10 +17,12 @@ from dmaverify.errors import Span
 from dmaverify.language import wellformed
 from dmaverify.language.expr import ONE, Expr
 from dmaverify.layout.digits import NotDigits
+from dmaverify.machines.modules import derived
 from dmaverify.machines.target import Target, load_obligations
-from dmaverify.prove.core import OBLIGATIONS, CoreResult, judge_core
+from dmaverify.prove.core import judge_core
 from dmaverify.prove.names import other_size
 from dmaverify.prove.options import Options as Options
+from dmaverify.prove.outcome import OBLIGATIONS, CoreResult
 from dmaverify.prove.program import (
     Trouble,
     first_difference,
@@ -336,6 +338,10 @@ class Case:
         instances = transfer_instances(
             transfer.source, transfer.dest, transfer.stream, transfer.dtype, target, commands, limits, transfer.span
         )
+        span = next((c.span for c in commands if c.span is not None), None) or transfer.span
+        instances += [
+            Instance(one.scope, one.values, one.place, span, one.side) for one in derived(transfer, target, commands)
+        ]
         return ruling.judge(instances)
 
     def alignment_alone(self, run: Run) -> RuleReport:

@@ -26,6 +26,12 @@ def verdicts_of(plan: Plan, options: Options | None = None) -> list[Verdict]:
     chosen = options or OptionsType()
     for machine in plan.targets.values():
         machine.check_readings(chosen.readings)
+    if plan.is_kernel:
+        from dmaverify.inputs.rust.plans import KernelPlan
+        from dmaverify.inputs.rust.verdicts import kernel_verdicts
+
+        assert isinstance(plan, KernelPlan)
+        return with_suppressions(kernel_verdicts(plan, chosen), plan.source, plan)
     found = [
         check_transfer(
             item.transfer, axes=plan.axes, problems=item.problems, target=plan.targets[item.transfer.target],
