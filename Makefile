@@ -12,12 +12,13 @@ DEMO   ?= examples/first.toml::relayout
 ARGS   ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test slow bench fuzz agree calibrate lint wheel clean
+.PHONY: help venv demo test slow docs bench fuzz agree calibrate lint wheel clean
 
 help:
 	@echo "make demo       check the examples; derive, run, explain; a broken plan"
 	@echo "make test       the whole test suite, offline, about a minute"
 	@echo "make slow       the longest enumerations, left out of make test"
+	@echo "make docs       the documentation as a site in docs/_build/html, offline"
 	@echo "make lint       ruff and mypy --strict"
 	@echo "make bench      speed, as ratios measured in one run"
 	@echo "make fuzz       the agreement tests at large scale (ARGS=...)"
@@ -48,6 +49,10 @@ test: $(STAMP)
 slow: $(STAMP)
 	$(BIN)/python -m pytest $(PYTEST) -m slow $(ARGS)
 
+docs: $(STAMP)
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
+
 bench: $(STAMP)
 	$(BIN)/python tests/bench/run.py $(ARGS)
 
@@ -68,5 +73,5 @@ wheel: $(STAMP)
 	$(BIN)/python -m hatchling build -t wheel
 
 clean:
-	rm -rf dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .dmaverify_cache
+	rm -rf dist build docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis .dmaverify_cache
 	find . -path ./$(VENV) -prune -o -name __pycache__ -type d -exec rm -rf {} +

@@ -39,19 +39,35 @@ def mapping(text: str, axes: Mapping[str, int]) -> Expr:
 
 
 def load(plan: str | Path | Plan, name: str | None = None, *, target: str | None = None) -> Plan:
-    """A plan from a path, `path::name`, or the text of a plan (anything with a line break). Raises InputErrors,
-    InputError.
+    """A plan from a path, `path::name`, or the text of a plan (anything with a line break); a Rust file by its path.
+    Raises InputErrors, InputError.
     """
     from dmaverify.inputs.plan import Plan as PlanType
     from dmaverify.inputs.plan import read_plan, read_plan_text, select
 
     if isinstance(plan, PlanType):
-        return select(plan, name)
+        return _selected(plan, name)
     text = str(plan)
     if "\n" in text:
         return select(read_plan_text(text, target=target), name)
     path, _, inner = text.partition("::")
+    if path.endswith(".rs"):
+        from dmaverify.inputs.rust.plans import read_kernel_plan
+
+        return _selected(read_kernel_plan(path, target=target), name or inner or None)
     return select(read_plan(path, target=target), name or inner or None)
+
+
+def _selected(plan: Plan, name: str | None) -> Plan:
+    """As `select`; in a kernel a name may be that of a function too."""
+    from dmaverify.inputs.plan import select
+
+    if plan.is_kernel and name is not None:
+        from dmaverify.inputs.rust.plans import KernelPlan, select_kernel
+
+        assert isinstance(plan, KernelPlan)
+        return select_kernel(plan, name)
+    return select(plan, name)
 
 
 def check(
@@ -67,8 +83,11 @@ def check(
     `plan` is a path, `path::name`, a Plan or the text of one. `keep` receives the solver's questions per name. Raises
     InputErrors for what cannot be read, Disagreement where proof and execution contradict each other.
     """
+    from dmaverify.report.excuses import with_suppressions
+
     loaded = load(plan, name, target=target)
-    return list(_verdicts(loaded, options, keep))
+    kernel = loaded if loaded.is_kernel else None
+    return with_suppressions(_verdicts(loaded, options, keep), loaded.source, kernel)
 
 
 def _verdicts(
@@ -76,11 +95,17 @@ def _verdicts(
 ) -> Iterator[Verdict]:
     from dmaverify.prove.check import Options as OptionsType
     from dmaverify.prove.check import check_access, check_transfer
-    from dmaverify.prove.kernel import check_program
 
     chosen = options or OptionsType()
     for machine in plan.targets.values():
         machine.check_readings(chosen.readings)
+    if plan.is_kernel:
+        from dmaverify.inputs.rust.plans import KernelPlan
+        from dmaverify.inputs.rust.verdicts import kernel_verdicts
+
+        assert isinstance(plan, KernelPlan)
+        yield from kernel_verdicts(plan, chosen, keep)
+        return
     entries: list[tuple[int, Verdict]] = []
     for item in plan.transfers:
         asked: list[tuple[str, str, str]] = []
@@ -120,6 +145,8 @@ def _verdicts(
             keep[access.name] = asked
     known = {verdict.name: verdict for _, verdict in entries}
     for program in plan.programs:
+        from dmaverify.prove.kernel import check_program
+
         asked = []
         entries.append(
             (

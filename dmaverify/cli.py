@@ -19,8 +19,11 @@ from typing import Any
 import click
 
 from dmaverify import __version__
+from dmaverify.cli_check import Outcome, Terminal
+from dmaverify.cli_options import OPTIONS, options
+from dmaverify.cli_rust import extract_command, with_references
 from dmaverify.errors import InputError
-from dmaverify.jobs import FORMATS, errors_of, output_of, plan_files, readings_of, rendered, run_jobs, what_next
+from dmaverify.jobs import errors_of, readings_of
 
 
 class Stop(Exception):
@@ -57,7 +60,34 @@ def _width() -> int:
         return 100
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+class Commands(click.Group):
+    """A group of which some commands are imported only when they are asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted({*super().list_commands(ctx), *LATE})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in LATE:
+            return super().get_command(ctx, cmd_name)
+        from importlib import import_module
+
+        found: click.Command = getattr(import_module(f"dmaverify.{LATE[cmd_name]}"), cmd_name)
+        return found
+
+
+LATE = {
+    "bursts": "cli_bursts",
+    "cache": "cli_tools",
+    "completions": "cli_tools",
+    "man": "cli_tools",
+    "sweep": "cli_sweep",
+    "merge": "cli_sweep",
+    "utilization": "cli_bursts",
+}
+"""Commands by name, with the module that holds each under that name."""
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, prog_name="dmaverify")
 def cli() -> None:
     """Proof for tensor DMA: check, explain and derive the loop nests that move tensors.
@@ -70,76 +100,43 @@ def cli() -> None:
 
 
 @cli.command()
-@click.argument("paths", nargs=-1, metavar="PATH[::NAME]...")
-@click.option("--format", "format_", type=click.Choice(FORMATS), default="full", show_default=True)
-@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
-@click.option("--output", multiple=True, metavar="FORMAT=FILE", help="Also write a report to a file; repeatable.")
-@click.option("--target", help="Judge by this machine, whatever the file says.")
-@click.option("--select", multiple=True, metavar="RULE", help="Only these rules (a prefix with *); repeatable.")
-@click.option("--ignore", multiple=True, metavar="RULE", help="Not these rules; the report says so; repeatable.")
-@click.option("--reading", multiple=True, metavar="RULE=NAME", help="Read a contested point otherwise; repeatable.")
-@click.option("-j", "workers", type=click.IntRange(1, 256), default=1, show_default=True, help="Processes.")
-@click.option(
-    "--rlimit", type=click.IntRange(1), default=20_000_000, show_default=True, help="Solver resource units a question."
-)
-@click.option(
-    "--certify",
-    type=click.Path(file_okay=False),
-    metavar="DIR",
-    help="Write every question as SMT-LIB 2; cvc5 re-checks it.",
-)
-@click.option(
-    "--playback",
-    type=click.Path(dir_okay=False),
-    metavar="FILE",
-    help="Write a pytest file that replays the refutations.",
-)
-@click.option("--no-execute", is_flag=True, help="Do not cross-check small moves in numpy.")
-@click.option("--timings", is_flag=True, help="Show times.")
-@click.option("--stdin", is_flag=True, help="Read one JSON object a line, answer one a line.")
-@click.option("-v", "--verbose", is_flag=True, help="Every obligation, also of what is proved.")
-def check(
-    paths: tuple[str, ...], format_: str, as_json: bool, output: tuple[str, ...], target: str | None, select:
-    tuple[str, ...], ignore: tuple[str, ...], reading: tuple[str, ...], workers: int, rlimit: int, certify: str |
-    None, playback: str | None, no_execute: bool, timings: bool, stdin: bool, verbose: bool,
-) -> None:  # fmt: skip
-    """Prove every transfer and access of plan files, or refute it with the smallest counterexample."""
-    from dmaverify import api
-    from dmaverify.verdict import exit_code
+@options(*OPTIONS)
+def check(**given: Any) -> None:
+    """Prove every transfer and access of plan files and Rust kernels, or refute it with the smallest counterexample."""
+    from dmaverify.cli_check import check_once, options_of, request_of, shown_settings, watched
 
-    settings = {"readings": readings_of(reading), "rlimit": rlimit, "cross_check": 0 if no_execute else 1 << 16}
-    if stdin:
+    if given["stdin"]:
         from dmaverify.requests import check_request
 
-        return _lines(lambda request: check_request(request, settings, target, select, ignore))
-    if not paths:
-        raise fail([InputError("nothing to check", None, what_next())])
-    reports = [output_of(text) for text in output]
-    verdicts: list[Any] = []
-    internal: list[str] = []
-    asked: dict[str, Any] = {}
-    jobs = [(path, name, target, settings) for path, name in plan_files(paths)]
-    for job, (found, trouble, keep) in zip(jobs, run_jobs(jobs, workers, _progress(len(jobs))), strict=True):
-        verdicts += found
-        internal += [trouble] if trouble else []
-        asked |= {f"{Path(job[0]).stem}.{name}": questions for name, questions in keep.items()}
-    verdicts = api.only(verdicts, select, ignore)
-    code = exit_code(verdicts, internal=bool(internal))
-    show = "json" if as_json else format_
-    shown: dict[str, Any] = {"width": _width(), "timings": timings, "verbose": verbose}
-    say(rendered(show, verdicts, code, colour=_colour(sys.stdout), **shown))
-    for name, file in reports:
-        Path(file).write_text(rendered(name, verdicts, code, colour=False, **shown), encoding="utf-8")
-    for trouble in internal:
-        say(f"internal error: {trouble}\nPlease report this: a proof and an execution disagree.", error=True)
-    if certify is not None:
-        code = max(code, _certify(certify, asked), key=(0, 3, 1, 2, 4).index)
-    if playback is not None:
-        _write_playback(playback, verdicts)
-    raise Stop(code)
+        asked = given["target"], given["select"], given["ignore"]
+        return _lines(lambda request: check_request(request, options_of(given), *asked))
+    request = request_of(given)
+    if given["show_settings"]:
+        raise _told(shown_settings(request))
+    if given["show_files"]:
+        raise _told("\n".join(dict.fromkeys(file for file, _ in request.files)))
+    if given["watch"]:
+        for outcome in watched(request, terminal(), progress, lambda: time.sleep(0.2)):
+            show(outcome)
+            say("watching; Ctrl-C ends", error=True)
+    raise Stop(show(check_once(request, terminal(), progress)))
 
 
-def _progress(total: int) -> Callable[[int], None]:
+def terminal() -> Terminal:
+    return Terminal(_width(), _colour(sys.stdout), sys.stdout.isatty())
+
+
+def show(outcome: Outcome) -> int:
+    """Prints an outcome; its exit code."""
+    for text in filter(None, outcome.out):
+        say(text)
+    for text in outcome.err:
+        say(text, error=True)
+    sys.stdout.flush()
+    return outcome.code
+
+
+def progress(total: int) -> Callable[[int], None]:
     """Says on stderr how far it is, on a terminal and once it takes more than a second."""
     started = time.monotonic()
 
@@ -149,29 +146,6 @@ def _progress(total: int) -> Callable[[int], None]:
             sys.stderr.flush()
 
     return tick
-
-
-def _certify(folder: str, asked: dict[str, Any]) -> int:
-    """Writes the questions and lets cvc5 answer them again; 4 where it contradicts z3, 3 where it cannot answer."""
-    from dmaverify.prove.certificate import recheck, write_questions
-
-    files = write_questions(Path(folder), asked)
-    results = recheck(files)
-    bad = [r for r in results if r.contradicts]
-    open_ = [r for r in results if not r.contradicts and not r.agrees]
-    say(f"certificate: {len(files)} questions in {folder}, cvc5 agrees on {len(results) - len(bad) - len(open_)}")
-    for result in bad:
-        say(f"internal error: {result.path}: z3 says {result.expected}, cvc5 says {result.answer}", error=True)
-    for result in open_:
-        say(f"not confirmed: {result.path}: {result.answer}", error=True)
-    return 4 if bad else 3 if open_ else 0
-
-
-def _write_playback(file: str, verdicts: Sequence[Any]) -> None:
-    from dmaverify.report.playback import playback_text
-
-    Path(file).write_text(playback_text(verdicts), encoding="utf-8")
-    say(f"wrote {file}: run it with pytest")
 
 
 def _lines(answer: Callable[[dict[str, Any]], Any]) -> None:
@@ -193,7 +167,7 @@ def _lines(answer: Callable[[dict[str, Any]], Any]) -> None:
             reply = {"error": f"not JSON: {error}", "where": f"line {number}"}
         except (TypeError, ValueError, OverflowError) as error:
             reply = {"error": f"cannot be read: {error}", "where": f"line {number}"}
-        say(dumps(reply))
+        say(reply if isinstance(reply, str) else dumps(reply))
         sys.stdout.flush()
 
 
@@ -323,8 +297,9 @@ def run(path: str, limit: int, as_json: bool) -> None:
 @click.argument("a")
 @click.argument("b")
 @click.option("--axes", default="", metavar="A=8,B=3", help="Axis sizes, when A and B are mappings.")
+@click.option("--rlimit", type=click.IntRange(1), default=20_000_000, help="Solver resource units a question.")
 @click.option("--json", "as_json", is_flag=True)
-def equiv(a: str, b: str, axes: str, as_json: bool) -> None:
+def equiv(a: str, b: str, axes: str, rlimit: int, as_json: bool) -> None:
     """Whether two mappings mean the same everywhere, or two plans (PATH::NAME) do the same."""
     from dmaverify.prove.equiv import equivalent_mappings, equivalent_plans
     from dmaverify.report.machine import dumps
@@ -334,7 +309,7 @@ def equiv(a: str, b: str, axes: str, as_json: bool) -> None:
         from dmaverify.language.parse import parse_axes
 
         sizes = parse_axes(axes)
-        answer = equivalent_mappings(mapping(a, sizes), mapping(b, sizes))
+        answer = equivalent_mappings(mapping(a, sizes), mapping(b, sizes), rlimit=rlimit)
     else:
         from dmaverify import api
 
@@ -348,7 +323,7 @@ def equiv(a: str, b: str, axes: str, as_json: bool) -> None:
                 )
             item = plan.transfers[0]
             programs.append((item.transfer, api.program_of(plan, item.name), plan.targets[item.transfer.target]))
-        answer = equivalent_plans(*programs)
+        answer = equivalent_plans(programs[0], programs[1], rlimit=rlimit)
     if as_json:
         say(dumps(answer.as_json()))
     else:
@@ -433,6 +408,7 @@ def doctor(as_json: bool) -> None:
 @click.option("--simulate/--no-simulate", default=None, help="Play winner and runners-up; the default for text.")
 @click.option("--certificate", type=click.Path(file_okay=False), metavar="DIR", help="Write plan, bound and questions.")
 @click.option("--output", type=click.Path(dir_okay=False), metavar="FILE", help="Write the plan.")
+@click.option("--emit", metavar="FORM", help="Only the commands, in a form of the machine's own, or `auto` (iDMA).")
 @click.option("-j", "workers", type=click.IntRange(1, 256), default=1, show_default=True, help="Processes.")
 @click.option("--reading", multiple=True, metavar="RULE=NAME", help="Read a contested point otherwise; repeatable.")
 @click.option("--timings", is_flag=True, help="Show times.")
@@ -440,10 +416,10 @@ def doctor(as_json: bool) -> None:
 @click.option("--stdin", is_flag=True, help="Read one JSON object a line, answer one a line.")
 def synth(
     paths: tuple[str, ...], simulate: bool | None, certificate: str | None, output: str | None, workers: int,
-    reading: tuple[str, ...], timings: bool, as_json: bool, stdin: bool, prefix: str, **fixed: Any
+    reading: tuple[str, ...], timings: bool, as_json: bool, stdin: bool, prefix: str, emit: str | None, **fixed: Any
 ) -> None:  # fmt: skip
     """The cheapest legal plan of a move, proved, with a bound and why nothing is better."""
-    from dmaverify.cli_synth import SynthSettings, synth_paths, synth_request, write_certificate
+    from dmaverify.cli_synth import SynthSettings, synth_paths, synth_request, synth_shown, write_certificate
 
     first = tuple(text.strip() for text in prefix.split(",") if text.strip())
     play = not (as_json or stdin) if simulate is None else simulate
@@ -455,7 +431,12 @@ def synth(
     results = synth_paths(paths, settings, workers)
     if (output or certificate) and len(results) != 1:
         raise fail([InputError(f"{len(results)} transfers, but one plan to write", None, "name one: PATH::NAME")])
-    say(_synth_shown(results, as_json, timings))
+    if emit is not None:
+        from dmaverify.cli_idma import emitted
+
+        say("\n".join(emitted(result, emit) for result in results if result.found))
+        raise Stop(0 if all(result.found for result in results) else 1)
+    say(synth_shown(results, as_json, timings))
     if results[0].found and output is not None:
         Path(output).write_text(results[0].plan, encoding="utf-8")
     if results[0].found and certificate is not None:
@@ -463,15 +444,6 @@ def synth(
         asks = "python recheck.py asks the questions again"
         say(f"certificate: {len(written)} files in {certificate}; {asks}", error=True)
     raise Stop(0 if all(result.found for result in results) else 1)
-
-
-def _synth_shown(results: Sequence[Any], as_json: bool, timings: bool) -> str:
-    from dmaverify.report.machine import dumps
-    from dmaverify.report.synth import synth_text
-
-    if as_json:
-        return dumps([result.as_data() for result in results])
-    return "\n\n".join(synth_text(result, timings=timings) for result in results)
 
 
 @cli.command()
@@ -493,7 +465,7 @@ def cost(
         return _lines(lambda request: cost_request(request, profile, simulate, explain))
     if path is None:
         raise fail([InputError("nothing to price", None, "dmaverify cost PATH::NAME")])
-    plan = _load(path)
+    plan = with_references(_load(path), profile)
     if not plan.transfers:
         raise fail([InputError(f"{path} has no transfer to price")])
     found = [(item.name, *cost_of(plan, item.name, profile, simulate, explain and as_json)) for item in plan.transfers]
@@ -525,11 +497,20 @@ def viz(paths: tuple[str, ...], output: str, profile: str) -> None:
 @click.option("--output", required=True, metavar="FILE", help="A JSON file for a trace viewer, or .sqlite.")
 @click.option("--profile", default="book", show_default=True, help="Constants of the model.")
 def trace(path: str, output: str, profile: str) -> None:
-    """Play a transfer request by request and write the timeline for Chrome's or Perfetto's viewer."""
+    """A transfer request by request, or a program step by step, as a timeline for Chrome's or Perfetto's viewer."""
     from dmaverify.cli_synth import write_traces
 
+    plan = _load(path)
+    if len(plan.programs) == 1 and not plan.transfers:
+        from dmaverify.cli_trace import write_program_trace
+
+        say(write_program_trace(plan, output, profile))
+        raise Stop(0)
     say(f"wrote {output}: {write_traces(path, output, profile):,} requests")
     raise Stop(0)
+
+
+cli.add_command(extract_command(_told))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -537,8 +518,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     import gc
 
     gc.set_threshold(100_000, 50, 50)  # starting makes many objects and no garbage
-    # No plugin of pydantic has a say in plan files, and looking for some costs a tenth of the start.
-    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")
     sys.exit(invoke(arguments))
 
 

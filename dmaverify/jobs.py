@@ -8,14 +8,14 @@ too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from dmaverify.errors import InputError
 from dmaverify.verdict import Verdict
 
-FORMATS = ("full", "concise", "json", "json-lines", "sarif", "junit", "github")
+FORMATS = ("full", "concise", "json", "json-lines", "sarif", "junit", "github", "summary", "html")
 
 Job = tuple[str, str | None, str | None, dict[str, Any]]
 """Path, name of a transfer or None for all, target or None for the file's own, settings of `Options`."""
@@ -50,15 +50,23 @@ def plan_files(paths: Sequence[str]) -> list[tuple[str, str | None]]:
         if Path(file).is_dir():
             if name:
                 raise InputError(f"{file} is a folder, so `::{name}` names nothing", None, "name a plan file")
-            found = sorted(str(p) for p in Path(file).rglob("*.toml") if is_plan(p))
+            found = sorted(str(p) for p in Path(file).rglob("*.toml") if not _hidden(p, file) and is_plan(p))
+            found = sorted([*found, *kernel_files(Path(file))])
             if not found:
                 raise InputError(
-                    f"{file} holds no plan file (*.toml with `schema = 1`)", None, "write one, or name a file"
+                    f"{file} holds no plan file (*.toml with `schema = 1`) and no kernel (*.rs with a transfer)",
+                    None,
+                    "write one, or name a file",
                 )
             out += [(f, None) for f in found]
         else:
             out.append((file, name or None))
     return list(dict.fromkeys(out))
+
+
+def _hidden(path: Path, folder: str) -> bool:
+    """Whether it lies in a folder like `.venv`, which belongs to a tool."""
+    return any(part.startswith(".") for part in path.relative_to(folder).parts[:-1])
 
 
 def is_plan(path: Path) -> bool:
@@ -72,6 +80,24 @@ def is_plan(path: Path) -> bool:
         return False
 
 
+def kernel_files(folder: Path) -> list[str]:
+    """Rust files of a folder that hold a transfer, without Cargo's build output."""
+    from dmaverify.inputs.rust.moves import TRANSFERS
+
+    marks = [f"{sign}{name}".encode() for name in TRANSFERS for sign in (".", "::")]
+    found = []
+    for path in folder.rglob("*.rs"):
+        if "target" in path.relative_to(folder).parts[:-1]:
+            continue
+        try:
+            data = path.read_bytes()
+        except OSError:
+            continue
+        if any(mark in data for mark in marks):
+            found.append(str(path))
+    return found
+
+
 def check_job(job: Job) -> tuple[list[Any], str, dict[str, Any]]:
     """Verdicts of one file, or of an unreadable one; an internal disagreement as text; the questions asked."""
     from dmaverify import api
@@ -82,11 +108,25 @@ def check_job(job: Job) -> tuple[list[Any], str, dict[str, Any]]:
     path, name, target, settings = job
     keep: dict[str, Any] = {}
     try:
+        listed = listed_verdict(path, settings.get("readings", {}))
+        if listed is not None:
+            return [listed], "", keep
         return api.check(path, name, target=target, options=Options(**settings), keep=keep), "", keep
     except (InputErrors, InputError) as error:
         return [api.unreadable(errors_of(error), path)], "", keep
     except Disagreement as error:
         return [], f"{path}: {error}", keep
+
+
+def listed_verdict(path: str, readings: Mapping[str, str]) -> Verdict | None:
+    """The verdict on a file of a machine's own (burst lists, job files, images); None for all others. Raises
+    InputError.
+    """
+    if path.endswith(".toml"):
+        return None
+    from dmaverify.inputs.idma.check import verdict_of_file
+
+    return verdict_of_file(path, readings)
 
 
 def run_jobs(jobs: Sequence[Job], workers: int, tick: Callable[[int], None]) -> Iterator[Any]:
@@ -106,7 +146,7 @@ def run_jobs(jobs: Sequence[Job], workers: int, tick: Callable[[int], None]) -> 
 
 
 def what_next() -> str:
-    here = sorted(str(p) for p in Path().rglob("*.toml") if is_plan(p))[:1]
+    here = sorted(str(p) for p in Path().rglob("*.toml") if is_plan(p))[:1] or sorted(kernel_files(Path()))[:1]
     return f"dmaverify check {here[0]}" if here else "name a plan file or a folder: dmaverify check PATH[::NAME]"
 
 
@@ -128,6 +168,11 @@ def rendered(
         style: Literal["full", "concise"] = "full" if format_ == "full" else "concise"
         return render_report(verdicts, style, code=code, width=width, colour=colour, timings=timings, verbose=verbose)
     from dmaverify import __version__
+
+    if format_ == "html":
+        from dmaverify.jobs_page import run_page
+
+        return run_page(verdicts, __version__, code)
     from dmaverify.report.machine import write
 
     return write(format_, verdicts, __version__)

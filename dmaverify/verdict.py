@@ -36,11 +36,28 @@ class Label:
 
 
 @dataclass(frozen=True)
+class Edit:
+    """`text` in place of the characters of `span`; an empty span inserts."""
+
+    span: Span
+    text: str
+
+
+@dataclass(frozen=True)
+class Excuse:
+    """Why a finding decides nothing: `suppressed` in the source, or known to a `baseline`; always with a reason."""
+
+    kind: str
+    reason: str
+
+
+@dataclass(frozen=True)
 class Finding:
     """One broken rule or obligation.
 
     `place` names the spot in words (`read entry 2`, `dest.element`), `span` in the text; `values` are the numbers
     that the message speaks of; `witness` is the counterexample as data; `notes` explain; `hint` says what to do next.
+    `edits` are proposals in the text, not yet tried there; `fix` are edits with which the whole text was proved again.
     """
 
     rule: str
@@ -55,6 +72,9 @@ class Finding:
     hint: str = ""
     notes: tuple[str, ...] = ()
     labels: tuple[Label, ...] = ()
+    edits: tuple[Edit, ...] = ()
+    fix: tuple[Edit, ...] = ()
+    excuse: Excuse | None = None
 
 
 @dataclass(frozen=True)
@@ -91,10 +111,15 @@ class Verdict:
 
     @property
     def as_expected(self) -> bool:
-        """Whether the plan's own `expect` is met exactly (without one: proved)."""
-        if self.expect is None or not self.expect:
-            return self.status is Status.PROVED
-        return self.status is Status.REFUTED and {f.rule for f in self.errors} == set(self.expect)
+        """Whether the plan's own `expect` is met exactly; without one: proved, or every error has an excuse."""
+        if self.status is not Status.REFUTED:
+            return self.status is Status.PROVED and not self.expect
+        left = {f.rule for f in self.errors if f.excuse is None}
+        return left == set(self.expect) if self.expect else bool(self.errors) and not left
+
+    @property
+    def excused(self) -> tuple[Finding, ...]:
+        return tuple(f for f in self.findings if f.excuse is not None)
 
 
 def exit_code(verdicts: Iterable[Verdict], *, internal: bool = False) -> int:

@@ -20,18 +20,18 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dmaverify.errors import InputError, Source, Span
-from dmaverify.inputs.programs import Parts, engine_streams, read_program, read_region, written_commands
 from dmaverify.inputs.texts import Texts, did_you_mean, units
 from dmaverify.inputs.toml_spans import Document, Path, parse_toml, read_source, source_of
 from dmaverify.language.expr import Expr
+from dmaverify.machines.modules import check_options
 from dmaverify.machines.target import Target, available_targets, load_target
 from dmaverify.transfer.access import Access, PlanProblem
 from dmaverify.transfer.command import Engine, GivenCommand, Sequencer
 from dmaverify.transfer.move import PLACES, EngineStream, Stream, Tensor, Transfer
-from dmaverify.transfer.schedule import Program, Region
 
 if TYPE_CHECKING:
     from dmaverify.inputs import schema
+    from dmaverify.transfer.schedule import Program, Region
 
 T = TypeVar("T")
 
@@ -83,6 +83,11 @@ class Plan:
     regions: tuple[Region, ...] = ()
 
     @property
+    def is_kernel(self) -> bool:
+        """Whether the transfers were found in kernel source (`inputs.rust`), not written as a plan."""
+        return False
+
+    @property
     def names(self) -> tuple[str, ...]:
         """Names of transfers, accesses and programs, each kind in the order of the file."""
         return (*(t.name for t in self.transfers), *(a.name for a in self.accesses), *(p.name for p in self.programs))
@@ -96,15 +101,19 @@ def read_plan(path: str | FilePath, *, target: str | None = None) -> Plan:
         raise InputErrors([error]) from None
 
 
-def read_plan_text(text: str, name: str = "<plan>", *, target: str | None = None) -> Plan:
-    """Read the text of a plan file; `name` is what messages call it. Raises InputErrors."""
+def read_plan_text(
+    text: str, name: str = "<plan>", *, target: str | None = None, folder: FilePath | None = None
+) -> Plan:
+    """Read the text of a plan file; `name` is what messages call it, `folder` where paths in it begin. Raises
+    InputErrors.
+    """
     try:
         data = text.encode("utf-8")
     except UnicodeEncodeError as error:
         broken = InputError(f"{name} is no Unicode text at character {error.start}", None, "a plan is TOML, as UTF-8")
         raise InputErrors([broken]) from None
     try:
-        return _read(parse_toml(source_of(data, name)), FilePath(), target)
+        return _read(parse_toml(source_of(data, name)), folder or FilePath(), target)
     except InputError as error:
         raise InputErrors([error]) from None
 
@@ -167,13 +176,9 @@ class _PlanReader:
             self._collect(partial(self.texts.define, name))
         transfers = [self._collect(partial(self._transfer, *item)) for item in self.table.transfer.items()]
         accesses = [self._collect(partial(self._access, *item)) for item in self.table.access.items()]
-        regions = [self._collect(partial(read_region, self, *item)) for item in self.table.region.items()]
-        found = Parts(
-            {transfer.name: transfer for transfer in transfers if transfer is not None},
-            {access.name: access for access in accesses if access is not None},
-            {region.name: region for region in regions if region is not None},
-        )
-        programs = [self._collect(partial(read_program, self, *item, found)) for item in self.table.program.items()]
+        kept = [transfer for transfer in transfers if transfer is not None]
+        taken = [access for access in accesses if access is not None]
+        programs, regions = self._programs(kept, taken)
         return Plan(
             path=self.doc.source.name,
             source=self.doc.source,
@@ -181,12 +186,28 @@ class _PlanReader:
             axes=MappingProxyType(self.texts.axes),
             lets=MappingProxyType(self.texts.lets),
             targets=MappingProxyType(dict(self.known.values())),
-            transfers=tuple(transfer for transfer in transfers if transfer is not None),
-            accesses=tuple(access for access in accesses if access is not None),
+            transfers=tuple(kept),
+            accesses=tuple(taken),
             problems=tuple(self._empty_axis(name) for name, size in self.texts.axes.items() if size == 0),
-            programs=tuple(program for program in programs if program is not None),
-            regions=tuple(found.regions.values()),
+            programs=programs,
+            regions=regions,
         )
+
+    def _programs(
+        self, transfers: list[PlanTransfer], accesses: list[Access]
+    ) -> tuple[tuple[Program, ...], tuple[Region, ...]]:
+        if not self.table.region and not self.table.program:
+            return (), ()
+        from dmaverify.inputs.programs import Parts, read_program, read_region
+
+        regions = [self._collect(partial(read_region, self, *item)) for item in self.table.region.items()]
+        found = Parts(
+            {transfer.name: transfer for transfer in transfers},
+            {access.name: access for access in accesses},
+            {region.name: region for region in regions if region is not None},
+        )
+        programs = [self._collect(partial(read_program, self, *item, found)) for item in self.table.program.items()]
+        return tuple(p for p in programs if p is not None), tuple(found.regions.values())
 
     def _collect(self, build: Callable[[], T]) -> T | None:
         """The result of `build`, or None and one more error."""
@@ -241,6 +262,13 @@ class _PlanReader:
         known = f"known: {', '.join(target.dtypes)}"
         raise InputError(f"{target.name} has no type `{dtype}`", span, did_you_mean(dtype, target.dtypes) or known)
 
+    def given(self, path: Path) -> frozenset[str]:
+        """The keys that the file itself writes in the table at `path`; none where it has no such table."""
+        here: Any = self.doc.data
+        for part in path:
+            here = here[part] if isinstance(here, list) and isinstance(part, int) else here.get(part, {})
+        return frozenset(here)
+
     def _tensor(self, path: Path, table: schema.TensorTable, target: Target, problems: list[PlanProblem]) -> Tensor:
         if table.tier not in target.tiers:
             known = f"known: {', '.join(target.tiers)}"
@@ -249,9 +277,9 @@ class _PlanReader:
         base = table.base
         at = {place: 0 if isinstance(base, int) else getattr(base, place) for place in PLACES}
         places = target.tiers[table.tier].places
-        records = [(path, table.model_fields_set)]
+        records = [(path, self.given(path))]
         if not isinstance(base, int):
-            records.append(((*path, "base"), base.model_fields_set))
+            records.append(((*path, "base"), self.given((*path, "base"))))
         for where, keys in records:
             foreign = [place for place in PLACES[:-1] if place in keys and place not in places]
             problems += [self._no_place((*where, place), table.tier, places) for place in foreign]
@@ -280,6 +308,8 @@ class _PlanReader:
         self, path: Path, given: schema.StreamTable | list[schema.CaseTable] | None
     ) -> Stream | tuple[EngineStream, ...] | None:
         if isinstance(given, list):
+            from dmaverify.inputs.programs import engine_streams
+
             return engine_streams(self, path, given)
         return None if given is None else self._stream(path, given)
 
@@ -287,6 +317,20 @@ class _PlanReader:
         for name, value in limits.items():
             target.limits_with([(name, value)], self.doc.key_span((*path, "limits", name)))
         return tuple(limits.items())
+
+    def _options(
+        self, path: Path, options: Mapping[str, int | str], target: Target
+    ) -> tuple[tuple[str, int | str], ...]:
+        for name, value in options.items():
+            if isinstance(value, bool):
+                raise InputError(f"option `{name}` is {value}", self.doc.key_span((*path, "options", name)), "0 or 1")
+        try:
+            check_options(target, options)
+        except InputError as error:
+            named = next((n for n in options if f"`{n}`" in error.message or f"{n} is" in error.message), None)
+            place = (*path, "options") if named is None else (*path, "options", named)
+            raise InputError(error.message, self.doc.key_span(place), error.hint) from None
+        return tuple(options.items())
 
     def _expect(self, expect: str | list[str] | None) -> tuple[str, ...] | None:
         """None where nothing is said, () for "proved", else the ids without repetition."""
@@ -308,12 +352,21 @@ class _PlanReader:
             "stream": lambda: self._streams((*path, "stream"), table.stream),
             "given": lambda: self._given(path, table, target),
             "limits": lambda: self._limits(path, table.limits, target),
+            "options": lambda: self._options(path, table.options, target),
         }
         made = self._all(steps)
         source, dest = made["source"], made["dest"]
-        written = written_commands(self, path, table, source, dest, target)
-        problems += written.problems
-        given = made["given"] or written.given
+        given, streams = made["given"], made["stream"] if isinstance(made["stream"], tuple) else ()
+        options: tuple[tuple[str, int | str], ...] = made["options"]
+        facts: tuple[tuple[str, tuple[tuple[str, int], ...], str], ...] = ()
+        if table.commands is not None:
+            from dmaverify.inputs.programs import written_commands
+
+            written = written_commands(self, path, table, table.commands, (source, dest), target)
+            problems += written.problems
+            given, streams = given or written.given, streams or written.streams
+            options = tuple(written.options.items()) or options
+            facts = tuple((one.scope, tuple(one.values.items()), one.place) for one in written.facts)
         for command in given:
             problems += self._media(command.read, source, "read", "source", target)
             problems += self._media(command.write, dest, "write", "dest", target)
@@ -324,9 +377,11 @@ class _PlanReader:
             source=source,
             dest=dest,
             stream=made["stream"] if isinstance(made["stream"], Stream) else None,
-            streams=made["stream"] if isinstance(made["stream"], tuple) else written.streams,
+            streams=streams,
             given=given,
             limits=made["limits"],
+            options=options,
+            facts=facts,
             expect=self._expect(table.expect),
             span=self.doc.key_span(path),
         )

@@ -11,15 +11,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, TypeVar
 
 from dmaverify.errors import InputError
 from dmaverify.inputs.commands import Homogeneous
+from dmaverify.inputs.machine_forms import merged_options
 from dmaverify.inputs.texts import did_you_mean
 from dmaverify.inputs.toml_spans import Path
+from dmaverify.machines.modules import Derived
 from dmaverify.machines.target import Target
 from dmaverify.prove.program import space_of
 from dmaverify.transfer.access import Access, PlanProblem
@@ -98,23 +100,35 @@ class Written:
     given: tuple[GivenCommand, ...] = ()
     streams: tuple[EngineStream, ...] = ()
     problems: tuple[PlanProblem, ...] = ()
+    options: Mapping[str, int | str] = field(default_factory=dict)
+    facts: tuple[Derived, ...] = ()
 
 
 def written_commands(
-    reader: _PlanReader, path: Path, table: schema.TransferTable, source: Tensor, dest: Tensor, target: Target
+    reader: _PlanReader,
+    path: Path,
+    table: schema.TransferTable,
+    text: str,
+    tensors: tuple[Tensor, Tensor],
+    target: Target,
 ) -> Written:
-    """The commands of `commands`; nothing where the transfer has none."""
-    if table.commands is None:
-        return Written()
+    """The commands that the text of `commands` writes, for a transfer from the first tensor to the second."""
     for key in ("read", "write", "sequencer", "engine", "command", "stream"):
         if getattr(table, key) is not None:
             raise InputError(f"`{key}` beside `commands`", reader.doc.key_span((*path, key)), "keep one of them")
     place = (*path, "commands")
     bits = target.dtypes[table.dtype]
-    found = reader.texts.commands(place, table.commands, unit_bits_of(bits))
+    formed = reader.texts.formed(place, text, target, unit_bits_of(bits))
+    if formed is not None:
+        span = reader.doc.span(place)
+        options, differ = merged_options(table.options, formed.options, span)
+        problems = [PlanProblem(what, at or span, hint, False) for what, at, hint in formed.problems]
+        return Written(formed.given, problems=(*problems, *differ), options=options, facts=formed.facts)
+    found = reader.texts.commands(place, text, unit_bits_of(bits))
     if not isinstance(found, Homogeneous):
         return Written(given=found)
     span = reader.doc.span(place)
+    source, dest = tensors
     problems = [
         PlanProblem(
             f"the {role} of the command is not that of the transfer", written.span or span, "one move, one mapping"
@@ -144,7 +158,7 @@ def read_region(reader: _PlanReader, name: str, table: schema.RegionTable) -> Re
     first = (table.place.chip, table.place.cluster, table.place.slice)
     last = (first[0] + table.extent.chip, first[1] + table.extent.cluster, first[2] + table.extent.slice)
     for key in ("place", "extent"):
-        for place in getattr(table, key).model_fields_set - set(target.tiers[table.tier].places):
+        for place in reader.given((*path, key)) - set(target.tiers[table.tier].places):
             hint = f"{table.tier} has {', '.join((*target.tiers[table.tier].places, 'element'))}"
             raise InputError(f"{table.tier} has no {place}", reader.doc.key_span((*path, key, place)), hint)
     return Region(

@@ -38,70 +38,60 @@ Source: the plan file format, `schema = 1`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from difflib import get_close_matches
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, StringConstraints, Tag, ValidationError
-from pydantic.config import JsonDict
+import msgspec
+from msgspec import Meta, Struct
 
 from dmaverify.language.notation import MAX_NUMBER
 
 Path: TypeAlias = tuple[str | int, ...]
 
-Natural = Annotated[int, Field(ge=0, le=MAX_NUMBER)]
-AxisName = Annotated[str, StringConstraints(pattern=r"^[A-Z][A-Za-z0-9_']*$")]
-MoveName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]+$")]
-CheckId = Annotated[str, StringConstraints(pattern=r"^[a-z0-9-]+/[a-z0-9-]+$")]
-Mapped = Annotated[str, Field(description="a mapping, such as `A / 4, B % 8 # 16`")]
-Configuration = Annotated[str, Field(description="a sequencer, such as `[A=8:256, C=256:1]:256 HBM/D@0`")]
+
+class Complaint(NamedTuple):
+    """One thing that a plan's data gets wrong: where (`path`, of the key itself if `at_key`), what, and what to do."""
+
+    path: Path
+    message: str
+    hint: str | None
+    at_key: bool = False
 
 
-def _base_kind(value: object) -> str:
-    return "record" if isinstance(value, dict | Base) else "number"
+# A pattern ends in `$(?!\n)`: `$` alone would let a name end in a line break.
+Natural = Annotated[int, Meta(ge=0, le=MAX_NUMBER)]
+Positive = Annotated[int, Meta(ge=1, le=MAX_NUMBER)]
+AxisName = Annotated[str, Meta(pattern=r"^[A-Z][A-Za-z0-9_']*$(?!\n)")]
+MoveName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]+$(?!\n)")]
+CheckId = Annotated[str, Meta(pattern=r"^[a-z0-9-]+/[a-z0-9-]+$(?!\n)")]
+Mapped = Annotated[str, Meta(description="a mapping, such as `A / 4, B % 8 # 16`")]
+Configuration = Annotated[str, Meta(description="a sequencer, such as `[A=8:256, C=256:1]:256 HBM/D@0`")]
 
 
-def _expect_kind(value: object) -> str:
-    return "list" if isinstance(value, list) else "word"
+class Table(Struct, frozen=True, forbid_unknown_fields=True):
+    """A table of a plan file. Keys that it does not name are errors."""
 
 
-def _work_kind(value: object) -> str:
-    if isinstance(value, list):
-        return "list"
-    return "name" if isinstance(value, str) else "table"
-
-
-def _stream_kind(value: object) -> str:
-    return "cases" if isinstance(value, list) else "one"
-
-
-class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-class Base(_Table):
+class Base(Table, frozen=True):
     """Offsets of a tensor per class of place."""
 
     chip: Natural = 0
     cluster: Natural = 0
     slice: Natural = 0
-    element: Natural = Field(default=0, description="byte address within the place")
+    element: Annotated[Natural, Meta(description="byte address within the place")] = 0
 
 
-class TensorTable(_Table):
+class TensorTable(Table, frozen=True):
     """A tensor in memory. Which places a tier has is the target's business: all keys can be read."""
 
-    tier: str = Field(description="hbm, dm, spm, host, gm, ub, mem, or another tier of the target")
-    base: Annotated[Annotated[Natural, Tag("number")] | Annotated[Base, Tag("record")], Discriminator(_base_kind)] = (
-        Field(default=0, description="byte address, or a record of offsets")
-    )
+    tier: Annotated[str, Meta(description="hbm, dm, spm, host, gm, ub, mem, or another tier of the target")]
+    base: Annotated[Natural | Base, Meta(description="byte address, or a record of offsets")] = 0
     chip: Mapped = "1"
     cluster: Mapped = "1"
     slice: Mapped = "1"
     element: Mapped = "1"
 
 
-class StreamTable(_Table):
+class StreamTable(Table, frozen=True, kw_only=True):
     """Who moves what in which order, in which packets."""
 
     time: Mapped = "1"
@@ -111,13 +101,10 @@ class StreamTable(_Table):
     slice: Mapped = "1"
 
 
-Places = Annotated[
-    Annotated[list[Natural], Tag("list"), Field(min_length=1)] | Annotated[str, Tag("word")],
-    Discriminator(_expect_kind),
-]
+Places = Annotated[list[Natural], Meta(min_length=1)] | str
 
 
-class WhenTable(_Table):
+class WhenTable(Table, frozen=True):
     """The engines of a case, each class a list or a range such as "0..3"; k counts the engines of a cluster."""
 
     chip: Places = "0..0"
@@ -125,13 +112,13 @@ class WhenTable(_Table):
     dmn: Places = "0..0"
 
 
-class CaseTable(StreamTable):
+class CaseTable(StreamTable, frozen=True):
     """The stream of the engines of one case; its mappings may use i, j and k (chip, cluster and dmn) as numbers."""
 
-    when: WhenTable = Field(default_factory=WhenTable)
+    when: WhenTable = WhenTable()
 
 
-class EngineTable(_Table):
+class EngineTable(Table, frozen=True):
     """Which DMA engine; dmn counts the engines of a cluster."""
 
     chip: Natural = 0
@@ -139,19 +126,13 @@ class EngineTable(_Table):
     dmn: Natural = 0
 
 
-Unit = Annotated[Literal["bytes", "elements"], Field(description="what the numbers of configurations count")]
-Expect = Annotated[
-    Annotated[Literal["proved"], Tag("word")] | Annotated[list[CheckId], Tag("list")],
-    Discriminator(_expect_kind),
-    Field(description='"proved", or the exact ids of the errors'),
-]
-_SIDES: JsonDict = {"dependentRequired": {"read": ["write"], "write": ["read"]}}
+Unit = Annotated[Literal["bytes", "elements"], Meta(description="what the numbers of configurations count")]
+Expect = Annotated[Literal["proved"] | list[CheckId], Meta(description='"proved", or the exact ids of the errors')]
+Limits = Annotated[dict[str, Natural], Meta(description="overrides of the target's limits")]
 
 
-class CommandTable(_Table):
+class CommandTable(Table, frozen=True):
     """One of several commands of a move."""
-
-    model_config = ConfigDict(json_schema_extra=_SIDES)
 
     engine: EngineTable | None = None
     read: Configuration | None = None
@@ -160,36 +141,35 @@ class CommandTable(_Table):
     unit: Unit | None = None
 
 
-class TransferTable(_Table):
+class TransferTable(Table, frozen=True):
     """One move, and whatever the plan says of how it is made."""
-
-    model_config = ConfigDict(json_schema_extra=_SIDES)
 
     dtype: str
     source: TensorTable
     dest: TensorTable
-    stream: (
-        Annotated[
-            Annotated[StreamTable, Tag("one")] | Annotated[list[CaseTable], Tag("cases"), Field(min_length=1)],
-            Discriminator(_stream_kind),
-        ]
-        | None
-    ) = Field(default=None, description="one stream, or for each engine its own: a list of cases")
+    stream: Annotated[
+        StreamTable | Annotated[list[CaseTable], Meta(min_length=1)] | None,
+        Meta(description="one stream, or for each engine its own: a list of cases"),
+    ] = None
     unit: Unit = "bytes"
     read: Configuration | None = None
     write: Configuration | None = None
-    sequencer: Configuration | None = Field(default=None, description="read and write in one paired configuration")
+    sequencer: Annotated[str | None, Meta(description="read and write in one paired configuration")] = None
     engine: EngineTable | None = None
-    command: Annotated[list[CommandTable], Field(min_length=1)] | None = None
-    commands: str | None = Field(
-        default=None, description="all commands as HashMap(...), in either command syntax of the DMA Engine document"
-    )
-    limits: dict[str, Natural] = Field(default_factory=dict, description="overrides of the target's limits")
+    command: Annotated[list[CommandTable], Meta(min_length=1)] | None = None
+    commands: Annotated[
+        str | None,
+        Meta(description="all commands as HashMap(...), in either command syntax of the DMA Engine document"),
+    ] = None
+    limits: Limits = {}
+    options: Annotated[
+        dict[str, int | str], Meta(description="settings of the machine's own, such as the protocol of a side")
+    ] = {}
     expect: Expect | None = None
     target: str | None = None
 
 
-class AccessTable(_Table):
+class AccessTable(Table, frozen=True, kw_only=True):
     """One Fetch or Commit access."""
 
     engine: Literal["fetch", "commit"]
@@ -199,12 +179,12 @@ class AccessTable(_Table):
     stream: StreamTable
     unit: Unit = "bytes"
     config: Configuration | None = None
-    limits: dict[str, Natural] = Field(default_factory=dict, description="overrides of the target's limits")
+    limits: Limits = {}
     expect: Expect | None = None
     target: str | None = None
 
 
-class PlaceTable(_Table):
+class PlaceTable(Table, frozen=True):
     """A place of a tier."""
 
     chip: Natural = 0
@@ -212,122 +192,98 @@ class PlaceTable(_Table):
     slice: Natural = 0
 
 
-class ExtentTable(_Table):
+class ExtentTable(Table, frozen=True):
     """How many neighbouring places, of each class."""
 
-    chip: Annotated[int, Field(ge=1, le=MAX_NUMBER)] = 1
-    cluster: Annotated[int, Field(ge=1, le=MAX_NUMBER)] = 1
-    slice: Annotated[int, Field(ge=1, le=MAX_NUMBER)] = 1
+    chip: Positive = 1
+    cluster: Positive = 1
+    slice: Positive = 1
 
 
-class RegionTable(_Table):
+class RegionTable(Table, frozen=True, kw_only=True):
     """A part of memory with a name: the same bytes of every place of a box of places."""
 
     tier: str
-    place: PlaceTable = Field(default_factory=PlaceTable, description="the first place")
-    extent: ExtentTable = Field(default_factory=ExtentTable, description="how many places from there on")
-    base: Natural = Field(default=0, description="byte address within the place")
-    size: Annotated[int, Field(ge=1, le=MAX_NUMBER)] = Field(description="bytes in each place")
-    lifetime: Annotated[list[str], Field(min_length=2, max_length=2)] | None = Field(
-        default=None, description="first and last step that use it; without: the whole program"
-    )
+    place: Annotated[PlaceTable, Meta(description="the first place")] = PlaceTable()
+    extent: Annotated[ExtentTable, Meta(description="how many places from there on")] = ExtentTable()
+    base: Annotated[Natural, Meta(description="byte address within the place")] = 0
+    size: Annotated[Positive, Meta(description="bytes in each place")]
+    lifetime: Annotated[
+        Annotated[list[str], Meta(min_length=2, max_length=2)] | None,
+        Meta(description="first and last step that use it; without: the whole program"),
+    ] = None
     target: str | None = None
 
 
-class StepTable(_Table):
+class StepTable(Table, frozen=True):
     """One operation of a program: a transfer, or an access (several: those that run together)."""
 
-    name: MoveName | None = Field(default=None, description="how `after` and `lifetime` call it; default: what it does")
-    transfer: (
-        Annotated[
-            Annotated[str, Tag("name")] | Annotated[TransferTable, Tag("table")], Discriminator(_work_kind)
-        ]
-        | None
-    ) = Field(default=None, description="the name of a transfer of the plan, or a transfer written here")
-    access: (
-        Annotated[
-            Annotated[str, Tag("name")] | Annotated[list[str], Tag("list"), Field(min_length=1)]
-            | Annotated[AccessTable, Tag("table")],
-            Discriminator(_work_kind),
-        ]
-        | None
-    ) = Field(default=None, description="the name of an access, several names, or an access written here")
-    context: MoveName | None = Field(
-        default=None, description="where it runs; default: its engines, `tdma` without engines, an access's own context"
+    name: Annotated[MoveName | None, Meta(description="how `after` and `lifetime` call it; default: what it does")] = (
+        None
     )
-    after: list[str] = Field(default_factory=list, description="steps that end before this one begins (a sync)")
-    reads: str | None = Field(default=None, description="the region that holds what it reads")
-    writes: str | None = Field(default=None, description="the region that holds what it writes")
+    transfer: Annotated[
+        str | TransferTable | None, Meta(description="the name of a transfer of the plan, or a transfer written here")
+    ] = None
+    access: Annotated[
+        str | Annotated[list[str], Meta(min_length=1)] | AccessTable | None,
+        Meta(description="the name of an access, several names, or an access written here"),
+    ] = None
+    context: Annotated[
+        MoveName | None,
+        Meta(description="where it runs; default: its engines, `tdma` without engines, an access's own context"),
+    ] = None
+    after: Annotated[list[str], Meta(description="steps that end before this one begins (a sync)")] = []
+    reads: Annotated[str | None, Meta(description="the region that holds what it reads")] = None
+    writes: Annotated[str | None, Meta(description="the region that holds what it writes")] = None
 
 
-class ProgramTable(_Table):
+class ProgramTable(Table, frozen=True):
     """Steps, in the written order; what is not ordered may run at once."""
 
-    step: Annotated[list[StepTable], Field(min_length=1)]
-    regions: list[str] = Field(default_factory=list, description="regions that the program uses")
-    order: Literal["contexts", "written", "none"] = Field(
-        default="contexts",
-        description="contexts: steps of one context one after the other; written: all steps; none: only by `after`",
-    )
+    step: Annotated[list[StepTable], Meta(min_length=1)]
+    regions: Annotated[list[str], Meta(description="regions that the program uses")] = []
+    order: Annotated[
+        Literal["contexts", "written", "none"],
+        Meta(
+            description="contexts: steps of one context one after the other; written: all steps; none: only by `after`"
+        ),
+    ] = "contexts"
     expect: Expect | None = None
     target: str | None = None
 
 
-class PlanTable(_Table):
+class PlanTable(Table, frozen=True, kw_only=True, rename={"schema_": "schema"}):
     """A plan file."""
 
-    model_config = ConfigDict(title="dmaverify plan, schema 1")
-
-    schema_: int = Field(alias="schema", ge=1, le=1, json_schema_extra={"const": 1})
-    target: str | None = Field(default=None, description="a target's name or folder; or give one per transfer")
+    schema_: Annotated[Literal[1], Meta(extra_json_schema={"const": 1})]
+    target: Annotated[str | None, Meta(description="a target's name or folder; or give one per transfer")] = None
     name: str = ""
     axes: dict[AxisName, Natural]
-    let: dict[AxisName, Mapped] = Field(default_factory=dict)
-    transfer: dict[MoveName, TransferTable] = Field(default_factory=dict)
-    access: dict[MoveName, AccessTable] = Field(default_factory=dict)
-    region: dict[MoveName, RegionTable] = Field(default_factory=dict)
-    program: dict[MoveName, ProgramTable] = Field(default_factory=dict)
+    let: dict[AxisName, Mapped] = {}
+    transfer: dict[MoveName, TransferTable] = {}
+    access: dict[MoveName, AccessTable] = {}
+    region: dict[MoveName, RegionTable] = {}
+    program: dict[MoveName, ProgramTable] = {}
 
 
-_TABLES: Mapping[str, type[_Table]] = {
-    "source": TensorTable,
-    "dest": TensorTable,
-    "memory": TensorTable,
-    "stream": StreamTable,
-    "engine": EngineTable,
-    "base": Base,
-    "command": CommandTable,
-    "when": WhenTable,
-    "place": PlaceTable,
-    "extent": ExtentTable,
-    "step": StepTable,
-    "transfer": TransferTable,
-    "access": AccessTable,
-}
-
-
-_MOVES: Mapping[str, type[_Table]] = {
+# The named tables of a plan, and the key by which one is known that was written without a name.
+KINDS: Mapping[str, type[Table]] = {
     "transfer": TransferTable,
     "access": AccessTable,
     "region": RegionTable,
     "program": ProgramTable,
 }
-_MARKS = {"transfer": "dtype", "access": "dtype", "region": "tier", "program": "step"}
+MARKS = {"transfer": "dtype", "access": "dtype", "region": "tier", "program": "step"}
 
 
 def json_schema() -> dict[str, Any]:
     """The JSON Schema of a plan file (draft 2020-12)."""
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **PlanTable.model_json_schema(by_alias=True)}
-
-
-@dataclass(frozen=True, slots=True)
-class Complaint:
-    """One thing that a plan's data gets wrong: where (`path`, of the key itself if `at_key`), what, and what to do."""
-
-    path: Path
-    message: str
-    hint: str | None
-    at_key: bool = False
+    schema = msgspec.json.schema(PlanTable)
+    tables = schema["$defs"]
+    for name in ("CommandTable", "TransferTable"):  # a side alone says nothing
+        tables[name]["dependentRequired"] = {"read": ["write"], "write": ["read"]}
+    plan = {**tables.pop("PlanTable"), "title": "dmaverify plan, schema 1"}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **plan, "$defs": tables}
 
 
 def validate(data: Mapping[str, Any]) -> tuple[PlanTable | None, list[Complaint]]:
@@ -339,173 +295,22 @@ def validate(data: Mapping[str, Any]) -> tuple[PlanTable | None, list[Complaint]
     if nameless:
         return None, nameless
     try:
-        return PlanTable.model_validate(dict(data)), []
-    except ValidationError as error:
-        complaints = [_complaint(data, dict(item)) for item in error.errors(include_url=False)]
+        return msgspec.convert(data, PlanTable), []
+    except msgspec.ValidationError as error:
+        from dmaverify.inputs.complaints import complaints_of
+
+        complaints = complaints_of(data, str(error))
     bad = {complaint.path[:2] for complaint in complaints}
-    if any(len(path) < 2 or path[0] not in _MOVES for path in bad):
+    if any(len(path) < 2 or path[0] not in KINDS for path in bad):
         return None, complaints
     kept = dict(data)
-    for kind in _MOVES:
+    for kind in KINDS:
         kept[kind] = {name: table for name, table in data.get(kind, {}).items() if (kind, name) not in bad}
-    return PlanTable.model_validate(kept), complaints
+    return msgspec.convert(kept, PlanTable), complaints
 
 
 def _nameless(data: Mapping[str, Any]) -> list[str]:
     """Kinds of tables that were opened as `[transfer]` instead of `[transfer.NAME]`."""
-    tables = {kind: data.get(kind) for kind in _MOVES}
-    marked = {kind: table.get(_MARKS[kind]) for kind, table in tables.items() if isinstance(table, dict)}
+    tables = {kind: data.get(kind) for kind in KINDS}
+    marked = {kind: table.get(MARKS[kind]) for kind, table in tables.items() if isinstance(table, dict)}
     return [kind for kind, mark in marked.items() if isinstance(mark, list if kind == "program" else str)]
-
-
-def _complaint(data: Mapping[str, Any], item: Mapping[str, Any]) -> Complaint:
-    path, is_key = _path(data, item["loc"], item["type"])
-    kind = str(item["type"])
-    name = next((part for part in reversed(path) if isinstance(part, str)), "plan")
-    shown = name if name.isprintable() and len(name) <= 60 else ascii(name[:60])
-    if kind == "extra_forbidden":
-        return Complaint(path, f"unknown key `{shown}`", _instead(path), at_key=True)
-    if kind == "missing":
-        return Complaint(path, f"`{shown}` is missing", _wanted(path), at_key=True)
-    if is_key:
-        what, instead = _NAMES[str(path[0])]
-        return Complaint(path, f"`{shown}` cannot be the name of {what}", instead, at_key=True)
-    message, hint = _reason(kind, shown, item)
-    return Complaint(path, message, hint)
-
-
-def _path(data: Mapping[str, Any], loc: Path, kind: str) -> tuple[Path, bool]:
-    """The path in the data that a location of the validator means; its tags of alternatives are left out."""
-    path: Path = ()
-    here: Any = data
-    for part in loc:
-        if part == "[key]":
-            return path, True
-        inside = isinstance(here, dict) and part in here
-        if inside or (isinstance(here, list) and isinstance(part, int) and part < len(here)):
-            here = here[part]
-        elif kind != "missing" or part != loc[-1]:
-            continue
-        path = (*path, part)
-    return path, False
-
-
-def table_at(path: Path) -> type[_Table] | None:
-    """The type of the table at `path`; None for tables with free keys."""
-    if not path:
-        return PlanTable
-    names = [part for part in path if isinstance(part, str)]
-    if len(names) == 2:
-        return _MOVES.get(names[0])
-    return _TABLES.get(names[-1])
-
-
-def keys_of(table: type[_Table]) -> list[str]:
-    return [field.alias or name for name, field in table.model_fields.items()]
-
-
-def _instead(path: Path) -> str:
-    """What to write instead of an unknown key: its nearest neighbour, or where the key belongs, or all keys."""
-    table, name = table_at(path[:-1]), str(path[-1])
-    keys = keys_of(table) if table else []
-    for other, where in _HOMES:
-        if name in keys_of(other) and other is not table:
-            return f"`{name}` belongs {where}; known here: {', '.join(keys)}"
-    close = get_close_matches(name.lower(), keys, n=1, cutoff=0.5)
-    if close:
-        return f"did you mean `{close[0]}`?"
-    return f"known here: {', '.join(keys)}"
-
-
-def _wanted(path: Path) -> str:
-    return _EXAMPLES.get(str(path[-1]), f"add `{path[-1]} = ...`")
-
-
-def _reason(kind: str, name: str, item: Mapping[str, Any]) -> tuple[str, str | None]:
-    given, context = _shown(item["input"]), item.get("ctx", {})
-    if name == "schema":
-        return f"`schema` must be 1, not {given}", _EXAMPLES[name]
-    if kind in _KINDS:
-        what, how = _KINDS[kind]
-        return f"`{name}` must be {what}, not {given}", _EXAMPLES.get(name, how)
-    if kind == "literal_error":
-        options = [option.strip("'") for option in context["expected"].replace(" or ", ", ").split(", ")]
-        close = get_close_matches(str(item["input"]), options, n=1)
-        hint = f"did you mean `{close[0]}`?" if close else _EXAMPLES.get(name)
-        return f"`{name}` must be {' or '.join(options)}, not {given}", hint
-    if kind == "greater_than_equal" and context.get("ge") == 1:
-        return f"`{name}` must be at least 1, not {given}", _EXAMPLES.get(name)
-    if kind == "greater_than_equal":
-        return f"`{name}` cannot be negative: {given}", "sizes, addresses and places count from 0"
-    if kind == "less_than_equal":
-        return f"`{name}` is too large: {given}", "numbers go up to 10^18"
-    if kind == "string_pattern_mismatch":
-        return f"{given} is no check id", 'ids look like "core/same-element"'
-    if kind == "too_short":
-        return f"`{name}` is empty", "leave it out, or write at least one"
-    return f"`{name}`: {item['msg']}", None
-
-
-def _shown(value: object) -> str:
-    """A value as a message shows it."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, dict):
-        return "a table"
-    if isinstance(value, list):
-        return "a list"
-    if isinstance(value, str):
-        return ascii(value[:40]) if not value.isprintable() else f'"{value[:40]}"'
-    if isinstance(value, int) and abs(value) > 10**30:
-        return f"a number of {value.bit_length()} bits"
-    return str(value)
-
-
-_HOMES = ((PlanTable, "at the top"), (TransferTable, "in [transfer.NAME]"), (TensorTable, "in source or dest"))
-
-_KINDS = {
-    "int_type": ("an integer", "write decimal digits, without quotes and without a point"),
-    "string_type": ("text in quotes", 'put it in quotes: "..."'),
-    "model_type": ("a table", "write a [table] with its name in brackets, or { key = value, ... }"),
-    "dict_type": ("a table", "write a [table] with its name in brackets, or { key = value, ... }"),
-    "list_type": ("a list", 'write ["...", "..."]'),
-}
-
-_AXIS_HINT = "a capital letter, then letters, digits, _ and '; with ' the key needs quotes: \"A'\" = 16"
-
-_NAMES = {
-    "axes": ("an axis", _AXIS_HINT),
-    "let": ("a mapping", _AXIS_HINT),
-    "transfer": ("a transfer", "write letters, digits, _ and -"),
-    "access": ("an access", "write letters, digits, _ and -"),
-    "region": ("a region", "write letters, digits, _ and -"),
-    "program": ("a program", "write letters, digits, _ and -"),
-}
-
-_EXAMPLES = {
-    "schema": "this version reads `schema = 1`",
-    "target": 'write `target = "rngd"`',
-    "axes": "write [axes] and below it `A = 256`",
-    "source": 'write `source = { tier = "hbm", base = 0, element = "A, B" }`',
-    "dest": 'write `dest = { tier = "dm", base = 0, slice = "A / 4", element = "A % 4, B" }`',
-    "memory": 'write `memory = { tier = "dm", base = 0, element = "A, B" }`',
-    "stream": 'write `stream = { time = "A", packet = "B" }`',
-    "packet": 'write `stream = { time = "A", packet = "B" }`',
-    "tier": 'write `tier = "hbm"`, "dm", "spm", ...',
-    "dtype": 'write `dtype = "i8"`',
-    "engine": 'write `engine = { chip = 0, cluster = 0, dmn = 0 }`; in an access "fetch" or "commit"',
-    "base": "a byte address, or { chip = 0, cluster = 0, slice = 0, element = 0 }",
-    "expect": 'write `expect = "proved"`, or a list of check ids such as ["core/same-element"]',
-    "unit": 'write `unit = "bytes"` or "elements"',
-    "command": "write [[transfer.NAME.command]], with two brackets, once for each command",
-    "transfer": "write [transfer.NAME]",
-    "access": "write [access.NAME]",
-    "limits": "write `limits = { entries = 8 }`",
-    "region": "write [region.NAME]",
-    "program": "write [program.NAME] and [[program.NAME.step]]",
-    "step": "write [[program.NAME.step]], with two brackets, once for each step",
-    "lifetime": 'write `lifetime = ["first step", "last step"]`',
-    "size": "bytes in each place, at least 1",
-    "when": 'write `when = { chip = "0..3", cluster = [0, 1], dmn = [0, 1, 2] }`',
-    "after": 'write `after = ["step", ...]`',
-}

@@ -234,7 +234,8 @@ def _first_line(source: Source) -> Span:
 
 
 @lru_cache(maxsize=1)
-def _parser() -> Parser:
+def parser() -> Parser:
+    """The syntax of TOML, as trees with places."""
     import tree_sitter_toml
     from tree_sitter import Language, Parser
 
@@ -254,7 +255,7 @@ class _Places:
         self._wide = [] if source.text.isascii() else list(_wide_characters(source.text))
         self._rows: dict[Path, int] = {}
         self._headers: set[Path] = set()
-        for node in _parser().parse(self.data).root_node.children:
+        for node in parser().parse(self.data).root_node.children:
             self._top(node)
 
     def _char(self, byte: int) -> int:

@@ -144,7 +144,7 @@ def lay_out(rooms: Sequence[Room], unit: int, base: int, sizes: Mapping[str, int
 
 
 def _with_beyond(flat: Form, every: Sequence[Room], origin: int, sizes: Mapping[str, int]) -> Layout:
-    rooms = [room for room in every if room.ends]
+    rooms = _with_an_outside([room for room in every if room.ends])
     marks = []
     for room in rooms:
         step = room.form.size * room.stride
@@ -167,6 +167,17 @@ def _with_beyond(flat: Form, every: Sequence[Room], origin: int, sizes: Mapping[
     guards = tuple(replace(g, terms=tuple((place[i], k) for i, k in g.terms)) for g in flat.guards)
     strides = tuple(room.stride for room in rooms)
     return Layout(tuple(digits), guards, flat.offsets, origin, tuple(beyond), tuple(sorted(sizes.items())), strides)
+
+
+def _with_an_outside(rooms: Sequence[Room]) -> list[Room]:
+    """Rooms that have room behind their positions. Of one that is full, the next address is the next place's own, and
+    digits of both may be one.
+    """
+    return [
+        room
+        for outer, room in zip((None, *rooms), rooms, strict=False)
+        if outer is None or room.form.size * room.stride != outer.stride
+    ]
 
 
 def cut_digit(layout: Layout, index: int, at: int) -> Layout:
@@ -338,18 +349,19 @@ def drive(source: Layout, dest: Layout, nests: Sequence[Nest]) -> Joint:
 
 
 def _advance(work: list[Nest], index: int, sides: tuple[_Side, _Side]) -> bool:
-    """One pass over a nest: whether anything was cut."""
+    """Cuts for a nest until each piece fits or never will, the longest steps first (a digit that is cut evenly for a
+    long step may then be cut unevenly inside for a short one): whether anything was cut.
+    """
     changed = False
-    position = 0
-    while position < len(work[index].pieces):
-        step = _cut_for(work[index], position, sides)
+    while True:
+        pieces = work[index].pieces
+        order = sorted(range(len(pieces)), key=lambda i: -max(abs(pieces[i].read), abs(pieces[i].write)))
+        step = next((cut for i in order if (cut := _cut_for(work[index], i, sides)) is not None), None)
         if step is None:
-            position += 1
-            continue
+            return changed
         changed = True
         if isinstance(step, Nest):
             work[index] = step
-    return changed
 
 
 def _cut_for(nest: Nest, position: int, sides: tuple[_Side, _Side]) -> Nest | bool | None:

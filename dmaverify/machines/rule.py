@@ -13,7 +13,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from dmaverify.machines.smtlib import Function, infix
+from dmaverify.machines.smtlib import Function
+from dmaverify.machines.smtlib_eval import infix
 from dmaverify.verdict import Severity
 
 BASES = ("documented", "measured", "inferred", "contested")

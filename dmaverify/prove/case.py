@@ -17,8 +17,11 @@ from dmaverify.errors import Span
 from dmaverify.language import wellformed
 from dmaverify.language.expr import ONE, Expr
 from dmaverify.layout.digits import NotDigits
+from dmaverify.machines.modules import derived
 from dmaverify.machines.target import Target, load_obligations
-from dmaverify.prove.core import OBLIGATIONS, CoreResult, judge_core
+from dmaverify.prove.core import judge_core
+from dmaverify.prove.names import other_size
+from dmaverify.prove.outcome import OBLIGATIONS, CoreResult
 from dmaverify.prove.program import (
     Trouble,
     first_difference,
@@ -26,15 +29,16 @@ from dmaverify.prove.program import (
     same_units,
 )
 from dmaverify.prove.repair import Repair, repairs
+from dmaverify.prove.scene import Scene, Side
 from dmaverify.prove.smt import RLIMIT, Session, solver_version
 from dmaverify.prove.static import Instance, RuleReport, Ruling, transfer_instances
-from dmaverify.prove.witness import Disagreement, Scene, Side, finding_of
+from dmaverify.prove.witness import Disagreement, finding_of
 from dmaverify.transfer.access import PlanProblem
 from dmaverify.transfer.command import Command, GivenCommand
 from dmaverify.transfer.feasible import Run
-from dmaverify.transfer.move import PLACES, Transfer
+from dmaverify.transfer.move import PLACES, Tensor, Transfer
 from dmaverify.transfer.space import Space, layout_of, unit_bits_of
-from dmaverify.verdict import Finding, Label, Obligation, Severity, Status, Verdict
+from dmaverify.verdict import Edit, Finding, Label, Obligation, Severity, Status, Verdict
 
 REPAIR_UNITS = 1 << 16  # proposals that only an enumeration beyond this could prove are not made
 MOST_TOLD = 6  # wrong numbers that one message lists
@@ -169,9 +173,11 @@ class Case:
             if what:
                 notes = (*notes, what)
             hint, span, labels = finding.hint, finding.span, finding.labels
+            edits: tuple[Edit, ...] = ()
             if proposals and finding.severity is Severity.ERROR:
                 best = proposals[0]
                 hint = best.text
+                edits = (Edit(best.span, str(best.right)),) if best.span is not None else ()
                 if len(proposals) > 1:
                     hint += f"; or {proposals[1].text}"
                 if best.span is not None:
@@ -186,6 +192,7 @@ class Case:
                     hint=hint,
                     span=span,
                     labels=labels,
+                    edits=edits,
                     source=record.source if record else finding.source,
                 )
             )
@@ -211,22 +218,37 @@ class Case:
         def holds(changed: Sequence[Command]) -> bool:
             nonlocal left
             left -= 1
-            if left < 0:
-                return False
-            again = judge_core(
-                source,
-                dest,
-                self.spaces,
-                self.bits,
-                changed,
-                self.options.readings,
-                Session(self.options.rlimit // 10),
-                REPAIR_UNITS,
-                whole=False,
-            )
-            return all(v == "proved" for k, v in again.status.items() if k != "core/consumes")
+            return left >= 0 and self._would_hold((source, dest), changed)
 
         return repairs(commands, layouts[0], layouts[1], holds)
+
+    def _would_hold(self, tensors: tuple[Tensor, Tensor], commands: Sequence[Command]) -> bool:
+        """Whether commands are proved for a move, quickly: what takes long counts as no."""
+        again = judge_core(
+            *tensors,
+            self.spaces,
+            self.bits,
+            commands,
+            self.options.readings,
+            Session(self.options.rlimit // 10),
+            REPAIR_UNITS,
+            whole=False,
+        )
+        return _keeps(again)
+
+    def ask_for_sizes(self, commands: Sequence[Command]) -> None:
+        """Where no number of the commands mends them, says which axis would have to be of another size."""
+        broken = [f for f in self.findings if f.rule in OBLIGATIONS and f.severity is Severity.ERROR]
+        if not broken or any(f.hint for f in broken) or not self.options.repair:
+            return
+        tensors = (self.transfer.source, self.transfer.dest)
+        moved = sum(command.amount for command in commands)
+        whole = tensors[1].mapping.size * self.bits // unit_bits_of(self.bits)
+        found = other_size(tensors, moved, whole, self.axes, lambda changed: self._would_hold(changed, commands))
+        if found is not None:
+            axis, size = found
+            hint = f"{axis} is {self.axes[axis]}; with {axis} = {size} the printed commands are proved (checked)"
+            self.findings = [replace(f, hint=hint) if f in broken else f for f in self.findings]
 
     def _cross_check(self, result: CoreResult, commands: Sequence[Command]) -> None:
         if not self.options.cross_check or result.units > self.options.cross_check or "enumeration" in result.by:
@@ -275,6 +297,7 @@ class Case:
         message, span, values, hint = "the printed commands do not do what the stream says", None, {}, ""
         stream = self.transfer.stream
         labels: tuple[Label, ...] = ()
+        edits: tuple[Edit, ...] = ()
         if stream is not None and stream.span is not None:
             labels = (Label(stream.span, "the stream"),)
         if not given:
@@ -286,6 +309,7 @@ class Case:
                 message += "; " + "; ".join(said)
                 span = wrong[0][1]
                 labels += tuple(Label(at, f"{have}, must be {want}") for _, at, have, want in wrong[:MOST_TOLD] if at)
+                edits = tuple(Edit(at, str(want)) for _, at, _, want in wrong if at)
         elif len(derived) != len(given):
             message += f": {len(given)} commands against {len(derived)}"
         for index, (one, other) in enumerate(zip(given, derived, strict=False)):
@@ -297,6 +321,7 @@ class Case:
                 values = {"printed": have, "stream": want}
                 hint = f"write {want} there, or change the stream"
                 labels += (Label(span, f"{have}, the stream asks for {want}"),) if span is not None else ()
+                edits = (Edit(span, str(want)),) if span is not None else ()
                 break
         self.findings.append(
             Finding(
@@ -309,6 +334,7 @@ class Case:
                 source="DESIGN, Obligations",
                 hint=hint,
                 labels=labels,
+                edits=edits,
             )
         )
 
@@ -321,6 +347,10 @@ class Case:
         instances = transfer_instances(
             transfer.source, transfer.dest, transfer.stream, transfer.dtype, target, commands, limits, transfer.span
         )
+        span = next((c.span for c in commands if c.span is not None), None) or transfer.span
+        instances += [
+            Instance(one.scope, one.values, one.place, span, one.side) for one in derived(transfer, target, commands)
+        ]
         return ruling.judge(instances)
 
     def alignment_alone(self, run: Run) -> RuleReport:

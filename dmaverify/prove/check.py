@@ -18,6 +18,7 @@ from typing import Any
 from dmaverify.layout.refine import Layout
 from dmaverify.machines.target import Target, load_obligations, load_target
 from dmaverify.prove.case import Case, Options
+from dmaverify.prove.names import misnamed
 from dmaverify.prove.overlap import Early, written_early
 from dmaverify.prove.program import (
     Trouble,
@@ -26,9 +27,9 @@ from dmaverify.prove.program import (
     space_of,
     streamed_program,
 )
+from dmaverify.prove.scene import Side, full_counters, named_counters
 from dmaverify.prove.smt import Session
 from dmaverify.prove.static import Ruling, access_instances
-from dmaverify.prove.witness import Side, full_counters, named_counters
 from dmaverify.transfer.access import Access, PlanProblem
 from dmaverify.transfer.adapters import derived_access, given_access, slice_move
 from dmaverify.transfer.command import Command, Sequencer
@@ -103,6 +104,10 @@ def _judge_both(
         if isinstance(derived, tuple):
             case.status["core/same-program"] = "refuted"
             case.differ(derived, ())
+    if case.transfer.given and isinstance(derived, tuple):
+        texts = [(command.read_text, command.write_text) for command in derived]
+        for message, span, hint in misnamed(case.transfer.given, texts, case.axes):
+            case.ill(message, span, hint, Severity.WARNING)
     programs = [p for p in (derived, given) if isinstance(p, tuple) and p]
     if not programs:
         case.assumptions.append("no command could be judged")
@@ -116,6 +121,8 @@ def _judge_both(
         case.same_program(programs[0], programs[1], (first, second))
     else:
         case.judge(programs[0], "")
+    if case.transfer.given and programs[-1] is given:
+        case.ask_for_sizes(programs[-1])
     return programs[-1]
 
 

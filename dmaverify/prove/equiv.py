@@ -28,9 +28,10 @@ from dmaverify.prove.cells import Quotients, TreeText, tree_text
 from dmaverify.prove.copies import Copy, TooManySteps, find_copy, in_half_bytes
 from dmaverify.prove.obligations import Subject
 from dmaverify.prove.program import space_of
+from dmaverify.prove.scene import Side, named_counters, where
 from dmaverify.prove.smt import RLIMIT, Query, Session, all_of, any_of
 from dmaverify.prove.units import Comparison, compare
-from dmaverify.prove.witness import Disagreement, Side, named_counters, where
+from dmaverify.prove.witness import Disagreement
 from dmaverify.transfer.command import Command
 from dmaverify.transfer.move import Transfer
 from dmaverify.transfer.space import SPAN, layout_of

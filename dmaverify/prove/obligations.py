@@ -187,7 +187,7 @@ def nest_claims(joint: Joint, subject: Subject, family: int) -> list[Claim]:
 def _mismatch(have: Mapping[str, str], wanted: Mapping[str, str]) -> str:
     """Some axis that the source names has another coordinate; an axis that a side lacks counts as 0 there."""
     pairs = [(have[axis], wanted.get(axis, "0")) for axis in have]
-    return any_of([f"(not (= {a} {b}))" for a, b in pairs if (a, b) != ("0", "0")])
+    return any_of([f"(not (= {a} {b}))" for a, b in pairs if a != b])
 
 
 def _held_coordinates(joint: Joint, terms: Sequence[str]) -> dict[str, str]:

@@ -106,7 +106,7 @@ class Session:
     `private`: no model and no `unknown` depends on the plans before.
     """
 
-    _shared: Any = None
+    _shared: Any = None  # a solver, and with it its context
     _used = 0
 
     def __init__(self, rlimit: int = RLIMIT) -> None:
@@ -118,11 +118,11 @@ class Session:
         self._own: Any = None
 
     @classmethod
-    def _shared_context(cls) -> Any:
+    def _shared_solver(cls) -> Any:
         import z3
 
         if cls._shared is None or cls._used >= _PLANS_PER_CONTEXT:
-            cls._shared, cls._used = z3.Context(), 0
+            cls._shared, cls._used = z3.SimpleSolver(ctx=z3.Context()), 0
         cls._used += 1
         return cls._shared
 
@@ -136,26 +136,49 @@ class Session:
     def ask(self, query: Query, name: str = "") -> Answer:
         """Is there an assignment? `unsat` is the proof that there is none."""
         text = query.text()
-        answer = None if self.private else self._answer(self._shared_context(), text, query)
-        if answer is None or answer.status != "unsat":
+        if self.private or not self._refuted_by_the_shared(text):
             self.private = True
             answer = self._answer(self._own_context(), text, query)
+        else:
+            answer = Answer("unsat")
         self.asked.append((name, text, answer.status))
         return answer
+
+    def _left(self) -> int:
+        return self.rlimit if self.total is None else min(self.rlimit, self.total - self.spent)
+
+    def _refuted_by_the_shared(self, text: str) -> bool:
+        """Whether the shared solver says `unsat`, in a scope of its own; a scope costs less than a solver."""
+        import z3
+
+        if self._left() <= 0:
+            return False
+        solver = self._shared_solver()
+        context = solver.ctx.ref()
+        solver.set(rlimit=self._left(), random_seed=7)
+        solver.push()
+        try:
+            asserted = z3.Z3_parse_smtlib2_string(context, text, 0, None, None, 0, None, None)
+            z3.Z3_ast_vector_inc_ref(context, asserted)
+            for index in range(z3.Z3_ast_vector_size(context, asserted)):
+                z3.Z3_solver_assert(context, solver.solver, z3.Z3_ast_vector_get(context, asserted, index))
+            z3.Z3_ast_vector_dec_ref(context, asserted)
+            return bool(solver.check() == z3.unsat)
+        finally:
+            solver.pop()
 
     def _answer(self, context: Any, text: str, query: Query) -> Answer:
         import z3
 
-        left = self.rlimit if self.total is None else min(self.rlimit, self.total - self.spent)
+        left = self._left()
         if left <= 0:
             return Answer("unknown", {}, "the resource limit of the plan is used up")
         solver = z3.SimpleSolver(ctx=context)
         solver.set(rlimit=left, random_seed=7)
         solver.from_string(text)
-        before = _resources(solver) if self.private else 0
+        before = _resources(solver)
         outcome = str(solver.check())
-        if self.private:  # what a shared context used depends on others
-            self.spent += _resources(solver) - before
+        self.spent += _resources(solver) - before
         if outcome == "sat":
             return Answer("sat", _model(solver, query))
         return Answer(outcome, {}, solver.reason_unknown() if outcome == "unknown" else "")

@@ -151,7 +151,8 @@ def _proof() -> tuple[bool, str]:
 
 
 def _refutation() -> tuple[bool, str]:
-    from dmaverify.prove.witness import Scene, Side, finding_of
+    from dmaverify.prove.scene import Scene, Side
+    from dmaverify.prove.witness import finding_of
 
     result, commands = _judged(0)
     source, dest = _move()

@@ -1,4 +1,4 @@
-"""Verdicts for other programs: JSON, JSON lines, SARIF 2.1.0, JUnit XML, GitHub annotations.
+"""Verdicts for other programs: JSON, JSON lines, JUnit XML, GitHub annotations; SARIF is in `sarif`.
 
 Knows: the keys of each format and its escapes.
 Does not know: files, terminals, how an answer was obtained.
@@ -8,7 +8,6 @@ failure in every format, and only what a plan itself declares is marked as expec
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import operator
@@ -17,7 +16,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any
-from urllib.parse import quote
 from xml.etree import ElementTree
 
 from dmaverify.errors import InputError, Span
@@ -30,14 +28,14 @@ from dmaverify.report.order import (
     place_of_span,
     place_of_verdict,
     remarks,
+    told,
     undecided,
     unmet,
 )
 from dmaverify.report.text import render_verdict
-from dmaverify.verdict import Finding, Severity, Status, Verdict, exit_code
+from dmaverify.verdict import Finding, Severity, Status, Verdict
 
-SARIF_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.ADVICE: "note"}
+LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.ADVICE: "note"}
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -101,6 +99,8 @@ def finding_json(finding: Finding, verdict: Verdict | None = None) -> dict[str, 
         "notes": list(finding.notes),
         **_where(place_of(finding, verdict)),
         "labels": [{"text": label.text, **_where(place_of_span(label.span))} for label in finding.labels],
+        "fix": [{"text": edit.text, **_where(place_of_span(edit.span))} for edit in finding.fix],
+        "excuse": None if (e := finding.excuse) is None else {"kind": e.kind, "reason": e.reason},
     }
 
 
@@ -145,131 +145,6 @@ def json_lines(verdicts: Iterable[Verdict]) -> str:
     return "".join(dumps(verdict_json(verdict)) + "\n" for verdict in in_order(verdicts))
 
 
-# ---------------------------------------------------------------- SARIF
-
-
-def sarif_json(verdicts: Iterable[Verdict], version: str = "") -> dict[str, Any]:
-    """A SARIF 2.1.0 log of one run. Expected findings are suppressed results; UNKNOWN is a result of level error.
-
-    `version` is the tool's own. Fingerprints hold no line number, so that they survive edits elsewhere in a file.
-    """
-    seen = in_order(verdicts)
-    results = [result for verdict in seen for result in _sarif_results(verdict)]
-    driver: dict[str, Any] = {"name": "dmaverify", "rules": _sarif_rules(seen, results)}
-    if version:
-        driver["version"] = version
-    code = exit_code(seen)
-    run = {
-        "tool": {"driver": driver},
-        "columnKind": "unicodeCodePoints",
-        "invocations": [{"executionSuccessful": code in (0, 1), "exitCode": code}],
-        "results": results,
-    }
-    return {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}
-
-
-def _sarif_rules(verdicts: Sequence[Verdict], results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    sources = {finding.rule: finding.source for verdict in verdicts for finding in verdict.findings if finding.source}
-    rules: list[dict[str, Any]] = []
-    for rule in sorted({result["ruleId"] for result in results}):
-        known = {"help": {"text": sources[rule]}} if rule in sources else {}
-        rules.append({"id": rule, **known})
-    return rules
-
-
-def _sarif_results(verdict: Verdict) -> list[dict[str, Any]]:
-    results = [_sarif_finding(finding, verdict) for finding in findings_in_order(verdict)]
-    return results + [_sarif_plain(rule, f"{word}: {said}", verdict) for word, rule, said in remarks(verdict)]
-
-
-def _sarif_plain(rule: str, text: str, verdict: Verdict) -> dict[str, Any]:
-    return {
-        "ruleId": rule,
-        "level": "error",
-        "message": {"text": text},
-        "locations": _sarif_locations(place_of_verdict(verdict), verdict),
-        "partialFingerprints": {"dmaverify/v1": _fingerprint(rule, verdict.name)},
-    }
-
-
-def _sarif_finding(finding: Finding, verdict: Verdict) -> dict[str, Any]:
-    rule = finding.rule or "input"
-    written = "" if finding.span is None else "".join(finding.span.text.split())
-    notes = [finding.message, *finding.notes, *([f"help: {finding.hint}"] if finding.hint else [])]
-    result: dict[str, Any] = {
-        "ruleId": rule,
-        "level": _LEVELS[finding.severity],
-        "message": {"text": "\n".join(notes)},
-        "locations": _sarif_locations(place_of(finding, verdict), verdict),
-        "partialFingerprints": {"dmaverify/v1": _fingerprint(rule, verdict.name, finding.place, written)},
-        "properties": {"transfer": verdict.name, "target": verdict.target, "values": plain(finding.values)},
-    }
-    if finding.labels:
-        result["relatedLocations"] = [
-            {"id": number, "message": {"text": label.text}, **_sarif_location(place_of_span(label.span), verdict)}
-            for number, label in enumerate(finding.labels, 1)
-        ]
-    if finding.witness:
-        result["properties"]["witness"] = plain(finding.witness)
-        result["codeFlows"] = [_sarif_flow(finding, verdict)]
-    if bucket(verdict) == "expected" and finding.severity is Severity.ERROR:
-        result["suppressions"] = [{"kind": "inSource", "justification": "the plan expects this finding"}]
-    return result
-
-
-def _sarif_flow(finding: Finding, verdict: Verdict) -> dict[str, Any]:
-    """The counterexample, one step a key, all at the place of the finding."""
-    at = _sarif_location(place_of(finding, verdict), verdict)
-    steps = [
-        {"location": {**at, "message": {"text": f"{str(key).replace('_', ' ')}: {_flat(value)}"}}}
-        for key, value in (finding.witness or {}).items()
-    ]
-    return {"threadFlows": [{"locations": steps}]}
-
-
-def _flat(value: Any) -> str:
-    data = plain(value)
-    if isinstance(data, dict):
-        return ", ".join(f"{key} = {_flat(part)}" for key, part in data.items())
-    return ", ".join(map(_flat, data)) if isinstance(data, list) else str(data)
-
-
-def _sarif_location(place: Place, verdict: Verdict) -> dict[str, Any]:
-    if place.path.startswith("<") and verdict.path:  # text without a file of its own: the transfer that holds it
-        place = place_of_verdict(verdict)
-    if not place.path or place.path.startswith("<"):
-        return {}
-    physical: dict[str, Any] = {"artifactLocation": {"uri": _uri(place.path)}}
-    if place.line:
-        region = {
-            "startLine": place.line,
-            "startColumn": place.column or None,
-            "endLine": place.end_line or None,
-            "endColumn": place.end_column or None,
-        }
-        physical["region"] = {key: value for key, value in region.items() if value is not None}
-    return {"physicalLocation": physical}
-
-
-def _sarif_locations(place: Place, verdict: Verdict) -> list[dict[str, Any]]:
-    return [location] if (location := _sarif_location(place, verdict)) else []
-
-
-def _uri(path: str) -> str:
-    raw = path.replace("\\", "/").removeprefix("./")
-    encoded = quote(raw.encode("utf-8", "surrogateescape"), safe="/")
-    return f"file://{encoded}" if encoded.startswith("/") else encoded
-
-
-def _fingerprint(*parts: str) -> str:
-    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()
-
-
-def sarif(verdicts: Iterable[Verdict], version: str = "") -> str:
-    """`sarif_json` as text, indented."""
-    return dumps(sarif_json(verdicts, version), indent=2) + "\n"
-
-
 # ---------------------------------------------------------------- JUnit
 
 
@@ -308,7 +183,8 @@ def _junit_case(suite: ElementTree.Element, verdict: Verdict) -> None:
     if not outcome:
         ElementTree.SubElement(case, "system-out").text = text
         return
-    rules = sorted({finding.rule for finding in verdict.errors}) or [name for name, _ in undecided(verdict)]
+    open_rules = sorted({finding.rule for finding in verdict.errors if finding.excuse is None})
+    rules = open_rules or [name for name, _ in undecided(verdict)]
     said = unmet(verdict) or ", ".join(rules)
     attributes = {"type": verdict.status.value, "message": _xml(f"{verdict.status.value.upper()}: {said}".rstrip(": "))}
     ElementTree.SubElement(case, outcome, attributes).text = text
@@ -327,8 +203,8 @@ def github(verdicts: Iterable[Verdict]) -> str:
     lines: list[str] = []
     for verdict in in_order(verdicts):
         expected = bucket(verdict) == "expected"
-        for finding in findings_in_order(verdict):
-            level = {"note": "notice"}.get(_LEVELS[finding.severity], _LEVELS[finding.severity])
+        for finding in told(verdict):
+            level = {"note": "notice"}.get(LEVELS[finding.severity], LEVELS[finding.severity])
             level = "notice" if expected and level == "error" else level
             parts = [finding.message, *finding.notes, *([f"help: {finding.hint}"] if finding.hint else [])]
             title = f"{finding.rule or 'input'}{' (expected)' if level == 'notice' and expected else ''}"
@@ -366,14 +242,21 @@ def _github_property(text: str) -> str:
 def write(format: str, verdicts: Iterable[Verdict], version: str = "") -> str:
     """The text of `verdicts` in one of `FORMATS`. Raises KeyError for another name."""
     seen = list(verdicts)
-    return sarif(seen, version) if format == "sarif" else _WRITERS[format](seen)
+    if format == "sarif":
+        from dmaverify.report.sarif import sarif
+
+        return sarif(seen, version)
+    if format == "summary":
+        from dmaverify.report.summary import summary
+
+        return summary(seen)
+    return _WRITERS[format](seen)
 
 
 _WRITERS: Mapping[str, Callable[[Iterable[Verdict]], str]] = {
     "json": json_text,
     "json-lines": json_lines,
-    "sarif": sarif,
     "junit": junit,
     "github": github,
 }
-FORMATS = tuple(_WRITERS)
+FORMATS = ("json", "json-lines", "sarif", "junit", "github", "summary")

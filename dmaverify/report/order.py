@@ -14,6 +14,7 @@ from dmaverify.errors import Span
 from dmaverify.verdict import Finding, Status, Verdict
 
 BUCKETS = ("proved", "refuted", "unknown", "expected", "error")
+EXCUSED = ("suppressed", "baseline")  # counted beside BUCKETS, shown where there are any
 
 
 @dataclass(frozen=True, order=True)
@@ -62,10 +63,16 @@ def in_order(verdicts: Iterable[Verdict]) -> list[Verdict]:
 
 
 def bucket(verdict: Verdict) -> str:
-    """Which one of `BUCKETS` counts this verdict: `expected` is refuted exactly as the plan itself declares."""
-    if verdict.status is Status.REFUTED and verdict.as_expected:
-        return "expected"
-    return verdict.status.value
+    """Which one of `BUCKETS` or `EXCUSED` counts this verdict: `expected` is refuted exactly as the plan declares."""
+    if verdict.status is not Status.REFUTED or not verdict.as_expected:
+        return verdict.status.value
+    kinds = {finding.excuse.kind for finding in verdict.errors if finding.excuse is not None}
+    return next((kind for kind in EXCUSED if kind in kinds), "expected")
+
+
+def told(verdict: Verdict) -> list[Finding]:
+    """The findings without an excuse, in order."""
+    return [finding for finding in findings_in_order(verdict) if finding.excuse is None]
 
 
 def unmet(verdict: Verdict) -> str:
@@ -73,7 +80,7 @@ def unmet(verdict: Verdict) -> str:
     decided = verdict.status in (Status.PROVED, Status.REFUTED)
     if not verdict.expect or not decided or verdict.as_expected:
         return ""
-    got = sorted({finding.rule for finding in verdict.errors})
+    got = sorted({finding.rule for finding in verdict.errors if finding.excuse is None})
     return f"expects {', '.join(sorted(set(verdict.expect)))}, got {', '.join(got) or verdict.status.value}"
 
 
@@ -99,6 +106,6 @@ def remarks(verdict: Verdict) -> list[tuple[str, str, str]]:
 
 
 def counts(verdicts: Iterable[Verdict]) -> Mapping[str, int]:
-    """How many verdicts lie in each of `BUCKETS`."""
+    """How many verdicts lie in each of `BUCKETS`, and in those of `EXCUSED` that hold any."""
     seen = [bucket(verdict) for verdict in verdicts]
-    return {name: seen.count(name) for name in BUCKETS}
+    return {name: seen.count(name) for name in (*BUCKETS, *(name for name in EXCUSED if name in seen))}

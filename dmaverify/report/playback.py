@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError
 from dmaverify.prove.copies import TooManySteps, find_copy
-from dmaverify.prove.witness import (
+from dmaverify.prove.scene import (
     Cell,
     Scene,
     Side,

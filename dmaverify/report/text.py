@@ -15,8 +15,9 @@ from enum import Enum
 from typing import Any, Literal
 
 from dmaverify.errors import InputError
+from dmaverify.report.edits import changes
 from dmaverify.report.order import (
-    BUCKETS,
+    EXCUSED,
     bucket,
     counts,
     findings_in_order,
@@ -25,10 +26,11 @@ from dmaverify.report.order import (
     place_of_span,
     place_of_verdict,
     remarks,
+    told,
     undecided,
     unmet,
 )
-from dmaverify.report.snippet import Mark, draw, gutter_of, paint, visible, wrap
+from dmaverify.report.snippet import Mark, draw, glyph, gutter_of, paint, visible, wrap
 from dmaverify.verdict import Finding, Obligation, Severity, Status, Verdict, exit_code
 
 WIDTH = 100
@@ -80,7 +82,22 @@ def render_finding(finding: Finding, *, width: int = WIDTH, colour: bool = False
         tail += _remark("source", finding.source + basis, gutter, width, colour)
     if finding.hint:
         tail += _remark("help", finding.hint, gutter, width, colour)
-    return "\n".join(_joined(lines, tail, gutter, bool(marks), colour))
+    return "\n".join([*_joined(lines, tail, gutter, bool(marks), colour), *_diff(finding, gutter, colour)])
+
+
+def _diff(finding: Finding, gutter: int, colour: bool) -> list[str]:
+    """The lines that the fix changes, before (`-`) and after (`+`); the text after them was proved."""
+    if not finding.fix:
+        return []
+    lines = [f"{' ' * gutter} {paint('=', 'frame', colour)} {paint('fix:', 'bold', colour)} proved with"]
+    for change in changes(finding.fix[0].span.source, finding.fix):
+        for sign, style, texts in (("-", "error", change.before), ("+", "proved", change.after)):
+            numbered = enumerate(texts, change.line)
+            lines += [
+                f"{paint(f'{number:>{gutter}} {sign}', style, colour)} {''.join(map(glyph, text))}".rstrip()
+                for number, text in numbered
+            ]
+    return lines
 
 
 def render_error(error: InputError, *, format: TextFormat = "full", width: int = WIDTH, colour: bool = False) -> str:
@@ -193,8 +210,10 @@ def render_verdict(
     if format == "concise":
         return "\n".join(_concise(verdict))
     at = str(place_of_verdict(verdict))
-    blocks = [render_finding(finding, width=width, colour=colour, at=at) for finding in findings_in_order(verdict)]
-    blocks += [_unanswered(verdict, name, why, width, colour) for name, why in undecided(verdict)]
+    shown = findings_in_order(verdict) if verbose else told(verdict)
+    blocks = [render_finding(finding, width=width, colour=colour, at=at) for finding in shown]
+    said = {finding.rule for finding in shown}
+    blocks += [_unanswered(verdict, rule, why, width, colour) for rule, why in undecided(verdict) if rule not in said]
     closing = [_closing(verdict, colour, timings)]
     closing += _details(verdict, width, verbose or verdict.status is not Status.PROVED)
     return "\n\n".join([*blocks, "\n".join(closing)])
@@ -209,7 +228,7 @@ def _unanswered(verdict: Verdict, name: str, why: str, width: int, colour: bool)
 
 def _closing(verdict: Verdict, colour: bool, timings: bool) -> str:
     """`REFUTED relayout  plans/row.toml:12  target rngd  core/same-element`."""
-    rules = sorted({finding.rule for finding in verdict.errors})
+    rules = sorted({finding.rule for finding in verdict.errors if finding.excuse is None})
     if verdict.status is Status.PROVED:
         said = verdict.claim
     elif verdict.status is Status.UNKNOWN:
@@ -219,10 +238,17 @@ def _closing(verdict: Verdict, colour: bool, timings: bool) -> str:
     else:
         said = ", ".join(rules)
     at = f"{verdict.path}:{verdict.line}" if verdict.line else verdict.path
-    parts = [verdict.name, at, f"target {verdict.target}" if verdict.target else "", said, unmet(verdict)]
+    parts = [verdict.name, at, f"target {verdict.target}" if verdict.target else "", said]
+    parts += [_excuses(verdict), unmet(verdict)]
     parts.append(f"{verdict.seconds * 1000:.1f} ms" if timings else "")
     word = paint(f"{verdict.status.value.upper():<7}", _INK[verdict.status], colour)
     return f"{word} {'  '.join(visible(part) for part in parts if part)}".rstrip()
+
+
+def _excuses(verdict: Verdict) -> str:
+    """`suppressed: rngd/packet-max (reason)`, each rule and reason once."""
+    said = {f"{f.excuse.kind}: {f.rule} ({f.excuse.reason})": None for f in verdict.excused if f.excuse is not None}
+    return "; ".join(said)
 
 
 def _details(verdict: Verdict, width: int, all_of_them: bool) -> list[str]:
@@ -268,6 +294,7 @@ def _concise(verdict: Verdict) -> list[str]:
     lines = []
     for finding in findings_in_order(verdict):
         mark = expected if finding.severity is Severity.ERROR else ""
+        mark = f" ({finding.excuse.kind}: {finding.excuse.reason})" if finding.excuse is not None else mark
         word = f"{finding.severity.value}[{finding.rule}]" if finding.rule else finding.severity.value
         lines.append(f"{place_of(finding, verdict)}: {word} {finding.message}{mark}")
     at = place_of_verdict(verdict)
@@ -294,14 +321,25 @@ def render_summary(
     number = counts(seen)
     digits = max(len(f"{value:,}") for value in number.values())
     lines = [head]
-    for name in BUCKETS:
+    for name in number:
         own = [verdict for verdict in seen if bucket(verdict) == name]
         word = paint(f"{name.upper():<8}", _style_of(name), colour and bool(own))
         lines.append(f"  {number[name]:>{digits},} {word}  {_said_of(name, own)}".rstrip())
+    lines += _found_in_source(seen)
     lines += [visible(f"  {place_of_verdict(v)}: `{v.name}` {unmet(v)}") for v in seen if unmet(v)]
-    rules = sorted({f.rule for v in seen if bucket(v) == "refuted" for f in v.errors if f.rule})
+    rules = sorted({f.rule for v in seen if bucket(v) == "refuted" for f in v.errors if f.rule and not f.excuse})
     lines += [visible(f"explain: dmaverify explain {rules[0]}")] if rules else []
     return "\n".join([*lines, leave])
+
+
+def _found_in_source(verdicts: Sequence[Verdict]) -> list[str]:
+    """How the transfers found in kernel source add up: each was judged, or reported with its reason."""
+    own = [verdict for verdict in verdicts if verdict.path.endswith(".rs") and verdict.status is not Status.ERROR]
+    if not own:
+        return []
+    reported = [v for v in own if any(o.id == "core/unresolved-transfer" for o in v.obligations)]
+    judged = len(own) - len(reported)
+    return [f"  found {len(own):,} in Rust source = {judged:,} judged + {len(reported):,} reported as unresolved"]
 
 
 def render_report(
@@ -329,7 +367,8 @@ def render_report(
 
 
 def _style_of(name: str) -> str:
-    return {"proved": "proved", "expected": "proved", "unknown": "warning"}.get(name, "error")
+    known = {"proved": "proved", "expected": "proved", "unknown": "warning"}
+    return known.get(name, "warning" if name in EXCUSED else "error")
 
 
 def _many(number: int, name: str) -> str:

@@ -19,11 +19,18 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import prod
 
 from dmaverify.cost.constants import TICKS, CostData
 from dmaverify.cost.model import Bound, Cost, own_bounds, shared_bounds
-from dmaverify.cost.sides import Side, pairs_of
+from dmaverify.cost.nest import nest_of, windows
+from dmaverify.cost.rows import row_use
+from dmaverify.cost.sides import SERVICES, Side, pairs_of, slices_of
 from dmaverify.errors import InputError
+from dmaverify.synth.ends import part_bounds
+from dmaverify.synth.regions import Atom
+from dmaverify.synth.space import Machine, Nested
 from dmaverify.transfer.command import Command
 
 FREE = (
@@ -37,10 +44,9 @@ FREE = (
     "DMNs",
     "SPM",
     "PCIe",
+    "stack port",
 )
 """Terms of the cost model that depend on which requests there are, not on their order."""
-SURE = tuple(name for name in FREE if name not in ("partial windows", "bank groups"))
-"""Those of them that the model gives for every plan: the others need streams that it can count channel by channel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +62,14 @@ class FloorTerm:
 
 @dataclass(frozen=True, slots=True)
 class Floor:
-    """The bound of a cover: its greatest term."""
+    """The bound of a cover: its greatest term. `shared` is what shared memories need beyond the shortest start-up,
+    `program` the commands it was counted on.
+    """
 
     cycles: float
     terms: tuple[FloorTerm, ...]
+    shared: float = 0.0
+    program: tuple[Command, ...] = ()
 
 
 def is_free(bound: Bound) -> bool:
@@ -68,98 +78,235 @@ def is_free(bound: Bound) -> bool:
 
 
 def _is_sure(bound: Bound) -> bool:
-    return bound.name.removesuffix(", all engines") in SURE and "issue" not in bound.name
+    return bound.name.removesuffix(", all engines") in FREE and "issue" not in bound.name
 
 
-def priced_floor(price: Cost) -> float:
-    """What no order of a priced plan beats: its terms that the order does not change, shared ones included."""
+def priced_floor(price: Cost, data: CostData) -> float:
+    """What no order of a priced plan beats: its terms that the order does not change, shared ones and those of the
+    slowest engine.
+    """
     startup = min(read.startup for read, _ in price.sides) / TICKS
+    own = price.terms[0].cycles
+    uncounted = [startup + b.ticks / TICKS for b in part_bounds(price.sides, data)]
     return max(
         [
-            startup + t.cycles
-            for t in price.terms
-            if t.name.endswith(", all engines") and t.name.removesuffix(", all engines") in FREE
+            *uncounted,
+            *(
+                (startup if t.name.endswith(", all engines") else own) + t.cycles
+                for t in price.terms
+                if t.name.removesuffix(", all engines") in FREE
+            ),
         ],
         default=0.0,
     )
 
 
-def floor_of(ideal: Sequence[Command], engines: int, data: CostData) -> Floor:
-    """The bound of a cover from its longest runs as packets, one command a box; `engines` is what a chip may use.
+def floor_of(commands: Sequence[Command], engines: int, data: CostData, *, chosen: bool = False) -> Floor:
+    """The bound of a cover from one command a box, whose packets are the longest runs (then it holds for all packets)
+    or those of a choice (`chosen`: then for every share and order with these). `engines` is what a chip may use.
 
     Where runs do not start on whole bytes the model counts nothing, and the start-up alone is claimed.
     """
     try:
-        pairs = pairs_of(ideal, data)
+        pairs = pairs_of(commands, data)
     except InputError:
         least = min(data.ticks("startup"), data.ticks("startup_store")) / TICKS
         only = FloorTerm("start-up", least, "engine", "every command waits for its start-up", data.source("startup"))
         return Floor(least, (only,))
     startup = min(data.ticks("startup_store" if write.port.tier == "hbm" else "startup") for _, write in pairs)
-    rounds, issue, why = _issue(ideal, pairs, engines, data)
-    names = [n for n in ISSUES if n != "issue_store"]
-    spread = max(data.ticks(n) for n in names) - min(data.ticks(n) for n in names)
-    terms = [Bound("engine issue", (rounds - 1) * startup + issue, "engines", why, data.source("issue"))]
-    shared = shared_bounds(pairs, data) if len(pairs) > 1 else own_bounds(ideal[0], pairs[0], data)
-    terms += [replace(b, ticks=b.ticks - spread) for b in shared if _is_sure(b)]
-    found = [
-        FloorTerm(
-            "start-up",
-            rounds * startup / TICKS,
-            "engine",
-            "every command waits for its start-up",
-            data.source("startup"),
-        )
-    ]
+    rounds, issue, why = _issue(pairs, engines, chosen, startup, data)
+    spread = max(max(0, read.issue - least_issue(write.port.tier == "hbm", data)) for read, write in pairs)
+    shared = shared_bounds(pairs, data) if len(pairs) > 1 else own_bounds(commands[0], pairs[0], data)
+    loads = [b for b in shared if _is_sure(b)] + forced_rows(pairs, data) + part_bounds(pairs, data)
+    terms = [replace(b, ticks=b.ticks - spread) for b in loads]
+    most = max((b.ticks for b in terms), default=0) / TICKS
+    terms.append(Bound("engine issue", issue, "engines", why, data.source("issue")))
+    waits = "every command waits for its start-up"
+    found = [FloorTerm("start-up", rounds * startup / TICKS, "engine", waits, data.source("startup"))]
     found += [
         FloorTerm(b.name.removesuffix(", all engines"), (startup + b.ticks) / TICKS, b.resource, b.why, b.source)
         for b in terms
     ]
     found.sort(key=lambda term: -term.cycles)
-    return Floor(found[0].cycles, tuple(found))
+    return Floor(found[0].cycles, tuple(found), most, tuple(commands))
 
 
-ISSUES = ("issue", "issue_reread", "issue_region", "issue_store")
-"""What a request may cost an engine, by what the model makes of the command; a floor takes the least that can apply."""
+def least_issue(into_hbm: bool, data: CostData) -> int:
+    """The least that a request may cost an engine in ticks, whatever the model makes of the command."""
+    return data.ticks("issue_store") if into_hbm else min(data.ticks("issue"), data.ticks("issue_reread"))
 
 
 def _issue(
-    ideal: Sequence[Command], pairs: Sequence[tuple[Side, Side]], engines: int, data: CostData
+    pairs: Sequence[tuple[Side, Side]], engines: int, chosen: bool, startup: int, data: CostData
 ) -> tuple[int, int, str]:
-    """(commands of one engine, ticks of issue, why) that the fullest engine of some chip has at least."""
+    """(commands of one engine, ticks of issue, why) that the fullest engine of some chip has at least, beyond one
+    start-up.
+
+    An engine needs its start-ups, a set-up per slice it visits, and its requests, whoever does what: the fullest of n
+    has at least 1/n of the sum.
+    """
     total: dict[int, int] = defaultdict(int)
     ticks: dict[int, int] = defaultdict(int)
     boxes: dict[int, int] = defaultdict(int)
-    for one, (read, write) in zip(ideal, pairs, strict=True):
-        chip = one.engine.chip if one.engine else 0
-        into_hbm = write.port.tier == "hbm"
-        each = data.ticks("issue_store") if into_hbm else min(data.ticks(n) for n in ISSUES[:3])
-        partial = min(data.ticks("issue_partial"), data.ticks("issue_ragged")) if into_hbm else 0
-        loads = [side.requests * each + side.windows.partial * partial * (side is write) for side in (read, write)]
-        total[chip] += (
-            sum(s.requests for s in (read, write))
-            if read.memory == write.memory
-            else max(read.requests, write.requests)
-        )
-        ticks[chip] += sum(loads) if read.memory == write.memory else max(loads)
+    for read, write in pairs:
+        chip = read.port.chip or write.port.chip
+        each = least_issue(write.port.tier == "hbm", data)
+        same = read.memory == write.memory
+        counts = [side.requests for side in (read, write)]
+        loads = [_issue_of(side, each, data) for side in (read, write)]
+        queue = max(_in_one_slice(side, each, data) for side in (read, write)) if chosen else 0
+        total[chip] += sum(counts) if same else max(counts)
+        ticks[chip] += max(sum(loads) if same else max(loads), queue)
+        ticks[chip] += data.ticks("slice_setup") * max(slices_of(side.nest, side, data) for side in (read, write))
         boxes[chip] += 1
-    chip = max(ticks, key=lambda c: (ticks[c], -c))
+    chip = max(ticks, key=lambda c: (ticks[c] + boxes[c] * startup, -c))
+    rounds = -(-max(boxes.values()) // engines)
     many = -(-total[chip] // engines)
-    engines_said = f"{engines} engine{'s' if engines != 1 else ''}"
-    why = f"{total[chip]:,} requests at least, on {engines_said} of a chip: one has {many:,}"
-    least = max(-(-ticks[chip] // engines), many * min(data.ticks(n) for n in ISSUES))
-    return -(-max(boxes.values()) // engines), least, why
+    said = f"{engines} engine{'s' if engines != 1 else ''}"
+    why = f"{total[chip]:,} requests at least, on {said} of a chip: one has {many:,}"
+    mean = -(-(boxes[chip] * startup + ticks[chip]) // engines) - startup
+    least = min(least_issue(write.port.tier == "hbm", data) for _, write in pairs)
+    return rounds, max(mean, -(-ticks[chip] // engines), many * least), why
 
 
-def _in_one_slice(side: Side, data: CostData) -> int:
+def _issue_of(side: Side, each: int, data: CostData) -> int:
+    """Ticks an engine needs for the requests of a side: windows written in part cost more."""
+    load = side.requests * each
+    if side.role == "write" and side.port.tier == "hbm":
+        seen = side.windows
+        whole, ragged = data.ticks("issue_partial"), data.ticks("issue_ragged")
+        load += (seen.partial - seen.ragged) * min(whole, ragged) + seen.ragged * ragged
+    return load
+
+
+def least_rate(commands: Sequence[Command], data: CostData) -> tuple[Fraction, int]:
+    """(ticks per request, ticks of one) of the slowest memory side when all its servers that the whole runs use work
+    all the time: what no share or order beats, request by request.
+    """
+    found = [(Fraction(0), 0)]
+    try:
+        pairs = pairs_of(commands, data)
+    except InputError:
+        return found[0]
+    for index in (0, 1):
+        sides = [pair[index] for pair in pairs]
+        servers = sum(_servers([s for s in sides if s.memory == place], data) for place in {s.memory for s in sides})
+        each = data.ticks(SERVICES[sides[0].port.tier])
+        found.append((Fraction(each, servers), each))
+    return max(found)
+
+
+def _servers(sides: Sequence[Side], data: CostData) -> int:
+    """Channels or DMNs of one memory that the sides use."""
+    tier = sides[0].port.tier
+    if tier == "hbm":
+        return data.hbm_channels
+    if tier != "dm":
+        return 1
+    used = [side.dm.dmns for side in sides if side.dm is not None]
+    if any(one is None for one in used):
+        return DMNS
+    return max(1, sum(1 for loads in zip(*(one for one in used if one is not None), strict=True) if any(loads)))
+
+
+DMNS = 8
+"""DMNs of a cluster ("Memory Performance", Data Memory)."""
+
+
+def windows_floor(commands: Sequence[Command], data: CostData) -> float:
+    """Cycles that the windows touched in HBM need, spread evenly over its channels: quick, and less than `floor_of`."""
+    loads: dict[int, int] = defaultdict(int)
+    base = min(data.ticks("startup"), data.ticks("startup_store"))
+    try:
+        for one in commands:
+            for role, port in (("read", one.read), ("write", one.write)):
+                if port.tier == "hbm":
+                    loads[port.chip] += windows(nest_of(one, role), data.hbm.window).touched
+    except InputError:
+        return base / TICKS
+    each = data.ticks("hbm_request")
+    return max((base + (n * each) // data.hbm_channels - each for n in loads.values()), default=base) / TICKS
+
+
+def forced_rows(pairs: Sequence[tuple[Side, Side]], data: CostData) -> list[Bound]:
+    """Rows that some order must open: each row of a bank that is visited, but for the first, replaces another, and a
+    channel replaces one at a time. Counted for the streams of one memory and direction that are one linear stream
+    (powers of two without carry); of others nothing is claimed.
+    """
+    streams: dict[tuple[int, str], list[Side]] = defaultdict(list)
+    for pair in pairs:
+        for side in pair:
+            if side.port.tier == "hbm":
+                streams[side.port.chip, side.role].append(side)
+    found = []
+    for (chip, role), sides in streams.items():
+        rows = _rows_of(sides, data)
+        if rows is None:
+            continue
+        many, banks = rows
+        load = (many - 1) * banks * data.ticks("hbm_row_switch") + data.ticks("hbm_request")
+        ticks = load + min(s.head for s in sides) + min(s.tail for s in sides)
+        why = f"{many:,} rows in each of {banks} banks of a channel are {role}, and one replaces another at a time"
+        if many > 1 and ticks > 0:
+            found.append(Bound("row openings", ticks, f"HBM of chip {chip}", why, data.source("hbm_row_switch")))
+    return found
+
+
+def _rows_of(sides: Sequence[Side], data: CostData) -> tuple[int, int] | None:
+    """(rows of a bank, banks of a channel) that the streams visit together; None where they are not one linear form."""
+    uses = [side.hbm for side in sides]
+    if any(use is None or use.vectors is None for use in uses):
+        return None
+    whole = [use for use in uses if use is not None]
+    first = whole[0]
+    vectors = list(first.vectors or ())
+    if any(use.high or set(use.vectors or ()) != set(vectors) for use in whole):
+        return None
+    places = {use.offset ^ first.offset for use in whole}
+    more: list[int] = []
+    span = {0}
+    for place in sorted(places):
+        if place not in span:
+            more.append(place)
+            span |= {place ^ other for other in span}
+    used = 0
+    for vector in [*vectors, *more]:
+        if vector & used or vector >> data.hbm.top_high:
+            return None
+        used |= vector
+    if span != places or first.offset & used:
+        return None
+    where = data.hbm
+    rows = row_use(
+        (*vectors, *more), where.channel_masks, where.bank_masks(False), where.row_masks(False), data.hbm_queue - 1
+    )
+    return rows.rows, rows.banks
+
+
+def _in_one_slice(side: Side, each: int, data: CostData) -> int:
     """What packets of many requests cost whatever their order: all of a packet go to one slice, which queues few of
     them.
     """
     block = side.per_packet
     held = max(0, block - data.slice_queue) * data.ticks("dm_request")
-    if side.dm is None or side.dm.block < block or held <= block * data.ticks("issue") or side.requests % block:
+    if side.dm is None or side.dm.block < block or held <= block * each or side.requests % block:
         return 0
     return side.requests // block * held
+
+
+def startup_of(items: Sequence[Nested], machine: Machine, data: CostData) -> float:
+    """The shortest start-up of these parts in cycles: a set-up for every slice that a part steps over."""
+    base = data.ticks("startup_store" if machine.tiers[1] == "hbm" else "startup")
+    setup, stride = data.ticks("slice_setup"), data.dm.slice_stride * 8 // machine.unit_bits
+    if not setup:
+        return base / TICKS
+    slices = [max(_slices(item.loops, side, tier, stride) for side, tier in enumerate(machine.tiers)) for item in items]
+    return (base + setup * min(slices)) / TICKS
+
+
+def _slices(loops: Sequence[Atom], side: int, tier: str, stride: int) -> int:
+    steps = [(a.count, a.write if side else a.read) for a in loops]
+    return prod(n for n, step in steps if step and step % stride == 0) if tier == "dm" else 0
 
 
 class Shapes:
@@ -177,7 +324,8 @@ class Shapes:
             self.asked += 1
             pair = pairs_of([one], self.data)[0]
             free = [b.ticks for b in own_bounds(one, pair, self.data) if is_free(b)]
-            self.known[key] = pair[0].startup + max([*free, *(_in_one_slice(side, self.data) for side in pair)])
+            queues = [_in_one_slice(side, side.issue, self.data) for side in pair]
+            self.known[key] = pair[0].startup + max([*free, *queues])
         return self.known[key]
 
     def part_floor(self, commands: Sequence[Command], samples: int = 2) -> float:

@@ -12,6 +12,7 @@ Source: "DMA Engine", Examples 2 and 4; "Memory Performance", Optimizing DMA Per
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from dmaverify.synth.regions import Atom
 from dmaverify.synth.space import Machine, Nested
@@ -47,3 +48,28 @@ def _orders(loops: Sequence[Atom], machine: Machine) -> Iterator[list[Atom]]:
     yield sorted(loops, key=lambda a: -abs(a.write))
     yield sorted(loops, key=lambda a: -abs(a.read))
     yield sorted(plain, key=lambda a: -abs(a.write)) + across
+
+
+def neighbours(order: Sequence[Atom]) -> Iterator[tuple[Atom, ...]]:
+    """Every order with one loop moved elsewhere, each once."""
+    seen = {tuple(order)}
+    for index, atom in enumerate(order):
+        rest = (*order[:index], *order[index + 1 :])
+        for at in range(len(order)):
+            other = (*rest[:at], atom, *rest[at:])
+            if other not in seen:
+                seen.add(other)
+                yield other
+
+
+def arranged(item: Nested, order: Sequence[Atom]) -> list[Atom]:
+    """The loops of a part in the order of another part's: by piece of axis, then by axis, then as they are."""
+    exact = {(a.axis, a.weight): i for i, a in reversed(list(enumerate(order)))}
+    axis = {a.axis: i for i, a in reversed(list(enumerate(order)))}
+    place = {id(a): exact.get((a.axis, a.weight), axis.get(a.axis, -1)) for a in item.loops}
+    return sorted(item.loops, key=lambda a: place[id(a)])
+
+
+def fits(order: Sequence[Atom], prefix: Sequence[str]) -> bool:
+    """Whether the order starts with the loops named."""
+    return [a.label for a in islice(order, len(prefix))] == [text.replace(" ", "") for text in prefix]

@@ -18,6 +18,7 @@ from itertools import pairwise, product
 from math import prod
 
 from dmaverify.layout.digits import Digit
+from dmaverify.layout.fuse import parts_of
 from dmaverify.layout.refine import BYTE, Layout
 from dmaverify.transfer.derive import label_of
 
@@ -52,8 +53,33 @@ class Atom:
 
     @property
     def label(self) -> str:
-        """The piece as plans write it, without blanks."""
-        return "" if self.axis == BYTE else label_of(self.axis, self.weight, self.count, self.size)
+        """The piece as plans write it, without blanks; pieces of fused axes one after the other."""
+        if self.axis == BYTE:
+            return ""
+        pieces = self.pieces
+        if pieces is not None:
+            return " x ".join(label_of(*piece) for piece in pieces)
+        names = " x ".join(name for name, _ in parts_of(self.axis or ""))
+        return label_of(names, self.weight, self.count, self.size)
+
+    @property
+    def pieces(self) -> tuple[tuple[str | None, int, int, int], ...] | None:
+        """(axis, weight, count, size) of the plain axes that it steps over, outer to inner; None where it cuts one."""
+        parts = parts_of(self.axis or "")
+        if not parts:
+            return ((self.axis, self.weight, self.count, self.size),)
+        out: list[tuple[str | None, int, int, int]] = []
+        base, left, weight = 1, self.count, self.weight
+        for name, size in reversed(parts):
+            if left > 1 and weight < base * size:
+                own, rest = divmod(weight, base)
+                if rest or size % own or (left > size // own and left % (size // own)):
+                    return None
+                take = min(left, size // own)
+                out.append((name, own, take, size))
+                left, weight = left // take, weight * take
+            base *= size
+        return tuple(reversed(out)) if left == 1 else None
 
     def cut(self, at: int) -> tuple[Atom, Atom]:
         """(high, low) with `at` values in the low part. `at` divides the count."""

@@ -1,12 +1,11 @@
-"""The search: shares, packets and orders by their floors, the cheapest first, until nothing left can be cheaper.
+"""The search: packets, shares and orders by their floors, the cheapest first, until nothing left can be cheaper.
 
-Knows: the space, floors, the cost model and the simulator as functions, a budget of evaluations.
-Does not know: plan files, proofs, why a cost is what it is.
-Law: deterministic for the same arguments (a limit in seconds excepted, which says so). `bound` is at most the cost
-of every member of
-the space: the floor of the covers, or the least floor among members that were neither priced nor in all orders;
-`complete` tells
-whether every member was priced or pruned by a floor that is at least the winner's cost.
+Knows: the space, floors, the cost model as a function, a budget of evaluations.
+Does not know: plan files, proofs, why a cost is what it is, the simulator.
+Law: deterministic for the same arguments (a limit in seconds excepted, which says so). `bound` is at most the price of
+every member of the space: the least floor among what was neither priced in all orders nor pruned. A member's price is
+its closed form, but never less than a floor that holds for it (the closed form leaves out what it cannot count).
+`complete` tells whether every member was priced or pruned by a floor that is at least the winner's price.
 
 Source: DESIGN section 8; the search follows best-first branch and bound with admissible floors.
 """
@@ -14,90 +13,44 @@ Source: DESIGN section 8; the search follows best-first branch and bound with ad
 from __future__ import annotations
 
 import time
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import islice, permutations, product
+from fractions import Fraction
+from itertools import count, islice, permutations, product
 from math import factorial
 
 from dmaverify.cost.constants import TICKS, CostData
-from dmaverify.cost.model import Cost, cost
-from dmaverify.synth.bound import ISSUES, Floor, Shapes, floor_of, priced_floor
+from dmaverify.cost.model import cost
+from dmaverify.synth.bound import (
+    Floor,
+    Shapes,
+    floor_of,
+    least_issue,
+    least_rate,
+    priced_floor,
+    startup_of,
+    windows_floor,
+)
 from dmaverify.synth.legal import Law
-from dmaverify.synth.orders import preferred
+from dmaverify.synth.members import NEAR, TIE_EVALUATIONS, Choice, Found, Limits, Member, Option
+from dmaverify.synth.orders import arranged, fits, neighbours, preferred
 from dmaverify.synth.packets import chain_of, packets_of
 from dmaverify.synth.regions import Atom, Cover
-from dmaverify.synth.space import Layering, Machine, Nested, Work, command, home, lanes_of, layerings, nested
+from dmaverify.synth.shares import Layering, Profiles, home, lanes_of, layerings, profiles_of
+from dmaverify.synth.space import Machine, Nested, Work, command, nested
 from dmaverify.transfer.command import Command, Engine
 
-EVALUATIONS = 300
-"""Commands priced before the search stops with a gap."""
-TIES = 6
-"""Members of least cost that the simulator compares."""
 MOST_PACKETS = 512
-"""Combinations of packets of one sharing: beyond it (runs of many lengths) the rest is left out of the space."""
+"""Combinations of packets of one cover: beyond it (runs of many lengths) the rest is left out of the space."""
 MOST_BARREN = 600
 """Illegal choices in a row, before any legal one, after which the rules are taken to refuse all."""
-TIE_EVALUATIONS = 64
-"""Commands priced beyond the first winner, to find others as cheap for the simulator to compare."""
-
-
-@dataclass(frozen=True)
-class Member:
-    """One plan of the space with its price."""
-
-    commands: tuple[Command, ...]
-    cycles: float
-    cost: Cost
-    layering: Layering
-    order: tuple[Atom, ...]
-    packets: tuple[int, ...]
-
-    @property
-    def rank(self) -> tuple[float, int, int]:
-        """Cheaper, then fewer commands, then fewer loops."""
-        return self.cycles, len(self.commands), sum(len(c.loops) for c in self.commands)
-
-
-@dataclass
-class Found:
-    """What the search knows at its end."""
-
-    winners: list[Member] = field(default_factory=list)
-    floor: Floor | None = None
-    bound: float = 0.0
-    complete: bool = False
-    evaluations: int = 0
-    shares: int = 0
-    pruned: int = 0
-    open_floors: list[float] = field(default_factory=list)
-    ended: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """A sharing with packets by length of run; `floor` is what no order of it beats."""
-
-    layering: Layering
-    sizes: Mapping[int, int]
-    floor: float
-
-    @property
-    def items(self) -> tuple[Nested, ...]:
-        """The parts with their packets."""
-        found = [nested(work, self.sizes[chain_of(work.box)[0]]) for work in self.layering.works]
-        return tuple(item for item in found if item is not None)
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Budget and fixed parts. Packets in units; `prefix` names the first loops, outer to inner, by their labels."""
-
-    evaluations: int = EVALUATIONS
-    seconds: float | None = None
-    packet: int | None = None
-    prefix: tuple[str, ...] = ()
-    commands: int | None = None
+HAIR = 1e-6
+"""Cycles, less than a tick: what rounding may make of equal sums."""
+ODD = 2
+"""How much more of the budget a command takes whose loops are no powers of two: its channels are counted bit by bit."""
+AT_A_TIME = 16
+"""Shares that cut runs, whose packets are compared before the next are made."""
+QUOTAS = (3, 12, 1 << 30)
+"""Shares of engines that are tried of every choice of packets, in turns: a few of each before many of one."""
 
 
 class Search:
@@ -108,232 +61,358 @@ class Search:
         self.shapes = Shapes(data)
         self.found = Found()
         self.started = time.monotonic()
-        self.floors: list[Floor] = []
+        self.lanes = [lanes_of(cover, machine.cuts) for cover in covers]
+        self.known: dict[int, tuple[list[Layering], Iterator[Layering]]] = {}
+        odd = any(a.count & (a.count - 1) for lanes in self.lanes for lane in lanes for a in lane.atoms)
+        self.weight = ODD if odd else 1
+        self.rates: list[tuple[Fraction, int]] = []
+        self.facts: dict[int, tuple[tuple[int, ...], Profiles]] = {}
         self.barren = 0
-        self.refined: dict[int, float] = {}
-        self.alive: list[Choice] = []  # so that no identity is used twice
-        self.startup = min(data.ticks("startup"), data.ticks("startup_store"))
-        self.issue = min(data.ticks(name) for name in ISSUES)
+        self.startup = data.ticks("startup_store" if machine.tiers[1] == "hbm" else "startup")
+        self.issue = least_issue(machine.tiers[1] == "hbm", data)
 
     # ------------------------------------------------------------ the whole
 
     def run(self) -> Found:
-        """Prices members until the floor is met, the space is exhausted, or the budget ends."""
-        self.floors = [self._floor(cover) for cover in self.covers]
-        found = self.found
-        least = min(self.floors, key=lambda floor: floor.cycles)
-        found.floor = least
-        choices = self._choices()
+        """Prices members until the least floor is met, the space is exhausted, or the budget ends."""
+        options = self._options()
         waiting: list[Choice] = []
-        for choice in choices:
-            waiting.append(choice)
-            if self._over():
+        for quota in QUOTAS:
+            for option in self._open(options):
+                waiting += self._some(option, quota, options)
+                if self._met(options, waiting) or self._over():
+                    break
+            if self._met(options, waiting) or self._over():
                 break
-            if self._try(choice, heuristics_only=True) and found.winners[0].cycles <= least.cycles:
-                self._ties(choices)
-                found.ended = "the floor of the resources is met"
-                return self._ended(least.cycles, True)
-        complete = not self._over()
-        exhausted = self._exhaust(sorted(waiting, key=self._floor_of))
-        rest = list(found.open_floors)
-        bound = max(least.cycles, min([*rest, self._best()]) if complete and exhausted is not None else least.cycles)
-        found.ended = "every member was priced or pruned" if complete and not rest else "the budget ended"
-        return self._ended(min(bound, self._best()), complete and not rest)
+        if self.found.winners and not self._met(options, waiting):
+            self._exhaust(waiting, options)
+        return self._ended(options, waiting)
 
-    def _ended(self, bound: float, complete: bool) -> Found:
-        self.found.bound, self.found.complete = bound, complete
-        self.found.evaluations += self.shapes.asked
-        return self.found
+    def _ended(self, options: Sequence[Option], waiting: Sequence[Choice]) -> Found:
+        found, best = self.found, self._best()
+        left = self._left(options, waiting)
+        found.complete = left >= best
+        found.bound = self.found.winners[0].cycles if found.complete and found.winners else left
+        floors = [o.floor for o in options if o.floor is not None]
+        found.floor = min(floors, key=lambda floor: floor.cycles, default=None)
+        if found.complete and found.floor is not None and found.floor.cycles >= best:
+            found.ended = "the floor of the resources is met"
+        elif found.complete:
+            found.ended = "every member was priced or pruned by a floor"
+        else:
+            found.ended = "the time ended" if found.late else "the budget ended"
+        if found.winners:
+            self._ties(options)
+        found.evaluations += self.shapes.asked
+        return found
 
     def _best(self) -> float:
-        return self.found.winners[0].cycles if self.found.winners else float("inf")
+        return self.found.winners[0].cycles - HAIR if self.found.winners else float("inf")
 
     def _over(self) -> bool:
-        spent = self.found.evaluations + self.shapes.asked
-        late = self.limits.seconds is not None and time.monotonic() - self.started > self.limits.seconds
-        return spent >= self.limits.evaluations or late
+        spent = self.weight * (self.found.evaluations + self.shapes.asked)
+        if self.limits.seconds is not None and time.monotonic() - self.started > self.limits.seconds:
+            self.found.late = True
+        return spent >= self.limits.evaluations or self.found.late
 
-    def _floor(self, cover: Cover) -> Floor:
-        ideal: list[Command] = []
-        for lane in lanes_of(cover, self.machine.cuts):
-            run, _ = chain_of(lane)
-            item = nested(Work(Engine(home(lane)[0]), lane), run)
-            assert item is not None
-            ideal.append(command(item, item.loops, self.machine))
-        return floor_of(ideal, self.machine.per_chip, self.data)
+    def _left(self, options: Sequence[Option], waiting: Sequence[Choice]) -> float:
+        """The least that something not gone through may still cost."""
+        return min([*(o.least for o in options if not o.done), *(c.floor for c in waiting)], default=float("inf"))
 
-    # ------------------------------------------------------------ choices
+    def _met(self, options: Sequence[Option], waiting: Sequence[Choice]) -> bool:
+        return self._best() <= self._left(options, waiting)
 
-    def _choices(self) -> Iterator[Choice]:
-        """Sharings with packets, legal by rules that no order changes, with their floors; what cannot win is left
-        out.
+    # ------------------------------------------------------------ packets
+
+    def _options(self) -> list[Option]:
+        """Every cover with every choice of packets, by what their requests need at least; and, each by itself, the
+        shares that cut runs. What no packets of the cover can beat holds for each.
         """
-        for index, cover in enumerate(self.covers):
-            for layering in layerings(cover, self.machine):
-                if self.limits.commands is not None and layering.commands > self.limits.commands:
-                    continue
-                self.found.shares += 1
-                profiles = profiles_of(layering)
-                for quick, sizes in self._packets(layering, profiles):
-                    if quick >= self._best():
-                        self.found.pruned += 1
-                        continue
-                    plain = self._samples(layering, sizes)
-                    if not plain or not self._packet_legal(plain):
-                        self.barren += 1
-                        if not self.found.winners and self.barren > MOST_BARREN:
-                            return
-                        continue
-                    yield Choice(layering, sizes, max(self.floors[index].cycles, quick, self.shapes.part_floor(plain)))
-
-    def _packets(self, layering: Layering, profiles: Profiles) -> list[tuple[float, dict[int, int]]]:
-        """Packets by length of run, one for each length, with the least that the fullest engine then needs."""
-        lengths = list(dict.fromkeys(chain_of(work.box)[0] for work in layering.works))
-        fixed = self.limits.packet
-        machine = self.machine
-        width = machine.dtype_bits // machine.unit_bits
-        legal = [packets_of(run, machine.unit_bits, machine.packet_max, width) for run in lengths]
-        options = [[p for p in own if fixed is None or p == fixed] for own in legal]
-        found = [dict(zip(lengths, chosen, strict=True)) for chosen in islice(product(*options), MOST_PACKETS)]
-        return sorted(((self._quick(profiles, sizes), sizes) for sizes in found), key=lambda item: item[0])
-
-    def _quick(self, profiles: Profiles, sizes: Mapping[int, int]) -> float:
-        """Start-ups and requests of the fullest engine, a packet of n bytes being at least n / 256 requests on
-        either side.
-        """
-        same = self.machine.tiers[0] == self.machine.tiers[1] and "slice" not in self.machine.spaces[0].places
-        cost_of = {
-            run: -(-packet * self.machine.unit_bits // 2048) * self.issue * (1 + same) for run, packet in sizes.items()
-        }
-        most = max(sum(self.startup + n // sizes[run] * cost_of[run] for run, n in profile) for profile in profiles)
-        return most / TICKS
-
-    def _samples(self, layering: Layering, sizes: Mapping[int, int]) -> list[Command]:
-        """A few commands of a choice: of the largest and the smallest part, the first and the last."""
-        works = layering.works
-        ranked = sorted(range(len(works)), key=lambda i: (-works[i].box.amount, i))
         out = []
-        for index in dict.fromkeys((ranked[0], ranked[-1], 0, len(works) - 1)):
-            item = nested(works[index], sizes[chain_of(works[index].box)[0]])
-            if item is None:
-                return []
-            out.append(command(item, item.loops, self.machine))
+        for index, lanes in enumerate(self.lanes):
+            cut = Option(index, None, 0.0, counted=True)
+            cut.floor = self._floor(cut)
+            self.rates.append(least_rate(self._program(cut), self.data))
+            lengths = list(dict.fromkeys(chain_of(lane)[0] for lane in lanes))
+            out += [
+                Option(index, sizes, max(cut.floor.cycles, self._quick_total(index, sizes)))
+                for sizes in self._packets(lengths)
+                if all(nested(Work(Engine(), lane), sizes[chain_of(lane)[0]]) is not None for lane in lanes)
+            ]
+            out.append(cut)
+        self.found.packets = len(out)
         return out
 
-    def _packet_legal(self, plain: Sequence[Command]) -> bool:
-        """Rules about packets and addresses; entries, which an order may still change, are left to `_price`."""
+    def _packets(self, lengths: Sequence[int]) -> list[dict[int, int]]:
+        """Packets for each length of run."""
+        machine, fixed = self.machine, self.limits.packet
+        width = machine.dtype_bits // machine.unit_bits
+        legal = [packets_of(run, machine.unit_bits, machine.packet_max, width) for run in lengths]
+        own = [[p for p in sizes if fixed is None or p == fixed] for sizes in legal]
+        return [dict(zip(lengths, chosen, strict=True)) for chosen in islice(product(*own), MOST_PACKETS)]
+
+    def _open(self, options: list[Option]) -> Iterator[Option]:
+        """Options that may still win, the least floor first; floors are counted as they come up."""
+        given: set[int] = set()
+        while True:
+            rest = [o for o in options if not o.done and id(o) not in given and o.least < self._best()]
+            if not rest:
+                return
+            first = min(rest, key=lambda o: (o.least, o.sizes is None, not o.counted, o.floor is None))
+            if not first.counted:
+                first.counted, first.quick = True, max(first.quick, windows_floor(self._program(first), self.data))
+            elif first.floor is None:
+                first.floor = self._floor(first)
+            else:
+                given.add(id(first))
+                yield first
+
+    def _program(self, option: Option) -> list[Command]:
+        """One command a box, with the option's packets or the whole runs."""
+        program: list[Command] = []
+        for lane in self.lanes[option.cover]:
+            run, _ = chain_of(lane)
+            item = nested(Work(Engine(home(lane)[0]), lane), option.sizes[run] if option.sizes else run)
+            assert item is not None
+            program.append(command(item, item.loops, self.machine))
+        return program
+
+    def _floor(self, option: Option) -> Floor:
+        program = self._program(option)
+        self.shapes.asked += len(program)
+        return floor_of(program, self.machine.per_chip, self.data, chosen=option.sizes is not None)
+
+    def _quick_total(self, index: int, sizes: Mapping[int, int]) -> float:
+        """What the fullest engine of n needs at least: a packet of n bytes is at least n / 256 requests a side."""
+        runs = [(chain_of(lane)[0], lane.amount) for lane in self.lanes[index]]
+        chips = max(1, len({home(lane)[0] for lane in self.lanes[index]}))
+        total = sum(self.startup + n // sizes[run] * self._packet(sizes[run]) for run, n in runs)
+        return max(self.startup, total / (chips * self.machine.per_chip)) / TICKS
+
+    def _packet(self, packet: int) -> int:
+        same = self.machine.tiers[0] == self.machine.tiers[1] and "slice" not in self.machine.spaces[0].places
+        return -(-packet * self.machine.unit_bits // 2048) * self.issue * (1 + same)
+
+    # ------------------------------------------------------------ shares
+
+    def _some(self, option: Option, quota: int, options: Sequence[Option]) -> list[Choice]:
+        """Up to `quota` more shares of an option, each priced in its preferred orders; those that stay open."""
+        if option.shares is None:
+            option.shares = self._shares(option)
+        out: list[Choice] = []
+        for _ in range(quota):
+            share = next(option.shares, None)
+            if share is None or (not self.found.winners and self.barren > MOST_BARREN):
+                option.done = True
+                break
+            choice = self._choice(option, *share)
+            if choice is None:
+                continue
+            out.append(choice)
+            self._try(choice)
+            if self._best() <= option.least or self._over():
+                break
+        return out
+
+    def _shares(self, option: Option) -> Iterator[tuple[Layering, Mapping[int, int]]]:
+        """The shares of an option with their packets; of those that cut runs, some at a time, the quickest first."""
+        whole = {chain_of(lane)[0] for lane in self.lanes[option.cover]}
+        if option.sizes is not None:
+            for layering in self._layerings(option.cover):
+                if set(self._facts(layering)[0]) <= whole:
+                    yield layering, option.sizes
+            return
+        cutting = (one for one in self._layerings(option.cover) if not set(self._facts(one)[0]) <= whole)
+        while some := list(islice(cutting, AT_A_TIME)):
+            found = [
+                (self._quick(option.cover, one, sizes), number, one, sizes)
+                for one in some
+                for number, sizes in enumerate(self._packets(self._facts(one)[0]))
+            ]
+            for quick, _, one, sizes in sorted(found, key=lambda item: item[:2]):
+                if quick < self._best():
+                    yield one, sizes
+                else:
+                    self.found.pruned += 1
+
+    def _facts(self, layering: Layering) -> tuple[tuple[int, ...], Profiles]:
+        """Lengths of runs and what the engines have to move, counted once."""
+        if id(layering) not in self.facts:
+            lengths = tuple(dict.fromkeys(chain_of(work.box)[0] for work in layering.works))
+            self.facts[id(layering)] = lengths, profiles_of(layering)
+        return self.facts[id(layering)]
+
+    def _layerings(self, cover: int) -> Iterator[Layering]:
+        """The shares of a cover; each is made once, when it is first asked for."""
+        known, more = self.known.setdefault(cover, ([], layerings(self.covers[cover], self.machine)))
+        most = self.limits.commands
+        for index in count():
+            if index == len(known):
+                one = next(more, None)
+                if one is None:
+                    return
+                known.append(one)
+                self.found.shares += 1
+            if most is None or known[index].commands <= most:
+                yield known[index]
+
+    def _choice(self, option: Option, layering: Layering, sizes: Mapping[int, int]) -> Choice | None:
+        """The share with these packets, legal by rules that no order changes; None where it is not or cannot win."""
+        quick = max(option.least, self._quick(option.cover, layering, sizes))
+        if quick >= self._best():
+            self.found.pruned += 1
+            return None
+        items = self._nested(layering, sizes)
+        if option.floor is not None and items:
+            quick = max(quick, option.floor.shared + startup_of(items, self.machine, self.data))
+        if quick >= self._best():
+            self.found.pruned += 1
+            return None
+        if not self._legal(items):
+            self.barren += 1
+            return None
+        floor = max(quick, self.shapes.part_floor(self._samples(items)))
+        if floor >= self._best():
+            self.found.pruned += 1
+            return None
+        return Choice(option, layering, items, floor)
+
+    def _nested(self, layering: Layering, sizes: Mapping[int, int]) -> tuple[Nested, ...]:
+        """The parts with their packets; nothing where a part cannot have its packet."""
+        most = self.machine.iterations
+        items = [nested(work, sizes[chain_of(work.box)[0]], most) for work in layering.works]
+        known = tuple(item for item in items if item is not None)
+        return known if len(known) == len(items) else ()
+
+    def _legal(self, items: Sequence[Nested]) -> bool:
+        """Whether no rule about packets and addresses refuses the parts; entries, which an order may still change,
+        are left to `_price`.
+        """
         law = self.law
         before, law.lenient = law.lenient, True
-        good = law.allows(plain)
+        good = bool(items) and law.allows(self._samples(items))
         law.lenient = before
         return good
 
-    # ------------------------------------------------------------ pricing
+    def _samples(self, items: Sequence[Nested]) -> list[Command]:
+        """A few commands of a choice: of the largest and the smallest part, the first and the last."""
+        ranked = sorted(range(len(items)), key=lambda i: (-items[i].work.box.amount, i))
+        chosen = dict.fromkeys((ranked[0], ranked[-1], 0, len(items) - 1))
+        return [command(items[i], items[i].loops, self.machine) for i in chosen]
 
-    def _try(self, choice: Choice, *, heuristics_only: bool) -> bool:
-        """Prices preferred orders of a choice; whether it is now the winner."""
-        if choice.floor >= self._best():
-            self.found.pruned += 1
-            return False
-        before, items = self._best(), choice.items
-        for order in preferred(items, self.machine, self.limits.prefix):
-            member = self._price(choice, items, order)
-            if member is not None and member.cycles <= self._floor_of(choice):
+    def _quick(self, cover: int, layering: Layering, sizes: Mapping[int, int]) -> float:
+        """Start-ups and requests of the fullest engine; requests of all, over all servers of the slowest memory."""
+        _, profiles = self._facts(layering)
+        most = max(sum(self.startup + n // sizes[r] * self._packet(sizes[r]) for r, n in own) for own in profiles)
+        rate, each = self.rates[cover]
+        parts = sum(
+            work.box.amount // sizes[run] * -(-sizes[run] * self.machine.unit_bits // 2048)
+            for work in layering.works
+            for run in (chain_of(work.box)[0],)
+        )
+        return max(most, self.startup + int(parts * rate) - each) / TICKS
+
+    # ------------------------------------------------------------ orders
+
+    def _try(self, choice: Choice) -> None:
+        """Prices the preferred orders of a choice until one meets its floor."""
+        for order in preferred(choice.items, self.machine, self.limits.prefix):
+            self._price(choice, order)
+            if self._best() <= choice.floor or self._over():
                 break
-            if self._over():
-                break
-        return self._best() < before
 
-    def _floor_of(self, choice: Choice) -> float:
-        """The floor of a choice, with what pricing one order of it has shown."""
-        return self.refined.get(id(choice), choice.floor)
-
-    def _price(self, choice: Choice, items: Sequence[Nested], order: Sequence[Atom]) -> Member | None:
+    def _price(self, choice: Choice, order: Sequence[Atom]) -> Member | None:
         """The member with this order of loops, if it is legal; kept if it is among the best."""
-        commands = tuple(command(item, arranged(item, order), self.machine) for item in items)
+        commands = tuple(command(item, arranged(item, order), self.machine) for item in choice.items)
         if not self.law.allows(commands):
             return None
         self.found.evaluations += len(commands)
         price = cost(commands, self.data)
-        member = Member(
-            commands,
-            price.cycles,
-            price,
-            choice.layering,
-            tuple(order),
-            tuple(item.packet for item in items),
-        )
-        self.alive.append(choice)
-        self.refined[id(choice)] = max(choice.floor, priced_floor(price))
-        winners = self.found.winners
-        if all(old.commands != member.commands for old in winners):
-            winners.append(member)
-            winners.sort(key=lambda m: m.rank)
-            best = winners[0].cycles
-            del winners[TIES:]
-            self.found.winners = [m for m in winners if m.cycles <= best] or winners[:1]
+        choice.floor = max(choice.floor, priced_floor(price, self.data))
+        cycles = max(price.cycles, choice.floor)
+        packets = tuple(item.packet for item in choice.items)
+        member = Member(commands, cycles, price, choice.layering, tuple(order), packets)
+        if choice.best is None or cycles < choice.best[0]:
+            choice.best = cycles, tuple(order)
+        self._keep(member)
         return member
 
-    def _ties(self, choices: Iterator[Choice]) -> None:
-        """More members as cheap as the winner, for the simulator to tell apart."""
-        end = min(self.found.evaluations + TIE_EVALUATIONS, self.limits.evaluations)
-        best = self._best()
-        tries = 0
-        while self.found.evaluations < end and len(self.found.winners) < TIES and tries < 24:
-            choice = next(choices, None)
-            if choice is None:
+    def _keep(self, member: Member) -> None:
+        """Among the winners if nothing is cheaper; else among the few next ones, one of each price."""
+        found = self.found
+        if any(old.commands == member.commands for old in (*found.winners, *found.near)):
+            return
+        ranked = sorted([*found.winners, *found.near, member], key=lambda m: m.rank)
+        found.winners = [m for m in ranked if m.cycles <= ranked[0].cycles + HAIR]
+        dearer = {round(m.cycles, 3): m for m in reversed(ranked[len(found.winners) :])}
+        found.near = sorted(dearer.values(), key=lambda m: m.rank)[:NEAR]
+
+    def _exhaust(self, waiting: list[Choice], options: Sequence[Option]) -> None:
+        """Every order of every choice that may still win, the least floor first; where they are too many, single
+        loops are moved as long as that helps, and the choice stays open.
+        """
+        for choice in sorted(waiting, key=lambda c: c.floor):
+            if choice.floor >= self._best():
+                waiting.remove(choice)
+                continue
+            longest = max(choice.items, key=lambda item: len(item.loops))
+            left = self.limits.evaluations // self.weight - self.found.evaluations - self.shapes.asked
+            if self._over():
                 return
-            tries += 1
-            if choice.floor > best:
-                continue
-            items = choice.items
-            for order in preferred(items, self.machine, self.limits.prefix):
-                if self.found.evaluations >= end:
-                    return
-                self._price(choice, items, order)
-
-    # ------------------------------------------------------------ all orders
-
-    def _exhaust(self, waiting: Sequence[Choice]) -> bool:
-        """Every order of every choice whose floor is below the best; the floors of those left are kept open."""
-        for choice in waiting:
-            if self._floor_of(choice) >= self._best():
-                continue
-            items = choice.items
-            longest = max(items, key=lambda item: len(item.loops))
-            left = self.limits.evaluations - self.found.evaluations - self.shapes.asked
-            if factorial(len(longest.loops)) * len(items) > left or self._over():
-                self.found.open_floors.append(self._floor_of(choice))
+            if factorial(len(longest.loops)) * len(choice.items) > left:
+                self._climb(choice)
                 continue
             for order in permutations(longest.loops):
                 if fits(order, self.limits.prefix):
-                    self._price(choice, items, order)
-                if self._best() <= self._floor_of(choice):
+                    self._price(choice, order)
+                if self._best() <= choice.floor:
                     break
-        self.found.open_floors = [floor for floor in self.found.open_floors if floor < self._best()]
-        return not self.found.open_floors
+            waiting.remove(choice)
 
+    def _climb(self, choice: Choice) -> None:
+        """Moves one loop at a time to where the choice is cheaper."""
+        better = True
+        while better and choice.best is not None and not self._over():
+            before, order = choice.best
+            better = False
+            for other in neighbours(order):
+                if self._over() or self._best() <= choice.floor:
+                    return
+                if fits(other, self.limits.prefix):
+                    self._price(choice, other)
+                if choice.best[0] < before:
+                    better = True
+                    break
 
-Profiles = frozenset[tuple[tuple[int, int], ...]]
-"""Per engine, without repetition: (length of run, units) of each of its commands."""
+    def _ties(self, options: Sequence[Option]) -> None:
+        """More members as cheap as the winner, for the simulator to tell apart: other orders, other shares."""
+        best, end = self.found.winners[0].cycles + HAIR, self.found.evaluations + self.limits.ties
+        for mine, choice in islice(self._as_cheap(options, best), 1 + self.limits.ties // 8):
+            for order in preferred(choice.items, self.machine, self.limits.prefix):
+                if self.found.evaluations >= end or (self.limits.seconds is not None and self._over()):
+                    return
+                self._price(choice, order)
+            if mine and self.limits.ties > TIE_EVALUATIONS:
+                self._around(choice, best, end)
 
+    def _around(self, choice: Choice, best: float, end: int) -> None:
+        """Orders of the winner's share with one loop moved."""
+        for order in list(neighbours(self.found.winners[0].order)):
+            if self.found.evaluations >= end or (self.limits.seconds is not None and self._over()):
+                return
+            if fits(order, self.limits.prefix):
+                self._price(choice, order)
 
-def profiles_of(layering: Layering) -> Profiles:
-    """What the engines of a sharing have to move."""
-    parts: dict[Engine, list[tuple[int, int]]] = defaultdict(list)
-    for work in layering.works:
-        parts[work.engine].append((chain_of(work.box)[0], work.box.amount))
-    return frozenset(tuple(sorted(own)) for own in parts.values())
-
-
-def arranged(item: Nested, order: Sequence[Atom]) -> list[Atom]:
-    """The loops of a part in the order of another part's: by piece of axis, then by axis, then as they are."""
-    exact = {(a.axis, a.weight): i for i, a in reversed(list(enumerate(order)))}
-    axis = {a.axis: i for i, a in reversed(list(enumerate(order)))}
-    place = {id(a): exact.get((a.axis, a.weight), axis.get(a.axis, -1)) for a in item.loops}
-    return sorted(item.loops, key=lambda a: place[id(a)])
-
-
-def fits(order: Sequence[Atom], prefix: Sequence[str]) -> bool:
-    """Whether the order starts with the loops named."""
-    return [a.label for a in islice(order, len(prefix))] == [text.replace(" ", "") for text in prefix]
+    def _as_cheap(self, options: Sequence[Option], best: float) -> Iterator[tuple[bool, Choice]]:
+        """Shares whose floors are no higher than the winner, a few of each option, and whether it is the winner's."""
+        winner = self.found.winners[0]
+        for option in sorted(options, key=lambda o: o.least):
+            if option.floor is None or option.least > best:
+                continue
+            for layering, sizes in islice(self._shares(option), 1 + self.limits.ties // 8):
+                items = self._nested(layering, sizes)
+                if not self._legal(items):
+                    continue
+                mine = layering is winner.layering and tuple(i.packet for i in items) == winner.packets
+                if mine or self.shapes.part_floor(self._samples(items)) <= best:
+                    yield mine, Choice(option, layering, items, option.least)

@@ -1,28 +1,22 @@
-"""The space that is searched: which engine takes what part of which box, in which packets, in which order of loops.
+"""One member of the space: a part of the move on an engine, in packets, its loops in an order, as a command.
 
-Knows: boxes, places and engines of a chip, divisors, merging of loops.
-Does not know: what anything costs, rules of a machine by name, streams as text.
-Law: every member copies exactly the units of its cover: splitting over engines, packets and order only rearrange the
-counters of
-the same nests. `plans` lists them in a fixed order, each once; `orders` are all permutations of its loops.
+Knows: boxes, places and engines of a chip, packets, merging of loops under the limit of iterations.
+Does not know: how a move is shared out, what anything costs, rules of a machine by name, streams as text.
+Law: a command copies exactly the units of its part: packets and order only rearrange the counters of the same nest.
 
-Source: DESIGN section 8; "DMA Engine", Homogeneous and Heterogeneous Aggregate Operation, DMA Command Syntax.
+Source: DESIGN section 8; "DMA Engine", DMA Command Syntax; "Sequencer", Merging Entries.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 
 from dmaverify.synth.packets import chain_of
-from dmaverify.synth.regions import Atom, Box, Cover
+from dmaverify.synth.regions import Atom, Box
 from dmaverify.transfer.command import Command, Engine, Port
 from dmaverify.transfer.derive import Fragment, command_of
 from dmaverify.transfer.space import SPAN, Space
-
-MOST_LANES = 64
-"""Commands that places alone may ask for (chips and clusters on either side)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +33,7 @@ class Machine:
     spaces: tuple[Space, Space]
     tiers: tuple[str, str]
     base_parts: tuple[tuple[str, ...], tuple[str, ...]]
+    iterations: int = 1 << 16
 
     @property
     def per_chip(self) -> int:
@@ -54,227 +49,6 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True)
-class Layering:
-    """How boxes are shared out. `split` names it for people; `works` are the parts, in order of engines.
-
-    Where all boxes are one box at different places: `cut`, a `sample` of them and the digits `far` that choose the
-    place.
-    """
-
-    works: tuple[Work, ...]
-    split: str
-    cover: str
-    cut: Cut | None = None
-    sample: Box | None = None
-    far: tuple[Atom, ...] = ()
-
-    @property
-    def commands(self) -> int:
-        return len(self.works)
-
-
-# ---------------------------------------------------------------- places
-
-
-def lanes_of(cover: Cover, cuts: Sequence[int]) -> list[Box]:
-    """Boxes that stay within one chip and cluster on each side, with digits cut where a DMN ends."""
-    out: list[Box] = []
-    for box in cover.boxes:
-        far = [a for a in box.atoms if max(abs(a.read), abs(a.write)) >= SPAN["cluster"]]
-        near = tuple(a for a in box.atoms if a not in far)
-        for values in product(*(range(a.count) for a in far)):
-            read = box.read + sum(v * a.read for v, a in zip(values, far, strict=True))
-            write = box.write + sum(v * a.write for v, a in zip(values, far, strict=True))
-            out.append(Box(read, write, _cut_at(near, cuts)))
-    return out
-
-
-def _cut_at(atoms: Sequence[Atom], cuts: Sequence[int]) -> tuple[Atom, ...]:
-    """Digits that step over one of the distances are cut there."""
-    out: list[Atom] = []
-    for atom in atoms:
-        for cut in sorted(cuts, reverse=True):
-            for step in (abs(atom.write), abs(atom.read)):
-                ratio = cut // step if step and cut % step == 0 else 0
-                if 1 < ratio < atom.count and atom.count % ratio == 0:
-                    high, atom = atom.cut(ratio)
-                    out.append(high)
-        out.append(atom)
-    return tuple(out)
-
-
-def home(box: Box) -> tuple[int, int]:
-    """(chip, cluster) whose engines are nearest: that of the side that lies in a cluster other than the first, else
-    the source.
-    """
-    chip, rest = divmod(box.read, SPAN["chip"])
-    other = box.write // SPAN["chip"]
-    return chip if chip or not other else other, max(rest, box.write % SPAN["chip"]) // SPAN["cluster"]
-
-
-# ---------------------------------------------------------------- sharing out
-
-
-def layerings(cover: Cover, machine: Machine) -> Iterator[Layering]:
-    """Ways to share a cover out, from one engine a box to all engines of a chip, most engines first."""
-    lanes = lanes_of(cover, machine.cuts)
-    if len(lanes) > MOST_LANES:
-        return
-    chips: dict[int, list[Box]] = {}
-    for lane in lanes:
-        chips.setdefault(home(lane)[0], []).append(lane)
-    seen: set[tuple[Work, ...]] = set()
-    for counts in _counts(chips, machine):
-        for split in _splits(chips, counts, machine):
-            if split.works not in seen:
-                seen.add(split.works)
-                far = tuple(a for a in cover.boxes[0].atoms if max(abs(a.read), abs(a.write)) >= SPAN["cluster"])
-                yield replace(split, cover=cover.how, far=far, cut=split.cut if len(cover.boxes) == 1 else None)
-
-
-def _counts(chips: Mapping[int, Sequence[Box]], machine: Machine) -> Iterator[tuple[int, ...]]:
-    """How many engines each box of the fullest chip gets; boxes of equal shape get equally many."""
-    boxes = max(chips.values(), key=len)
-    shapes = list(dict.fromkeys(_shape(box) for box in boxes))
-    many = [sum(1 for box in boxes if _shape(box) == shape) for shape in shapes]
-    pool = machine.per_chip
-    found = {
-        counts
-        for counts in product(range(1, pool + 1), repeat=min(len(shapes), 3))
-        if sum(n * m for n, m in zip(counts, many, strict=False)) <= pool
-    }
-    if len(shapes) > 3 or not found:
-        found.add(tuple(1 for _ in shapes[:3]))
-    yield from sorted(found, key=lambda counts: (-sum(n * m for n, m in zip(counts, many, strict=False)), counts))
-
-
-def _shape(box: Box) -> tuple[tuple[int, int, int], ...]:
-    return tuple((a.count, a.read, a.write) for a in box.atoms)
-
-
-def _splits(chips: Mapping[int, Sequence[Box]], counts: Sequence[int], machine: Machine) -> Iterator[Layering]:
-    """Every way to cut the boxes into as many parts: one way per shape, the same for all boxes of it."""
-    shapes = list(dict.fromkeys(_shape(box) for boxes in chips.values() for box in boxes))
-    want = {shape: counts[min(i, len(counts) - 1)] if i < 3 else 1 for i, shape in enumerate(shapes)}
-    sample = {_shape(box): box for boxes in chips.values() for box in boxes}
-    ways = [list(cuts_of(sample[shape], want[shape], machine.unit_bits)) for shape in shapes]
-    for chosen in product(*ways):
-        how = dict(zip(shapes, chosen, strict=True))
-        works: list[Work] = []
-        for chip, boxes in sorted(chips.items()):
-            works += _placed(chip, boxes, how, machine)
-        label = "; ".join(dict.fromkeys(c.text for c in chosen if c.text)) or "one engine"
-        yield Layering(tuple(works), label, "", chosen[0] if len(chosen) == 1 else None, sample[shapes[0]])
-
-
-def _placed(
-    chip: int, boxes: Sequence[Box], how: Mapping[tuple[tuple[int, int, int], ...], Cut], machine: Machine
-) -> list[Work]:
-    """Parts given to engines: those of the box's own cluster first, the idle ones of the chip next, then a second
-    round.
-    """
-    pool = [replace(e, chip=chip + e.chip) for e in machine.engines]
-    load = dict.fromkeys(pool, 0)
-    out: list[Work] = []
-    parts = [(home(box)[1], part) for box in boxes for part in how[_shape(box)].parts(box)]
-    for cluster, part in (
-        sorted(parts, key=lambda item: -item[1].amount) if len({p.amount for _, p in parts}) > 1 else parts
-    ):
-        engine = min(pool, key=lambda e: (load[e], e.cluster != cluster, e.cluster, e.dmn))
-        load[engine] += part.amount
-        out.append(Work(engine, part))
-    return sorted(out, key=lambda w: (w.engine.chip, w.engine.cluster, w.engine.dmn))
-
-
-@dataclass(frozen=True, slots=True)
-class Cut:
-    """Which atoms are cut in how many parts: (index, parts, block or cyclic)."""
-
-    cuts: tuple[tuple[int, int, bool], ...]
-    text: str
-    grain: int = 1
-
-    def parts(self, box: Box) -> list[Box]:
-        """The parts, in order of their first values."""
-        found = [box]
-        for index, count, block in self.cuts:
-            found = [part for b in found for part in _cut(b, index, count, block, self.grain)]
-        return found
-
-
-def _cut(box: Box, index: int, count: int, block: bool, grain: int) -> list[Box]:
-    atom, out = box.atoms[index], []
-    if block:
-        each = -(-atom.count // count)
-        each = -(-each // grain) * grain
-        pieces = [(at, min(each, atom.count - at), 1) for at in range(0, atom.count, each)]
-    else:
-        pieces = [(at, -(-(atom.count - at) // count), count) for at in range(count)]
-    for start, many, step in pieces:
-        piece = replace(atom, count=many, weight=atom.weight * step, read=atom.read * step, write=atom.write * step)
-        atoms = (*box.atoms[:index], piece, *box.atoms[index + 1 :])
-        out.append(Box(box.read + start * atom.read, box.write + start * atom.write, atoms))
-    return out
-
-
-def cuts_of(box: Box, parts: int, unit_bits: int) -> Iterator[Cut]:
-    """Every way to cut a box in `parts`: one atom in blocks or in turns, or two or three atoms whose parts multiply."""
-    if parts == 1:
-        yield Cut((), "")
-        return
-    chain = set(chain_of(box)[1])
-    for factors in _factorings(parts):
-        for chosen in _ordered(len(box.atoms), len(factors)):
-            if any(
-                box.atoms[i].count < n or (not box.atoms[i].axis and box.atoms[i].weight)
-                for i, n in zip(chosen, factors, strict=True)
-            ):
-                continue
-            for ways in product((True, False), repeat=len(factors)):
-                cuts = tuple(zip(chosen, factors, ways, strict=True))
-                if any(not way and (box.atoms[i] in chain or box.atoms[i].count == n) for i, n, way in cuts):
-                    continue
-                inner = min((box.atoms[i].write for i, _, _ in cuts if box.atoms[i] in chain), default=0)
-                words = ", ".join(
-                    f"{box.atoms[i].label or 'bytes'} in {n}{'' if way else ' by turns'}" for i, n, way in cuts
-                )
-                window = 256 * 8 // unit_bits
-                if (
-                    len(cuts) == 1
-                    and inner
-                    and window % inner == 0
-                    and box.atoms[chosen[0]].count * inner >= parts * window
-                ):
-                    yield Cut(cuts, words, window // inner)
-                    if box.atoms[chosen[0]].count * inner % (parts * window) == 0:
-                        continue
-                yield Cut(cuts, words)
-
-
-def _factorings(n: int) -> list[tuple[int, ...]]:
-    pairs = [(a, n // a) for a in range(2, n) if n % a == 0]
-    triples = [
-        (a, b, c)
-        for a, rest in pairs
-        for b, c in [(x, rest // x) for x in range(2, rest) if rest % x == 0]
-        if a <= b <= c
-    ]
-    return [(n,), *pairs, *triples]
-
-
-def _ordered(n: int, k: int) -> Iterator[tuple[int, ...]]:
-    """Increasing tuples of k indices below n."""
-    if k == 1:
-        yield from ((i,) for i in range(n))
-        return
-    for head in _ordered(n, k - 1):
-        yield from ((*head, i) for i in range(head[-1] + 1, n))
-
-
-# ---------------------------------------------------------------- loops and commands
-
-
-@dataclass(frozen=True, slots=True)
 class Nested:
     """A part with its packet: `loops` in the destination's order, `inside` the atoms of the packet, outer to inner."""
 
@@ -284,9 +58,9 @@ class Nested:
     inside: tuple[Atom, ...]
 
 
-def nested(work: Work, packet: int) -> Nested | None:
-    """The loops around packets of `packet` units; None where a packet is no whole inner digits and a part of the
-    next.
+def nested(work: Work, packet: int, iterations: int = 1 << 16) -> Nested | None:
+    """The loops around packets of `packet` units, none longer than `iterations` where its count has a divisor; None
+    where a packet is no whole inner digits and a part of the next.
     """
     _, chain = chain_of(work.box)
     inside: list[Atom] = []
@@ -306,17 +80,31 @@ def nested(work: Work, packet: int) -> Nested | None:
             return None
     if left > 1:
         return None
-    loops += [a for a in rest if a.count > 1]
+    loops = [part for a in (*loops, *rest) if a.count > 1 for part in _within(a, iterations)]
     loops.sort(key=lambda a: (-abs(a.write), -abs(a.read)))
     return Nested(work, packet, tuple(loops), tuple(reversed(inside)))
 
 
+def _within(atom: Atom, iterations: int) -> list[Atom]:
+    """The loop, cut so that no part has more turns than a sequencer counts."""
+    if atom.count <= iterations:
+        return [atom]
+    low = next((n for n in range(iterations, 1, -1) if atom.count % n == 0), 0)
+    if not low:
+        return [atom]
+    high, inner = atom.cut(low)
+    return [*_within(high, iterations), inner]
+
+
 def command(item: Nested, order: Sequence[Atom], machine: Machine) -> Command:
-    """The command of one part with its loops in that order, neighbours that step as one merged."""
+    """The command of one part with its loops in that order, neighbours that step as one merged (as far as a sequencer
+    counts).
+    """
     merged: list[Fragment] = []
     for one in reversed([_fragment(atom) for atom in order]):
         low = merged[-1] if merged else None
-        if low is not None and one.read == low.count * low.read and one.write == low.count * low.write:
+        joins = low is not None and low.count * one.count <= machine.iterations
+        if joins and low is not None and _steps_on(one, low):
             label = _joined_label(one, low)
             merged[-1] = replace(low, count=low.count * one.count, label=label)
             continue
@@ -327,6 +115,10 @@ def command(item: Nested, order: Sequence[Atom], machine: Machine) -> Command:
         port_of(item.work.box.write, machine.tiers[1], machine),
     )
     return command_of(fragments, *sides, item.packet, machine.dtype_bits, item.work.engine)
+
+
+def _steps_on(high: Fragment, low: Fragment) -> bool:
+    return high.read == low.count * low.read and high.write == low.count * low.write
 
 
 def _packet(item: Nested, machine: Machine) -> list[Fragment]:

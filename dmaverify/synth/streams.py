@@ -15,9 +15,10 @@ from dataclasses import replace
 
 from dmaverify.language.expr import Broadcast, Expr, Modulo, Padding, Resize, Stride, Symbol, pair
 from dmaverify.layout.refine import BYTE
+from dmaverify.synth.orders import arranged
 from dmaverify.synth.regions import Atom
-from dmaverify.synth.search import arranged
-from dmaverify.synth.space import Layering, Machine, nested
+from dmaverify.synth.shares import Layering
+from dmaverify.synth.space import Machine, Nested, nested
 from dmaverify.transfer.command import Command
 from dmaverify.transfer.derive import Problem, derive
 from dmaverify.transfer.move import Stream, Transfer
@@ -52,6 +53,22 @@ def stream_for(
     item = nested(layering.works[0], packet)
     if layering.cut is None or layering.sample is None or item is None:
         return None
+    try:
+        stream = _stream(item, commands, layering, order)
+    except NoPiece:
+        return None
+    if stream is None:
+        return None
+    return stream if derives(move, stream, commands, machine.spaces, machine.dtype_bits) else None
+
+
+class NoPiece(Exception):
+    """A loop that cuts a row and has no name as pieces of axes."""
+
+
+def _stream(item: Nested, commands: Sequence[Command], layering: Layering, order: Sequence[Atom]) -> Stream | None:
+    assert layering.cut is not None
+    assert layering.sample is not None
     places: dict[str, list[Expr]] = {"chip": [], "cluster": [], "slice": []}
     for atom in layering.far:
         place = "chip" if max(abs(atom.read), abs(atom.write)) >= SPAN["chip"] else "cluster"
@@ -69,18 +86,20 @@ def stream_for(
             places["cluster"].append(_piece(high))
     places["slice"] = [_piece(a) for a in shares]
     loops = arranged(item, order)
-    stream = Stream(
+    return Stream(
         pair(*(_piece(a) for a in loops if a.axis != BYTE)),
         pair(*(_piece(a) for a in item.inside if a.axis != BYTE)),
         pair(*places["chip"]),
         pair(*places["cluster"]),
         pair(*places["slice"]),
     )
-    return stream if derives(move, stream, commands, machine.spaces, machine.dtype_bits) else None
 
 
 def _piece(atom: Atom) -> Expr:
-    return piece(atom.axis, atom.weight, atom.count, atom.size)
+    pieces = atom.pieces
+    if pieces is None:
+        raise NoPiece
+    return pair(*(piece(*one) for one in pieces))
 
 
 def _share(atom: Atom, parts: int, block: bool) -> Atom:

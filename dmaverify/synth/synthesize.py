@@ -19,16 +19,17 @@ from dmaverify.cost.constants import CostData, cost_data
 from dmaverify.cost.model import cost
 from dmaverify.errors import InputError
 from dmaverify.language.expr import axes_of
+from dmaverify.layout.fuse import fuse
 from dmaverify.machines.target import Target
 from dmaverify.prove.check import Options, check_transfer
 from dmaverify.prove.program import program_of_transfer, space_of
 from dmaverify.synth.legal import Law
+from dmaverify.synth.members import EVALUATIONS, SIMULATED_TIES, TIE_EVALUATIONS, Found, Limits, Member
 from dmaverify.synth.packets import segmented
-from dmaverify.synth.playing import played
+from dmaverify.synth.playing import WHOLE, Contest, contest, expected, played
 from dmaverify.synth.regions import Cover, NoPlan, covers
 from dmaverify.synth.result import Before, Played, Synthesis
-from dmaverify.synth.search import EVALUATIONS, Found, Limits, Member, Search
-from dmaverify.synth.sketch import sketch
+from dmaverify.synth.search import HAIR, Search
 from dmaverify.synth.space import Machine
 from dmaverify.synth.streams import stream_for
 from dmaverify.transfer.command import Engine, GivenCommand
@@ -91,7 +92,8 @@ def synthesize(
     data = cost_data(profile)
     machine = machine_of(move, target, engines)
     units = None if packet is None else _units(packet, machine.unit_bits)
-    limits = Limits(evaluations, budget_seconds, units, tuple(order_prefix), commands)
+    ties = SIMULATED_TIES if simulate else TIE_EVALUATIONS
+    limits = Limits(evaluations, budget_seconds, units, tuple(order_prefix), commands, ties)
     law = Law(move, target, target.limits_with(move.limits), options.readings)
     broken = law.of_move()
     if broken:
@@ -179,7 +181,7 @@ def covers_of(move: Transfer, machine: Machine) -> list[Cover]:
                 "cut at the boundaries of its parts",
             )
         layouts.append(layout)
-    plain = covers(layouts[0], layouts[1])
+    plain = covers(*(fuse(layouts[0], layouts[1]) or layouts))
     width = machine.dtype_bits // machine.unit_bits
     return plain + [
         more for more in (segmented(c, machine.packet_max, machine.unit_bits, width) for c in plain) if more is not None
@@ -202,10 +204,10 @@ def _proved(
     started: float,
 ) -> Synthesis:
     """The best member that the check proves. A member that it does not prove is dropped, with its cover."""
-    plays: dict[int, Played | None] = {id(m): played(m.commands, data) if simulate else None for m in found.winners}
-    ranked = sorted(found.winners, key=lambda m: (m.cycles, sketch(m.commands, data), *m.rank[1:]))
+    table = contest(found, data, simulate)
+    plays = {id(m): play for m, play in zip(table.ranked, table.plays, strict=True)}
     reasons: list[str] = []
-    for number, member in enumerate(ranked):
+    for member in table.ranked:
         asked: list[tuple[str, str, str]] = []
         plan = with_commands(move, member, machine)
         verdict = check_transfer(plan, axes=axes, target=target, options=options, keep=asked)
@@ -214,9 +216,7 @@ def _proved(
                 verdict.status.value
             ]
             continue
-        first = number == 0
-        optimal = (first or found.complete) and member.cycles <= found.bound
-        others = tuple((m.layering.split, m.cycles, plays[id(m)]) for m in ranked if m is not member)
+        others = tuple((m.layering.split, m.cycles, plays[id(m)]) for m in table.ranked if m is not member)
         result = Synthesis(
             plan,
             target,
@@ -226,8 +226,8 @@ def _proved(
             member.cost,
             member.cycles,
             found.bound,
-            optimal,
-            _evidence(found, member, verdict, plays[id(member)]),
+            member.cycles <= found.bound + HAIR,
+            (*_evidence(found, member, verdict, plays[id(member)]), *_artefact(table, member)),
             found.floor,
             verdict,
             None,
@@ -252,15 +252,24 @@ def _proved(
 
 
 def _or_as_given(result: Synthesis, move: Transfer, found: Found) -> Synthesis:
-    """The plan's own program where it is proved and cheaper than what the budget found."""
+    """The plan's own program where it is proved and cheaper than what the budget found, or as cheap and faster in the
+    simulator.
+    """
     before = result.before
-    if before is None or before.cycles >= result.cycles:
+    if before is None or max(before.cycles, found.bound) > result.cycles + HAIR:
+        return result
+    cheaper = max(before.cycles, found.bound) < result.cycles - HAIR
+    seen = before.played is not None and result.played is not None
+    if not cheaper and not (seen and expected(before.played) < expected(result.played)):  # type: ignore[arg-type]
         return result
     verdict = check_transfer(replace(move, expect=None), axes=result.axes, target=result.target)
     if verdict.status is not Status.PROVED:
         return result
     kept = replace(move, expect=None, streams=())
     line = "the plan's own program is cheaper than what the budget found, and is kept"
+    if not cheaper:
+        line = "the plan's own program costs no more and the simulator ranks it first: it is kept"
+    own = (result.split, result.cycles, result.played)
     return replace(
         result,
         transfer=kept,
@@ -269,10 +278,11 @@ def _or_as_given(result: Synthesis, move: Transfer, found: Found) -> Synthesis:
         cycles=before.cycles,
         verdict=verdict,
         bound=min(result.bound, before.cycles),
-        optimal=before.cycles <= found.bound,
+        optimal=before.cycles <= found.bound + HAIR,
         evidence=(*result.evidence, line),
         played=before.played,
         split="as given",
+        runners_up=(own, *result.runners_up),
     )
 
 
@@ -305,7 +315,17 @@ def before_of(move: Transfer, target: Target, data: CostData, simulate: bool) ->
         return None
     price = cost(program, data)
     packet = max(c.packet * c.unit_bits // 8 for c in program)
-    return Before(price.cycles, price, program, packet, played(program, data) if simulate else None)
+    return Before(price.cycles, price, program, packet, played(program, data, WHOLE) if simulate else None)
+
+
+def _artefact(table: Contest, member: Member) -> tuple[str, ...]:
+    """What the simulator would have chosen instead, if that is another plan."""
+    if table.rival is None or table.rival[0] is member:
+        return ()
+    other, seen = table.rival
+    part = "" if seen.share >= 1 else f" for the first {100 * seen.share:.1f} %"
+    price = f"{other.layering.split}, {other.cycles:,.1f} cycles, simulated {seen.cycles:,.0f}{part}"
+    return (f"the simulator ranks a plan first that the closed form calls dearer ({price}): there the two differ",)
 
 
 def _evidence(found: Found, member: Member, verdict: Verdict, seen: Played | None) -> tuple[str, ...]:

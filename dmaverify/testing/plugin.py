@@ -5,12 +5,14 @@ Does not know: how anything is proved; everything of dmaverify is imported when 
 Law: a test passes only for a verdict that is as the plan expects (without `expect`: proved); unknown and unreadable
 fail.
 
-Files named `*.dma.toml` are collected, one test for each transfer and access. The entry point is in pyproject.toml.
+Files named `*.dma.toml` are collected, one test for each transfer, access and program; `dmaverify_files` in the ini
+file names others, kernels (`src/*.rs`) among them. The entry point is in pyproject.toml.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,11 +24,27 @@ if TYPE_CHECKING:
     from dmaverify.prove.equiv import Equivalence
     from dmaverify.verdict import Verdict
 
-SUFFIX = ".dma.toml"
+PATTERNS = ("*.dma.toml",)
+SECTION = "dmaverify"
 
 
 class PlanFailed(AssertionError):
-    """A verdict that is not as expected, or a plan that cannot be read; the message is the report."""
+    """A verdict that is not as expected, or a plan that cannot be read; the message is the report.
+
+    `folded`: the report has a section of its own, so that the message is its first line.
+    """
+
+    def __init__(self, report: str, verdicts: Sequence[Verdict] = ()) -> None:
+        super().__init__(report)
+        self.report = report
+        self.verdicts = tuple(verdicts)
+        self.folded = False
+
+    def __str__(self) -> str:
+        if not self.folded:
+            return self.report
+        wrong = [f"`{verdict.name}` is {verdict.status.value}" for verdict in self.verdicts]
+        return ", ".join(wrong) or self.report.split("\n", 1)[0]
 
 
 # ---------------------------------------------------------------- for tests in Python
@@ -45,7 +63,7 @@ def assert_plan(plan: str | Path, name: str | None = None, *, target: str | None
         raise PlanFailed(f"{plan} has no transfer or access")
     wrong = [verdict for verdict in verdicts if not verdict.as_expected]
     if wrong:
-        raise PlanFailed(_rendered(wrong))
+        raise PlanFailed(_rendered(wrong), wrong)
     return verdicts
 
 
@@ -102,6 +120,11 @@ def _read(plan: str | Path, name: str | None, target: str | None) -> Plan:
     text = str(plan)
     path, _, inner = text.partition("::")
     try:
+        if "\n" not in text and path.endswith(".rs"):
+            from dmaverify.inputs.rust.plans import read_kernel_plan, select_kernel
+
+            kernel = read_kernel_plan(path, target=target)
+            return select_kernel(kernel, chosen) if (chosen := name or inner) else kernel
         if "\n" in text:
             return select(read_plan_text(text, target=target), name)
         return select(read_plan(path, target=target), name or inner or None)
@@ -120,46 +143,91 @@ def _rendered(verdicts: Iterable[Verdict]) -> str:
 # ---------------------------------------------------------------- plan files as tests
 
 
+_REFUTED = pytest.StashKey[list["Verdict"]]()
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("dmaverify", "proof for tensor DMA")
-    group.addoption("--dmaverify-target", metavar="TARGET", help="judge *.dma.toml by this machine, whatever they say")
+    group.addoption("--dmaverify-target", metavar="TARGET", help="judge plan files by this machine, whatever they say")
+    group.addoption("--dmaverify-playback", metavar="FILE", help="write a test that runs what was refuted in numpy")
+    parser.addini("dmaverify_files", "patterns of plan files to collect", type="args", default=list(PATTERNS))
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    if file_path.name.endswith(SUFFIX):
+    if any(file_path.match(pattern) for pattern in parent.config.getini("dmaverify_files")):
         return PlanFile.from_parent(parent, path=file_path)
     return None
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """The diagnostic as a section of its own, and refutations kept for `--dmaverify-playback`."""
+    failed = call.excinfo.value if call.excinfo is not None else None
+    if not isinstance(failed, PlanFailed):
+        return (yield)
+    item.config.stash.setdefault(_REFUTED, []).extend(failed.verdicts)
+    failed.folded = not isinstance(item, JudgedItem)
+    report = yield
+    if failed.folded:
+        report.sections.append((SECTION, failed.report))
+    return report
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    file = session.config.getoption("--dmaverify-playback")
+    if file is None:
+        return
+    from dmaverify.report.playback import playback_text
+
+    seen = {(verdict.path, verdict.name): verdict for verdict in session.config.stash.get(_REFUTED, [])}
+    kept = [verdict for (path, _), verdict in seen.items() if path and not path.startswith("<")]
+    Path(file).write_text(playback_text(kept), encoding="utf-8")
+
+
 class PlanFile(pytest.File):
-    """A plan file: one test for each transfer and access."""
+    """A plan file: one test for each transfer, access and program."""
 
     def collect(self) -> Iterable[pytest.Item]:
         try:
             plan = _read(self.path, None, self.config.getoption("--dmaverify-target"))
         except PlanFailed as error:
             raise self.CollectError(str(error)) from None
+        if plan.is_kernel:
+            yield from self._kernel(plan)
+            return
         for item in plan.transfers:
             yield PlanItem.from_parent(self, name=item.name, plan=plan, line=item.line)
         for access in plan.accesses:
             yield PlanItem.from_parent(self, name=access.name, plan=plan, line=access.line)
+        for program in plan.programs:
+            yield PlanItem.from_parent(self, name=program.name, plan=plan, line=program.line)
 
-
-class PlanItem(pytest.Item):
-    """One transfer or access."""
-
-    def __init__(self, *, plan: Plan, line: int, **rest: Any) -> None:
-        super().__init__(**rest)
-        self.plan = plan
-        self.line = line
-
-    def runtest(self) -> None:
-        from dmaverify.inputs.plan import select
+    def _kernel(self, plan: Any) -> Iterable[pytest.Item]:
+        """One test for each call of a transfer; all of them are judged when the first one runs."""
         from dmaverify.report.verdicts import verdicts_of
 
-        wrong = [verdict for verdict in verdicts_of(select(self.plan, self.name)) if not verdict.as_expected]
-        if wrong:
-            raise PlanFailed(_rendered(wrong))
+        judged = cache(lambda: {(verdict.name, verdict.line): verdict for verdict in verdicts_of(plan)})
+        for one in plan.sites:
+            name = one.names[0] if one.names else f"{one.site.function or 'file'}-{one.site.let or one.site.method}"
+            yield KernelItem.from_parent(self, name=name, line=one.site.span.line, judged=judged)
+
+
+class JudgedItem(pytest.Item):
+    """One verdict that is to be as expected. It fails with the report."""
+
+    line = 0
+
+    def verdicts(self) -> Sequence[Verdict]:
+        """What decides this test."""
+        return ()
+
+    def runtest(self) -> None:
+        found = self.verdicts()
+        wrong = [verdict for verdict in found if not verdict.as_expected]
+        if wrong or not found:
+            raise PlanFailed(_rendered(wrong) or f"{self.name} has no verdict", wrong)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """The report alone; anything else that goes wrong keeps its traceback."""
@@ -167,3 +235,31 @@ class PlanItem(pytest.Item):
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
         return self.path, max(0, self.line - 1), self.name
+
+
+class PlanItem(JudgedItem):
+    """One transfer, access or program of a plan."""
+
+    def __init__(self, *, plan: Plan, line: int, **rest: Any) -> None:
+        super().__init__(**rest)
+        self.plan = plan
+        self.line = line
+
+    def verdicts(self) -> Sequence[Verdict]:
+        from dmaverify.inputs.plan import select
+        from dmaverify.report.verdicts import verdicts_of
+
+        return verdicts_of(select(self.plan, self.name))
+
+
+class KernelItem(JudgedItem):
+    """One call of a transfer in a kernel, judged with all others of its file."""
+
+    def __init__(self, *, line: int, judged: Callable[[], Mapping[tuple[str, int], Verdict]], **rest: Any) -> None:
+        super().__init__(**rest)
+        self.line = line
+        self.judged = judged
+
+    def verdicts(self) -> Sequence[Verdict]:
+        found = self.judged().get((self.name, self.line))
+        return () if found is None else (found,)

@@ -73,12 +73,13 @@ def clashes(source: Layout, dest: Layout) -> Iterator[Clash]:
 def missing(source: Layout, dest: Layout) -> Iterator[Missing]:
     """For each axis that both name, the first destination coordinate outside the source's range. Assumes no clash."""
     for axis, size in _axes(source, dest).items():
-        cuts = [*_cuts(source, dest, axis, size), size]
-        ranges = [(d.weight, d.weight * d.slots) for d in _held(source, axis)]
+        ends = {d.weight * d.live for layout in (source, dest) for d in _held(layout, axis)}
+        cuts = sorted({*_cuts(source, dest, axis, size), *(end for end in ends if end < size), size})
+        ranges = [(d.weight, d.weight * d.live) for d in _held(source, axis)]
         for low, high in pairwise(cuts):
             if high <= low or any(start <= low < end for start, end in ranges):
                 continue
-            digit = next((d for d in _held(dest, axis) if d.weight <= low < d.weight * d.slots), None)
+            digit = next((d for d in _held(dest, axis) if d.weight <= low < d.weight * d.live), None)
             if digit is not None and -(-high // low) > 1:
                 yield Missing(axis, low, dest.origin + digit.step * (low // digit.weight))
                 break

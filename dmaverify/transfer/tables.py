@@ -13,7 +13,7 @@ count elements.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -22,22 +22,24 @@ from typing import Any
 
 from dmaverify.language.expr import (
     ONE,
-    Broadcast,
     Drop,
     Expr,
-    Kind,
-    Modulo,
-    Padding,
-    Pair,
     Resize,
-    Stride,
-    Symbol,
     axes_of,
     pair,
     terms_of,
-    walk,
 )
 from dmaverify.layout.digits import Digit, Gap, NotDigits, compile_digits
+from dmaverify.transfer.buffer import (
+    BufferPiece,
+    NoEntry,
+    axis_expr,
+    buffer_text,
+    hole_of,
+    joined_pieces,
+    part_of,
+    pieces_of,
+)
 from dmaverify.transfer.derive import Problem
 from dmaverify.transfer.move import Stream
 
@@ -113,121 +115,6 @@ class Merged:
 # ---------------------------------------------------------------- the buffer
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    """A digit of the buffer, `step` elements from one value to the next. Holes are what was taken, or `1 # n`."""
-
-    axis: str | None
-    weight: int
-    slots: int
-    live: int
-    step: int
-    expr: Expr
-    axis_size: int = 0
-    plain: bool = True  # the text follows from axis, weight and slots
-    hole: bool = False
-
-    @property
-    def end(self) -> int:
-        return self.weight * self.slots
-
-
-class _NoEntry(Exception):
-    def __init__(self, problem: Problem) -> None:
-        super().__init__(problem.message)
-        self.problem = problem
-
-
-def _hole(slots: int, step: int) -> _Piece:
-    return _Piece(None, 0, slots, 1, step, Padding(ONE, slots), hole=True)
-
-
-def _axis_expr(axis: str, size: int, weight: int, slots: int) -> Expr:
-    """`A / w % n` with no operator that changes nothing, on a padded axis where the piece does not fit the axis."""
-    end = weight * slots
-    base: Expr = Symbol(axis, size)
-    if size % end:
-        base = Padding(base, -(-size // end) * end)
-    divided = Stride(base, weight) if weight > 1 else base
-    return divided if base.size == end else Modulo(divided, slots)
-
-
-def _part(piece: _Piece, ratio: int, count: int) -> _Piece:
-    """`count` values of a piece, `ratio` of its values each."""
-    weight = piece.weight * ratio
-    live = min(count, -(-piece.live // ratio))
-    if piece.plain and piece.axis is not None:
-        expr = _axis_expr(piece.axis, piece.axis_size, weight, count)
-    else:
-        divided: Expr = Stride(piece.expr, ratio) if ratio > 1 else piece.expr
-        expr = divided if divided.size == count else Modulo(divided, count)
-    return replace(piece, weight=weight, slots=count, live=live, step=piece.step * ratio, expr=expr)
-
-
-def _pieces(buffer: Expr) -> tuple[_Piece, ...]:
-    """Outer to inner. Raises _NoEntry where the buffer has no digits."""
-    sizes = axes_of(buffer)
-    out: list[_Piece] = []
-    step = buffer.size
-    for term in terms_of(buffer):
-        try:
-            form = compile_digits(term)
-        except NotDigits as error:
-            message = f"the buffer `{term}` cannot be walked by loops: {error.reason}"
-            raise _NoEntry(Problem(message, term.span)) from None
-        step //= max(1, term.size)
-        plain = not form.offsets and all(
-            isinstance(node, (Symbol, Stride, Modulo, Pair)) or (isinstance(node, Padding) and node.kind is Kind.TOP)
-            for node in walk(term)
-        )
-        out.extend(_piece(d, term, len(form.digits) == 1, plain, step, sizes) for d in form.digits)
-    return _joined(out)
-
-
-def _piece(digit: Digit, term: Expr, alone: bool, plain: bool, step: int, sizes: Mapping[str, int]) -> _Piece:
-    if digit.axis is None:
-        if digit.live == 1:
-            return _hole(digit.slots, step * digit.step)
-        number: Expr = Broadcast(digit.live)
-        expr = term if alone else (number if digit.live == digit.slots else Padding(number, digit.slots))
-        return _Piece(None, 0, digit.slots, digit.live, step * digit.step, expr, plain=False)
-    size = sizes[digit.axis]
-    expr = term if alone else _axis_expr(digit.axis, size, digit.weight, digit.slots)
-    live = min(digit.live, -(-size // digit.weight))
-    return _Piece(digit.axis, digit.weight, digit.slots, live, step * digit.step, expr, size, plain or not alone)
-
-
-def _joined(pieces: Sequence[_Piece]) -> tuple[_Piece, ...]:
-    """Neighbouring holes are one, and so are neighbours of one axis that a cut parts without moving anything."""
-    out: list[_Piece] = []
-    for piece in pieces:
-        last = out[-1] if out else None
-        if last is None or last.step != piece.step * piece.slots:
-            out.append(piece)
-        elif last.hole and piece.hole:
-            out[-1] = _hole(last.slots * piece.slots, piece.step)
-        elif last.axis is not None and last.axis == piece.axis and last.weight == piece.end:
-            out[-1] = _rejoined(last, piece)
-        else:
-            out.append(piece)
-    return tuple(out)
-
-
-def _rejoined(outer: _Piece, inner: _Piece) -> _Piece:
-    slots = outer.slots * inner.slots
-    plain = outer.plain and inner.plain
-    assert inner.axis is not None
-    expr = _axis_expr(inner.axis, inner.axis_size, inner.weight, slots) if plain else Pair(outer.expr, inner.expr)
-    live = min(slots, (outer.live - 1) * inner.slots + inner.live, -(-inner.axis_size // inner.weight))
-    return replace(inner, slots=slots, live=live, expr=expr, plain=plain)
-
-
-def _text(pieces: Sequence[_Piece]) -> str:
-    if len(pieces) == 1 and pieces[0].hole:
-        return str(pieces[0].expr)
-    return f"m![{pair(*(p.expr for p in pieces))}]"
-
-
 # ---------------------------------------------------------------- taking terms out of it
 
 
@@ -245,8 +132,8 @@ class _Cut:
 class _Derivation:
     """The buffer on its way, and what was taken of each axis."""
 
-    declared: tuple[_Piece, ...]
-    now: tuple[_Piece, ...]
+    declared: tuple[BufferPiece, ...]
+    now: tuple[BufferPiece, ...]
     taken: list[tuple[str, int, int]]
     rows: list[Row]
     notes: list[str]
@@ -256,9 +143,9 @@ class _Derivation:
         try:
             form, core = compile_digits(term), compile_digits(_whole(term))
         except NotDigits as error:
-            raise _NoEntry(Problem(f"`{term}` cannot be walked by loops: {error.reason}", term.span)) from None
+            raise NoEntry(Problem(f"`{term}` cannot be walked by loops: {error.reason}", term.span)) from None
         if any(g.kind is Gap.VOID for g in form.guards):
-            raise _NoEntry(
+            raise NoEntry(
                 Problem(f"`{term}` is not a box of loops", term.span, "resize a single axis, or use several commands")
             )
         sizes = axes_of(term)
@@ -267,7 +154,7 @@ class _Derivation:
             walked = kept.get((digit.axis, digit.weight), replace(digit, slots=1, live=1))
             if digit.axis is None:
                 name = str(term) if len(form.digits) == 1 else str(digit.slots)
-                self.rows.append(Row(name, digit.slots, 0, ABSENT, ABSENT, _text(self.now), packet, index))
+                self.rows.append(Row(name, digit.slots, 0, ABSENT, ABSENT, buffer_text(self.now), packet, index))
                 continue
             cuts = self._cuts(term, digit.axis, walked, digit.slots)
             alone = len(cuts) == 1 and len(core.digits) == 1
@@ -283,7 +170,7 @@ class _Derivation:
             if room is None or room >= min(left, live):
                 return [*out, _Cut(weight, left, extent, held)]
             if left % room:
-                raise _NoEntry(_uneven(axis, term, weight * left, end))
+                raise NoEntry(_uneven(axis, term, weight * left, end))
             out.append(_Cut(weight, room, room, held))
             weight, left, live, extent = weight * room, left // room, -(-live // room), -(-extent // room)
 
@@ -291,7 +178,7 @@ class _Derivation:
         """Whether a piece holds a weight of an axis, for how many values (None: to the end), and the cut there."""
         if any(a == axis and low <= weight < high for a, low, high in self.taken):
             message = f"`{term}` takes what an outer term of the stream took of {axis}: their coordinates would add up"
-            raise _NoEntry(Problem(message, term.span, "name each piece of an axis once in a stream", axis, (weight,)))
+            raise NoEntry(Problem(message, term.span, "name each piece of an axis once in a stream", axis, (weight,)))
         held = [p for p in self.now if p.axis == axis]
         inside = [p for p in held if p.weight <= weight < p.end]
         ends = [p.weight for p in held] + [low for a, low, _ in self.taken if a == axis]
@@ -300,20 +187,20 @@ class _Derivation:
             if above is None:
                 return False, None, 0
             if above % weight:
-                raise _NoEntry(_clash(axis, weight, above, term))
+                raise NoEntry(_clash(axis, weight, above, term))
             return False, above // weight, above
         piece = max(inside, key=lambda p: p.weight)
         if weight % piece.weight:
-            raise _NoEntry(_clash(axis, weight, piece.weight, term))
+            raise NoEntry(_clash(axis, weight, piece.weight, term))
         ratio = weight // piece.weight
         if above is not None and piece.slots % ratio:
-            raise _NoEntry(_clash(axis, weight, piece.end, term))
+            raise NoEntry(_clash(axis, weight, piece.end, term))
         return True, -(-piece.slots // ratio), piece.end
 
     def _take(self, term: Expr, axis: str, size: int, cut: _Cut, alone: bool, packet: bool, index: int) -> None:
         self.taken.append((axis, cut.weight, cut.weight * cut.extent))
-        name = str(term) if alone else str(_axis_expr(axis, size, cut.weight, cut.count))
-        row = Row(name, cut.count, 0, ABSENT, ABSENT, _text(self.now), packet, index, axis, cut.weight, size)
+        name = str(term) if alone else str(axis_expr(axis, size, cut.weight, cut.count))
+        row = Row(name, cut.count, 0, ABSENT, ABSENT, buffer_text(self.now), packet, index, axis, cut.weight, size)
         self.rows.append(self._taken_row(row, term, cut) if cut.held else self._absent_row(row))
 
     def _absent_row(self, row: Row) -> Row:
@@ -338,11 +225,11 @@ class _Derivation:
         beyond = needed or piece.live > ratio * cut.extent
         if reached % cut.extent and any(p.axis == row.axis and p.weight >= piece.end for p in self.declared):
             if needed:
-                raise _NoEntry(_clash(str(row.axis), cut.weight * cut.extent, piece.end, term))
+                raise NoEntry(_clash(str(row.axis), cut.weight * cut.extent, piece.end, term))
             beyond = False  # the cut leaves no whole number of values, and nobody needs them: a slice
         extent = min(cut.extent, reached) if beyond else reached
-        outer = [_part(piece, ratio * extent, -(-reached // extent))] if beyond else []
-        inner = [_part(piece, 1, ratio)] if ratio > 1 else []
+        outer = [part_of(piece, ratio * extent, -(-reached // extent))] if beyond else []
+        inner = [part_of(piece, 1, ratio)] if ratio > 1 else []
         inside = (*inner, *self.now[at + 1 :])
         stride = piece.step * ratio
         sliced = cut.count < min(extent, -(-piece.live // ratio))
@@ -350,22 +237,23 @@ class _Derivation:
         declared = next(p for p in self.declared if p.axis == row.axis and p.weight <= cut.weight < p.end)
         apart = cut.weight // declared.weight
         rest = self.declared[self.declared.index(declared) + 1 :]
-        within = (*([_part(declared, 1, apart)] if apart > 1 else []), *rest)
+        within = (*([part_of(declared, 1, apart)] if apart > 1 else []), *rest)
         before = _source(row.axis, stride, within, self.declared, cut.count if sliced else 0)
-        taken = [*self.now[:at], *outer, _hole(extent, stride), *inside]
-        self.now = _joined(taken)
-        return replace(row, stride=stride, source=source, source_declared=before, after=_text(self.now))
+        taken = [*self.now[:at], *outer, hole_of(extent, stride), *inside]
+        self.now = joined_pieces(taken)
+        return replace(row, stride=stride, source=source, source_declared=before, after=buffer_text(self.now))
 
 
-
-def _source(axis: str | None, stride: int, inside: Sequence[_Piece], whole: Sequence[_Piece], sliced: int) -> str:
+def _source(
+    axis: str | None, stride: int, inside: Sequence[BufferPiece], whole: Sequence[BufferPiece], sliced: int
+) -> str:
     """Where the number of a stride comes from: the size of what lies inside."""
     if not inside:
-        text = f"{axis} in {_text(whole)}"
+        text = f"{axis} in {buffer_text(whole)}"
     elif prod(p.slots for p in inside) == stride:
         text = f"m![{pair(*(p.expr for p in inside))}]::SIZE"
     else:
-        text = f"{stride} elements apart in {_text(whole)}"
+        text = f"{stride} elements apart in {buffer_text(whole)}"
     return f"{text} (sliced to {sliced})" if sliced else text
 
 
@@ -404,15 +292,15 @@ def table_of(buffer: Expr, stream: Stream) -> Table:
     times = len(terms_of(stream.time))
     shown = f"m![{pair(*(t for t in terms if t != ONE))}]"
     try:
-        pieces = _pieces(buffer)
-    except _NoEntry as error:
+        pieces = pieces_of(buffer)
+    except NoEntry as error:
         return Table(f"m![{buffer}]", shown, stream.packet.size, (), error.problem)
     work = _Derivation(pieces, pieces, [], [], [], frozenset(_digits_of(terms)))
     problem = None
     for index, term in enumerate(terms):
         try:
             work.take_term(term, index, index >= times)
-        except _NoEntry as error:
+        except NoEntry as error:
             problem = error.problem
             break
     rows = work.rows
@@ -455,7 +343,7 @@ def _label(rows: Sequence[Row]) -> str:
     chained = all(a.axis == b.axis and a.weight == b.weight * b.count for a, b in pairwise(rows))
     count = prod(r.count for r in rows)
     if axis is not None and chained and size % (inner.weight * count) == 0:
-        return str(_axis_expr(axis, size, inner.weight, count))
+        return str(axis_expr(axis, size, inner.weight, count))
     return ", ".join(r.term for r in rows)
 
 

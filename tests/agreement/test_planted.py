@@ -159,6 +159,22 @@ def test_slices_that_fill_their_whole_distance_keep_their_digits_apart() -> None
             assert (opinion.outcome, opinion.disagreements) == (outcome, ())
 
 
+def test_an_axis_that_runs_through_full_slices_is_one_digit_and_no_address_is_outside_between_them() -> None:
+    """`A / 4` over slices and `A % 4` filling each: a step of a whole slice moves the axis, not the room's end."""
+    space = Space("dm", ("slice", "element"), (("slice", 16),))
+    axes = {"A": 12, "B": 4}
+    source = tensor("dm", axes, slice="A / 4", element="A % 4, B")
+    dest = tensor("host", axes, element="B, A")
+    for stride, outcome in ((16, "proved"), (17, "refuted")):
+        loops = (Loop(3, stride, 4), Loop(4, 4, 1), Loop(4, 1, 12))
+        for route in ("default", "solver"):
+            opinion = compare(
+                source, dest, (space, HOST), 8, [Command(Port("dm", 0), Port("host", 0), loops, 1, 1)], route=route
+            )
+            assert opinion is not None
+            assert (opinion.outcome, opinion.disagreements) == (outcome, ())
+
+
 def test_one_slice_longer_than_the_distance_to_the_next_runs_on_in_it() -> None:
     space = Space("dm", ("slice", "element"), (("slice", 16),))
     axes = {"A": 40, "B": 2}

@@ -21,7 +21,8 @@ from dmaverify.cost.model import cost
 from dmaverify.machines.target import load_target
 from dmaverify.synth.legal import Law
 from dmaverify.synth.packets import chain_of, packets_of
-from dmaverify.synth.space import Work, command, home, lanes_of, nested
+from dmaverify.synth.shares import home, lanes_of
+from dmaverify.synth.space import Work, command, nested
 from dmaverify.synth.synthesize import covers_of, machine_of, synthesize
 from dmaverify.transfer.command import Engine
 

@@ -496,7 +496,7 @@ def test_a_fault_in_a_plan_is_told_at_its_place(old: str, new: str, message: str
         ('[let]\nB = "Y"', "`Y` is no axis and no name", "Y", "known: A"),
         ("[let]\nB = 3", "`B` must be text in quotes, not 3", "3", "quotes"),
         ('[let]\nb = "A"', "`b` cannot be the name of a mapping", "b", "capital"),
-        ('[access.u]\nengine = "fech"', "`engine` must be fetch or commit", "fech", "did you mean `fetch`?"),
+        ('[access.u]\nengine = "fech"', "`engine` must be commit or fetch", "fech", "did you mean `fetch`?"),
     ],
 )  # fmt: skip
 def test_a_fault_that_is_added_is_told_at_its_place(extra: str, message: str, at: str, hint: str) -> None:
@@ -711,7 +711,7 @@ def test_the_parts_of_a_plan_are_compared_without_spans() -> None:
 def test_importing_the_reader_loads_no_solver_and_no_validator() -> None:
     code = (
         "import sys, dmaverify.inputs.plan\n"
-        "heavy = {'pydantic', 'tree_sitter', 'z3', 'numpy', 'sympy', 'islpy', 'matplotlib'} & set(sys.modules)\n"
+        "heavy = {'msgspec', 'tree_sitter', 'z3', 'numpy', 'sympy', 'islpy', 'matplotlib'} & set(sys.modules)\n"
         "sys.exit(f'loaded {heavy}' if heavy else 0)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

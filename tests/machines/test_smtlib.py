@@ -6,16 +6,14 @@ import pytest
 import z3
 
 from dmaverify.errors import InputError, Source
-from dmaverify.machines.smtlib import (
-    Literal,
-    Sort,
+from dmaverify.machines.smtlib import Literal, Sort, read_functions
+from dmaverify.machines.smtlib_eval import (
     compile_function,
     compile_predicate,
     euclid_div,
     euclid_mod,
     infix,
     names_in,
-    read_functions,
     unguarded_divisors,
 )
 

@@ -23,11 +23,10 @@ from dmaverify.report.machine import (
     json_text,
     junit,
     plain,
-    sarif,
-    sarif_json,
     verdict_json,
     write,
 )
+from dmaverify.report.sarif import sarif, sarif_json
 from dmaverify.verdict import Finding, Label, Obligation, Severity, Status, Verdict
 
 SOURCE = Source("plans/a b.toml", "x = 1\npacket = 4099\ny = 2\n")
@@ -189,8 +188,15 @@ PHYSICAL = closed("artifactLocation", artifactLocation=closed("uri", uri=URI), r
 LOCATION = closed("", id={"type": "integer"}, physicalLocation=PHYSICAL, message=MESSAGE)
 STEPS = many(closed("location", location=LOCATION))
 FLOW = closed("threadFlows", threadFlows=many(closed("locations", locations=STEPS)))
+CHANGED = closed(
+    "artifactLocation replacements",
+    artifactLocation=closed("uri", uri=URI),
+    replacements=many(closed("deletedRegion", deletedRegion=REGION, insertedContent=closed("text", text=TEXT))),
+)
 RESULT = closed(
     "ruleId level message locations",
+    ruleIndex={"type": "integer", "minimum": 0},
+    fixes=many(closed("artifactChanges", description=MESSAGE, artifactChanges=many(CHANGED))),
     ruleId={"type": "string", "minLength": 1},
     level={"enum": ["error", "warning", "note"]},
     message=MESSAGE,
@@ -201,13 +207,34 @@ RESULT = closed(
     suppressions=many(closed("kind", kind={"enum": ["inSource", "external"]}, justification=TEXT)),
     properties={"type": "object"},
 )
-RULE = closed("id", id=TEXT, help=MESSAGE)
+RULE = closed(
+    "id",
+    id=TEXT,
+    name={"type": "string", "pattern": "^[A-Za-z0-9]+$"},
+    shortDescription=MESSAGE,
+    fullDescription=MESSAGE,
+    help=closed("text", text=TEXT, markdown=TEXT),
+    defaultConfiguration=closed("level", level={"enum": ["error", "warning", "note"]}),
+    properties=closed(
+        "tags",
+        tags={**many(TEXT), "maxItems": 20},
+        precision={"const": "very-high"},
+        **{"problem.severity": {"enum": ["error", "warning", "recommendation"]}},
+    ),
+)
+NOTICE = closed("message", level={"enum": ["error", "warning", "note"]}, message=MESSAGE)
 RUN = closed(
     "tool results",
-    tool=closed("driver", driver=closed("name rules", name=TEXT, version=TEXT, rules=many(RULE))),
+    tool=closed("driver", driver=closed("name rules", name=TEXT, version=TEXT, semanticVersion=TEXT, rules=many(RULE))),
+    automationDetails=closed("id", id=TEXT),
     columnKind={"enum": ["utf16CodeUnits", "unicodeCodePoints"]},
     invocations=many(
-        closed("executionSuccessful", executionSuccessful={"type": "boolean"}, exitCode={"type": "integer"})
+        closed(
+            "executionSuccessful",
+            executionSuccessful={"type": "boolean"},
+            exitCode={"type": "integer"},
+            toolExecutionNotifications=many(NOTICE),
+        )
     ),
     results=many(RESULT),
 )
@@ -363,7 +390,7 @@ def test_github_levels_follow_the_verdict() -> None:
 
 
 def test_every_format_is_written_by_its_name() -> None:
-    assert FORMATS == ("json", "json-lines", "sarif", "junit", "github")
+    assert FORMATS == ("json", "json-lines", "sarif", "junit", "github", "summary")
     assert write("json", ALL) == json_text(ALL)
     assert write("json-lines", ALL) == json_lines(ALL)
     assert write("sarif", ALL, "1.2.3") == sarif(ALL, "1.2.3")

@@ -2,53 +2,30 @@
 
 from __future__ import annotations
 
-from itertools import permutations, product
-
 import pytest
+from brute import members, price
 from moves import drawn, move
 
 from dmaverify.cost.constants import cost_data
-from dmaverify.cost.model import cost
 from dmaverify.cost.simulate import simulate
 from dmaverify.errors import InputError
 from dmaverify.machines.target import load_target
 from dmaverify.prove.check import Options
-from dmaverify.synth.legal import Law
-from dmaverify.synth.packets import chain_of, packets_of
 from dmaverify.synth.regions import low_first, ranges
-from dmaverify.synth.search import arranged
-from dmaverify.synth.space import command, layerings, nested
-from dmaverify.synth.synthesize import covers_of, machine_of, synthesize
+from dmaverify.synth.synthesize import synthesize
 
 RNGD = load_target("rngd")
 DATA = cost_data("book")
 
 
-def members(moved, engines):
-    """Every legal member of the space, by plain enumeration: no floors, no order of search."""
-    machine = machine_of(moved, RNGD, engines)
-    law = Law(moved, RNGD, RNGD.limits_with(()), {})
-    for cover in covers_of(moved, machine):
-        for layering in layerings(cover, machine):
-            runs = list(dict.fromkeys(chain_of(work.box)[0] for work in layering.works))
-            width = machine.dtype_bits // machine.unit_bits
-            options = [packets_of(run, machine.unit_bits, machine.packet_max, width) for run in runs]
-            for sizes in product(*options):
-                size = dict(zip(runs, sizes, strict=True))
-                items = [nested(work, size[chain_of(work.box)[0]]) for work in layering.works]
-                if any(item is None for item in items):
-                    continue
-                for order in permutations(max(items, key=lambda item: len(item.loops)).loops):
-                    program = [command(item, arranged(item, order), machine) for item in items]
-                    if law.allows(program):
-                        yield program
+SAMPLE = (3, 7, 21, 58, 97)  # in 21 and 97 the closed form leaves out what decides; all 300: tests/bench/synth_exhaustive.py
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", SAMPLE)
 def test_the_search_finds_the_least_cost_of_the_whole_space_and_its_bound_holds(seed):
     axes, moved = drawn(seed)
-    found = synthesize(moved, RNGD, axes=axes, engines=2, advise=False)
-    costs = [cost(program, DATA).cycles for program in members(moved, 2)]
+    found = synthesize(moved, RNGD, axes=axes, engines=2, evaluations=100_000, advise=False)
+    costs = [price(program, DATA) for _, program in members(moved, RNGD, 2)]
     assert found.found == bool(costs)
     if costs:
         assert found.optimal
@@ -61,10 +38,10 @@ def test_the_result_is_the_same_each_time_and_within_a_small_budget_the_gap_is_s
     first, again = (synthesize(moved, RNGD, axes=axes, advise=False) for _ in range(2))
     assert first.plan == again.plan
     assert first.evidence == again.evidence
-    axes = {"O": 15360, "I": 3840}
-    spread = {"tier": "dm", "cluster": "O / 7680", "slice": "O / 30 % 256", "element": "O % 30, I"}
+    axes = {"O": 3840, "I": 3840}
+    spread = {"tier": "dm", "slice": "O / 15", "element": "O % 15, I"}
     hard = move(axes, {"tier": "hbm", "element": "O, I"}, spread, "i4")
-    short = synthesize(hard, RNGD, axes=axes, evaluations=20, advise=False)
+    short = synthesize(hard, RNGD, axes=axes, profile="measured", evaluations=20, advise=False)
     assert short.found
     assert not short.optimal
     assert short.gap > 0

@@ -1,0 +1,127 @@
+"""Small drawings in SVG: the order of accesses, a counterexample, a bar of shares.
+
+Knows: commands as loops, witnesses as data, the elements of SVG.
+Does not know: pages, files, matplotlib.
+Law: the same value gives the same text; all text is escaped; colours come from the page's classes; what is not shown
+is counted in words. A drawing never says more than its value: only the first packets are walked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from typing import Any
+
+from dmaverify.transfer.command import Command
+
+FIRST = 160  # packets that are drawn
+WIDE, HIGH, LEFT = 340, 110, 4
+
+
+def walked(command: Command, most: int) -> Iterator[tuple[int, int]]:
+    """(read address, write address) of the first packets of a command, in units."""
+    step = command.packet if command.packet and command.burst % command.packet == 0 else command.burst
+    inner = max(1, command.burst // max(1, step))
+    total = inner
+    for loop in command.loops:
+        total *= loop.count
+    for number in range(min(most, total)):
+        rest, part = divmod(number, inner)
+        read, write = command.read.base + part * step, command.write.base + part * step
+        for loop in reversed(command.loops):
+            rest, digit = divmod(rest, loop.count)
+            read += digit * loop.read
+            write += digit * loop.write
+        yield read, write
+
+
+def packets_of(command: Command) -> int:
+    """How many packets a command moves."""
+    return command.amount // max(1, command.packet)
+
+
+def access_picture(commands: Sequence[Command]) -> str:
+    """Two panels, read and write: packets from left to right, addresses from bottom to top; empty without commands."""
+    if not commands:
+        return ""
+    share = max(1, FIRST // len(commands))
+    points = [pair for command in commands[:FIRST] for pair in walked(command, share)]
+    total = sum(packets_of(command) for command in commands)
+    tiers = commands[0].read.tier, commands[0].write.tier
+    panels = [
+        _panel(side, tier, [point[index] for point in points], index * (WIDE + 24))
+        for index, (side, tier) in enumerate(zip(("read", "write"), tiers, strict=True))
+    ]
+    shown = f"the first {len(points):,} of {total:,} packets" if len(points) < total else f"all {total:,} packets"
+    if len(commands) > 1:
+        shown += f" of {len(commands):,} commands, one after the other"
+    label = f"Order of accesses: {shown}, addresses upwards"
+    box = f"0 0 {2 * WIDE + 24} {HIGH + 34}"
+    return (
+        f'<figure><svg class="access" viewBox="{box}" role="img" aria-label="{escape(label)}">{"".join(panels)}</svg>'
+        f"<figcaption>{escape(shown)}; packets from left to right, addresses upwards</figcaption></figure>"
+    )
+
+
+def _panel(side: str, tier: str, addresses: Sequence[int], at: int) -> str:
+    low, high = min(addresses), max(addresses)
+    across = WIDE / max(1, len(addresses))
+    wide = max(1.5, min(10.0, across - 0.5))
+    path = "".join(
+        f"M{at + LEFT + (WIDE - LEFT) * number / len(addresses):.1f} {_up(address, low, high):.1f}h{wide:.1f}"
+        for number, address in enumerate(addresses)
+    )
+    words = f"{side} {tier}: {low:,} to {high:,}"
+    return (
+        f'<rect class="panel" x="{at}" y="0" width="{WIDE}" height="{HIGH}"/>'
+        f'<path class="{side}" d="{path}"/><text x="{at}" y="{HIGH + 18}">{escape(words)}</text>'
+    )
+
+
+def _up(address: int, low: int, high: int) -> float:
+    return HIGH - 6 - (HIGH - 12) * ((address - low) / (high - low) if high > low else 0.5)
+
+
+# ---------------------------------------------------------------- counterexamples
+
+
+def counterexample_picture(witness: Mapping[str, Any]) -> str:
+    """The element, where the layout asks for it, what the plan makes of it, and what that clobbers."""
+    element = _pairs(witness.get("coordinates") or witness.get("source_cell") or witness.get("dest_cell"))
+    made, asked = str(witness.get("made") or ""), str(witness.get("asked") or "")
+    if not made:
+        return ""
+    loops = _pairs(witness.get("counters"))
+    boxes = [("asked", "the layout asks", asked)] if asked else []
+    boxes.append(("made", "the plan", made))
+    if clobbers := witness.get("clobbers"):
+        boxes.append(("lost", "clobbers", str(clobbers)))
+    high = max(54, 40 * len(boxes) + 6)
+    middle = high / 2
+    parts = [
+        f'<rect class="element" x="2" y="{middle - 24}" width="230" height="48" rx="6"/>',
+        f'<text x="14" y="{middle - 5}" class="strong">{escape(_clipped(element or "one unit", 30))}</text>',
+        f'<text x="14" y="{middle + 14}">{escape(_clipped(f"at {loops}" if loops else "the element", 34))}</text>',
+    ]
+    for number, (kind, word, text) in enumerate(boxes):
+        y = 4 + number * 40
+        parts.append(f'<path class="arrow {kind}" d="M234 {middle:.0f}L318 {y + 17}"/>')
+        parts.append(f'<rect class="{kind}" x="320" y="{y}" width="400" height="34" rx="6"/>')
+        parts.append(
+            f'<text x="332" y="{y + 22}"><tspan class="word">{word}</tspan> {escape(_clipped(text, 48))}</text>'
+        )
+    label = f"Counterexample: {element}; the layout asks {asked}; the plan {made}"
+    return (
+        f'<svg class="counterexample" viewBox="0 0 724 {high}" role="img" aria-label="{escape(label, quote=True)}">'
+        f"{''.join(parts)}</svg>"
+    )
+
+
+def _pairs(value: object) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} = {part}" for key, part in value.items())
+    return "" if value is None else str(value)
+
+
+def _clipped(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}\u2026"

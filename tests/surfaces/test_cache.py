@@ -1,0 +1,271 @@
+"""The proof cache: what it knows is not asked again, and nothing that it holds can make a wrong plan right."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import zlib
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dmaverify as dv
+from dmaverify import jobs_cache
+from dmaverify.jobs_cache import Cache, cache_of, keepable, key_of
+from dmaverify.verdict import Obligation, Status, Verdict
+from dmaverify.verdict_record import BadRecord, Unrecordable, record_of, verdicts_of
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(autouse=True)
+def cached(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DMAVERIFY_NO_CACHE", raising=False)
+
+
+# ---------------------------------------------------------------- records
+
+
+def shown(verdicts: list[Verdict]) -> list[str]:
+    from dmaverify.report.text import render_verdict
+
+    return [render_verdict(v, verbose=True) for v in verdicts] + [json.dumps(record_of(verdicts))]
+
+
+@pytest.mark.parametrize("file", ["broken.toml", "toy.toml", "dma-engine/basic.toml", "programs/cumulative.toml"])
+def test_a_record_gives_back_what_it_was_made_of(file: str) -> None:
+    verdicts = dv.check(ROOT / "examples" / file)
+    back = verdicts_of(json.loads(json.dumps(record_of(verdicts))))
+    assert shown(back) == shown(verdicts)
+    assert [replace(v, findings=()) for v in back] == [replace(v, findings=()) for v in verdicts]
+    assert [f.values for v in back for f in v.findings] == [dict(f.values) for v in verdicts for f in v.findings]
+    assert [f.witness for v in back for f in v.findings] == [f.witness for v in verdicts for f in v.findings]
+
+
+PROVED = Verdict("t", "toy", Status.PROVED, path="a.toml", line=3, claim="all 8 bytes")
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text() | st.floats(allow_nan=False, allow_infinity=False),
+    lambda inner: st.lists(inner) | st.tuples(inner, inner) | st.dictionaries(st.text() | st.integers(), inner),
+    max_leaves=8,
+)
+
+
+@given(VALUES)
+def test_values_keep_their_types(value: object) -> None:
+    finding = dv.Finding("a/b", dv.Severity.ADVICE, "m", values={"v": value})
+    (back,) = verdicts_of(json.loads(json.dumps(record_of([replace(PROVED, findings=(finding,))]))))
+    assert back.findings[0].values == {"v": value}
+    assert repr(back.findings[0].values["v"]) == repr(value)
+
+
+def test_what_has_no_exact_form_is_refused() -> None:
+    for value in (Status.PROVED, {1, 2}, object(), float("nan")):
+        finding = dv.Finding("a/b", dv.Severity.ADVICE, "m", values={"v": value})
+        with pytest.raises(Unrecordable):
+            record_of([replace(PROVED, findings=(finding,))])
+
+
+JUNK = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+@given(JUNK, st.sampled_from(["verdicts", "texts"]))
+def test_data_that_is_no_record_is_refused_and_never_crashes(junk: object, key: str) -> None:
+    with pytest.raises(BadRecord):
+        verdicts_of(junk)
+    whole = record_of([PROVED])
+    try:
+        found = verdicts_of({**whole, key: junk})
+    except BadRecord:
+        return
+    assert found == [] or key == "texts"
+
+
+# ---------------------------------------------------------------- hits and misses
+
+
+def test_the_second_run_judges_nothing_and_says_the_same(shell, good, wrong, counted):
+    shell.write(good, "plans/a.toml")
+    shell.write(wrong, "plans/b.toml")
+    first = shell("check", "plans", "-v")
+    assert counted() == 2
+    assert shell("check", "plans", "-v") == first
+    assert counted() == 2
+    assert shell("check", "plans", "-v", "--no-cache") == first
+    assert counted() == 4
+    assert (shell.folder / ".dmaverify_cache/.gitignore").read_text() == "*\n"
+
+
+def test_whatever_a_verdict_depends_on_is_part_of_the_key(shell, good, monkeypatch):
+    path = str(shell.write(good))
+    settings = {"readings": {}, "rlimit": 7, "cross_check": 0}
+
+    def key(path: str = path, name: str | None = None, target: str | None = None, **more: object) -> str | None:
+        return key_of((path, name, target, {**settings, **more}))
+
+    keys = [key(), key(name="swap"), key(target="rngd"), key(rlimit=8), key(readings={"a": "b"}), key(cross_check=1)]
+    keys.append(key(str(shell.write(good, "other.toml"))))
+    shell.write(good + "#\n")
+    keys.append(key())
+    monkeypatch.setattr(jobs_cache, "code_version", lambda: "another")
+    keys.append(key())
+    assert None not in keys
+    assert len(set(keys)) == len(keys)
+    shell.write(good)
+    monkeypatch.undo()
+    monkeypatch.chdir(shell.folder)
+    assert key() == keys[0]
+
+
+def test_a_machine_of_ones_own_is_part_of_the_key(shell, good):
+    toy = ROOT / "encodings" / "toy"
+    for name in ("target.toml", "rules.smt2"):
+        shell.write((toy / name).read_text(), f"mine/{name}")
+    path = str(shell.write(good.replace('"toy"', '"./mine"')))
+    before = key_of((path, None, None, {}))
+    over = key_of((path, None, "./mine", {}))
+    shell.write((toy / "target.toml").read_text().replace("value = 128", "value = 16"), "mine/target.toml")
+    assert key_of((path, None, None, {})) not in (None, before)
+    assert key_of((path, None, "./mine", {})) not in (None, over)
+
+
+def test_a_kernel_depends_on_its_whole_package_and_on_the_working_folder(shell, monkeypatch):
+    shell.write("[package]\n", "crate/Cargo.toml")
+    path = str(shell.write("fn f() {}\n", "crate/src/kernel.rs"))
+    shell.write("fn g() {}\n", "crate/src/other.rs")
+    shell.write("fn x() {}\n", "crate/target/x.rs")
+    job = (path, None, None, {})
+    keys = [key_of(job)]
+    shell.write("fn x() { }\n", "crate/target/x.rs")
+    assert key_of(job) == keys[0]
+    stat = (shell.folder / "crate/src/other.rs").stat()
+    other = shell.write("fn h() {}\n", "crate/src/other.rs")  # as long as before, and no younger
+    os.utime(other, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    keys.append(key_of(job))
+    shell.write("", "crate/src/new.rs")
+    keys.append(key_of(job))
+    shell.write("[package]\nname = 1\n", "crate/Cargo.toml")
+    keys.append(key_of(job))
+    monkeypatch.chdir(shell.folder / "crate")
+    keys.append(key_of(job))
+    assert None not in keys
+    assert len(set(keys)) == len(keys)
+    monkeypatch.setattr(jobs_cache, "MOST_FILES", 1)
+    assert key_of(job) is None
+
+
+def test_code_data_and_libraries_are_part_of_the_version(monkeypatch):
+    jobs_cache.code_version.cache_clear()
+    before = jobs_cache.code_version()
+    jobs_cache.code_version.cache_clear()
+    assert any(name.startswith("z3_solver-") for name in jobs_cache.installed())
+    monkeypatch.setattr(jobs_cache, "installed", lambda: {"z3_solver-0.dist-info"})
+    assert jobs_cache.code_version() != before
+    jobs_cache.code_version.cache_clear()
+
+
+def test_what_is_not_decided_is_never_kept(tmp_path):
+    unknown = replace(PROVED, status=Status.UNKNOWN)
+    unread = replace(PROVED, status=Status.ERROR)
+    half = replace(PROVED, status=Status.REFUTED, obligations=(Obligation("core/covers", "unknown"),))
+    assert keepable([PROVED])
+    for verdicts in ([], [unknown], [PROVED, unread], [half]):
+        cache = Cache(tmp_path / "c")
+        cache.put("k", verdicts)
+        assert not keepable(verdicts)
+        assert cache.get("k") is None
+        assert not cache.file.exists()
+
+
+def test_an_unreadable_plan_is_read_again(shell, counted):
+    shell.write("schema = 1\nx")
+    for _ in range(2):
+        assert shell("check", "plan.toml")[0] == 2
+    assert counted() == 2
+
+
+# ---------------------------------------------------------------- damage
+
+
+def stored(cache: Cache) -> None:
+    cache.put("k", [PROVED])
+    assert cache.get("k") == [PROVED]
+
+
+@pytest.mark.parametrize("damage", [b"", b"garbage" * 100, b"SQLite format 3\0" + b"\xff" * 4000])
+def test_a_damaged_file_is_a_miss_and_is_made_anew(tmp_path, damage):
+    cache = Cache(tmp_path / "c")
+    stored(cache)
+    cache.file.write_bytes(damage)
+    assert cache.get("k") is None
+    stored(cache)
+
+
+def test_a_changed_entry_is_a_miss(tmp_path):
+    cache = Cache(tmp_path / "c")
+    stored(cache)
+    refuted = json.dumps(record_of([replace(PROVED, status=Status.REFUTED)]))
+    with closing(sqlite3.connect(cache.file)) as database, database:
+        database.execute("update proof set body = ?", (zlib.compress(refuted.encode()),))
+    assert cache.get("k") is None
+    stored(cache)
+    with closing(sqlite3.connect(cache.file)) as database, database:
+        database.execute("update proof set key = 'other'")
+    assert cache.get("other") is None
+
+
+def test_an_entry_that_is_whole_and_says_unknown_is_a_miss(tmp_path):
+    cache = Cache(tmp_path / "c")
+    stored(cache)
+    body = zlib.compress(json.dumps(record_of([replace(PROVED, status=Status.UNKNOWN)])).encode())
+    with closing(sqlite3.connect(cache.file)) as database, database:
+        digest = hashlib.sha256(b"k" + body).hexdigest()
+        database.execute("update proof set body = ?, digest = ?", (body, digest))
+    assert cache.get("k") is None
+
+
+def test_a_cache_that_cannot_be_written_is_no_error(shell, good, monkeypatch):
+    shell.write(good)
+    shell.write("", "file")
+    monkeypatch.setenv("DMAVERIFY_CACHE_DIR", "file/below")
+    assert shell("check", "plan.toml")[0] == 0
+    shell.write("cache = false\n", "dmaverify.toml")
+    monkeypatch.delenv("DMAVERIFY_CACHE_DIR")
+    assert shell("check", "plan.toml")[0] == 0
+    assert not (shell.folder / ".dmaverify_cache").exists()
+    monkeypatch.setenv("DMAVERIFY_NO_CACHE", "1")
+    assert cache_of("x") is None
+
+
+def test_processes_may_share_a_cache(tmp_path):
+    code = (
+        "import sys; from pathlib import Path; from dmaverify.jobs_cache import Cache;"
+        "from dmaverify.verdict import Status, Verdict; cache = Cache(Path(sys.argv[1]));"
+        "proved = [Verdict('t', 'toy', Status.PROVED)];"
+        "[cache.put(f'{sys.argv[2]}-{n}', proved) for n in range(40)];"
+        "print(sum(cache.get(f'{sys.argv[2]}-{n}') == proved for n in range(40)))"
+    )
+    runs = [
+        subprocess.Popen([sys.executable, "-c", code, str(tmp_path / "c"), who], stdout=subprocess.PIPE, cwd=ROOT)
+        for who in ("one", "two")
+    ]
+    assert [run.communicate()[0] for run in runs] == [b"40\n", b"40\n"]
+    assert Cache(tmp_path / "c").count() == 80
+
+
+def test_the_cache_command_tells_and_clears(shell, good):
+    shell.write(good)
+    shell("check", "plan.toml")
+    assert "1 entry" in shell("cache")[1]
+    assert shell("cache", "--clear")[0] == 0
+    assert "0 entries" in shell("cache")[1]
