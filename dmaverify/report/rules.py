@@ -220,10 +220,12 @@ def _target_lines(target: Target) -> list[str]:
 
 
 def _cost_lines(target: Target) -> list[str]:
-    """The constants of each cost profile: cycles, basis, source."""
-    lines = []
-    for profile, table in target.raw.get("cost", {}).items():
-        for name, one in table.items():
+    """The constants of each cost profile, or of a model without profiles: value, basis, source."""
+    lines, cost = [], target.raw.get("cost", {})
+    for profile, table in cost.items():
+        if isinstance(table, int | float):
+            lines += _field("cost", f"{profile} {table:.4g} ({cost['basis']}: {cost['source']})")
+        for name, one in table.items() if isinstance(table, dict) else ():
             lines += _field("cost", f"{profile}: {name} {one['cycles']:.4g} cycles ({one['basis']}: {one['source']})")
     return lines
 
