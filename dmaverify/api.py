@@ -8,7 +8,7 @@ InputErrors, a plan that is wrong is a Verdict.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,19 +39,35 @@ def mapping(text: str, axes: Mapping[str, int]) -> Expr:
 
 
 def load(plan: str | Path | Plan, name: str | None = None, *, target: str | None = None) -> Plan:
-    """A plan from a path, `path::name`, or the text of a plan (anything with a line break). Raises InputErrors,
-    InputError.
+    """A plan from a path, `path::name`, or the text of a plan (anything with a line break); a Rust file by its path.
+    Raises InputErrors, InputError.
     """
     from dmaverify.inputs.plan import Plan as PlanType
     from dmaverify.inputs.plan import read_plan, read_plan_text, select
 
     if isinstance(plan, PlanType):
-        return select(plan, name)
+        return _selected(plan, name)
     text = str(plan)
     if "\n" in text:
         return select(read_plan_text(text, target=target), name)
     path, _, inner = text.partition("::")
+    if path.endswith(".rs"):
+        from dmaverify.inputs.rust.plans import read_kernel_plan
+
+        return _selected(read_kernel_plan(path, target=target), name or inner or None)
     return select(read_plan(path, target=target), name or inner or None)
+
+
+def _selected(plan: Plan, name: str | None) -> Plan:
+    """As `select`; in a kernel a name may be that of a function too."""
+    from dmaverify.inputs.plan import select
+
+    if plan.is_kernel and name is not None:
+        from dmaverify.inputs.rust.plans import KernelPlan, select_kernel
+
+        assert isinstance(plan, KernelPlan)
+        return select_kernel(plan, name)
+    return select(plan, name)
 
 
 def check(
@@ -67,81 +83,9 @@ def check(
     `plan` is a path, `path::name`, a Plan or the text of one. `keep` receives the solver's questions per name. Raises
     InputErrors for what cannot be read, Disagreement where proof and execution contradict each other.
     """
-    from dmaverify.report.excuses import with_suppressions
+    from dmaverify.report.verdicts import verdicts_of
 
-    loaded = load(plan, name, target=target)
-    return with_suppressions(_verdicts(loaded, options, keep), loaded.source)
-
-
-def _verdicts(
-    plan: Plan, options: Options | None, keep: dict[str, list[tuple[str, str, str]]] | None
-) -> Iterator[Verdict]:
-    from dmaverify.prove.check import Options as OptionsType
-    from dmaverify.prove.check import check_access, check_transfer
-
-    chosen = options or OptionsType()
-    for machine in plan.targets.values():
-        machine.check_readings(chosen.readings)
-    entries: list[tuple[int, Verdict]] = []
-    for item in plan.transfers:
-        asked: list[tuple[str, str, str]] = []
-        entries.append(
-            (
-                item.line,
-                check_transfer(
-                    item.transfer,
-                    axes=plan.axes,
-                    problems=item.problems,
-                    target=plan.targets[item.transfer.target],
-                    options=chosen,
-                    path=plan.path,
-                    line=item.line,
-                    keep=asked,
-                ),
-            )
-        )
-        if keep is not None:
-            keep[item.name] = asked
-    for access in plan.accesses:
-        asked = []
-        entries.append(
-            (
-                access.line,
-                check_access(
-                    access,
-                    axes=plan.axes,
-                    target=plan.targets[access.target],
-                    options=chosen,
-                    path=plan.path,
-                    keep=asked,
-                ),
-            )
-        )
-        if keep is not None:
-            keep[access.name] = asked
-    known = {verdict.name: verdict for _, verdict in entries}
-    for program in plan.programs:
-        from dmaverify.prove.kernel import check_program
-
-        asked = []
-        entries.append(
-            (
-                program.line,
-                check_program(
-                    program,
-                    axes=plan.axes,
-                    target=plan.targets[program.target],
-                    options=chosen,
-                    path=plan.path,
-                    known=known,
-                    keep=asked,
-                ),
-            )
-        )
-        if keep is not None:
-            keep[program.name] = asked
-    for _, verdict in sorted(entries, key=lambda entry: entry[0]):
-        yield verdict
+    return verdicts_of(load(plan, name, target=target), options, keep)
 
 
 def unreadable(errors: Sequence[InputError], path: str) -> Verdict:
