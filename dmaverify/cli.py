@@ -306,7 +306,15 @@ def run(path: str, limit: int, as_json: bool) -> None:
 @click.option("--rlimit", type=click.IntRange(1), default=20_000_000, help="Solver resource units a question.")
 @click.option("--json", "as_json", is_flag=True)
 def equiv(a: str, b: str, axes: str, rlimit: int, as_json: bool) -> None:
-    """Whether two mappings mean the same everywhere, or two plans (PATH::NAME) do the same."""
+    """Whether two mappings mean the same everywhere, or two plans or kernels (PATH::NAME) do the same."""
+    from dmaverify.jobs import is_kernel
+
+    if is_kernel(a.partition("::")[0]):
+        from dmaverify.cli_pto import compared
+
+        said, code = compared(a, b, as_json=as_json)
+        say(said)
+        raise Stop(code)
     from dmaverify.prove.equiv import equivalent_mappings, equivalent_plans
     from dmaverify.report.machine import dumps
 
@@ -335,6 +343,17 @@ def equiv(a: str, b: str, axes: str, rlimit: int, as_json: bool) -> None:
     else:
         say(answer.text(a, b))
     raise Stop(answer.exit_code)
+
+
+@cli.command()
+@click.argument("path", metavar="PATH[::NAME]")
+@click.option("--as", "form", type=click.Choice(("inline", "registers", "words", "slices")), required=True)
+@click.option("--json", "as_json", is_flag=True, help="Words as JSON, which `equiv` reads.")
+def emit(path: str, form: str, as_json: bool) -> None:
+    """A kernel with its copies in the other surface, their configuration words, or what they move."""
+    from dmaverify.cli_pto import written
+
+    raise _told(written(path, form, as_json=as_json))
 
 
 # ---------------------------------------------------------------- explain, rules, targets, schema, doctor
@@ -434,6 +453,11 @@ def synth(
         return _lines(lambda request: synth_request(request, settings))
     if not paths:
         raise fail([InputError("nothing to synthesize", None, "dmaverify synth PATH::NAME")])
+    from dmaverify.cli_pto import synthesized
+
+    copies = synthesized(paths, output, as_json)
+    if copies is not None:
+        raise _told(copies)
     results = synth_paths(paths, settings, workers)
     if (output or certificate) and len(results) != 1:
         raise fail([InputError(f"{len(results)} transfers, but one plan to write", None, "name one: PATH::NAME")])
@@ -468,13 +492,19 @@ def cost(
     from dmaverify.report.machine import dumps
 
     if stdin:
-        return _lines(lambda request: cost_request(request, profile, simulate))
+        return _lines(lambda request: cost_request(request, profile, simulate, explain))
     if path is None:
         raise fail([InputError("nothing to price", None, "dmaverify cost PATH::NAME")])
+    from dmaverify.jobs import is_kernel
+
+    if is_kernel(path.partition("::")[0]):
+        from dmaverify.cli_pto import priced
+
+        raise _told(priced(path, as_json=as_json))
     plan = with_references(_load(path), profile)
     if not plan.transfers:
         raise fail([InputError(f"{path} has no transfer to price")])
-    found = [(item.name, *cost_of(plan, item.name, profile, simulate)) for item in plan.transfers]
+    found = [(item.name, *cost_of(plan, item.name, profile, simulate, explain and as_json)) for item in plan.transfers]
     if as_json:
         say(dumps([data for _, _, data in found]))
     else:
@@ -500,7 +530,7 @@ def viz(paths: tuple[str, ...], output: str, profile: str) -> None:
 
 @cli.command()
 @click.argument("path", metavar="PATH::NAME")
-@click.option("--output", required=True, metavar="FILE", help="A JSON file for a trace viewer.")
+@click.option("--output", required=True, metavar="FILE", help="A JSON file for a trace viewer, or .sqlite.")
 @click.option("--profile", default="book", show_default=True, help="Constants of the model.")
 def trace(path: str, output: str, profile: str) -> None:
     """A transfer request by request, or a program step by step, as a timeline for Chrome's or Perfetto's viewer."""

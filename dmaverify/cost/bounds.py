@@ -71,7 +71,8 @@ def _hbm_bounds(sides: Sequence[Side], data: CostData) -> list[Bound]:
         both = [a + b for a, b in zip(loads, extra, strict=True)]
         found.append(_busiest("partial windows", both, sides, chip, why, data.source("hbm_partial")))
     if rows is not None and any(rows):
-        times = sum(rows) // data.ticks("hbm_row_switch")
+        one = data.ticks("hbm_row_switch")
+        times = sum(load // one for load in rows)
         why = f"rows of a bank replace each other at least {times:,} times, which no queue avoids"
         found.append(_busiest("row switches", rows, sides, chip, why, data.source("hbm_row_switch")))
     return [*found, *_partial_total(sides, data, chip), *_group_bound(sides, data, chip)]
@@ -147,7 +148,8 @@ def _group_bound(sides: Sequence[Side], data: CostData, chip: str) -> list[Bound
     if one <= data.ticks("hbm_request"):
         return []
     rest = one - data.ticks("hbm_request")
-    most = _fullest_group([side.hbm.groups for side in sides if side.hbm and side.hbm.groups and not side.hbm.high])
+    streams = [(side.hbm.high, side.hbm.groups) for side in sides if side.hbm and side.hbm.groups]
+    most = max(_fullest_group([use for high, use in streams if high is part]) for part in (False, True))
     if not most:
         return []
     why = f"one bank group of a channel takes {most:,} requests at half the rate"
@@ -155,7 +157,7 @@ def _group_bound(sides: Sequence[Side], data: CostData, chip: str) -> list[Bound
 
 
 def _fullest_group(streams: Sequence[GroupUse]) -> int:
-    """The most requests that streams send to one bank group of one channel."""
+    """The most requests that streams send to one bank group of one channel; all of slice 2, or none."""
     total: dict[int, int] = defaultdict(int)
     alike = len({stream.basis for stream in streams}) == 1
     for stream in streams:

@@ -62,11 +62,14 @@ class FloorTerm:
 
 @dataclass(frozen=True, slots=True)
 class Floor:
-    """The bound of a cover: its greatest term. `shared` is what shared memories need beyond the shortest start-up."""
+    """The bound of a cover: its greatest term. `shared` is what shared memories need beyond the shortest start-up,
+    `program` the commands it was counted on.
+    """
 
     cycles: float
     terms: tuple[FloorTerm, ...]
     shared: float = 0.0
+    program: tuple[Command, ...] = ()
 
 
 def is_free(bound: Bound) -> bool:
@@ -125,7 +128,7 @@ def floor_of(commands: Sequence[Command], engines: int, data: CostData, *, chose
         for b in terms
     ]
     found.sort(key=lambda term: -term.cycles)
-    return Floor(found[0].cycles, tuple(found), most)
+    return Floor(found[0].cycles, tuple(found), most, tuple(commands))
 
 
 def least_issue(into_hbm: bool, data: CostData) -> int:
