@@ -12,7 +12,7 @@ DEMO   ?= examples/first.toml::relayout
 ARGS   ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test slow docs bench fuzz calibrate lint wheel clean
+.PHONY: help venv demo test slow docs bench fuzz agree calibrate lint wheel clean
 
 help:
 	@echo "make demo       check the examples; derive, run, explain; a broken plan"
@@ -22,6 +22,7 @@ help:
 	@echo "make lint       ruff and mypy --strict"
 	@echo "make bench      speed, as ratios measured in one run"
 	@echo "make fuzz       the agreement tests at large scale (ARGS=...)"
+	@echo "make agree      closed form against simulator on thousands of random and adversarial programs"
 	@echo "make calibrate  fit the measured cost profile to the sample data"
 	@echo "make wheel      build dist/*.whl"
 	@echo "make clean      remove caches and build output; the virtual environment stays"
@@ -57,6 +58,9 @@ bench: $(STAMP)
 
 fuzz: $(STAMP)
 	$(BIN)/python tests/fuzz/run.py $(ARGS)
+
+agree: $(STAMP)
+	$(BIN)/python tests/bench/agree.py $(ARGS)
 
 calibrate: $(STAMP)
 	$(BIN)/python tests/bench/calibrate.py $(ARGS)

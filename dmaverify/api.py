@@ -164,6 +164,10 @@ def _verdicts(
         )
         if keep is not None:
             keep[program.name] = asked
+    for kernel in plan.kernels:
+        from dmaverify.api_pto import check_plan_kernel
+
+        entries += [(kernel.line, verdict) for verdict in check_plan_kernel(kernel, plan, chosen)]
     for _, verdict in sorted(entries, key=lambda entry: entry[0]):
         yield verdict
 

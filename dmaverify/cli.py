@@ -76,11 +76,13 @@ class Commands(click.Group):
 
 
 LATE = {
+    "bursts": "cli_bursts",
     "cache": "cli_tools",
     "completions": "cli_tools",
     "man": "cli_tools",
     "sweep": "cli_sweep",
     "merge": "cli_sweep",
+    "utilization": "cli_bursts",
 }
 """Commands by name, with the module that holds each under that name."""
 
@@ -165,7 +167,7 @@ def _lines(answer: Callable[[dict[str, Any]], Any]) -> None:
             reply = {"error": f"not JSON: {error}", "where": f"line {number}"}
         except (TypeError, ValueError, OverflowError) as error:
             reply = {"error": f"cannot be read: {error}", "where": f"line {number}"}
-        say(dumps(reply))
+        say(reply if isinstance(reply, str) else dumps(reply))
         sys.stdout.flush()
 
 
@@ -262,7 +264,7 @@ def run(path: str, limit: int, as_json: bool) -> None:
     from dmaverify.execute import Aliased, TooLarge, report_json, report_text
     from dmaverify.report.machine import dumps
 
-    plan = api.load(path)
+    plan = with_references(api.load(path), "book")
     if not plan.transfers:
         raise fail([InputError(f"{path} has no transfer to run")])
     codes = []
@@ -298,7 +300,15 @@ def run(path: str, limit: int, as_json: bool) -> None:
 @click.option("--rlimit", type=click.IntRange(1), default=20_000_000, help="Solver resource units a question.")
 @click.option("--json", "as_json", is_flag=True)
 def equiv(a: str, b: str, axes: str, rlimit: int, as_json: bool) -> None:
-    """Whether two mappings mean the same everywhere, or two plans (PATH::NAME) do the same."""
+    """Whether two mappings mean the same everywhere, or two plans or kernels (PATH::NAME) do the same."""
+    from dmaverify.jobs import is_kernel
+
+    if is_kernel(a.partition("::")[0]):
+        from dmaverify.cli_pto import same_json, same_kernels
+
+        same, said = same_kernels(a, b)
+        say(json.dumps(same_json(same), indent=2) if as_json else said)
+        raise Stop({"same": 0, "different": 1, "unknown": 3}[same.status])
     from dmaverify.prove.equiv import equivalent_mappings, equivalent_plans
     from dmaverify.report.machine import dumps
 
@@ -327,6 +337,21 @@ def equiv(a: str, b: str, axes: str, rlimit: int, as_json: bool) -> None:
     else:
         say(answer.text(a, b))
     raise Stop(answer.exit_code)
+
+
+@cli.command()
+@click.argument("path", metavar="PATH[::NAME]")
+@click.option("--as", "form", type=click.Choice(("inline", "registers", "words")), required=True, help="What to write.")
+@click.option("--json", "as_json", is_flag=True, help="Words as JSON, which `equiv` reads.")
+def emit(path: str, form: str, as_json: bool) -> None:
+    """A kernel with its copies in the other surface, or the configuration words of its copies."""
+    from dmaverify.cli_pto import emitted, words_json, words_text
+
+    if form == "words":
+        say(json.dumps(words_json(path), indent=2) if as_json else words_text(path))
+    else:
+        say(emitted(path, form))
+    raise Stop(0)
 
 
 # ---------------------------------------------------------------- explain, rules, targets, schema, doctor
@@ -406,6 +431,7 @@ def doctor(as_json: bool) -> None:
 @click.option("--simulate/--no-simulate", default=None, help="Play winner and runners-up; the default for text.")
 @click.option("--certificate", type=click.Path(file_okay=False), metavar="DIR", help="Write plan, bound and questions.")
 @click.option("--output", type=click.Path(dir_okay=False), metavar="FILE", help="Write the plan.")
+@click.option("--emit", metavar="FORM", help="Only the commands, in a form of the machine's own, or `auto` (iDMA).")
 @click.option("-j", "workers", type=click.IntRange(1, 256), default=1, show_default=True, help="Processes.")
 @click.option("--reading", multiple=True, metavar="RULE=NAME", help="Read a contested point otherwise; repeatable.")
 @click.option("--timings", is_flag=True, help="Show times.")
@@ -413,7 +439,7 @@ def doctor(as_json: bool) -> None:
 @click.option("--stdin", is_flag=True, help="Read one JSON object a line, answer one a line.")
 def synth(
     paths: tuple[str, ...], simulate: bool | None, certificate: str | None, output: str | None, workers: int,
-    reading: tuple[str, ...], timings: bool, as_json: bool, stdin: bool, prefix: str, **fixed: Any
+    reading: tuple[str, ...], timings: bool, as_json: bool, stdin: bool, prefix: str, emit: str | None, **fixed: Any
 ) -> None:  # fmt: skip
     """The cheapest legal plan of a move, proved, with a bound and why nothing is better."""
     from dmaverify.cli_synth import SynthSettings, synth_paths, synth_request, synth_shown, write_certificate
@@ -425,9 +451,19 @@ def synth(
         return _lines(lambda request: synth_request(request, settings))
     if not paths:
         raise fail([InputError("nothing to synthesize", None, "dmaverify synth PATH::NAME")])
+    from dmaverify.cli_pto import synthesized
+
+    copies = synthesized(paths, output, as_json)
+    if copies is not None:
+        raise _told(copies)
     results = synth_paths(paths, settings, workers)
     if (output or certificate) and len(results) != 1:
         raise fail([InputError(f"{len(results)} transfers, but one plan to write", None, "name one: PATH::NAME")])
+    if emit is not None:
+        from dmaverify.cli_idma import emitted
+
+        say("\n".join(emitted(result, emit) for result in results if result.found))
+        raise Stop(0 if all(result.found for result in results) else 1)
     say(synth_shown(results, as_json, timings))
     if results[0].found and output is not None:
         Path(output).write_text(results[0].plan, encoding="utf-8")
@@ -454,13 +490,19 @@ def cost(
     from dmaverify.report.machine import dumps
 
     if stdin:
-        return _lines(lambda request: cost_request(request, profile, simulate))
+        return _lines(lambda request: cost_request(request, profile, simulate, explain))
     if path is None:
         raise fail([InputError("nothing to price", None, "dmaverify cost PATH::NAME")])
+    from dmaverify.jobs import is_kernel
+
+    if is_kernel(path.partition("::")[0]):
+        from dmaverify.cli_pto import kernel_cost, kernel_cost_text
+
+        raise _told(kernel_cost(path) if as_json else kernel_cost_text(path))
     plan = with_references(_load(path), profile)
     if not plan.transfers:
         raise fail([InputError(f"{path} has no transfer to price")])
-    found = [(item.name, *cost_of(plan, item.name, profile, simulate)) for item in plan.transfers]
+    found = [(item.name, *cost_of(plan, item.name, profile, simulate, explain and as_json)) for item in plan.transfers]
     if as_json:
         say(dumps([data for _, _, data in found]))
     else:
@@ -486,12 +528,18 @@ def viz(paths: tuple[str, ...], output: str, profile: str) -> None:
 
 @cli.command()
 @click.argument("path", metavar="PATH::NAME")
-@click.option("--output", required=True, metavar="FILE", help="A JSON file for a trace viewer.")
+@click.option("--output", required=True, metavar="FILE", help="A JSON file for a trace viewer, or .sqlite.")
 @click.option("--profile", default="book", show_default=True, help="Constants of the model.")
 def trace(path: str, output: str, profile: str) -> None:
-    """Play a transfer request by request and write the timeline for Chrome's or Perfetto's viewer."""
+    """A transfer request by request, or a program step by step, as a timeline for Chrome's or Perfetto's viewer."""
     from dmaverify.cli_synth import write_traces
 
+    plan = _load(path)
+    if len(plan.programs) == 1 and not plan.transfers:
+        from dmaverify.cli_trace import write_program_trace
+
+        say(write_program_trace(plan, output, profile))
+        raise Stop(0)
     say(f"wrote {output}: {write_traces(path, output, profile):,} requests")
     raise Stop(0)
 

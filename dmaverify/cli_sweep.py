@@ -57,11 +57,14 @@ def sweep(shard: str, out: str | None, executor: str, **given: Any) -> None:
     beside = Path(f"{out}.part")
     Path(out).parent.mkdir(parents=True, exist_ok=True)
     count = -2
-    with beside.open("w", encoding="utf-8") as file:
-        for line in sweep_lines(jobs, part, execute):
-            file.write(line + "\n")
-            count += 1
-    beside.replace(out)
+    try:
+        with beside.open("w", encoding="utf-8") as file:
+            for line in sweep_lines(jobs, part, execute):
+                file.write(line + "\n")
+                count += 1
+        beside.replace(out)
+    finally:
+        beside.unlink(missing_ok=True)
     say(f"wrote {out}: shard {part.number} of {part.total}, {count} of {len(jobs)} files", error=True)
     raise Stop(0)
 

@@ -8,7 +8,7 @@ too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -51,7 +51,8 @@ def plan_files(paths: Sequence[str]) -> list[tuple[str, str | None]]:
             if name:
                 raise InputError(f"{file} is a folder, so `::{name}` names nothing", None, "name a plan file")
             found = sorted(str(p) for p in Path(file).rglob("*.toml") if not _hidden(p, file) and is_plan(p))
-            found = sorted([*found, *kernel_files(Path(file))])
+            texts = [str(p) for p in Path(file).rglob("*") if not _hidden(p, file) and is_kernel(str(p))]
+            found = sorted([*found, *kernel_files(Path(file)), *texts])
             if not found:
                 raise InputError(
                     f"{file} holds no plan file (*.toml with `schema = 1`) and no kernel (*.rs with a transfer)",
@@ -98,8 +99,17 @@ def kernel_files(folder: Path) -> list[str]:
     return found
 
 
+def is_kernel(path: str) -> bool:
+    """PTO text, by its suffix."""
+    return path.endswith((".pto", ".mlir"))
+
+
 def check_job(job: Job) -> tuple[list[Any], str, dict[str, Any]]:
     """Verdicts of one file, or of an unreadable one; an internal disagreement as text; the questions asked."""
+    if is_kernel(job[0]):
+        from dmaverify.api_pto import check_job as check_kernels
+
+        return check_kernels(job)
     from dmaverify import api
     from dmaverify.inputs.plan import InputErrors
     from dmaverify.prove.check import Options
@@ -108,11 +118,25 @@ def check_job(job: Job) -> tuple[list[Any], str, dict[str, Any]]:
     path, name, target, settings = job
     keep: dict[str, Any] = {}
     try:
+        listed = listed_verdict(path, settings.get("readings", {}))
+        if listed is not None:
+            return [listed], "", keep
         return api.check(path, name, target=target, options=Options(**settings), keep=keep), "", keep
     except (InputErrors, InputError) as error:
         return [api.unreadable(errors_of(error), path)], "", keep
     except Disagreement as error:
         return [], f"{path}: {error}", keep
+
+
+def listed_verdict(path: str, readings: Mapping[str, str]) -> Verdict | None:
+    """The verdict on a file of a machine's own (burst lists, job files, images); None for all others. Raises
+    InputError.
+    """
+    if path.endswith(".toml"):
+        return None
+    from dmaverify.inputs.idma.check import verdict_of_file
+
+    return verdict_of_file(path, readings)
 
 
 def run_jobs(jobs: Sequence[Job], workers: int, tick: Callable[[int], None]) -> Iterator[Any]:

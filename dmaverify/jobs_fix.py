@@ -173,6 +173,8 @@ def write_fixes(path: str, edits: Sequence[Edit]) -> int:
 
     raw = Path(path).read_bytes()
     judged = edits[0].span.source.text
+    if not Path(path).stat().st_mode & 0o200:
+        raise InputError(f"{path} is read-only", None, "make it writable, or write the fix by hand")
     if source_of(raw, path).text != judged:
         raise InputError(f"{path} has changed since it was judged", None, "run the check again")
     text = raw.decode("utf-8")

@@ -75,7 +75,7 @@ def on_dask(address: str, jobs: Sequence[Job]) -> Iterator[Result]:
         raise InputError("Dask is not installed", None, "pip install 'dmaverify[cluster]'") from None
     try:
         where = {"scheduler_file": address} if address.endswith(".json") else {"address": address}
-        client = distributed.Client(**where, timeout="30s")
+        client = distributed.Client(**where, timeout="10s")
     except (OSError, TimeoutError) as error:
         raise InputError(
             f"no Dask cluster answers at {address}: {error}", None, "--executor dask://HOST:8786"

@@ -15,10 +15,11 @@ import zlib
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from dmaverify.cost import kernel
+from dmaverify.cost.compiled import array_maker
 from dmaverify.cost.kernel import (
     C_END,
     C_ENGINE,
@@ -80,6 +81,8 @@ from dmaverify.cost.kernel import (
     jit,
     jit_cached,
 )
+
+array_at: Any = array_maker() if COMPILED else None
 
 
 @jit
@@ -286,23 +289,39 @@ def event_loop(stamp: int) -> Callable[[Sequence[Table], int, int], int]:
 
         def plain(tables: Sequence[Table], spms: int, links: int) -> int:
             with np.errstate(over="ignore"):
-                return play(*tables, spms, links)
+                return int(play(*tables, spms, links))
 
         return plain
-
-    from dmaverify.cost.compiled import array1, array2, array3
 
     @jit_cached
     def run(at: Table, of: Table, spms: int, links: int) -> int:
         """`at` holds the addresses of the tables in the order of `play`, `of` their shapes."""
-        return play(
-            array3(at[0], of[0]), array2(at[1], of[1]), array3(at[2], of[2]), array2(at[3], of[3]),
-            array1(at[4], of[4]), array2(at[5], of[5]), array2(at[6], of[6]), array2(at[7], of[7]),
-            array2(at[8], of[8]), array2(at[9], of[9]), array2(at[10], of[10]), array2(at[11], of[11]),
-            array2(at[12], of[12]), array2(at[13], of[13]), array2(at[14], of[14]), array1(at[15], of[15]),
-            array2(at[16], of[16]), array2(at[17], of[17]), array2(at[18], of[18]), array2(at[19], of[19]),
-            array1(at[20], of[20]), array1(at[21], of[21]), spms, links + 0 * stamp,
-        )  # fmt: skip
+        return play(  # type: ignore[no-any-return]
+            array_at(at[0], (of[0, 0], of[0, 1], of[0, 2])),
+            array_at(at[1], (of[1, 0], of[1, 1])),
+            array_at(at[2], (of[2, 0], of[2, 1], of[2, 2])),
+            array_at(at[3], (of[3, 0], of[3, 1])),
+            array_at(at[4], (of[4, 0],)),
+            array_at(at[5], (of[5, 0], of[5, 1])),
+            array_at(at[6], (of[6, 0], of[6, 1])),
+            array_at(at[7], (of[7, 0], of[7, 1])),
+            array_at(at[8], (of[8, 0], of[8, 1])),
+            array_at(at[9], (of[9, 0], of[9, 1])),
+            array_at(at[10], (of[10, 0], of[10, 1])),
+            array_at(at[11], (of[11, 0], of[11, 1])),
+            array_at(at[12], (of[12, 0], of[12, 1])),
+            array_at(at[13], (of[13, 0], of[13, 1])),
+            array_at(at[14], (of[14, 0], of[14, 1])),
+            array_at(at[15], (of[15, 0],)),
+            array_at(at[16], (of[16, 0], of[16, 1])),
+            array_at(at[17], (of[17, 0], of[17, 1])),
+            array_at(at[18], (of[18, 0], of[18, 1])),
+            array_at(at[19], (of[19, 0], of[19, 1])),
+            array_at(at[20], (of[20, 0],)),
+            array_at(at[21], (of[21, 0],)),
+            spms,
+            links + 0 * stamp,
+        )
 
     def compiled(tables: Sequence[Table], spms: int, links: int) -> int:
         at = np.array([table.ctypes.data for table in tables], dtype=np.int64)
@@ -313,6 +332,7 @@ def event_loop(stamp: int) -> Callable[[Sequence[Table], int, int], int]:
 
 
 def source_stamp() -> int:
-    """A number of the text of this module and of cost.kernel."""
-    text = b"".join(Path(module).read_bytes() for module in (__file__, kernel.__file__))
+    """A number of the text of this module, of cost.kernel and of cost.compiled."""
+    here = Path(__file__)
+    text = b"".join(path.read_bytes() for path in (here, here.with_name("kernel.py"), here.with_name("compiled.py")))
     return zlib.crc32(text)

@@ -77,17 +77,26 @@ def nest_of(command: Command, side: str) -> Nest:
     """The nest of a side (`read` or `write`), in bytes. Raises InputError where half bytes do not make bytes."""
     port: Port = command.read if side == "read" else command.write
     piece = piece_units(command)
-    loops = [(loop.count, loop.read if side == "read" else loop.write) for loop in command.loops if loop.count != 1]
+    scale, base, loops, flipped = command.unit_bits, port.base, [], []
+    for loop in command.loops:
+        stride = loop.read if side == "read" else loop.write
+        if loop.count != 1:
+            base += (loop.count - 1) * stride if stride < 0 else 0
+            loops.append((loop.count, -stride if stride < 0 else stride))
+            flipped.append(stride < 0)
     if command.burst > piece:
         loops.append((command.burst // piece, piece))
+        flipped.append(False)
+    if scale == 8:
+        return Nest(base, tuple(loops), piece, tuple(flipped))
     numbers = [port.base, piece, *(stride for _, stride in loops)]
-    if any(number * command.unit_bits % 8 for number in numbers):
-        raise InputError("the cost of a command whose packets do not start on whole bytes is not defined", command.span)
-    scale = command.unit_bits
-    base = port.base * scale // 8
-    base += sum((count - 1) * stride * scale // 8 for count, stride in loops if stride < 0)
-    flipped = tuple(stride < 0 for _, stride in loops)
-    return Nest(base, tuple((n, abs(s) * scale // 8) for n, s in loops), piece * scale // 8, flipped)
+    if any(number * scale % 8 for number in numbers):
+        raise InputError(
+            f"a packet on the {side} side starts or ends on half a byte, which no DMA address can say: it has no cost",
+            command.span,
+            "4-bit elements lie two to a byte: make packet, strides and base an even number of elements",
+        )
+    return Nest(base * scale // 8, tuple((n, s * scale // 8) for n, s in loops), piece * scale // 8, tuple(flipped))
 
 
 def _loop_residues(count: int, stride: int, modulus: int) -> dict[int, int]:
@@ -207,8 +216,46 @@ def spread(nest: Nest, masks: Sequence[int], window: int) -> list[int] | None:
     requests = as_requests(nest, window)
     if requests is not None and (form := requests.linear) is not None:
         return _coset_spread(form, masks)
+    if nest.packets * (nest.size // window + 2) <= FEW:
+        return _counted_spread(nest, tuple(masks), window)
     counts = _digit_spread(nest, tuple(masks), window)
     return list(counts) if counts is not None else None
+
+
+FEW = 512
+"""Windows up to which counting them one by one is quicker than counting digits."""
+
+
+def _counted_spread(nest: Nest, masks: tuple[int, ...], window: int) -> list[int]:
+    """The same by looking at every window of a small nest."""
+    starts = [nest.base]
+    for count, stride in nest.loops:
+        starts = [start + index * stride for start in starts for index in range(count)]
+    low, last, counts = window.bit_length() - 1, nest.size - 1, [0] * (1 << len(masks))
+    table = _byte_images(tuple(mask >> low for mask in masks))
+    for start in starts:
+        for number in range(start >> low, (start + last >> low) + 1):
+            value = 0
+            for part in table:
+                value ^= part[number & 255]
+                number >>= 8
+                if not number:
+                    break
+            counts[value] += 1
+    return counts
+
+
+@lru_cache(maxsize=64)
+def _byte_images(masks: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
+    """What each byte of an address, lowest first, adds to its image, by the value of the byte."""
+    parts = []
+    for low in range(0, max(mask.bit_length() for mask in masks), 8):
+        part = [0]
+        for bit in range(low, low + 8):
+            step = image(1 << bit, masks)
+            part += [value ^ step for value in part]
+        parts.append(tuple(part))
+    return tuple(parts)
 
 
 def _coset_spread(form: tuple[int, tuple[int, ...]], masks: Sequence[int]) -> list[int]:
@@ -237,7 +284,7 @@ def _digit_spread(nest: Nest, masks: tuple[int, ...], window: int) -> tuple[int,
     low = window.bit_length() - 1
     many = touched(0, nest.size, window)
     limit = window * many - nest.size
-    waiting = sorted(((s & -s).bit_length() - 1, s >> ((s & -s).bit_length() - 1), n) for n, s in nest.loops if s)
+    waiting = sorted(((s & -s).bit_length() - 1, s >> ((s & -s).bit_length() - 1), n) for n, s in _joined(nest) if s)
     width = (nest.packets * (many + 1)).bit_length()
     lanes, steps = 1 << len(masks), tuple[int, ...]()
     states: dict[State, int] = {(nest.base, 0, ()): prod(count for count, stride in nest.loops if stride == 0)}
@@ -249,6 +296,9 @@ def _digit_spread(nest: Nest, masks: tuple[int, ...], window: int) -> tuple[int,
         if level == low:
             steps = (*steps, 1)
             states = {(carry, 0, (*left, many + more)): seen for (carry, more, left), seen in states.items()}
+        if level > low and not waiting and all(n == 1 for _, _, left in states for n in left):
+            states = _carried(states, level, masks, width)
+            break
         flip = sum((mask >> level & 1) << index for index, mask in enumerate(masks))
         bound = (limit >> level & 1) if level < low else -1
         states = _next_level(states, steps, _Swap.of(flip, width, lanes), bound)
@@ -260,6 +310,26 @@ def _digit_spread(nest: Nest, masks: tuple[int, ...], window: int) -> tuple[int,
 
 
 State = tuple[int, int, tuple[int, ...]]
+
+
+def _joined(nest: Nest) -> list[tuple[int, int]]:
+    """The loops of a nest in the order of their strides, those that go on where another ends made one."""
+    found: list[tuple[int, int]] = []
+    for count, stride in sorted(nest.loops, key=lambda loop: loop[1]):
+        if found and stride and found[-1][0] * found[-1][1] == stride:
+            found[-1] = (found[-1][0] * count, found[-1][1])
+        else:
+            found.append((count, stride))
+    return found
+
+
+def _carried(states: dict[State, int], level: int, masks: tuple[int, ...], width: int) -> dict[State, int]:
+    """Where all counters are spent the carry is what is left of the address."""
+    found: dict[State, int] = {}
+    for (carry, more, left), seen in states.items():
+        moved = _Swap.of(image(carry << level, masks), width, 1 << len(masks))(seen)
+        found[0, more, left] = found.get((0, more, left), 0) + moved
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,7 +128,8 @@ def _hardware_point(row: Mapping[str, str], run: int, runs: int, cycles: int) ->
     slices = next(n for n in (most, 512, 256, 128, 64, 32, 16, 8, 4, 2, 1) if n <= most and runs % n == 0)
     regions = regions_of(said.replace("x", " "), runs)
     direction = "DM>HBM" if "store" in row["what"] else "HBM>DM"
-    return Point(row["id"], direction, clusters, slices, run, runs, regions, float(cycles), spread=True, **told)
+    plain = Point(row["id"], direction, clusters, slices, run, runs, regions, float(cycles), spread=True)
+    return replace(plain, serial=told["serial"], half_dmns=told["half_dmns"], one_stack=told["one_stack"])
 
 
 def packet_of(run: int, direction: str) -> int:

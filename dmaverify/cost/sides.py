@@ -126,6 +126,8 @@ def _counted(
 def pairs_of(commands: Sequence[Command], target: CostData) -> list[tuple[Side, Side]]:
     """Both sides of every command, with their place in its pipeline."""
     raw = [(side_of(command, "read", target), side_of(command, "write", target)) for command in commands]
+    if not target.ticks("issue_region"):
+        return [_placed(read, write, 1, target) for read, write in raw]
     readers: dict[Region, set[Engine]] = defaultdict(set)
     for command, (read, _) in zip(commands, raw, strict=True):
         readers[region_of(read)].add(command.engine or Engine())
@@ -157,19 +159,18 @@ def _issue_of(read: Side, write: Side, engines: int, target: CostData) -> int:
     """
     if write.port.tier == "hbm":
         return target.ticks("issue_store")
-    if read.port.tier == "hbm" and is_reread(read, target):
-        return max(target.ticks("issue_reread"), engines * target.ticks("issue_region"))
-    return target.ticks("issue")
+    plain, again = target.ticks("issue"), max(target.ticks("issue_reread"), engines * target.ticks("issue_region"))
+    return again if again != plain and read.port.tier == "hbm" and is_reread(read, target) else plain
 
 
 def _placed(read: Side, write: Side, engines: int, target: CostData) -> tuple[Side, Side]:
     issue, first, second = _issue_of(read, write, engines, target), service(read, target), service(write, target)
     startup = target.ticks("startup_store" if write.port.tier == "hbm" else "startup")
-    if read.port.tier == "hbm" and write.port.tier != "hbm" and is_reread(read, target):
-        startup += target.ticks("startup_reread")
-    startup += target.ticks("slice_setup") * max(
-        slices_of(read.nest, read, target), slices_of(write.nest, write, target)
-    )
+    again, setup = target.ticks("startup_reread"), target.ticks("slice_setup")
+    if again and read.port.tier == "hbm" and write.port.tier != "hbm" and is_reread(read, target):
+        startup += again
+    if setup:
+        startup += setup * max(slices_of(read.nest, read, target), slices_of(write.nest, write, target))
     lead = (second if read.memory == write.memory else first + second) - issue
     into_hbm = write.port.tier == "hbm"
     partial, ragged = ((target.ticks(name) if into_hbm else 0) for name in ("issue_partial", "issue_ragged"))

@@ -162,6 +162,9 @@ class TransferTable(Table, frozen=True):
         Meta(description="all commands as HashMap(...), in either command syntax of the DMA Engine document"),
     ] = None
     limits: Limits = {}
+    options: Annotated[
+        dict[str, int | str], Meta(description="settings of the machine's own, such as the protocol of a side")
+    ] = {}
     expect: Expect | None = None
     target: str | None = None
 
@@ -249,6 +252,29 @@ class ProgramTable(Table, frozen=True):
     target: str | None = None
 
 
+class MoveTable(Table, frozen=True):
+    """A move that copies of a kernel make together, by their numbers in the order of the text."""
+
+    copies: Annotated[list[Natural], Meta(min_length=1)]
+    dtype: str
+    source: TensorTable
+    dest: TensorTable
+
+
+class KernelTable(Table, frozen=True):
+    """A kernel in text, what its tensors hold, and the moves that its copies make."""
+
+    file: Annotated[str | None, Meta(description="the text's file, beside the plan")] = None
+    text: Annotated[str | None, Meta(description="the text itself")] = None
+    function: str | None = None
+    gm: Annotated[dict[str, str], Meta(description='arguments: "64x100xf16" or "12800 bytes"')] = {}
+    assume: Annotated[dict[str, str], Meta(description='ranges of arguments: "1..64"')] = {}
+    move: list[MoveTable] = []
+    expect: Expect | None = None
+    under: Annotated[dict[str, Expect], Meta(description="the verdict under RULE=NAME readings")] = {}
+    target: str | None = None
+
+
 class PlanTable(Table, frozen=True, kw_only=True, rename={"schema_": "schema"}):
     """A plan file."""
 
@@ -261,6 +287,7 @@ class PlanTable(Table, frozen=True, kw_only=True, rename={"schema_": "schema"}):
     access: dict[MoveName, AccessTable] = {}
     region: dict[MoveName, RegionTable] = {}
     program: dict[MoveName, ProgramTable] = {}
+    kernel: dict[MoveName, KernelTable] = {}
 
 
 # The named tables of a plan, and the key by which one is known that was written without a name.
@@ -269,8 +296,9 @@ KINDS: Mapping[str, type[Table]] = {
     "access": AccessTable,
     "region": RegionTable,
     "program": ProgramTable,
+    "kernel": KernelTable,
 }
-MARKS = {"transfer": "dtype", "access": "dtype", "region": "tier", "program": "step"}
+MARKS = {"transfer": "dtype", "access": "dtype", "region": "tier", "program": "step", "kernel": "file"}
 
 
 def json_schema() -> dict[str, Any]:

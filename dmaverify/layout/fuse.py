@@ -17,7 +17,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from dmaverify.layout.digits import Digit
-from dmaverify.layout.refine import BYTE, Layout
+from dmaverify.layout.refine import BYTE, Layout, cut_digit
 
 
 def name_of(layout: Layout, axis: str) -> str:
@@ -37,7 +37,19 @@ def fuse(source: Layout, dest: Layout) -> tuple[Layout, Layout] | None:
     found, seen = (source, dest), False
     while (both := _pair(*found)) is not None:
         found, seen = (_joined(found[0], *both), _joined(found[1], *both)), True
-    return found if seen else None
+    return (_cut_as(*found), _cut_as(*found[::-1])) if seen else None
+
+
+def _cut_as(layout: Layout, other: Layout) -> Layout:
+    """Fused digits cut where the other side begins one: loops over the rest of it then stay inside."""
+    for cut in sorted({d.weight for d in other.digits if d.axis is not None and "*" in d.axis}):
+        for index, digit in enumerate(layout.digits):
+            inside = digit.axis is not None and "*" in digit.axis and digit.weight < cut < digit.weight * digit.slots
+            theirs = any(d.axis == digit.axis and d.weight == cut for d in other.digits)
+            if inside and theirs and cut % digit.weight == 0 and digit.weight * digit.slots % cut == 0:
+                layout = cut_digit(layout, index, cut // digit.weight)
+                break
+    return layout
 
 
 def _pair(source: Layout, dest: Layout) -> tuple[str, str] | None:

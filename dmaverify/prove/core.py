@@ -11,11 +11,12 @@ evaluated again by `meaning`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from dmaverify.language.expr import Kind
 from dmaverify.layout.fuse import fuse
 from dmaverify.layout.refine import Joint, Layout, drive, missing_cell
+from dmaverify.layout.unread import first_unread
 from dmaverify.prove.cells import WindowRelation, has_window
 from dmaverify.prove.obligations import (
     Claim,
@@ -28,52 +29,17 @@ from dmaverify.prove.obligations import (
     two_copies,
     writes_to,
 )
+from dmaverify.prove.outcome import OBLIGATIONS, Broken, CoreResult
+from dmaverify.prove.reach import corner_of, walks_off
 from dmaverify.prove.smt import Answer, Query, Session, any_of
 from dmaverify.transfer.command import Command
 from dmaverify.transfer.fold import Family, fold
 from dmaverify.transfer.move import Tensor
-from dmaverify.transfer.space import LOCAL_LIMIT, Space, aliased_place, layout_of, unit_bits_of
+from dmaverify.transfer.space import Space, aliased_place, layout_of, unit_bits_of
 
-OBLIGATIONS = (
-    "core/in-bounds",
-    "core/same-element",
-    "core/covers",
-    "core/writes-once",
-    "core/reads-live",
-    "core/padding",
-    "core/consumes",
-    "core/not-vacuous",
-)
 ENUMERATE_FIRST = 1 << 16  # a nest without carry-free digits, up to this many units, is enumerated straight away
 ENUMERATE_LAST = 1 << 25  # ... and up to this many when the solver gave up
 HARD = 500_000  # resource units after which a plan that can be enumerated is enumerated
-
-
-@dataclass(frozen=True, slots=True)
-class Broken:
-    """A violated claim. Counters belong to `command` (loops outer to inner, then the unit in the burst)."""
-
-    obligation: str
-    part: str
-    command: int | None = None
-    counters: tuple[int, ...] | None = None
-    other: tuple[int, tuple[int, ...]] | None = None  # the second writer of a double write
-    position: int | None = None  # global address of a cell (covers, consumes, zero-unwritten)
-    count: int | None = None  # how many units, where an enumeration counted them
-
-
-@dataclass(frozen=True)
-class CoreResult:
-    """`status` per obligation id; `broken` in the order of the obligations."""
-
-    status: Mapping[str, str]
-    broken: tuple[Broken, ...]
-    by: str
-    why: str = ""
-    joint: Joint | None = None
-    families: tuple[Family, ...] = ()
-    asked: tuple[tuple[str, str, str], ...] = ()
-    units: int = 0
 
 
 @dataclass
@@ -105,8 +71,8 @@ class _Judge:
         if has_window(self.source) or has_window(self.dest):
             return self._enumerated(families, units, 1 << 22, "overlapping windows are a relation")
         for index, command in enumerate(self.commands):
-            if _walks_off(command):
-                self.broken.append(Broken("core/in-bounds", _walks_off(command), index, _corner(command)))
+            if walks_off(command):
+                self.broken.append(Broken("core/in-bounds", walks_off(command), index, corner_of(command)))
         if self.broken:
             return self._result("the range of the addresses", families, None, units, {"core/in-bounds": "refuted"})
         source, source_opaque = layout_of(self.source, self.spaces[0], self.dtype_bits)
@@ -139,8 +105,11 @@ class _Judge:
         if joint is None or not joint.plain:
             return None
         found = self._solved(joint, subject, families, units)
-        if not found.broken and all(found.status.get(name) == "proved" for name in OBLIGATIONS):
-            return found
+        status = dict(found.status)
+        if status.get("core/consumes") == "not judged" and layouts and _one_to_one(*layouts):
+            status["core/consumes"] = "proved"
+        if not found.broken and all(status.get(name) == "proved" for name in OBLIGATIONS):
+            return replace(found, status=status)
         self.status.clear()
         self.broken.clear()
         return None
@@ -302,7 +271,7 @@ class _Judge:
         return family.member_at(counters), family.loop_counters(counters)
 
     def _consumes(self, joint: Joint, subject: Subject, families: Sequence[Family]) -> None:
-        unread = self._first_unread(joint, subject)
+        unread = first_unread(joint, opaque=subject.source_opaque)
         if unread is not None:
             self.status["core/consumes"] = "proved" if unread == "none" else "refuted"
             if isinstance(unread, int):
@@ -332,45 +301,6 @@ class _Judge:
         self.status["core/consumes"] = "proved" if found is None else "refuted"
         if found is not None:
             self.broken.append(Broken("core/consumes", "", position=found.read_address, count=found.count))
-
-    def _first_unread(self, joint: Joint, subject: Subject) -> int | str | None:
-        """For one nest that reads a box from 0: "none", or the address of the first live cell outside it; None: not
-        that simple.
-
-        Live cells are closed downwards (guards only grow), so a box holds them all exactly when it reaches the last
-        live value of every digit; where it does not, the first cell outside steps the innermost such digit once
-        beyond the box.
-        """
-        if len(joint.nests) != 1 or joint.nests[0].nest.guards or joint.nests[0].read.carried:
-            return None
-        if joint.source.repeats_an_axis:
-            return None
-        driven, layout = joint.nests[0], joint.source
-        if not subject.source_opaque and layout.kind_at((0,) * len(layout.digits)) is not None:
-            return "none"  # no live cell at all
-        free, reach = layout.replicas, [0] * len(layout.digits)
-        moved_before: set[int] = set()
-        for index, (constant, moved) in enumerate(zip(driven.read.constants, driven.read.terms, strict=True)):
-            pieces = {i for i, _ in moved}
-            if index in free and not pieces & moved_before:
-                moved_before |= pieces
-                continue
-            if constant or any(k != 1 for _, k in moved) or pieces & moved_before:
-                return None
-            if moved and index in layout.beyond_index:
-                return None
-            moved_before |= pieces
-            reach[index] = sum(driven.nest.pieces[i].count - 1 for i in pieces)
-        for index in reversed(range(len(layout.digits))):
-            if index in free or index in layout.beyond_index:
-                continue
-            if reach[index] < _last_live(layout, index):
-                if layout.digits[index].axis is None or subject.source_opaque:
-                    return (
-                        None  # a padded replica, or a position that may be padding: its element may be read elsewhere
-                    )
-                return layout.origin + layout.digits[index].step * (reach[index] + 1)
-        return "none"
 
     # ------------------------------------------------------------ coverage where digits carry
 
@@ -508,42 +438,18 @@ class _Judge:
         return CoreResult(found, broken, by, why, joint, tuple(families), tuple(self.session.asked), units)
 
 
-def _last_live(layout: Layout, index: int) -> int:
-    """The largest value of a digit that occurs in a live cell: guards only grow, so all other digits are 0."""
-    last = layout.digits[index].slots - 1
-    for guard in layout.guards:
-        coefficient = dict(guard.terms).get(index, 0)
-        if coefficient:
-            last = min(last, (guard.bound - 1 - guard.constant) // coefficient)
-    return last
+def _one_to_one(source: Layout, dest: Layout) -> bool:
+    """Whether both sides hold each element of the same axes once and equally many: then a destination that is covered,
+    each cell from the cell of its element, has read the whole source.
+    """
+    plain = [not (x.guards or x.replicas or x.offsets or x.repeats_an_axis) for x in (source, dest)]
+    axes = [{digit.axis for digit in x.digits if digit.axis is not None} for x in (source, dest)]
+    return all(plain) and source.size == dest.size and axes[0] == axes[1]
 
 
 def _worst(one: str | None, other: str) -> str:
     order = ("proved", "not judged", "unknown", "refuted")
     return max(one or "proved", other, key=order.index)
-
-
-def _walks_off(command: Command) -> str:
-    """Which side leaves every memory there is; empty for none. Beyond it, global addresses of two places would meet."""
-    for side in ("read", "write"):
-        low, high = local_range(command, side)
-        if low <= -LOCAL_LIMIT or high >= LOCAL_LIMIT:
-            return side
-    return ""
-
-
-def local_range(command: Command, side: str) -> tuple[int, int]:
-    """Least and greatest local address that a side visits, in units; exact, since every loop moves by itself."""
-    port = command.read if side == "read" else command.write
-    low = high = port.base
-    for loop in command.loops:
-        reach = (loop.read if side == "read" else loop.write) * (loop.count - 1)
-        low, high = low + min(0, reach), high + max(0, reach)
-    return low, high + command.burst - 1
-
-
-def _corner(command: Command) -> tuple[int, ...]:
-    return (*(loop.count - 1 for loop in command.loops), command.burst - 1)
 
 
 def judge_core(

@@ -13,7 +13,8 @@ from dataclasses import replace
 from typing import Any
 
 from dmaverify.errors import Span
-from dmaverify.prove.core import Broken, local_range
+from dmaverify.prove.outcome import Broken
+from dmaverify.prove.reach import local_range
 from dmaverify.prove.scene import (
     Cell,
     Scene,

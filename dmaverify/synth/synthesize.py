@@ -26,7 +26,7 @@ from dmaverify.prove.program import program_of_transfer, space_of
 from dmaverify.synth.legal import Law
 from dmaverify.synth.members import EVALUATIONS, SIMULATED_TIES, TIE_EVALUATIONS, Found, Limits, Member
 from dmaverify.synth.packets import segmented
-from dmaverify.synth.playing import WHOLE, Contest, contest, played
+from dmaverify.synth.playing import WHOLE, Contest, contest, expected, played
 from dmaverify.synth.regions import Cover, NoPlan, covers
 from dmaverify.synth.result import Before, Played, Synthesis
 from dmaverify.synth.search import HAIR, Search
@@ -252,15 +252,24 @@ def _proved(
 
 
 def _or_as_given(result: Synthesis, move: Transfer, found: Found) -> Synthesis:
-    """The plan's own program where it is proved and cheaper than what the budget found."""
+    """The plan's own program where it is proved and cheaper than what the budget found, or as cheap and faster in the
+    simulator.
+    """
     before = result.before
-    if before is None or max(before.cycles, result.bound) >= result.cycles:
+    if before is None or max(before.cycles, found.bound) > result.cycles + HAIR:
+        return result
+    cheaper = max(before.cycles, found.bound) < result.cycles - HAIR
+    seen = before.played is not None and result.played is not None
+    if not cheaper and not (seen and expected(before.played) < expected(result.played)):  # type: ignore[arg-type]
         return result
     verdict = check_transfer(replace(move, expect=None), axes=result.axes, target=result.target)
     if verdict.status is not Status.PROVED:
         return result
     kept = replace(move, expect=None, streams=())
     line = "the plan's own program is cheaper than what the budget found, and is kept"
+    if not cheaper:
+        line = "the plan's own program costs no more and the simulator ranks it first: it is kept"
+    own = (result.split, result.cycles, result.played)
     return replace(
         result,
         transfer=kept,
@@ -269,10 +278,11 @@ def _or_as_given(result: Synthesis, move: Transfer, found: Found) -> Synthesis:
         cycles=before.cycles,
         verdict=verdict,
         bound=min(result.bound, before.cycles),
-        optimal=before.cycles <= found.bound,
+        optimal=before.cycles <= found.bound + HAIR,
         evidence=(*result.evidence, line),
         played=before.played,
         split="as given",
+        runners_up=(own, *result.runners_up),
     )
 
 

@@ -20,6 +20,7 @@ from dmaverify.language import wellformed
 from dmaverify.machines.target import Target
 from dmaverify.prove import core
 from dmaverify.prove.check import Options, check_transfer
+from dmaverify.prove.outcome import OBLIGATIONS, CoreResult
 from dmaverify.prove.program import Trouble, derived_program, given_program, space_of
 from dmaverify.prove.scene import Scene, Side
 from dmaverify.prove.smt import RLIMIT, Session
@@ -93,9 +94,9 @@ def compare(
     return Opinion(result.status, frozenset(done.broken), result.by, tuple(_differences(result, done, scene)))
 
 
-def _differences(result: core.CoreResult, done: Execution, scene: Scene) -> Iterator[str]:
+def _differences(result: CoreResult, done: Execution, scene: Scene) -> Iterator[str]:
     stopped = result.status["core/in-bounds"] == "refuted"  # beyond every memory: nothing else is judged
-    for name in core.OBLIGATIONS:
+    for name in OBLIGATIONS:
         said, broken = result.status[name], name in done.broken
         if said in ("proved", "refuted"):
             if (said == "refuted") != broken:

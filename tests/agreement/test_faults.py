@@ -10,7 +10,8 @@ import pytest
 
 from dmaverify.machines.target import Target, load_target
 from dmaverify.prove.check import Options, check_transfer
-from dmaverify.prove.core import OBLIGATIONS, judge_core
+from dmaverify.prove.core import judge_core
+from dmaverify.prove.outcome import OBLIGATIONS
 from dmaverify.prove.smt import Session
 from dmaverify.testing import FAULTS, NotApplicable, Plan, Seeded, compare, seeded_plan, with_fault
 from dmaverify.testing.oracle import examine, only_solver

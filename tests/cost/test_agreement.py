@@ -6,6 +6,11 @@ Law: for every program `cost <= simulate`; where `exact`, `cost == simulate`.
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
+from dataclasses import replace
+
 import pytest
 from cost_programs import (
     BASIC,
@@ -20,13 +25,12 @@ from cost_programs import (
     example_5,
     example_6,
     hbm,
-    random_program,
     well_ordered_4,
 )
 
+from dmaverify.cost.campaign import KINDS, outcome, random_program, run, table
 from dmaverify.cost.model import cost
 from dmaverify.cost.simulate import simulate
-from dmaverify.transfer.command import Command
 
 SEEDS = {
     "basic": BASIC,
@@ -41,6 +45,7 @@ SEEDS = {
 }
 
 EXACT = {
+    "one row of slice 2, the same bank group again": [command(hbm(1 << 34), dm(192), [(2, 0, DMN)], 256)],
     "every request hits one open row": [command(hbm(), dm(), [(8, (1 << 14) ^ (1 << 10), SLICE), (2, 0, DMN)], 256)],
     "every request switches the row of one bank": [
         command(hbm(), dm(), [(16, 1 << 29, SLICE), (2, 1 << 33, DMN)], 256)
@@ -89,13 +94,26 @@ def test_the_closed_form_is_a_bound_on_adversarial_programs(name: str) -> None:
 
 
 @pytest.mark.parametrize("profile", ["book", "measured"])
-@pytest.mark.parametrize("start", range(0, 200, 50))
-def test_the_closed_form_is_a_bound_on_random_programs(start: int, profile: str) -> None:
-    for seed in range(start, start + 50):
-        program: list[Command] = random_program(seed)
-        bound, result = cost(program, profile=profile), simulate(program, profile=profile)
-        assert bound.cycles <= result.cycles, seed
-        assert not bound.exact or bound.cycles == result.cycles, seed
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_closed_form_is_a_bound_on_random_and_adversarial_programs(kind: str, profile: str) -> None:
+    """A slice of what `make agree` runs."""
+    found = run(0, 40 if kind == "any" else 25, [kind], [profile])
+    assert [one for one in found if one.broken] == []
+
+
+def test_exact_is_said_of_many_regular_programs_and_kept() -> None:
+    found = run(0, 60, ["even"], ["book"])
+    assert sum(one.exact for one in found) >= 5
+    assert not any(one.broken for one in found)
+
+
+def test_a_bound_above_the_simulation_is_told_with_its_seed() -> None:
+    good = outcome("any", 7, "book")
+    bad = replace(good, bound=good.simulated + 1)
+    assert not good.broken
+    assert "1 violations: FAILED" in table([bad])
+    assert "seed 7 (" in table([bad])
+    assert replace(good, exact=True, bound=good.simulated - 1).broken
 
 
 def test_the_random_programs_are_not_all_of_one_kind() -> None:
@@ -106,6 +124,20 @@ def test_the_random_programs_are_not_all_of_one_kind() -> None:
     assert {len(p) > 1 for p in programs} == {True, False}
     assert any(c.burst % 256 for p in programs for c in p)
     assert any(loop.read < 0 for p in programs for c in p for loop in c.loops)
+
+
+def test_without_numba_the_simulator_says_the_same() -> None:
+    """Plain Python over numpy, in a process of its own."""
+    code = (
+        "import sys; sys.modules['numba'] = None\n"
+        "from dmaverify.cost.campaign import random_program\n"
+        "from dmaverify.cost.simulate import simulate\n"
+        "import json\n"
+        "print(json.dumps([simulate(random_program(s, 'partial'), profile='measured').statistics() for s in (1, 2)]))"
+    )
+    got = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True)
+    expected = [simulate(random_program(seed, "partial"), profile="measured").statistics() for seed in (1, 2)]
+    assert json.loads(got.stdout) == expected
 
 
 def test_the_simulator_says_the_same_twice() -> None:

@@ -116,6 +116,14 @@ def test_a_file_keeps_its_mode_and_its_link(shell, wrong):
     assert os.listdir(real.parent) == ["plan.toml"]
 
 
+def test_a_read_only_file_is_not_written(shell, wrong):
+    path = shell.write(wrong)
+    path.chmod(0o444)
+    code, _, err = shell("check", "plan.toml", "--fix")
+    assert (code, "plan.toml is read-only" in err) == (2, True)
+    assert path.read_text() == wrong
+
+
 def test_a_file_that_changed_meanwhile_is_not_written(shell, wrong, monkeypatch):
     from dmaverify import jobs_fix
 

@@ -145,6 +145,12 @@ def test_what_is_no_baseline_is_refused(shell, wrong, text):
     assert (code, "b.json is no baseline" in err) == (2, True)
 
 
+def test_a_baseline_that_is_not_there_is_an_error_with_the_way_to_write_it(shell, good):
+    shell.write(good)
+    code, _, err = shell("check", "plan.toml", "--baseline", "b.json")
+    assert (code, "--write-baseline b.json" in err) == (2, True)
+
+
 def test_an_old_plan_enters_ci_with_a_baseline_and_a_new_mistake_fails(shell, wrong):
     shell.write(wrong)
     code, out, _ = shell("check", "plan.toml", "--write-baseline", "b.json")
@@ -155,6 +161,14 @@ def test_an_old_plan_enters_ci_with_a_baseline_and_a_new_mistake_fails(shell, wr
     assert shell("check", "plan.toml", "--baseline", "b.json")[0] == 0
     shell.write(wrong.replace("A=8:32", "A=8:0"))
     assert shell("check", "plan.toml", "--baseline", "b.json")[0] == 1
+
+
+def test_a_baseline_holds_from_wherever_the_check_is_started(shell, wrong, monkeypatch):
+    path = shell.write(wrong, "plans/a.toml")
+    shell("check", "plans", "--write-baseline", "b.json")
+    assert shell("check", str(path), "--baseline", "b.json")[0] == 0
+    monkeypatch.chdir(shell.folder / "plans")
+    assert shell("check", "a.toml", "--baseline", "../b.json")[0] == 0
 
 
 # ---------------------------------------------------------------- summary

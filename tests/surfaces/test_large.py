@@ -80,7 +80,7 @@ def test_a_shard_that_was_stopped_leaves_no_file(shell, good, wrong, monkeypatch
 
     monkeypatch.setattr("dmaverify.jobs.check_job", stopped)
     assert shell("sweep", "plans", "--out", "part.jsonl")[0] == 2
-    assert not Path("part.jsonl").exists()
+    assert sorted(path.name for path in shell.folder.iterdir()) == ["plans"]
 
 
 def test_a_task_of_a_job_array_knows_its_shard(shell, good, wrong, monkeypatch):

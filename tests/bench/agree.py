@@ -1,0 +1,17 @@
+"""`make agree`: random and adversarial programs through both evaluators of the cost; exit 1 at any violation."""
+
+import argparse
+import sys
+
+from dmaverify.cost.campaign import KINDS, run, table
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(prog="make agree")
+    parser.add_argument("--count", type=int, default=500, help="seeds of each kind")
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
+    parser.add_argument("--kind", action="append", choices=sorted(KINDS), help="only these kinds")
+    parser.add_argument("--profile", action="append", help="book and measured unless given")
+    options = parser.parse_args()
+    found = run(options.first, options.count, options.kind or list(KINDS), options.profile or ["book", "measured"])
+    sys.stdout.write(table(found) + "\n")
+    sys.exit(int(any(one.broken for one in found)))
