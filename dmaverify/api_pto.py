@@ -2,8 +2,8 @@
 
 Knows: which rooms answer which question about a kernel, and how their answers become a verdict.
 Does not know: command line, formats.
-Law: errors decide, an unresolved operation or an open question is never a pass, and where another reading of a contested
-point would change the verdict or the bytes, the verdict says so.
+Law: errors decide, an unresolved operation or an open question is never a pass, and where another reading of a
+contested point would change the verdict or the bytes, the verdict says so.
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ from dmaverify.inputs.pto_meaning import meaning_of
 from dmaverify.inputs.pto_notes import Notes, read_notes
 from dmaverify.inputs.pto_read import read_kernels
 from dmaverify.inputs.pto_values import Kernel, Setting
-from dmaverify.machines.pto_moves import KNOBS, ORDERED_PIPES, UB_MEMORY, touches_of
+from dmaverify.machines.pto_emit import fields_of
+from dmaverify.machines.pto_moves import KNOBS, ORDERED_PIPES, SOURCES, UB_MEMORY, touches_of
 from dmaverify.machines.pto_ops import Function
+from dmaverify.machines.pto_words import misfits
 from dmaverify.machines.target import Target, load_target
 from dmaverify.prove.kernels import Judged, judge_kernel
 from dmaverify.prove.options import Options
@@ -102,10 +104,15 @@ def settings_of(notes: Notes, readings: Mapping[str, str]) -> Setting:
 
 
 def check_function(
-    function: Function, name: str, notes: Notes, target: Target, options: Options,
-    asked: list[tuple[str, str, str]] | None = None, moves: Sequence[PlanMove] = (),
-) -> Verdict | None:  # fmt: skip
-    """The verdict on one function; None where it has nothing to do with DMA. `moves` are what its copies should make."""
+    function: Function,
+    name: str,
+    notes: Notes,
+    target: Target,
+    options: Options,
+    asked: list[tuple[str, str, str]] | None = None,
+    moves: Sequence[PlanMove] = (),
+) -> Verdict | None:
+    """The verdict on one function, whose copies should make `moves`; None where it has nothing to do with DMA."""
     started = time.perf_counter()
     kernel = meaning_of(function, settings_of(notes, options.readings))
     if not kernel.copies and not kernel.remarks:
@@ -114,9 +121,11 @@ def check_function(
     if asked is not None:
         asked += judged.asked
     findings = [*map(finding_of, kernel.remarks), *judged.findings]
+    findings = _with_corruption(findings, kernel)
+    findings = [replace(f, source=f.source or SOURCES.get(f.rule, "")) for f in findings]
     findings, allowed = _suppressed(findings, notes)
     contested = _alternatives(function, kernel, notes, target, options, findings, moves)
-    obligations = _obligations(kernel, judged)
+    obligations = _obligations(kernel, judged, claimed=bool(moves))
     status = Status.PROVED
     if any(f.severity is Severity.ERROR for f in findings):
         status = Status.REFUTED
@@ -124,10 +133,20 @@ def check_function(
         status = Status.UNKNOWN
     path = function.span.source.name
     return Verdict(
-        name, target.name, status, tuple(findings), obligations,
-        (*kernel.assumptions, *judged.assumptions, *allowed, *contested), dict(options.readings),
-        time.perf_counter() - started, judged.solver, path, function.span.line, notes.expect, _claim(kernel),
-    )  # fmt: skip
+        name,
+        target.name,
+        status,
+        tuple(findings),
+        obligations,
+        (*kernel.assumptions, *judged.assumptions, *allowed, *contested),
+        dict(options.readings),
+        time.perf_counter() - started,
+        judged.solver,
+        path,
+        function.span.line,
+        notes.expect,
+        _claim(kernel),
+    )
 
 
 def check_plan_kernel(entry: PlanKernel, plan: Plan, options: Options) -> list[Verdict]:
@@ -210,13 +229,65 @@ def finding_of(remark: Remark) -> Finding:
     error = remark.always and remark.kind != "unresolved"
     labels = tuple(Label(span, text) for span, text in remark.labels)
     return Finding(
-        _IDS[remark.kind], Severity.ERROR if error else Severity.WARNING, remark.message, "", remark.span,
-        source="PTO v0.6, sticky state" if remark.kind == "state" else "", hint=remark.hint, labels=labels,
-    )  # fmt: skip
+        _IDS[remark.kind],
+        Severity.ERROR if error else Severity.WARNING,
+        remark.message,
+        "",
+        remark.span,
+        source="",
+        hint=remark.hint,
+        labels=labels,
+    )
 
 
-def _obligations(kernel: Kernel, judged: Judged) -> tuple[Obligation, ...]:
+def _with_corruption(findings: Sequence[Finding], kernel: Kernel) -> list[Finding]:
+    """Values that do not fit their field say what they change when they are packed by shifts, without a mask."""
+    fields = {
+        "pto/n-burst", "pto/len-burst", "pto/loop-size", "pto/gm-stride", "pto/ub-stride", "pto/pad-count",
+        "pto/cache-ctl", "pto/stream-id", "pto/local-rows", "pto/local-length", "pto/local-gap",
+    }  # fmt: skip
+    out = []
+    for finding in findings:
+        copy = next((c for c in kernel.copies if finding.rule in fields and _about(finding, c)), None)
+        out.append(finding if copy is None else replace(finding, notes=(*finding.notes, *_corruption(copy))))
+    return out
+
+
+def _about(finding: Finding, copy: Copy) -> bool:
+    spans = [copy.span, *copy.spans.values(), *(s for step in copy.steps for s in step.spans)]
+    return any(s is not None and finding.span is not None and s.start == finding.span.start for s in spans)
+
+
+def _corruption(copy: Copy) -> list[str]:
+    try:
+        found = misfits(copy.kind, fields_of(copy))
+    except InputError:
+        return []
+    notes = []
+    for misfit in found:
+        changed = [f"{name} becomes {new:,} instead of {old:,}" for name, old, new in misfit.changes]
+        what = "; ".join(changed) or "the bits above its field are lost"
+        notes.append(f"{misfit.field} = {misfit.value:,} in {misfit.bits} bits, packed without a mask: {what}")
+    return notes
+
+
+def slice_of(copy: Copy) -> str:
+    """What a copy moves, inferred from its operands."""
+    ends = []
+    for place, side in ((copy.read, "read"), (copy.write, "write")):
+        steps = [f" + {getattr(step, side).shown()} * {step.label}" for step in copy.steps if step.count.shown() != "1"]
+        ends.append(f"{place.root or place.space}[{place.address.shown()}{''.join(steps)}]")
+    counts = [f"{step.label} < {step.count.shown()}" for step in copy.steps if step.count.shown() != "1"]
+    where = f", {', '.join(counts)}" if counts else ""
+    return f"line {copy.span.line}: {copy.row.shown()} bytes {ends[0]} -> {ends[1]}{where}"
+
+
+def _obligations(kernel: Kernel, judged: Judged, *, claimed: bool) -> tuple[Obligation, ...]:
     out = dict(judged.obligations)
+    if not claimed:
+        slices = [slice_of(copy) for copy in kernel.copies]
+        more = [f"and {len(slices) - 8} more (dmaverify emit --as slices)"] if len(slices) > 8 else []
+        out["core/same-element"] = ("not judged", "", "no move is claimed; inferred: " + "; ".join(slices[:8] + more))
     lost = [r for r in kernel.remarks if r.kind == "unresolved" and r.always]
     wrong = [r for r in kernel.remarks if r.kind == "state" and r.always]
     out["core/unresolved-copy"] = ("unknown" if lost else "proved", "", f"{len(lost)} not resolved" if lost else "")
@@ -236,9 +307,14 @@ def _suppressed(findings: Sequence[Finding], notes: Notes) -> tuple[list[Finding
 
 
 def _alternatives(
-    function: Function, kernel: Kernel, notes: Notes, target: Target, options: Options, findings: Sequence[Finding],
+    function: Function,
+    kernel: Kernel,
+    notes: Notes,
+    target: Target,
+    options: Options,
+    findings: Sequence[Finding],
     moves: Sequence[PlanMove],
-) -> list[str]:  # fmt: skip
+) -> list[str]:
     """For each other reading of a contested point that changes a byte: which bytes, and whether the verdict."""
     out = []
     errors = {f.rule for f in findings if f.severity is Severity.ERROR}

@@ -150,13 +150,19 @@ def progress(total: int) -> Callable[[int], None]:
 
 def _lines(answer: Callable[[dict[str, Any]], Any]) -> None:
     """One JSON object a line in, one out, in order; a bad line answers `{"error", "where"}` and the rest go on."""
+    from msgspec import DecodeError
+    from msgspec.json import decode
+
     from dmaverify.report.machine import dumps
 
     for number, line in enumerate(sys.stdin, 1):
         if not line.strip():
             continue
         try:
-            request = json.loads(line)
+            try:
+                request = decode(line)
+            except DecodeError:
+                request = json.loads(line)  # numbers of any size, and its words for what is wrong
             if not isinstance(request, dict):
                 raise InputError("a line is one JSON object")
             reply = answer(request)
@@ -304,11 +310,11 @@ def equiv(a: str, b: str, axes: str, rlimit: int, as_json: bool) -> None:
     from dmaverify.jobs import is_kernel
 
     if is_kernel(a.partition("::")[0]):
-        from dmaverify.cli_pto import same_json, same_kernels
+        from dmaverify.cli_pto import compared
 
-        same, said = same_kernels(a, b)
-        say(json.dumps(same_json(same), indent=2) if as_json else said)
-        raise Stop({"same": 0, "different": 1, "unknown": 3}[same.status])
+        said, code = compared(a, b, as_json=as_json)
+        say(said)
+        raise Stop(code)
     from dmaverify.prove.equiv import equivalent_mappings, equivalent_plans
     from dmaverify.report.machine import dumps
 
@@ -341,17 +347,13 @@ def equiv(a: str, b: str, axes: str, rlimit: int, as_json: bool) -> None:
 
 @cli.command()
 @click.argument("path", metavar="PATH[::NAME]")
-@click.option("--as", "form", type=click.Choice(("inline", "registers", "words")), required=True, help="What to write.")
+@click.option("--as", "form", type=click.Choice(("inline", "registers", "words", "slices")), required=True)
 @click.option("--json", "as_json", is_flag=True, help="Words as JSON, which `equiv` reads.")
 def emit(path: str, form: str, as_json: bool) -> None:
-    """A kernel with its copies in the other surface, or the configuration words of its copies."""
-    from dmaverify.cli_pto import emitted, words_json, words_text
+    """A kernel with its copies in the other surface, their configuration words, or what they move."""
+    from dmaverify.cli_pto import written
 
-    if form == "words":
-        say(json.dumps(words_json(path), indent=2) if as_json else words_text(path))
-    else:
-        say(emitted(path, form))
-    raise Stop(0)
+    raise _told(written(path, form, as_json=as_json))
 
 
 # ---------------------------------------------------------------- explain, rules, targets, schema, doctor
@@ -496,9 +498,9 @@ def cost(
     from dmaverify.jobs import is_kernel
 
     if is_kernel(path.partition("::")[0]):
-        from dmaverify.cli_pto import kernel_cost, kernel_cost_text
+        from dmaverify.cli_pto import priced
 
-        raise _told(kernel_cost(path) if as_json else kernel_cost_text(path))
+        raise _told(priced(path, as_json=as_json))
     plan = with_references(_load(path), profile)
     if not plan.transfers:
         raise fail([InputError(f"{path} has no transfer to price")])

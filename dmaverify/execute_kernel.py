@@ -55,9 +55,12 @@ class Run:
 
 
 def run_kernel(
-    function: ops.Function, gm: Mapping[str, int], arguments: Mapping[str, int] | None = None,
-    readings: Mapping[str, str] | None = None, seed: int = 0,
-) -> Run:  # fmt: skip
+    function: ops.Function,
+    gm: Mapping[str, int],
+    arguments: Mapping[str, int] | None = None,
+    readings: Mapping[str, str] | None = None,
+    seed: int = 0,
+) -> Run:
     """Runs a function. `gm` gives the bytes of every tensor, `arguments` the numbers. Raises Stuck."""
     return _Machine(function, gm, arguments or {}, readings or {}, seed).go()
 
@@ -196,9 +199,17 @@ class _Machine:
             quotient = -(-a // b) if op.startswith("ceil") else a // b
             return a % b if op.startswith("rem") else quotient
         table = {
-            "addi": a + b, "subi": a - b, "muli": a * b, "andi": a & b, "ori": a | b, "xori": a ^ b,
-            "minui": min(a, b), "minsi": min(a, b), "maxui": max(a, b), "maxsi": max(a, b),
-        }  # fmt: skip
+            "addi": a + b,
+            "subi": a - b,
+            "muli": a * b,
+            "andi": a & b,
+            "ori": a | b,
+            "xori": a ^ b,
+            "minui": min(a, b),
+            "minsi": min(a, b),
+            "maxui": max(a, b),
+            "maxsi": max(a, b),
+        }
         if op in table:
             return table[op]
         return a << b if op == "shli" else a >> b

@@ -1,4 +1,4 @@
-"""What copy instructions cost, as named terms with their basis: instructions issued, bytes in the buffer, lines in memory.
+"""What copy instructions cost, as named terms with their basis: instructions, bytes in the buffer, lines in memory.
 
 Knows: the parametric model (issue, rounded bytes, lines of global memory) and its constants from a target's data.
 Does not know: contention, overlap of pipes beyond the largest, any measured figure of the machine.
@@ -53,11 +53,15 @@ def _one(copy: Copy, loops: Sequence[Loop], constants: Mapping[str, Any]) -> Cop
     times = 1
     for loop in loops:
         if not loop.trip.is_const:
-            raise InputError("a loop around this copy has no fixed number of iterations", copy.span, "give its bounds as numbers")
+            raise InputError(
+                "a loop around this copy has no fixed number of iterations", copy.span, "give its bounds as numbers"
+            )
         times *= loop.trip.const
     numbers = [copy.row, *(n for step in copy.steps for n in (step.count, step.read, step.write))]
     if not all(n.is_const for n in numbers):
-        raise InputError("an operand of this copy is no number, so it has no price", copy.span, "give its arguments as numbers")
+        raise InputError(
+            "an operand of this copy is no number, so it has no price", copy.span, "give its arguments as numbers"
+        )
     rows = 1
     for step in copy.steps:
         rows *= step.count.const
@@ -66,15 +70,35 @@ def _one(copy: Copy, loops: Sequence[Loop], constants: Mapping[str, Any]) -> Cop
     block = max(block, -(-copy.row.const // 32) * 32 * rows)
     rate = float(constants["ub_bytes_per_cycle"])
     terms = [
-        Term("issue", float(constants["issue_cycles"]), copy.pipe, "one instruction, its registers included", f"parameter; {basis}"),
-        Term("buffer", block / rate, "UB", f"{block:,} bytes in blocks of 32, tails and padding included", f"parameter; {basis}"),
+        Term(
+            "issue",
+            float(constants["issue_cycles"]),
+            copy.pipe,
+            "one instruction, its registers included",
+            f"parameter; {basis}",
+        ),
+        Term(
+            "buffer",
+            block / rate,
+            "UB",
+            f"{block:,} bytes in blocks of 32, tails and padding included",
+            f"parameter; {basis}",
+        ),
     ]
     if copy.kind != "local":
         gm = next(t for t in copy.touches if t.place.space == "gm" and t.kind in ("read", "data"))
         line = int(constants["gm_line_bytes"])
         lines = _lines(gm, line)
         speed = float(constants[f"{copy.kind}_bytes_per_cycle"])
-        terms.append(Term("lines", lines * line / speed, "GM", f"{lines:,} lines of {line} bytes for {rows * copy.row.const:,} bytes", source))
+        terms.append(
+            Term(
+                "lines",
+                lines * line / speed,
+                "GM",
+                f"{lines:,} lines of {line} bytes for {rows * copy.row.const:,} bytes",
+                source,
+            )
+        )
     return CopyCost(copy.span.line, copy.pipe, times, tuple(terms))
 
 
@@ -102,8 +126,20 @@ def as_data(costs: Sequence[CopyCost]) -> dict[str, Any]:
     for cost in costs:
         pipes[cost.pipe] = pipes.get(cost.pipe, 0.0) + cost.cycles
     terms = [
-        {"name": f"line {c.line} {t.name}", "cycles": t.cycles * c.times, "resource": t.resource, "why": t.why, "source": t.source}
+        {
+            "name": f"line {c.line} {t.name}",
+            "cycles": t.cycles * c.times,
+            "resource": t.resource,
+            "why": t.why,
+            "source": t.source,
+        }
         for c in costs
         for t in c.terms
     ]
-    return {"cycles": max(pipes.values(), default=0.0), "profile": "book", "pipes": pipes, "terms": terms, "exact": False}
+    return {
+        "cycles": max(pipes.values(), default=0.0),
+        "profile": "book",
+        "pipes": pipes,
+        "terms": terms,
+        "exact": False,
+    }

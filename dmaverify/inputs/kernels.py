@@ -78,9 +78,18 @@ def read_kernel(reader: _PlanReader, name: str, table: schema.KernelTable) -> Pl
         under[reading] = reader._expect(expect)
     line = reader.doc.key_span(path).line
     return PlanKernel(
-        name, key, source, table.function, extents, ranges, tuple(moves), reader._expect(table.expect), under, line,
+        name,
+        key,
+        source,
+        table.function,
+        extents,
+        ranges,
+        tuple(moves),
+        reader._expect(table.expect),
+        under,
+        line,
         reader.doc.key_span(path),
-    )  # fmt: skip
+    )
 
 
 def _text(reader: _PlanReader, name: str, table: schema.KernelTable) -> Source:

@@ -61,9 +61,7 @@ class Carried(Registers):
         given = list(self.yielded)
         self.dry -= 1
         self.values, self.registers, self.consumed, self.number, self.counters = saved
-        out: list[Value] = []
-        for index in range(len(first)):
-            out.append(self._closed(index, first, given, names, counter))
+        out = [self._closed(index, first, given, names, counter) for index in range(len(first))]
         for index, value in enumerate(out):
             if value is None and isinstance(first[index], (Lin, Cond)):
                 lost = self.fresh_opaque(stmt.carried[index][0])

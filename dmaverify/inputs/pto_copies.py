@@ -58,25 +58,38 @@ class CopyReader(TypeReader):
         return self._copy(op, kind, False, dict(zip(names, args, strict=True)), types)
 
     def _copy(
-        self, op: Op, kind: str, inline: bool, roles: Mapping[str, Operand], types: list[Type],
-        levels: tuple[Level, ...] = (), pad: Pad | None = None,
-    ) -> Stmt:  # fmt: skip
+        self,
+        op: Op,
+        kind: str,
+        inline: bool,
+        roles: Mapping[str, Operand],
+        types: list[Type],
+        levels: tuple[Level, ...] = (),
+        pad: Pad | None = None,
+    ) -> Stmt:
         spaces = {LOAD: ("gm", "ub"), STORE: ("ub", "gm"), LOCAL: ("ub", "ub")}[kind]
         own: list[Type] = []
         for index, (role, space) in enumerate(zip(("src", "dst"), spaces, strict=True)):
             written = types[index] if index < len(types) else OTHER
             known = self._of(roles[role])
-            if known.kind == "pointer" and written.kind == "pointer" and (known.bits, known.space) != (
-                written.bits, written.space,
-            ):  # fmt: skip
+            if (
+                known.kind == "pointer"
+                and written.kind == "pointer"
+                and (known.bits, known.space)
+                != (
+                    written.bits,
+                    written.space,
+                )
+            ):
                 said = f"`{roles[role].name}` is !pto.ptr<{known.name}, {known.space}>, the type written says "
                 raise InputError(f"{op.name}: {said}<{written.name}, {written.space}>", roles[role].span)
             found = known if known.kind == "pointer" else written
             if found.kind == "pointer" and found.space != space:
                 raise InputError(
-                    f"{op.name}: {role} `{roles[role].name}` points into {found.space or 'no known memory'}, not {space}",
-                    roles[role].span, "the source comes first",
-                )  # fmt: skip
+                    f"{op.name}: {role} `{roles[role].name}` points into {found.space or 'nothing known'}, not {space}",
+                    roles[role].span,
+                    "the source comes first",
+                )
             own.append(found if found.kind == "pointer" else Type("pointer", "", 8, space))
         return Copy(op.span, kind, inline, roles, levels, pad, (own[0], own[1]), op.name_span)
 
@@ -119,9 +132,10 @@ class CopyReader(TypeReader):
             else:
                 if (token.text == "nburst") != (not levels) or len(group) != 3:
                     raise InputError(
-                        f"{op.name}: one nburst(count, src, dst), then loop(count, src, dst)", span,
+                        f"{op.name}: one nburst(count, src, dst), then loop(count, src, dst)",
+                        span,
                         "groups are written inner to outer",
-                    )  # fmt: skip
+                    )
                 levels.append(Level(group[0], group[1], group[2], span))
         if not levels:
             raise InputError(

@@ -180,10 +180,7 @@ class _Reader(CopyReader):
         cursor.at += 1
         kind = self._type(cursor) if cursor.take(":") else Type("int", "i1", 1)
         shown = token.text
-        if kind.kind == "float":
-            value = float_bits(shown, kind.name, kind.bits)
-        else:
-            value = integer_of(shown)
+        value = float_bits(shown, kind.name, kind.bits) if kind.kind == "float" else integer_of(shown)
         self.types[op.results[0]] = kind
         return Const(op.span, op.results[0], value, kind, shown)
 

@@ -77,9 +77,12 @@ class Registers(Values):
         if found is None or not found.mixed:
             return found
         self.remark(
-            "state", f"{what} depends on the path that leads here", copy.name_span,
-            "set it before this copy, on every path", [(span, "set here") for span in found.mixed],
-        )  # fmt: skip
+            "state",
+            f"{what} depends on the path that leads here",
+            copy.name_span,
+            "set it before this copy, on every path",
+            [(span, "set here") for span in found.mixed],
+        )
         return None
 
     # ------------------------------------------------------------ copies
@@ -98,9 +101,23 @@ class Registers(Values):
         vector = stmt.kind == LOCAL and self.setting.readings.get("local-pipe") == "vector"
         pipe = "V" if vector else PIPE_OF[stmt.kind]
         copy = Copy(
-            number, stmt.kind, pipe, sides[0], sides[1], row, tuple(steps), fill, ports, spans, stmt.name_span,
-            self.when, stmt.inline, tuple(setup), (), self.atomic if stmt.kind == STORE else "",
-        )  # fmt: skip
+            number,
+            stmt.kind,
+            pipe,
+            sides[0],
+            sides[1],
+            row,
+            tuple(steps),
+            fill,
+            ports,
+            spans,
+            stmt.name_span,
+            self.when,
+            stmt.inline,
+            tuple(setup),
+            (),
+            self.atomic if stmt.kind == STORE else "",
+        )
         copy = replace(copy, touches=touches_of(copy, self.world, self.setting.readings))
         if not self.dry:
             self.kernel.copies.append(copy)
@@ -114,8 +131,12 @@ class Registers(Values):
                 value = replace(value, item_bytes=stmt.types[index].item_bytes, dtype=stmt.types[index].name)
             return value
         said = "source" if role == "src" else "destination"
-        self.remark("unresolved", f"the {said} pointer `{operand.name}` cannot be resolved", operand.span,
-                    "make it an argument, a castptr of a number, or addptr of those")  # fmt: skip
+        self.remark(
+            "unresolved",
+            f"the {said} pointer `{operand.name}` cannot be resolved",
+            operand.span,
+            "make it an argument, a castptr of a number, or addptr of those",
+        )
         return None
 
     def _numbers(self, stmt: ops.Copy, names: Sequence[str]) -> dict[str, Lin] | None:
@@ -224,8 +245,17 @@ class Registers(Values):
         own = self._numbers(stmt, names)
         if own is None:
             return None
-        role_of = {"rows": "n_burst", "row_bytes": "len", "left_count": "left", "right_count": "right", "cache_ctl": "l2",
-                   "stream_id": "sid", "row_units": "len", "read_gap": "src_stride", "write_gap": "dst_stride"}  # fmt: skip
+        role_of = {
+            "rows": "n_burst",
+            "row_bytes": "len",
+            "left_count": "left",
+            "right_count": "right",
+            "cache_ctl": "l2",
+            "stream_id": "sid",
+            "row_units": "len",
+            "read_gap": "src_stride",
+            "write_gap": "dst_stride",
+        }
         spans = {port: stmt.roles[role].span for port, role in role_of.items() if role in stmt.roles}
         ports = {"rows": own["n_burst"], "row_bytes": own["len"]}
         if stmt.kind == LOCAL:
@@ -294,8 +324,13 @@ class Registers(Values):
         found = self._register("pad", "the padding value", stmt)
         if found is None:
             if "pad" not in self.registers:
-                self.remark("state", "the padding value was never set; taken as 0", stmt.roles["select"].span,
-                            "pto.set_mov_pad_val before the copy", always=False)  # fmt: skip
+                self.remark(
+                    "state",
+                    "the padding value was never set; taken as 0",
+                    stmt.roles["select"].span,
+                    "pto.set_mov_pad_val before the copy",
+                    always=False,
+                )
                 self.assume("MOV_PAD_VAL is 0 until it is set")
                 return Fill(0, stmt.types[1].item_bytes, own["left"], own["right"])
             return Fill(None, stmt.types[1].item_bytes, own["left"], own["right"])
@@ -307,14 +342,25 @@ class Registers(Values):
         key = f"{stmt.kind}.size"
         if size.by != "set":
             if size.span is not None and not self.dry:
-                self.remark("state", "the loop sizes were set for this copy, but an inline copy in between put them back to (1, 1)",
-                            stmt.name_span, "set the loop sizes behind the inline copy", [(size.span, "puts them back")])  # fmt: skip
+                self.remark(
+                    "state",
+                    "the loop sizes were set for this copy, but an inline copy in between put them back to (1, 1)",
+                    stmt.name_span,
+                    "set the loop sizes behind the inline copy",
+                    [(size.span, "puts them back")],
+                )
             return
         before = self.consumed.get(key)
         if before is not None and (size.first, size.second) != (ONE, ONE) and before.start != stmt.name_span.start:
             labels = [(before, "used here")] + ([(size.span, "set here")] if size.span else [])
-            self.remark("state", f"loop sizes ({size.first.shown()}, {size.second.shown()}) are still set from an earlier copy",
-                        stmt.name_span, "set the loop sizes before this copy; (1, 1) where it needs no loops", labels, always=False)  # fmt: skip
+            self.remark(
+                "state",
+                f"loop sizes ({size.first.shown()}, {size.second.shown()}) are still set from an earlier copy",
+                stmt.name_span,
+                "set the loop sizes before this copy; (1, 1) where it needs no loops",
+                labels,
+                always=False,
+            )
         self.consumed.setdefault(key, stmt.name_span)
 
     def _after_inline(self, stmt: ops.Copy) -> None:

@@ -26,8 +26,18 @@ from dmaverify.transfer.instructions import (
 
 Value = Lin | Place | Cond | None
 _NAMED = re.compile(r"%c(_?)(\d+)(?:_(?:i\d+|index))?(?:_\d+)?")
-_PREDICATES = {"eq": ("eq", 1), "ne": ("ne", 1), "slt": ("lt", 1), "ult": ("lt", 1), "sle": ("le", 1), "ule": ("le", 1),
-               "sgt": ("lt", -1), "ugt": ("lt", -1), "sge": ("le", -1), "uge": ("le", -1)}  # fmt: skip
+_PREDICATES = {
+    "eq": ("eq", 1),
+    "ne": ("ne", 1),
+    "slt": ("lt", 1),
+    "ult": ("lt", 1),
+    "sle": ("le", 1),
+    "ule": ("le", 1),
+    "sgt": ("lt", -1),
+    "ugt": ("lt", -1),
+    "sge": ("le", -1),
+    "uge": ("le", -1),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +63,11 @@ class Register:
 
     def same(self, other: Register | None) -> bool:
         return other is not None and (self.first, self.second, self.mixed, self.type) == (
-            other.first, other.second, other.mixed, other.type,
-        )  # fmt: skip
+            other.first,
+            other.second,
+            other.mixed,
+            other.type,
+        )
 
 
 @dataclass
@@ -169,9 +182,11 @@ class Values:
         if isinstance(value, Lin) and not (self.world.roots(value) & self.opaque):
             return value
         self.remark(
-            "unresolved", f"{what} `{operand.name}` cannot be resolved", operand.span,
+            "unresolved",
+            f"{what} `{operand.name}` cannot be resolved",
+            operand.span,
             "make it a constant, an argument, a loop counter, or arithmetic of those",
-        )  # fmt: skip
+        )
         return None
 
     def as_number(self, when: Cond) -> Lin:
@@ -185,8 +200,7 @@ class Values:
         return value if isinstance(value, Cond) else None
 
     def fresh_opaque(self, name: str, low: int | None = None) -> Lin:
-        value = self.world.free(name_of(name), low, None, stated=False, shown=name)
-        return value
+        return self.world.free(name_of(name), low, None, stated=False, shown=name)
 
     def _const(self, stmt: ops.Const) -> None:
         self.bits[stmt.result] = stmt.value

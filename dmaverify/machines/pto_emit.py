@@ -39,9 +39,13 @@ def fields_of(copy: Copy) -> dict[str, int]:
         )
     load = copy.kind == "load"
     fields = {
-        "sid": copy.ports["stream_id"], "n_burst": copy.steps[0].count, "len_burst": copy.row,
-        "l2_cache_ctl": copy.ports["cache_ctl"], "loop1": ONE, "loop2": ONE,
-    }  # fmt: skip
+        "sid": copy.ports["stream_id"],
+        "n_burst": copy.steps[0].count,
+        "len_burst": copy.row,
+        "l2_cache_ctl": copy.ports["cache_ctl"],
+        "loop1": ONE,
+        "loop2": ONE,
+    }
     if load:
         fields |= {"left": copy.ports["left_count"], "right": copy.ports["right_count"], "select": copy.ports["padded"]}
     for prefix, step in zip(("", "loop1_", "loop2_"), copy.steps, strict=False):
@@ -134,9 +138,7 @@ def register_text(copy: Copy, source: str, dest: str, name: Name, value: str, pr
         numbers = [ports["stream_id"], loops[0].count, copy.row, ports["left_count"], ports["right_count"]]
         bit = f"%{prefix}_{'on' if copy.fill is not None else 'off'}"
         rest = [ports["cache_ctl"], loops[0].read, loops[0].write]
-        out.append(
-            f"pto.copy_gm_to_ubuf {source}, {dest}, {', '.join(map(name, numbers))}, {bit}, {', '.join(map(name, rest))}"
-        )
+        out.append(f"pto.copy_gm_to_ubuf {source}, {dest}, {', '.join([*map(name, numbers), bit, *map(name, rest)])}")
         out.append(f"    : {first}, {second}, i64, i64, i64, i64, i64, i1, i64, i64, i64")
     else:
         numbers = [ports["stream_id"], loops[0].count, copy.row, ports["cache_ctl"], loops[0].write, loops[0].read]

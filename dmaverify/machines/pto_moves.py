@@ -21,6 +21,15 @@ PIPE_OF = {"load": "MTE2", "store": "MTE3", "local": "LOCAL"}
 ORDERED_PIPES = ("V", "S")
 """Pipes whose own work is done in order, also on the same bytes."""
 UB_MEMORY = ("ub", 262_144)
+SOURCES: Mapping[str, str] = {
+    "core/flags": "PTO pipeline synchronisation, 2026-08",
+    "core/hazard-raw": "PTO pipeline synchronisation, 2026-08 (no order across pipes but by flags and barriers)",
+    "core/hazard-war": "PTO pipeline synchronisation, 2026-08 (buffers are reused only after a flag back)",
+    "core/hazard-waw": "PTO pipeline synchronisation, 2026-08; MindStudio sanitizer (one pipe, overlapping bytes)",
+    "core/definite": "PTO v0.6; vendor text of 2026-09 (tails of rows)",
+    "core/registers": "PTO v0.6 (sticky state); DMA Copy (registers are set before the copy)",
+}
+"""Where each obligation of a kernel's order and state is written for this machine."""
 KNOBS: Mapping[str, tuple[str, str]] = {
     "pad-extent": ("block32", "gap"),
     "pad-unit": ("elements", "bytes"),
@@ -53,9 +62,12 @@ def touches_of(copy: Copy, world: World, readings: Mapping[str, str]) -> tuple[T
 
 
 def _load(
-    copy: Copy, world: World, readings: Mapping[str, str], reads: tuple[tuple[Lin, Lin], ...],
+    copy: Copy,
+    world: World,
+    readings: Mapping[str, str],
+    reads: tuple[tuple[Lin, Lin], ...],
     writes: tuple[tuple[Lin, Lin], ...],
-) -> list[Touch]:  # fmt: skip
+) -> list[Touch]:
     row, fill = copy.row, copy.fill
     out = [Touch("read", copy.read, ZERO, row, reads)]
     if reading_of(readings, "over-read") == "block":

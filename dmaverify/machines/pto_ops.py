@@ -142,7 +142,7 @@ class Pad:
 
 @dataclass(frozen=True, slots=True)
 class Copy(Stmt):
-    """A copy. `inline` copies carry their loops (`levels`, inner to outer, the first is nburst), others use registers."""
+    """A copy. `inline` ones carry their loops (`levels`, inner to outer, nburst first), others use registers."""
 
     kind: str = LOAD
     inline: bool = True

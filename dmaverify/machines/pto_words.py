@@ -15,14 +15,19 @@ from dataclasses import dataclass
 
 GM_WORDS: Mapping[str, tuple[tuple[str, int, int], ...]] = {
     "c0": (
-        ("sid", 0, 4), ("n_burst", 4, 21), ("len_burst", 25, 21), ("left", 46, 6), ("right", 52, 6), ("select", 58, 1),
+        ("sid", 0, 4),
+        ("n_burst", 4, 21),
+        ("len_burst", 25, 21),
+        ("left", 46, 6),
+        ("right", 52, 6),
+        ("select", 58, 1),
         ("l2_cache_ctl", 60, 4),
     ),
     "c1": (("gm_stride", 0, 40), ("ub_stride", 40, 21)),
     "LOOP_SIZE": (("loop1", 0, 21), ("loop2", 21, 21)),
     "LOOP1": (("loop1_gm", 0, 40), ("loop1_ub", 40, 21)),
     "LOOP2": (("loop2_gm", 0, 40), ("loop2_ub", 40, 21)),
-}  # fmt: skip
+}
 """Words of a copy between GM and UB: (field, lowest bit, bits). GM is low and UB is high in both directions."""
 LOCAL_WORDS: Mapping[str, tuple[tuple[str, int, int], ...]] = {
     "config": (("n_burst", 0, 16), ("len", 16, 16), ("src_gap", 32, 16), ("dst_gap", 48, 16)),

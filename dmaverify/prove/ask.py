@@ -1,6 +1,6 @@
 """Conditions over symbols, decided: by ranges where they suffice, else by the solver; rules become conditions.
 
-Knows: how a rule's predicate reads on linear terms, how a claim is posed, what must be assumed of values nobody bounded.
+Knows: how a rule's predicate reads on linear terms, how a claim is posed, what is assumed of values nobody bounded.
 Does not know: machines, kernels, how an answer is told.
 Law: `proved` means that no values of the symbols within all that is known of them violate the claim; a refutation
 carries values; what the solver leaves open is `unknown`.
@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
+from math import gcd
 
 from dmaverify.machines.smtlib import Apply, Let, Literal, Name, Node
 from dmaverify.prove.smt import Query, Session
@@ -23,6 +25,7 @@ class Reply:
     status: str
     values: Mapping[str, int] = field(default_factory=dict)
     by: str = "ranges"
+    assumed: tuple[Cond, ...] = ()
 
 
 def condition_of(node: Node, ports: Mapping[str, Lin], world: World) -> Cond:
@@ -64,7 +67,7 @@ class _Reading:
             then = both([conditions[0], conditions[1]])
             return both([then, both([conditions[0].negated(), conditions[2]])], "or")
         if op in ("<", "<=", ">", ">=", "=", "distinct"):
-            pairs = list(zip(terms, terms[1:], strict=False))
+            pairs = list(pairwise(terms))
             if op == "distinct" and len(terms) > 2:
                 pairs = [(a, b) for i, a in enumerate(terms) for b in terms[i + 1 :]]
             if op == "=" and conditions:
@@ -157,13 +160,16 @@ class Asker:
 
         The reply is then `assumed`, and everything later may rely on it.
         """
-        reply = self.holds(claim, when)
-        if reply.status == "proved" or not self.is_open(claim):
-            return reply
-        if self.possible([*when, claim]).status == "refuted":
-            self.needs.append(both([*(w.negated() for w in when), claim], "or") if when else claim)
-            return Reply("assumed")
-        return reply
+        assumed: list[Cond] = []
+        for part in claim.parts if claim.op == "and" else (claim,):
+            reply = self.holds(part, when)
+            if reply.status == "proved":
+                continue
+            if not self.is_open(part) or self.possible([*when, part]).status != "refuted":
+                return reply
+            assumed.append(part)
+            self.needs.append(both([*(w.negated() for w in when), part], "or") if when else part)
+        return Reply("assumed", {}, "", tuple(assumed)) if assumed else Reply("proved")
 
     def is_open(self, claim: Cond) -> bool:
         """Whether a claim depends on a value whose range nobody stated."""
@@ -184,12 +190,22 @@ def shown(when: Cond, world: World) -> str:
         return f" {when.op} ".join(f"({shown(p, world)})" if p.parts else shown(p, world) for p in when.parts)
     if when.op == "not":
         return f"not ({shown(when.parts[0], world)})"
+    when = _reduced(when)
     positive = Lin(0, tuple((n, f) for n, f in when.left.terms if f > 0))
     negative = Lin(0, tuple((n, -f) for n, f in when.left.terms if f < 0))
     constant = when.left.const
     positive, negative = (positive + constant, negative) if constant > 0 else (positive, negative - constant)
     sign = {"eq": "=", "ne": "!=", "lt": "<", "le": "<="}.get(when.op, when.op)
     return f"{term_text(positive, world)} {sign} {term_text(negative, world)}"
+
+
+def _reduced(when: Cond) -> Cond:
+    """The same condition with its common factor taken out."""
+    common = gcd(*(f for _, f in when.left.terms)) if when.left.terms else 1
+    if common < 2 or when.op not in ("le", "lt") or any(n.startswith("$") for n, _ in when.left.terms):
+        return when
+    bound = -when.left.const // common if when.op == "le" else -(when.left.const // common)
+    return Cond(when.op, Lin(-bound, tuple((n, f // common) for n, f in when.left.terms)))
 
 
 def term_text(term: Lin, world: World) -> str:

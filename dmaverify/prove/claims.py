@@ -2,8 +2,9 @@
 
 Knows: how a copy with numbers becomes a command, loops around it included; which byte of the destination padding fills.
 Does not know: machines, text syntax, where the claim is written.
-Law: data is judged by `judge_core`, byte for byte; a Zero cell is proved only if padding of value zero fills it, a Bottom
-cell only if nothing touches it. A copy with symbols cannot be claimed to make a move of fixed size: that is unknown.
+Law: data is judged by `judge_core`, byte for byte; a Zero cell is proved only if padding of value zero fills it, a
+Bottom cell only if nothing touches it. A copy with symbols cannot be claimed to make a move of fixed size: that is
+unknown.
 """
 
 from __future__ import annotations
@@ -131,8 +132,10 @@ def command_of(copy: Copy, loops: Sequence[Loop], tensors: tuple[Tensor, Tensor]
     numbers = [copy.row, data.offset, *(x for s in copy.steps for x in (s.count, s.read, s.write))]
     if not all(n.is_const for n in numbers):
         return "its operands are not all numbers"
-    for step in reversed(copy.steps):
-        nest.append(Nest(step.count.const, step.read.const, step.write.const, step.label, step.spans[1], step.spans[2]))
+    nest += [
+        Nest(step.count.const, step.read.const, step.write.const, step.label, step.spans[1], step.spans[2])
+        for step in reversed(copy.steps)
+    ]
     if any(n.count < 1 for n in nest) or copy.row.const < 1:
         return "a count is not positive"
     row = copy.row.const
@@ -185,9 +188,15 @@ def _padding(claim: Claim, nests: Sequence[tuple[Copy, tuple[Loop, ...]]], bits:
     if len(touched):
         out.status["core/padding"] = "refuted"
         out.findings.append(
-            Finding("core/padding", Severity.ERROR, f"{len(touched):,} bytes that may not be touched are written, the first at "
-                    f"{claim.dest.base + int(touched[0]):,}", "destination", copy.span)
-        )  # fmt: skip
+            Finding(
+                "core/padding",
+                Severity.ERROR,
+                f"{len(touched):,} bytes that may not be touched are written, the first at "
+                f"{claim.dest.base + int(touched[0]):,}",
+                "destination",
+                copy.span,
+            )
+        )
     if not len(wrong) and not len(touched) and out.status.get("core/padding") != "refuted":
         out.status["core/padding"] = "proved"
 
@@ -205,12 +214,20 @@ def _not_zero(claim: Claim, copy: Copy, at: int, state: int, count: int, width: 
         else "set the padding value to 0"
     )
     return Finding(
-        "core/padding", Severity.ERROR,
-        f"padding that must be zero {said}: {count:,} bytes, the first at {claim.dest.base + at:,}", "destination",
-        copy.span, {"first": claim.dest.base + at, "count": count},
-        {"element": f"position {at // width:,} of the destination{f' {index}' if index else ''}", "write_address": claim.dest.base + at},
-        "DESIGN, Obligations", hint=hint, labels=(Label(claim.span, "the move that it should make"),),
-    )  # fmt: skip
+        "core/padding",
+        Severity.ERROR,
+        f"padding that must be zero {said}: {count:,} bytes, the first at {claim.dest.base + at:,}",
+        "destination",
+        copy.span,
+        {"first": claim.dest.base + at, "count": count},
+        {
+            "element": f"position {at // width:,} of the destination{f' {index}' if index else ''}",
+            "write_address": claim.dest.base + at,
+        },
+        "DESIGN, Obligations",
+        hint=hint,
+        labels=(Label(claim.span, "the move that it should make"),),
+    )
 
 
 def _lay(state: Any, touch: Touch, loops: Sequence[Loop], base: int) -> None:

@@ -308,11 +308,22 @@ class DefiniteJudge:
             labels = (Label(self._tails[tail], "leaves the rest of its last block unknown"),)
         pipe = event.pipe
         self.findings[key] = Finding(
-            "core/definite", Severity.ERROR if error else Severity.WARNING,
-            f"{pipe} reads bytes of {self.space.upper()} that {what}, the first at {at:,}" + (f" ({count:,} in this row)" if count > 1 else ""),
-            "source", event.span, {"first": at, "count": count}, None, "PTO v0.6; vendor text of 2026-09 (tails)", "documented" if error else "inferred",
-            "load the rows whole, pad them, or store fewer bytes" if error else "mask the lanes behind the data, or pad the rows", (), labels,
-        )  # fmt: skip
+            "core/definite",
+            Severity.ERROR if error else Severity.WARNING,
+            f"{pipe} reads bytes of {self.space.upper()} that {what}, the first at {at:,}"
+            + (f" ({count:,} in this row)" if count > 1 else ""),
+            "source",
+            event.span,
+            {"first": at, "count": count},
+            None,
+            "",
+            "documented" if error else "inferred",
+            "load the rows whole, pad them, or store fewer bytes"
+            if error
+            else "mask the lanes behind the data, or pad the rows",
+            (),
+            labels,
+        )
 
 
 def _set(memory: bytearray, start: int, end: int, state: int) -> None:

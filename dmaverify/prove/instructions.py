@@ -8,6 +8,7 @@ and then it is said. Nothing is judged by running.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -42,6 +43,11 @@ class CopyJudge:
     def world(self) -> World:
         return self.asker.world
 
+    def _running(self, copy: Copy) -> tuple[Cond, ...]:
+        """When a copy runs with counts of at least 1: that they are is judged by itself."""
+        counts = [compare("le", ONE - step.count) for step in copy.steps if not step.count.is_const]
+        return (*copy.when, *counts)
+
     # ------------------------------------------------------------ one copy
 
     def judge(self, copy: Copy) -> None:
@@ -50,6 +56,8 @@ class CopyJudge:
             self._bounds(copy, side)
         if not any(rule.endswith("row-overlap") for rule in broken):
             self._rows(copy)
+        if copy.read.memory == copy.write.memory:
+            self._apart_inside(copy)
 
     def _rules(self, copy: Copy) -> set[str]:
         broken: set[str] = set()
@@ -61,7 +69,9 @@ class CopyJudge:
                     continue
                 if set(rule.ports) - set(self.target.limits) - set(ports):
                     continue
-                if self._rule(rule, ports, spans, what, copy.span, copy.when):
+                if self._rule(
+                    rule, ports, spans, what, copy.span, copy.when if scope == "copy" else self._running(copy)
+                ):
                     broken.add(rule.id)
         return broken
 
@@ -122,8 +132,10 @@ class CopyJudge:
         low = high = touch.place.address + touch.offset
         for count, stride in touch.steps:
             reach = world.times(count - ONE, stride)
-            low = low + world.least(reach, ZERO) if not reach.is_const or reach.const < 0 else low
-            high = high + world.least(reach, ZERO, most=True) if not reach.is_const or reach.const > 0 else high
+            if stride.is_const:  # counts are at least 1
+                low, high = (low, high + reach) if stride.const >= 0 else (low + reach, high)
+                continue
+            low, high = low + world.least(reach, ZERO), high + world.least(reach, ZERO, most=True)
         return low, high + touch.length
 
     def judge_number(self, scope: str, port: str, value: Lin, span: Span) -> None:
@@ -135,8 +147,14 @@ class CopyJudge:
     # ------------------------------------------------------------ rules on terms
 
     def _rule(
-        self, rule: Rule, ports: Mapping[str, Lin], spans: Mapping[str, Span], what: str, whole: Span, when: Sequence[Cond]
-    ) -> bool:  # fmt: skip
+        self,
+        rule: Rule,
+        ports: Mapping[str, Lin],
+        spans: Mapping[str, Span],
+        what: str,
+        whole: Span,
+        when: Sequence[Cond],
+    ) -> bool:
         """Whether an error of this rule was found."""
         severity = rule.severity_under(self.readings)
         limits = {**self.target.limits, **rule.limits_under(self.readings)}
@@ -153,7 +171,8 @@ class CopyJudge:
         if reply.status == "proved":
             return False
         if reply.status == "assumed":
-            self.assumed[f"{shown(claim, self.world)} ({rule.id})"] = None
+            for part in reply.assumed:
+                self.assumed[f"{shown(part, self.world)} ({rule.id})"] = None
             return False
         if reply.status == "unknown":
             self.status[rule.id] = "unknown"
@@ -165,10 +184,20 @@ class CopyJudge:
         labels = (Label(span, what),) if span is not whole else ()
         self.findings.append(
             Finding(
-                rule.id, severity, rule.message({**values, **words}), what, span, values, self._witness(reply), rule.source,
-                rule.basis, rule.hint, said, labels,
+                rule.id,
+                severity,
+                rule.message({**values, **words}),
+                what,
+                span,
+                values,
+                self._witness(reply),
+                rule.source,
+                rule.basis,
+                rule.hint,
+                said,
+                labels,
             )
-        )  # fmt: skip
+        )
         return severity is Severity.ERROR
 
     def _plainly(self, rule: Rule, terms: Mapping[str, Lin]) -> bool:
@@ -223,9 +252,10 @@ class CopyJudge:
             claim = both([compare("le", -low), compare("le", end - extent)])
             said = f"`{place.root}` has {extent:,} bytes"
         self.used.add("core/in-bounds")
-        reply = self.asker.required(claim, copy.when)
+        reply = self.asker.required(claim, self._running(copy))
         if reply.status == "assumed":
-            self.assumed[f"{shown(claim, self.world)} (core/in-bounds)"] = None
+            for part in reply.assumed:
+                self.assumed[f"{shown(part, self.world)} (core/in-bounds)"] = None
         elif reply.status == "unknown":
             self._worse("core/in-bounds", "unknown")
         elif reply.status == "refuted":
@@ -234,15 +264,53 @@ class CopyJudge:
             word = "reads" if side == "read" else "writes"
             self.findings.append(
                 Finding(
-                    "core/in-bounds", Severity.ERROR, f"{word} bytes {first:,} to {last - 1:,}; {said}",
-                    "source" if side == "read" else "destination", copy.span, {"first": first, "end": last}, self._witness(reply),
-                    "DESIGN, Obligations", hint="make rows, lengths and strides fit the tensor; all of them are bytes",
+                    "core/in-bounds",
+                    Severity.ERROR,
+                    f"{word} bytes {first:,} to {last - 1:,}; {said}",
+                    "source" if side == "read" else "destination",
+                    copy.span,
+                    {"first": first, "end": last},
+                    self._witness(reply),
+                    "DESIGN, Obligations",
+                    hint="make rows, lengths and strides fit the tensor; all of them are bytes",
                 )
-            )  # fmt: skip
+            )
 
     def _worse(self, name: str, status: str) -> None:
         order = ("proved", "not judged", "unknown", "refuted")
         self.status[name] = max(self.status.get(name, "proved"), status, key=order.index)
+
+    # ------------------------------------------------------------ one memory
+
+    def _apart_inside(self, copy: Copy) -> None:
+        """A copy inside one memory reads no byte that it writes: the order of its rows is not promised."""
+        self.used.add("core/overlap")
+        (low, end), (first, last) = self.reach(copy, "read"), self.reach(copy, "write")
+        for claim in (compare("le", end - first), compare("le", last - low)):
+            if self.asker.holds(claim, self._running(copy)).status == "proved":
+                return
+        numbers = [copy.row, copy.read.address, copy.write.address]
+        numbers += [n for step in copy.steps for n in (step.count, step.read, step.write)]
+        if not all(n.is_const for n in numbers):
+            self._worse("core/overlap", "unknown")
+            return
+        shared = _shared(copy)
+        if shared is None:
+            return
+        self._worse("core/overlap", "refuted")
+        self.findings.append(
+            Finding(
+                "core/overlap",
+                Severity.ERROR,
+                f"reads and writes byte {shared:,} of {copy.read.space.upper()}: the order of its rows is not promised",
+                "copy",
+                copy.span,
+                {"first": shared},
+                None,
+                "DESIGN, Obligations",
+                hint="move through another buffer",
+            )
+        )
 
     # ------------------------------------------------------------ rows
 
@@ -255,7 +323,7 @@ class CopyJudge:
         live = [(count, stride, extent_at[len(steps) - 1 - i]) for i, (count, stride) in enumerate(reversed(steps))][
             ::-1
         ]
-        if self._apart(live, copy.when):
+        if self._apart(live, self._running(copy)):
             return
         clash = self._clash(steps, extent_at, copy)
         if clash is None:
@@ -267,13 +335,17 @@ class CopyJudge:
             rounded = "" if whole == data.length else f", {term_text(whole, self.world)} with its tail and padding"
             self.findings.append(
                 Finding(
-                    "core/writes-once", Severity.ERROR,
+                    "core/writes-once",
+                    Severity.ERROR,
                     f"rows of {term_text(data.length, self.world)} bytes{rounded} overlap in the destination",
-                    "destination", copy.steps[0].spans[2] or copy.span, {"loops": [s.label for s in copy.steps]}, {"made": clash},
+                    "destination",
+                    copy.steps[0].spans[2] or copy.span,
+                    {"loops": [s.label for s in copy.steps]},
+                    {"made": clash},
                     "DESIGN, Obligations; the order of rows is not promised",
                     hint="make every stride at least what one row, or one round of the inner loops, changes",
                 )
-            )  # fmt: skip
+            )
 
     def _extents(self, writes: Sequence[Touch], depth: int) -> list[Lin]:
         """Bytes that one round of the levels below changes, for each level from the innermost on."""
@@ -355,10 +427,27 @@ class CopyJudge:
             f"(and (< {gap} {size}) (< (- {gap}) {size}))",
         ]
         involved = [name for term in (extent, *(c for c, _ in steps)) for name, _ in term.terms]
-        reply = self.asker.possible(list(copy.when), ranges, texts, involved)
+        reply = self.asker.possible(list(self._running(copy)), ranges, texts, involved)
         if reply.status == "unknown":
             return None
         return "" if reply.status == "proved" else "two rows start closer than one is long"
+
+
+def _shared(copy: Copy) -> int | None:
+    """The first byte that a copy with numbers both reads and writes."""
+    reads, writes = [copy.read.address.const], [copy.write.address.const]
+    for step in copy.steps:
+        counts = range(max(0, step.count.const))
+        reads = [at + step.read.const * i for i in counts for at in reads]
+        writes = [at + step.write.const * i for i in counts for at in writes]
+    row = copy.row.const
+    starts = sorted(writes)
+    found = []
+    for start in reads:
+        near = bisect_left(starts, start - row + 1)
+        if near < len(starts) and starts[near] < start + row:
+            found.append(max(start, starts[near]))
+    return min(found, default=None)
 
 
 def _meeting(steps: Sequence[tuple[int, int]], extent: int) -> str:
@@ -374,4 +463,5 @@ def _meeting(steps: Sequence[tuple[int, int]], extent: int) -> str:
     if not len(bad):
         return ""
     first, second = sorted((int(order[bad[0]]), int(order[bad[0] + 1])))
-    return f"row {first} starts at {int(starts[first]):,}, row {second} at {int(starts[second]):,}: closer than {extent:,} bytes"
+    one, two = int(starts[first]), int(starts[second])
+    return f"row {first} starts at {one:,}, row {second} at {two:,}: closer than {extent:,} bytes"

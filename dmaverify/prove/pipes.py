@@ -19,6 +19,20 @@ from typing import Any
 
 from dmaverify.errors import Span
 from dmaverify.prove.ask import Asker
+from dmaverify.prove.pipe_state import (
+    EMPTY,
+    Ages,
+    Flagged,
+    Instance,
+    State,
+    numbers_of,
+    pipes_of,
+    placed,
+    reach_of,
+    renamed,
+    shown_flag,
+    solid,
+)
 from dmaverify.transfer.affine import Cond, Lin, World, compare
 from dmaverify.transfer.instructions import Branch, Copy, Event, Fence, Loop, Signal, Token, Touch, Use
 from dmaverify.verdict import Finding, Label, Severity
@@ -28,28 +42,6 @@ SMALL_TRIP = 32  # loops of at most this many iterations are followed to their e
 OLD = 6  # ages from this on are one: "at least so many iterations ago"
 MOST_STATES = 24
 
-Ages = tuple[tuple[str, str, int], ...]  # (loop, "now" | "end", age); an age of OLD means OLD or more
-Instance = tuple[int, Ages]
-Flagged = tuple[str, str, int]
-
-
-@dataclass(frozen=True)
-class State:
-    """What is outstanding and known. `pending` maps an access to the pipes that know it; `facts` are those of the path."""
-
-    flags: Mapping[Flagged, tuple[frozenset[Instance], int]]
-    pending: Mapping[Instance, frozenset[str]]
-    tokens: Mapping[int, frozenset[Instance]]
-    facts: tuple[Cond, ...] = ()
-
-    def key(self) -> Any:
-        return (
-            frozenset((k, v[0]) for k, v in self.flags.items()),
-            frozenset(self.pending.items()),
-            frozenset(self.tokens.items()),
-            self.facts,
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class _At:
@@ -57,9 +49,6 @@ class _At:
 
     counters: Mapping[str, Lin]
     loops: tuple[Loop, ...] = ()
-
-
-EMPTY = State({}, {}, {})
 
 
 @dataclass
@@ -88,11 +77,11 @@ class PipeJudge:
     def judge(self, events: Sequence[Event]) -> None:
         for name in ("core/flags", "core/hazard-raw", "core/hazard-war", "core/hazard-waw"):
             self.status.setdefault(name, "proved")
-        self.pipes = frozenset(_pipes(events))
+        self.pipes = frozenset(pipes_of(events))
         for state in self._run(events, [EMPTY], _At({})):
             for flag, (_, start) in state.flags.items():
                 span = self._flag_spans[start]
-                said = f"the flag {_shown(flag)} is set and never waited for"
+                said = f"the flag {shown_flag(flag)} is set and never waited for"
                 self._flag(
                     "left", flag, span, said, "wait for it before the end: the next kernel finds it set", warn=True
                 )
@@ -246,7 +235,7 @@ class PipeJudge:
                 for name, kind, age in ages
             )
 
-        return _renamed(state, older)
+        return renamed(state, older)
 
     def _left(self, loop: Loop, state: State) -> State:
         """Outside of a loop, an age counts from its end: 1 is the last iteration."""
@@ -255,7 +244,7 @@ class PipeJudge:
             number, ages = instance
             return number, tuple((n, "end" if n == loop.counter else k, a) for n, k, a in ages)
 
-        return _renamed(state, ended)
+        return renamed(state, ended)
 
     # ------------------------------------------------------------ events
 
@@ -296,8 +285,14 @@ class PipeJudge:
         if event.action == "set":
             if flag in flags:
                 before = self._flag_spans[flags[flag][1]]
-                self._flag("twice", flag, event.span, f"the flag {_shown(flag)} is set again before it is waited for",
-                           "one wait for each set, in order", before)  # fmt: skip
+                self._flag(
+                    "twice",
+                    flag,
+                    event.span,
+                    f"the flag {shown_flag(flag)} is set again before it is waited for",
+                    "one wait for each set, in order",
+                    before,
+                )
             done = frozenset(
                 i
                 for i, known in state.pending.items()
@@ -310,12 +305,12 @@ class PipeJudge:
             hint = "no set comes before it"
             swapped = (event.dest, event.source, number.const)
             if swapped in flags:
-                hint = f"{_shown(swapped)} is set: the first pipe of a flag is the one that sets it"
+                hint = f"{shown_flag(swapped)} is set: the first pipe of a flag is the one that sets it"
             self._flag(
                 "missing",
                 flag,
                 event.span,
-                f"waits for the flag {_shown(flag)}, which is not set: {event.dest} never goes on",
+                f"waits for the flag {shown_flag(flag)}, which is not set: {event.dest} never goes on",
                 hint,
             )
             return state
@@ -396,7 +391,7 @@ class PipeJudge:
         for touch in (one, two):
             found = self._ends.get(id(touch))
             if found is None:
-                found = _numbers(touch)
+                found = numbers_of(touch)
                 self._ends[id(touch)] = found
                 self._kept_alive.append(touch)
             ends.append(found)
@@ -419,11 +414,19 @@ class PipeJudge:
                 f'set_flag["PIPE_{one}", "PIPE_{two}", ...] behind the first, wait_flag with the same before the second'
             )
         self.findings[key] = Finding(
-            f"core/hazard-{kind}", Severity.ERROR,
+            f"core/hazard-{kind}",
+            Severity.ERROR,
             f"{two} {verbs[1]} bytes of {where} that {one} {verbs[0]}{when}, and nothing orders them",
-            f"{two} after {one}", later.span, {"pipes": [one, two]}, None, "PTO pipeline synchronisation, 2026-08", "documented",
-            hint, (), (Label(earlier.span, f"{one} {verbs[0]} them here"),),
-        )  # fmt: skip
+            f"{two} after {one}",
+            later.span,
+            {"pipes": [one, two]},
+            None,
+            "",
+            "documented",
+            hint,
+            (),
+            (Label(earlier.span, f"{one} {verbs[0]} them here"),),
+        )
 
     def _meet(
         self,
@@ -440,12 +443,14 @@ class PipeJudge:
         key = (instance, id(theirs), id(mine), tuple(sorted(at.counters.items())), state.facts)
         if key not in self._overlaps:
             conditions = [
-                *facts, *state.facts, *self._running(at),
+                *facts,
+                *state.facts,
+                *self._running(at),
                 *(self.world.put_cond(c, counters) for c in earlier.when),
                 *(self.world.put_cond(c, at.counters) for c in later.when),
-            ]  # fmt: skip
+            ]
             self._overlaps[key] = self._share(
-                _put(theirs, self.world, counters), _put(mine, self.world, at.counters), conditions
+                placed(theirs, self.world, counters), placed(mine, self.world, at.counters), conditions
             )
         return self._overlaps[key]
 
@@ -464,8 +469,7 @@ class PipeJudge:
                 counters[name] = self.world.free(f"before{self._fresh}", 0, None, shown=f"earlier {name}")
                 facts.append(compare("le", counters[name] - top + age))
             for bound in (compare("le", -counters[name]), compare("lt", counters[name] - trip)):
-                if bound.known is None:
-                    facts.append(bound)
+                facts += [bound] if bound.known is None else []
         return counters, facts
 
     def _share(self, one: Touch, two: Touch, conditions: Sequence[Cond]) -> bool | None:
@@ -473,11 +477,11 @@ class PipeJudge:
         if Lin(0) in (one.length, two.length):
             return self._unknown_extent(one, two, conditions)
         gap = two.place.address + two.offset - one.place.address - one.offset
-        ends = [_reach(t, world) for t in (one, two)]
+        ends = [reach_of(t, world) for t in (one, two)]
         apart = [compare("le", ends[0][1] - gap - ends[1][0]), compare("le", gap + ends[1][1] - ends[0][0])]
         if any(world.decide(claim) for claim in apart):
             return False
-        flat = not any(t.steps for t in (one, two)) or (gap.is_const and _solid(one) and _solid(two))
+        flat = not any(t.steps for t in (one, two)) or (gap.is_const and solid(one) and solid(two))
         claims = [claim.negated() for claim in apart]
         if not flat:
             return self._rows(one, two, gap, conditions)
@@ -493,7 +497,7 @@ class PipeJudge:
         """An access whose extent is not known touches the buffer that it names: whatever begins at its address."""
         open_, other = (one, two) if one.length == Lin(0) else (two, one)
         gap = open_.place.address - other.place.address - other.offset
-        low, high = _reach(other, self.world)
+        low, high = reach_of(other, self.world)
         return self._yes([compare("le", low - gap), compare("lt", gap - high), *conditions])
 
     def _rows(self, one: Touch, two: Touch, gap: Lin, conditions: Sequence[Cond]) -> bool | None:
@@ -538,86 +542,16 @@ class PipeJudge:
         self.status["core/flags"] = "refuted"
         labels = (Label(before, "set here"),) if before is not None and before.start != span.start else ()
         self.findings[key] = Finding(
-            "core/flags", Severity.ERROR, message, _shown(flag), span, {"flag": list(flag)}, None,
-            "PTO pipeline synchronisation, 2026-08", "documented", hint, (), labels,
-        )  # fmt: skip
-
-
-def _renamed(state: State, change: Any) -> State:
-    """Instances under new names. Where several become one, a pipe or flag knows the one only if it knew them all."""
-    groups: dict[Instance, list[Instance]] = {}
-    for instance in state.pending:
-        groups.setdefault(change(instance), []).append(instance)
-
-    def known(done: frozenset[Instance]) -> frozenset[Instance]:
-        return frozenset(new for new, old in groups.items() if all(i in done for i in old))
-
-    pending = {new: frozenset.intersection(*(state.pending[i] for i in old)) for new, old in groups.items()}
-    flags = {k: (known(v[0]), v[1]) for k, v in state.flags.items()}
-    return State(flags, pending, {k: known(v) for k, v in state.tokens.items()}, state.facts)
-
-
-def _put(touch: Touch, world: World, counters: Mapping[str, Lin]) -> Touch:
-    if not counters:
-        return touch
-    place = replace(touch.place, address=world.put(touch.place.address, counters))
-    steps = tuple((world.put(c, counters), world.put(s, counters)) for c, s in touch.steps)
-    return replace(
-        touch,
-        place=place,
-        offset=world.put(touch.offset, counters),
-        length=world.put(touch.length, counters),
-        steps=steps,
-    )
-
-
-def _reach(touch: Touch, world: World) -> tuple[Lin, Lin]:
-    """First byte and first byte behind, counted from where the first row starts."""
-    low, high = Lin(0), touch.length
-    for count, stride in touch.steps:
-        reach = world.times(count - 1, stride)
-        ends = world.interval(reach)
-        if ends[0] is None or ends[0] < 0:
-            low = low + world.least(reach, Lin(0))
-        if ends[1] is None or ends[1] > 0:
-            high = high + world.least(reach, Lin(0), most=True)
-    return low, high
-
-
-def _numbers(touch: Touch) -> tuple[int | None, int]:
-    """First byte and first byte behind; None where a number is a symbol or the extent is not known."""
-    terms = [touch.place.address, touch.offset, touch.length, *(x for step in touch.steps for x in step)]
-    if any(term.terms for term in terms) or not touch.length.const:
-        return None, 0
-    low = high = touch.place.address.const + touch.offset.const
-    for count, stride in touch.steps:
-        reach = (count.const - 1) * stride.const
-        low, high = low + min(0, reach), high + max(0, reach)
-    return low, high + touch.length.const
-
-
-def _solid(touch: Touch) -> bool:
-    """Whether a touch leaves no byte out between its first and its last."""
-    extent = touch.length
-    for count, stride in touch.steps:
-        if not (count.is_const and stride.is_const and extent.is_const) or (
-            count.const > 1 and not 0 <= stride.const <= extent.const
-        ):
-            return False
-        extent = extent + stride * (count.const - 1)
-    return True
-
-
-def _pipes(events: Sequence[Event]) -> Iterator[str]:
-    for event in events:
-        if isinstance(event, (Copy, Use)):
-            yield event.pipe
-        elif isinstance(event, Loop):
-            yield from _pipes(event.body)
-        elif isinstance(event, Branch):
-            yield from _pipes(event.then)
-            yield from _pipes(event.other)
-
-
-def _shown(flag: Flagged) -> str:
-    return f"[{flag[0]}, {flag[1]}, {flag[2]}]"
+            "core/flags",
+            Severity.ERROR,
+            message,
+            shown_flag(flag),
+            span,
+            {"flag": list(flag)},
+            None,
+            "",
+            "documented",
+            hint,
+            (),
+            labels,
+        )

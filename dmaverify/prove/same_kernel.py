@@ -2,8 +2,8 @@
 
 Knows: a normal form of copies (loops of one iteration left out, loops that continue each other joined), event trees.
 Does not know: machines, text syntax; both kernels name arguments and counters by their order.
-Law: `same` means that every copy moves and changes the same bytes from the same bytes for all values, in the same order;
-copies with numbers that differ in form are compared byte by byte; what differs in symbols alone is `unknown`.
+Law: `same` means that every copy moves and changes the same bytes from the same bytes for all values, in the same
+order; copies with numbers that differ in form are compared byte by byte; what differs in symbols alone is `unknown`.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ ByteMap = tuple[tuple[tuple[object, ...], int], ...]
 
 
 def _byte_map(copy: Copy) -> ByteMap | None:
-    """What every byte that a copy changes gets: the byte read, a byte of padding, or something unknown; None for symbols."""
+    """What every byte that a copy changes gets: a byte read, padding, or something unknown; None for symbols."""
     numbers = [copy.row, copy.read.address, copy.write.address]
     numbers += [x for t in copy.touches for x in (t.offset, t.length, *(n for s in t.steps for n in s))]
     if not all(n.is_const for n in numbers):
@@ -161,7 +161,8 @@ def _difference(one: ByteMap, other: ByteMap) -> str:
     for key in sorted({*left, *right}, key=str):
         a, b = left.get(key), right.get(key)
         if a != b:
-            return f"byte {key[-1]:,} of {key[0]}{f' ({key[1]})' if key[1] else ''} gets {_value(a)} in the first, {_value(b)} in the second"
+            place = f"byte {key[-1]:,} of {key[0]}{f' ({key[1]})' if key[1] else ''}"
+            return f"{place} gets {_value(a)} in the first, {_value(b)} in the second"
     return "they differ"
 
 

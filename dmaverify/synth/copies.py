@@ -102,7 +102,9 @@ def _nest(writes: Any, reads: Any, item: int) -> tuple[list[Level], int]:
         dw, dr = int(writes[1] - writes[0]), int(reads[1] - reads[0])
         count = _run(writes, reads, dw, dr)
         if count == 1:
-            raise InputError("the two layouts do not walk together in loops", None, "take a tile of which every axis is whole")
+            raise InputError(
+                "the two layouts do not walk together in loops", None, "take a tile of which every axis is whole"
+            )
         levels.append(Level(count, dr, dw))
         writes, reads = writes[::count], reads[::count]
     del np
@@ -119,15 +121,18 @@ def _run(writes: Any, reads: Any, dw: int, dr: int) -> int:
 
 def _allowed(levels: list[Level], row: int, ub: str, tensor: Any, transfer: Transfer) -> None:
     if tensor.base % BLOCK:
-        raise InputError(f"the tile starts at {tensor.base} of UB", tensor.base_span or transfer.span, "start it at a multiple of 32")
+        raise InputError(
+            f"the tile starts at {tensor.base} of UB", tensor.base_span or transfer.span, "start it at a multiple of 32"
+        )
     for number, level in enumerate(levels):
         stride = getattr(level, ub)
         compact = number == 0 and stride == row
         if stride % BLOCK and not compact:
             raise InputError(
-                f"rows of the tile start {stride} bytes apart, which is no multiple of 32", tensor.span or transfer.span,
+                f"rows of the tile start {stride} bytes apart, which is no multiple of 32",
+                tensor.span or transfer.span,
                 "pad the rows of the tile to 32 bytes",
-            )  # fmt: skip
+            )
         if min(level.read, level.write) < 0:
             raise InputError("a loop goes backwards, which no stride can say", transfer.span)
 
@@ -144,9 +149,17 @@ def _padding(kinds: Any, live: Any, columns: int, levels: list[Level], item: int
     while len(starts) and zero[np.minimum(starts + columns + count, len(kinds))].all():
         count += 1
     if count * len(starts) != int(np.count_nonzero(zero)):
-        raise InputError("zero padding that does not stand behind every row alike", transfer.dest.span, "clear it with another instruction")
+        raise InputError(
+            "zero padding that does not stand behind every row alike",
+            transfer.dest.span,
+            "clear it with another instruction",
+        )
     if count > 63:
-        raise InputError(f"{count} elements of padding behind a row; a copy pads 63 at most", transfer.dest.span, "clear the tile first")
+        raise InputError(
+            f"{count} elements of padding behind a row; a copy pads 63 at most",
+            transfer.dest.span,
+            "clear the tile first",
+        )
     del levels, item
     return count
 

@@ -280,7 +280,8 @@ class _Writer:
             if tile.pad is not None:
                 self.lines.append(f"{pad}pto.set_mov_pad_val %zero : {kind}")
             bit = "%on" if tile.pad is not None else "%off"
-            rest = f"{c(0)}, {c(tile.rows)}, {c(tile.length)}, {c(left)}, {c(right)}, {bit}, {c(0)},\n{pad}    {c(tile.gm_pitch)}, {c(tile.ub_pitch)}"
+            numbers = [c(n) for n in (0, tile.rows, tile.length, left, right)]
+            rest = f"{', '.join(numbers)}, {bit}, {c(0)},\n{pad}    {c(tile.gm_pitch)}, {c(tile.ub_pitch)}"
             self.lines.append(f"{pad}pto.copy_gm_to_ubuf {gm}, {ub}, {rest}")
             self.lines.append(f"{pad}    : {types}, i64, i64, i64, i64, i64, i1, i64, i64, i64")
         else:

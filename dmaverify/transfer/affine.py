@@ -140,9 +140,15 @@ class World:
     # ------------------------------------------------------------ symbols
 
     def free(
-        self, name: str, low: int | None, high: int | None, *, stated: bool = True, side: tuple[Cond, ...] = (),
+        self,
+        name: str,
+        low: int | None,
+        high: int | None,
+        *,
+        stated: bool = True,
+        side: tuple[Cond, ...] = (),
         shown: str = "",
-    ) -> Lin:  # fmt: skip
+    ) -> Lin:
         """A new symbol; a name that is taken gets a number."""
         base, number = name, 1
         while name in self.symbols:

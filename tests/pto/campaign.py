@@ -21,12 +21,26 @@ from dmaverify.testing.kernels import Kernel, kernel_of, mutant_of
 from dmaverify.verdict import Status, Verdict
 
 CATEGORY = {
-    "pto/n-burst": "field", "pto/len-burst": "field", "pto/loop-size": "field", "pto/gm-stride": "field",
-    "pto/ub-stride": "field", "pto/pad-count": "field", "pto/cache-ctl": "field", "pto/ub-align": "align",
-    "pto/ub-pitch": "align", "pto/ub-capacity": "capacity", "core/in-bounds": "bounds", "core/writes-once": "rows",
-    "pto/row-overlap": "rows", "core/definite": "definite", "core/hazard-raw": "raw", "core/hazard-war": "war",
-    "core/hazard-waw": "waw", "core/flags": "flags", "core/registers": "state",
-}  # fmt: skip
+    "pto/n-burst": "field",
+    "pto/len-burst": "field",
+    "pto/loop-size": "field",
+    "pto/gm-stride": "field",
+    "pto/ub-stride": "field",
+    "pto/pad-count": "field",
+    "pto/cache-ctl": "field",
+    "pto/ub-align": "align",
+    "pto/ub-pitch": "align",
+    "pto/ub-capacity": "capacity",
+    "core/in-bounds": "bounds",
+    "core/writes-once": "rows",
+    "pto/row-overlap": "rows",
+    "core/definite": "definite",
+    "core/hazard-raw": "raw",
+    "core/hazard-war": "war",
+    "core/hazard-waw": "waw",
+    "core/flags": "flags",
+    "core/registers": "state",
+}
 
 
 @dataclass(frozen=True)
@@ -77,9 +91,8 @@ def main() -> int:
             continue
         bad += 1
         if bad <= options.show:
-            print(
-                f"--- {number}: {kernel.note}\nproved {sorted(got.proved)}, ran {sorted(got.ran)}, {got.status}\n{kernel.text()}"
-            )
+            print(f"--- {number}: {kernel.note}\nproved {sorted(got.proved)}, ran {sorted(got.ran)}, {got.status}")
+            print(kernel.text())
     print(f"{good:,} of {options.kernels:,} agree, {bad:,} do not")
     print(", ".join(f"{name} {count}" for name, count in sorted(found.items())))
     return int(bad > 0)

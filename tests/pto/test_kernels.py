@@ -104,7 +104,7 @@ def test_two_stores_to_one_place_need_a_barrier_of_their_pipe() -> None:
     assert errors(check(twice)) == {"core/hazard-waw"}
     fenced = load() + SYNC + store() + '  pto.pipe_barrier "PIPE_MTE3"\n' + store()
     assert check(fenced).status is Status.PROVED
-    assert errors(check(fenced.replace("MTE3\"\n", "MTE2\"\n"))) == {"core/hazard-waw"}
+    assert errors(check(fenced.replace('MTE3"\n', 'MTE2"\n'))) == {"core/hazard-waw"}
 
 
 def test_tokens_order_pipes_as_flags_do() -> None:
@@ -123,7 +123,9 @@ def test_event_ids_end_at_seven() -> None:
 
 def test_copies_inside_ub_are_ordered_by_a_barrier_of_all_pipes_alone() -> None:
     inner = "  %v = pto.castptr %c1024 : i64 -> !pto.ptr<f32, ub>\n"
-    move = "  pto.mte_ub_ub %u, %v, %c4 nburst(%c8, %c0, %c0) : !pto.ptr<f32, ub>, !pto.ptr<f32, ub>, i64, i64, i64, i64\n"
+    move = (
+        "  pto.mte_ub_ub %u, %v, %c4 nburst(%c8, %c0, %c0) : !pto.ptr<f32, ub>, !pto.ptr<f32, ub>, i64, i64, i64, i64\n"
+    )
     fence = "  pto.barrier #pto.pipe<PIPE_ALL>\n"
     assert check(inner + load() + fence + move).status is Status.PROVED
     assert errors(check(inner + load() + SYNC + move)) == {"core/hazard-raw"}

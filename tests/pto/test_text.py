@@ -69,7 +69,11 @@ def test_flags_are_read_in_either_spelling(flag: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "pipe"),
-    [("pto.barrier #pto.pipe<PIPE_ALL>", "ALL"), ("pto.barrier <PIPE_V>", "V"), ('pto.pipe_barrier "PIPE_MTE3"', "MTE3")],
+    [
+        ("pto.barrier #pto.pipe<PIPE_ALL>", "ALL"),
+        ("pto.barrier <PIPE_V>", "V"),
+        ('pto.pipe_barrier "PIPE_MTE3"', "MTE3"),
+    ],
 )
 def test_barriers_are_read_in_every_spelling(text: str, pipe: str) -> None:
     (found,) = statements(f"  {text}\n")
@@ -97,7 +101,7 @@ def test_loop_groups_are_aliases_and_pad_takes_one_or_three_values() -> None:
         ("  pto.copy_ubuf_to_gm %u, %a, %c0, %c8, %c128, %c0, %c128\n", "takes 8 operands, not 7"),
         ("  pto.dma_load %a, %u, %c128\n", "pto.dma_load is not understood"),
         ("  pto.set_loop3_stride_outtoub %c0, %c0 : i64, i64\n", "no loop register"),
-        ("  pto.set_flag[\"PIPE_MTE2\", \"EVENT_ID0\"]\n", "needs two pipes and an event"),
+        ('  pto.set_flag["PIPE_MTE2", "EVENT_ID0"]\n', "needs two pipes and an event"),
     ],
 )
 def test_what_cannot_be_read_is_a_finding_at_its_line_and_never_a_pass(body: str, said: str) -> None:
