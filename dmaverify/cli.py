@@ -270,7 +270,7 @@ def run(path: str, limit: int, as_json: bool) -> None:
     from dmaverify.execute import Aliased, TooLarge, report_json, report_text
     from dmaverify.report.machine import dumps
 
-    plan = api.load(path)
+    plan = with_references(api.load(path), "book")
     if not plan.transfers:
         raise fail([InputError(f"{path} has no transfer to run")])
     codes = []
