@@ -90,7 +90,10 @@ def key_of(job: Job, crates: dict[Path, bytes] | None = None) -> str | None:
 def _machines(text: bytes, folder: Path, target: str | None) -> Iterator[bytes]:
     """The files of every machine that a plan names by a path; those that ship are part of `code_version`."""
     data = tomllib.loads(text.decode("utf-8-sig"))
-    tables = [t for kind in ("transfer", "access", "program", "region") for t in _tables(data.get(kind))]
+    tables = [t for kind in ("transfer", "access", "program", "region", "kernel") for t in _tables(data.get(kind))]
+    for kernel in _tables(data.get("kernel")):
+        if isinstance(kernel.get("file"), str):
+            yield kernel["file"].encode() + b"\0" + (folder / kernel["file"]).read_bytes()
     steps = [step for program in _tables(data.get("program")) for step in program.get("step", [])]
     inner = [step[kind] for step in steps for kind in ("transfer", "access") if isinstance(step.get(kind), dict)]
     named = [target] if target else [table.get("target") for table in (data, *tables, *inner)]
