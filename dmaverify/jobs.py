@@ -15,7 +15,7 @@ from typing import Any, Literal
 from dmaverify.errors import InputError
 from dmaverify.verdict import Verdict
 
-FORMATS = ("full", "concise", "json", "json-lines", "sarif", "junit", "github", "summary", "html")
+FORMATS = ("full", "concise", "json", "json-lines", "sarif", "junit", "github", "gitlab", "summary", "html")
 
 Job = tuple[str, str | None, str | None, dict[str, Any]]
 """Path, name of a transfer or None for all, target or None for the file's own, settings of `Options`."""
