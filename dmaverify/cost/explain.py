@@ -19,7 +19,7 @@ from typing import Any
 from dmaverify.cost.constants import CostData, cost_data
 from dmaverify.cost.model import Cost, cost, engine_of, engines_in_turn
 from dmaverify.cost.nest import Nest, residues
-from dmaverify.cost.sides import HbmUse, Side
+from dmaverify.cost.sides import REREADS, HbmUse, Side
 from dmaverify.transfer.command import Command
 
 INNER_REQUESTS = 64
@@ -270,8 +270,12 @@ def _shared_advice(result: Cost, data: CostData) -> list[str]:
 
 
 def _channel_advice(side: SideFacts, data: CostData) -> list[str]:
-    if side.channels in (0, data.hbm_channels) or side.windows < data.hbm_channels:
+    if side.channels == 0 or side.channels * 4 > data.hbm_channels * 3 or side.windows < data.hbm_channels:
         return []
+    distinct = -(-side.windows // side.readers)
+    if side.readers >= REREADS and distinct < data.hbm_channels:
+        few = f"{distinct} windows in {side.channels} of {data.hbm_channels} channels"
+        return [f"the {side.role} side asks for each of {few} {side.readers} times: load once and copy within DM"]
     bits = [bit for bit in range(8, 13) if bit not in side.toggled]
     said = f"the {side.role} side uses {side.channels} of {data.hbm_channels} channels"
     if 8 not in side.toggled:
