@@ -150,13 +150,19 @@ def progress(total: int) -> Callable[[int], None]:
 
 def _lines(answer: Callable[[dict[str, Any]], Any]) -> None:
     """One JSON object a line in, one out, in order; a bad line answers `{"error", "where"}` and the rest go on."""
+    from msgspec import DecodeError
+    from msgspec.json import decode
+
     from dmaverify.report.machine import dumps
 
     for number, line in enumerate(sys.stdin, 1):
         if not line.strip():
             continue
         try:
-            request = json.loads(line)
+            try:
+                request = decode(line)
+            except DecodeError:
+                request = json.loads(line)  # numbers of any size, and its words for what is wrong
             if not isinstance(request, dict):
                 raise InputError("a line is one JSON object")
             reply = answer(request)
@@ -300,7 +306,15 @@ def run(path: str, limit: int, as_json: bool) -> None:
 @click.option("--rlimit", type=click.IntRange(1), default=20_000_000, help="Solver resource units a question.")
 @click.option("--json", "as_json", is_flag=True)
 def equiv(a: str, b: str, axes: str, rlimit: int, as_json: bool) -> None:
-    """Whether two mappings mean the same everywhere, or two plans (PATH::NAME) do the same."""
+    """Whether two mappings mean the same everywhere, or two plans or kernels (PATH::NAME) do the same."""
+    from dmaverify.jobs import is_kernel
+
+    if is_kernel(a.partition("::")[0]):
+        from dmaverify.cli_pto import compared
+
+        said, code = compared(a, b, as_json=as_json)
+        say(said)
+        raise Stop(code)
     from dmaverify.prove.equiv import equivalent_mappings, equivalent_plans
     from dmaverify.report.machine import dumps
 
@@ -329,6 +343,17 @@ def equiv(a: str, b: str, axes: str, rlimit: int, as_json: bool) -> None:
     else:
         say(answer.text(a, b))
     raise Stop(answer.exit_code)
+
+
+@cli.command()
+@click.argument("path", metavar="PATH[::NAME]")
+@click.option("--as", "form", type=click.Choice(("inline", "registers", "words", "slices")), required=True)
+@click.option("--json", "as_json", is_flag=True, help="Words as JSON, which `equiv` reads.")
+def emit(path: str, form: str, as_json: bool) -> None:
+    """A kernel with its copies in the other surface, their configuration words, or what they move."""
+    from dmaverify.cli_pto import written
+
+    raise _told(written(path, form, as_json=as_json))
 
 
 # ---------------------------------------------------------------- explain, rules, targets, schema, doctor
@@ -428,6 +453,11 @@ def synth(
         return _lines(lambda request: synth_request(request, settings))
     if not paths:
         raise fail([InputError("nothing to synthesize", None, "dmaverify synth PATH::NAME")])
+    from dmaverify.cli_pto import synthesized
+
+    copies = synthesized(paths, output, as_json)
+    if copies is not None:
+        raise _told(copies)
     results = synth_paths(paths, settings, workers)
     if (output or certificate) and len(results) != 1:
         raise fail([InputError(f"{len(results)} transfers, but one plan to write", None, "name one: PATH::NAME")])
@@ -465,6 +495,12 @@ def cost(
         return _lines(lambda request: cost_request(request, profile, simulate, explain))
     if path is None:
         raise fail([InputError("nothing to price", None, "dmaverify cost PATH::NAME")])
+    from dmaverify.jobs import is_kernel
+
+    if is_kernel(path.partition("::")[0]):
+        from dmaverify.cli_pto import priced
+
+        raise _told(priced(path, as_json=as_json))
     plan = with_references(_load(path), profile)
     if not plan.transfers:
         raise fail([InputError(f"{path} has no transfer to price")])

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -22,6 +23,7 @@ from dmaverify.jobs import FORMATS, Job, output_of, plan_files, readings_of, ren
 Tick = Callable[[int], None]
 
 SHOW_FIXES = {"full", "json", "json-lines", "sarif", "html"}
+
 
 @dataclass(frozen=True)
 class Terminal:
@@ -262,7 +264,13 @@ def _chosen(request: Request, verdicts: Sequence[Any]) -> list[Any]:
     if not Path(file).exists():
         raise InputError(f"{file} does not exist", None, f"write it with --write-baseline {file}")
 
-    return with_baseline(found, read_baseline(read_source(file).text, file), file)
+    known = read_baseline(read_source(file).text, file)
+    return with_baseline(found, known, Path(file).name, partial(_placed, Path(file).parent))
+
+
+def _placed(folder: Path, path: str) -> str:
+    """A path from the folder of the baseline, so that it is the same from wherever the check is started."""
+    return Path(os.path.relpath(path, folder)).as_posix() if path else path
 
 
 def _written_baseline(request: Request, verdicts: Sequence[Any]) -> Outcome:
@@ -270,7 +278,7 @@ def _written_baseline(request: Request, verdicts: Sequence[Any]) -> Outcome:
     from dmaverify.report.order import remarks
 
     file = request.given["write_baseline"]
-    text = baseline_text(verdicts)
+    text = baseline_text(verdicts, partial(_placed, Path(file).parent))
     Path(file).write_text(text, encoding="utf-8")
     number = read_baseline(text, file).total()
     left = sum(1 for verdict in verdicts if remarks(verdict) and not verdict.errors)

@@ -379,6 +379,10 @@ def cost_request(request: dict[str, Any], profile: str, simulated: bool, explain
     """One line of `cost --stdin`."""
     from dmaverify.requests import only_known
 
+    if "frag" in request:
+        from dmaverify.cli_idma import copy_cost
+
+        return copy_cost(request)
     only_known(request, {"plan", "path", "name", "target", "profile", "simulate", "explain"})
     plan = plan_of_request(request)
     chosen = str(request.get("profile", profile))

@@ -51,7 +51,8 @@ def plan_files(paths: Sequence[str]) -> list[tuple[str, str | None]]:
             if name:
                 raise InputError(f"{file} is a folder, so `::{name}` names nothing", None, "name a plan file")
             found = sorted(str(p) for p in Path(file).rglob("*.toml") if not _hidden(p, file) and is_plan(p))
-            found = sorted([*found, *kernel_files(Path(file))])
+            texts = [str(p) for p in Path(file).rglob("*") if not _hidden(p, file) and is_kernel(str(p))]
+            found = sorted([*found, *kernel_files(Path(file)), *texts])
             if not found:
                 raise InputError(
                     f"{file} holds no plan file (*.toml with `schema = 1`) and no kernel (*.rs with a transfer)",
@@ -98,8 +99,17 @@ def kernel_files(folder: Path) -> list[str]:
     return found
 
 
+def is_kernel(path: str) -> bool:
+    """PTO text, by its suffix."""
+    return path.endswith((".pto", ".mlir"))
+
+
 def check_job(job: Job) -> tuple[list[Any], str, dict[str, Any]]:
     """Verdicts of one file, or of an unreadable one; an internal disagreement as text; the questions asked."""
+    if is_kernel(job[0]):
+        from dmaverify.api_pto import check_job as check_kernels
+
+        return check_kernels(job)
     from dmaverify import api
     from dmaverify.inputs.plan import InputErrors
     from dmaverify.prove.check import Options

@@ -90,13 +90,16 @@ def key_of(job: Job, crates: dict[Path, bytes] | None = None) -> str | None:
 def _machines(text: bytes, folder: Path, target: str | None) -> Iterator[bytes]:
     """The files of every machine that a plan names by a path; those that ship are part of `code_version`."""
     data = tomllib.loads(text.decode("utf-8-sig"))
-    tables = [t for kind in ("transfer", "access", "program", "region") for t in _tables(data.get(kind))]
+    tables = [t for kind in ("transfer", "access", "program", "region", "kernel") for t in _tables(data.get(kind))]
+    for kernel in _tables(data.get("kernel")):
+        if isinstance(kernel.get("file"), str):
+            yield kernel["file"].encode() + b"\0" + (folder / kernel["file"]).read_bytes()
     steps = [step for program in _tables(data.get("program")) for step in program.get("step", [])]
     inner = [step[kind] for step in steps for kind in ("transfer", "access") if isinstance(step.get(kind), dict)]
     named = [target] if target else [table.get("target") for table in (data, *tables, *inner)]
-    for name in sorted({name for name in named if isinstance(name, str) and not name.isidentifier()}):
+    for name in sorted({name for name in named if isinstance(name, str) and not _ships(name)}):
         base = Path() if target else folder
-        for file in sorted((base / Path(name).expanduser()).rglob("*")):
+        for file in sorted((base / Path(name).expanduser()).glob("*")):
             if file.is_file() and file.suffix in (".toml", ".smt2"):
                 yield f"{name}/{file.name}".encode() + b"\0" + file.read_bytes()
 
@@ -112,6 +115,13 @@ def _crate(path: Path, known: dict[Path, bytes]) -> list[bytes]:
     if package not in known:
         known[package] = _tree(package)
     return [known[package], str(Path().resolve()).encode("utf-8", "surrogateescape")]
+
+
+def _ships(name: str) -> bool:
+    """Whether a machine of that name ships: then its data are part of `code_version`."""
+    package = Path(__file__).resolve().parent
+    roots = (package / "_encodings", package.parent / "encodings")
+    return name.isidentifier() and any((root / name / "target.toml").is_file() for root in roots)
 
 
 def _tree(package: Path) -> bytes:

@@ -33,7 +33,8 @@ def run_page(verdicts: Iterable[Verdict], version: str, code: int) -> str:
         if number < MOST_PICTURES and verdict.path.endswith(".toml"):
             commands, price = _program(verdict, plans)
         found.append(Exhibit(verdict, _lines(verdict, texts), commands, price))
-    return report_page(found, version, code)
+    note = f"Costs and pictures are shown for the first {MOST_PICTURES:,}." if len(seen) > MOST_PICTURES else ""
+    return report_page(found, version, code, note)
 
 
 def _program(verdict: Verdict, plans: dict[str, Any]) -> tuple[tuple[Any, ...], Any]:

@@ -94,6 +94,7 @@ _TRANSFER = (
     Fact("route", "0 or 1", "1 if the target lists the pair of tiers as a route"),
     Fact("same_chip", "0 or 1", "1 if no byte leaves its chip"),
     Fact("same_cluster", "0 or 1", "1 if no byte leaves its cluster (1 where a side has no clusters)"),
+    Fact("same_dmn", "0 or 1", "0 if some byte is seen to leave the slices behind one port of an engine"),
     Fact("source_chips", "chips", "size of the source's chip mapping", 1),
     Fact("dest_chips", "chips", "size of the destination's chip mapping", 1),
     Fact("source_clusters", "clusters", "size of the source's cluster mapping", 1),
@@ -115,6 +116,54 @@ _ACCESS = (
     Fact("time_size", "packets", "packets of the stream", 1),
 )
 
+_COPY = (
+    Fact("rows", "rows", "rows that the innermost loop moves", None),
+    Fact("row_bytes", "bytes", "bytes of one row", None),
+    Fact("row_units", "units", "length of a row as written, where it counts blocks", None),
+    Fact("read_gap", "units", "units between the end of a source row and the start of the next", None),
+    Fact("write_gap", "units", "units between the end of a destination row and the start of the next", None),
+    Fact("inner_count", "iterations", "count of the first loop around the rows", None),
+    Fact("outer_count", "iterations", "count of the second loop around the rows", None),
+    Fact("padded", "bit", "the bit with which the instruction asks for padding"),
+    Fact("left_count", "units", "padding asked for before the data", None),
+    Fact("right_count", "units", "padding asked for behind the data", None),
+    Fact("pad_bytes", "bytes", "width of the padding value; that of the elements where there is none"),
+    Fact("pad_zero", "bit", "1 if the padding value is zero"),
+    Fact("cache_ctl", "number", "cache control", None),
+    Fact("stream_id", "number", "stream id", None),
+    Fact("read_item_bytes", "bytes", "bytes of an element of the source pointer", 1),
+    Fact("write_item_bytes", "bytes", "bytes of an element of the destination pointer", 1),
+)
+
+_STEP = (
+    Fact("count", "iterations", "iterations of the level that takes the step", None),
+    Fact("stride_bytes", "bytes", "distance between the starts of two neighbours", None),
+    Fact("row_bytes", "bytes", "bytes of one row", None),
+    Fact("padded", "bit", "the bit with which the instruction asks for padding"),
+)
+
+_REACH = (
+    Fact("base_bytes", "bytes", "address of the first row", None),
+    Fact("low_bytes", "bytes", "lowest byte touched", None),
+    Fact("end_bytes", "bytes", "first byte behind all that is touched, rounded tails and padding included", None),
+)
+
+_INDIRECT = (
+    Fact("index_bits", "bits", "bits of one number of the index"),
+    Fact("index_entries", "numbers", "numbers of the index: one for each key", 1),
+    Fact("index_list_bytes", "bytes", "bytes of the whole index"),
+    Fact("index_remainder", "bytes", "of a scaled index, by how much some number misses the start of a row"),
+    Fact("index_most", "(a number)", "largest number of the index: as given, as promised, else the last row's"),
+    Fact("index_with_table", "0 or 1", "1 if the index lies in the tier of the table"),
+    Fact("index_with_payload", "0 or 1", "1 if the index lies in the tier of the side with the key"),
+    Fact("row_bytes", "bytes", "bytes from one row of the table to the next"),
+    Fact("scaled", "0 or 1", "1 if numbers are byte offsets, 0 if they are row numbers"),
+    Fact("table_sliced", "0 or 1", "1 if the table's tier has slices"),
+    Fact("payload_sliced", "0 or 1", "1 if the tier of the side with the key has slices"),
+    Fact("key_outside", "digits", "digits of the key in chip or cluster"),
+    Fact("replicated_axes", "axes", "axes of chip, cluster and slice that neither the key nor the table has"),
+)
+
 SCOPES: Mapping[str, Scope] = MappingProxyType(
     {
         scope.name: scope
@@ -124,6 +173,12 @@ SCOPES: Mapping[str, Scope] = MappingProxyType(
             _scope("tensor", "source (side read) and destination (side write), and the memory of an access", _TENSOR),
             _scope("transfer", "each transfer as a whole", _TRANSFER),
             _scope("access", "each Fetch or Commit access", _ACCESS),
+            _scope("copy", "each copy instruction of a kernel", _COPY),
+            _scope("step", "each level of a copy instruction, on each side", _STEP),
+            _scope("reach", "what a copy instruction touches, on each side", _REACH),
+            _scope("flag", "each set or wait of a flag", (Fact("event_id", "number", "id of the event", None),)),
+            _scope("buffer", "each acquire or release of a buffer", (Fact("buffer_id", "number", "id", None),)),
+            _scope("indirect", "each gather or scatter", _INDIRECT),
         )
     }
 )
@@ -136,7 +191,7 @@ WORDS: Mapping[str, str] = MappingProxyType(
         "dest_tier": "the destination's tier",
         "tier": "the tier of this side",
         "side": "read or write",
-        "engine": "dma, fetch, commit",
+        "engine": "dma, fetch, commit, gather, scatter",
         "dtype": "the element type",
         "place": "the spot, in words",
     }

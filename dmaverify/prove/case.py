@@ -21,6 +21,7 @@ from dmaverify.machines.modules import derived
 from dmaverify.machines.target import Target, load_obligations
 from dmaverify.prove.core import judge_core
 from dmaverify.prove.names import other_size
+from dmaverify.prove.options import Options as Options
 from dmaverify.prove.outcome import OBLIGATIONS, CoreResult
 from dmaverify.prove.program import (
     Trouble,
@@ -30,7 +31,7 @@ from dmaverify.prove.program import (
 )
 from dmaverify.prove.repair import Repair, repairs
 from dmaverify.prove.scene import Scene, Side
-from dmaverify.prove.smt import RLIMIT, Session, solver_version
+from dmaverify.prove.smt import Session, solver_version
 from dmaverify.prove.static import Instance, RuleReport, Ruling, transfer_instances
 from dmaverify.prove.witness import Disagreement, finding_of
 from dmaverify.transfer.access import PlanProblem
@@ -43,16 +44,6 @@ from dmaverify.verdict import Edit, Finding, Label, Obligation, Severity, Status
 REPAIR_UNITS = 1 << 16  # proposals that only an enumeration beyond this could prove are not made
 MOST_TOLD = 6  # wrong numbers that one message lists
 REPAIR_COMMANDS = 48  # commands judged to prove proposals: a single number rarely mends a move of many commands
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """How to judge. `cross_check`: moves up to this many units are executed by numpy as well (0: none)."""
-
-    readings: Mapping[str, str] = field(default_factory=dict)
-    rlimit: int = RLIMIT
-    cross_check: int = 0
-    repair: bool = True
 
 
 @dataclass
@@ -72,6 +63,7 @@ class Case:
     units: int = 0
     differs: tuple[str, ...] = ()
     rules: int = 0
+    iterations: int = 1
 
     # ------------------------------------------------------------ well-formed
 
@@ -131,6 +123,15 @@ class Case:
         self.ill(trouble.message, trouble.span, trouble.hint, labels=labels, notes=notes)
 
     # ------------------------------------------------------------ programs
+
+    @property
+    def buffers(self) -> tuple[Tensor, Tensor]:
+        """The memory that source and destination lie in: behind a view, the whole tensor."""
+        views = self.transfer.views
+        sides = (views.source, views.dest) if views is not None else (None, None)
+        own = (self.transfer.source, self.transfer.dest)
+        found = [t if view is None else view.buffer for t, view in zip(own, sides, strict=True)]
+        return found[0], found[1]
 
     @property
     def bits(self) -> int:
@@ -345,8 +346,9 @@ class Case:
             target, "dma", transfer.source.tier, transfer.dest.tier, transfer.dtype, limits, self.options.readings
         )
         instances = transfer_instances(
-            transfer.source, transfer.dest, transfer.stream, transfer.dtype, target, commands, limits, transfer.span
-        )
+            transfer.source, transfer.dest, transfer.stream, transfer.dtype, target, commands, limits, transfer.span,
+            self.buffers,
+        )  # fmt: skip
         span = next((c.span for c in commands if c.span is not None), None) or transfer.span
         instances += [
             Instance(one.scope, one.values, one.place, span, one.side) for one in derived(transfer, target, commands)
@@ -417,8 +419,12 @@ class Case:
             path,
             line,
             self.transfer.expect,
-            f"all {self.units:,} {word}" if self.units else "",
+            self._claim(word),
         )
+
+    def _claim(self, word: str) -> str:
+        each = f", in each of {self.iterations:,} iterations" if self.iterations > 1 else ""
+        return f"all {self.units:,} {word}{each}" if self.units else ""
 
 
 _RANK = {None: 0, "proved": 1, "not judged": 2, "reported": 3, "unknown": 4, "refuted": 5}

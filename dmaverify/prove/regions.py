@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dmaverify.machines.target import Target
-from dmaverify.prove.touches import Work
+from dmaverify.prove.touches import Work, whole_tensor
 from dmaverify.transfer.access import Access
 from dmaverify.transfer.adapters import is_fetch
 from dmaverify.transfer.move import PLACES, Tensor
@@ -134,10 +134,11 @@ def tensors_of(step: Step, target: Target) -> Iterator[tuple[str, Tensor, int]]:
     """(reads or writes, tensor, bits of an element) in memory that regions may lie in."""
     if step.transfer is not None:
         bits = target.dtypes[step.transfer.dtype]
-        yield "reads", step.transfer.source, bits
-        yield "writes", step.transfer.dest, bits
+        yield "reads", whole_tensor(step.transfer, "source"), bits
+        yield "writes", whole_tensor(step.transfer, "dest"), bits
     for access in step.accesses:
-        yield _side(access), access.memory, target.dtypes[access.dtype]
+        memory = whole_tensor(access, "source" if is_fetch(access) else "dest")
+        yield _side(access), memory, target.dtypes[access.dtype]
 
 
 def _side(access: Access) -> str:

@@ -131,12 +131,23 @@ def test_a_machine_of_ones_own_is_part_of_the_key(shell, good):
     toy = ROOT / "encodings" / "toy"
     for name in ("target.toml", "rules.smt2"):
         shell.write((toy / name).read_text(), f"mine/{name}")
-    path = str(shell.write(good.replace('"toy"', '"./mine"')))
-    before = key_of((path, None, None, {}))
-    over = key_of((path, None, "./mine", {}))
+    jobs = [
+        (str(shell.write(good.replace('"toy"', '"./mine"'), "a.toml")), None, None, {}),
+        (str(shell.write(good.replace('"toy"', '"mine"'), "b.toml")), None, None, {}),
+        (
+            str(shell.write(good.replace("[transfer.swap]", '[transfer.swap]\ntarget = "mine"'), "c.toml")),
+            None,
+            None,
+            {},
+        ),
+        (str(shell.write(good, "d.toml")), None, "mine", {}),
+        (str(shell.write(good, "e.toml")), None, None, {}),
+    ]
+    before = [key_of(job) for job in jobs]
     shell.write((toy / "target.toml").read_text().replace("value = 128", "value = 16"), "mine/target.toml")
-    assert key_of((path, None, None, {})) not in (None, before)
-    assert key_of((path, None, "./mine", {})) not in (None, over)
+    after = [key_of(job) for job in jobs]
+    assert None not in after
+    assert [a == b for a, b in zip(before, after, strict=True)] == [False, False, False, False, True]
 
 
 def test_a_kernel_depends_on_its_whole_package_and_on_the_working_folder(shell, monkeypatch):

@@ -163,6 +163,14 @@ def test_an_old_plan_enters_ci_with_a_baseline_and_a_new_mistake_fails(shell, wr
     assert shell("check", "plan.toml", "--baseline", "b.json")[0] == 1
 
 
+def test_a_baseline_holds_from_wherever_the_check_is_started(shell, wrong, monkeypatch):
+    path = shell.write(wrong, "plans/a.toml")
+    shell("check", "plans", "--write-baseline", "b.json")
+    assert shell("check", str(path), "--baseline", "b.json")[0] == 0
+    monkeypatch.chdir(shell.folder / "plans")
+    assert shell("check", "a.toml", "--baseline", "../b.json")[0] == 0
+
+
 # ---------------------------------------------------------------- summary
 
 

@@ -115,6 +115,16 @@ def test_what_keeps_a_run_from_passing_is_unfolded_and_the_rest_is_not():
     assert [("open" in card) for card in cards] == [False] * 3 + [True] * 9
 
 
+def test_a_page_without_all_pictures_says_so(monkeypatch):
+    from dmaverify import jobs_page
+
+    assert "are shown for the first" not in page_of("first.toml")
+    monkeypatch.setattr(jobs_page, "MOST_PICTURES", 1)
+    page = page_of("first.toml", "dma-engine/example-3.toml")
+    assert "Costs and pictures are shown for the first 1." in page
+    assert page.count("<h2>Order of accesses</h2>") == 1
+
+
 def test_drawings_are_whole_and_show_what_is_walked():
     plan = dv.load(ROOT / "examples/first.toml")
     from dmaverify.api import program_of

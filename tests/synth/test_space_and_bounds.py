@@ -18,7 +18,8 @@ RNGD = load_target("rngd")
 DATA = cost_data("book")
 
 
-SAMPLE = (3, 7, 21, 58, 97)  # in 21 and 97 the closed form leaves out what decides; all 300: tests/bench/synth_exhaustive.py
+# in 21 and 97 the closed form leaves out what decides; all 300: tests/bench/synth_exhaustive.py
+SAMPLE = (3, 7, 21, 58, 97)
 
 
 @pytest.mark.parametrize("seed", SAMPLE)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _AXIS = re.compile(r"\s*([A-Za-z_]\w*)\s*=\s*([^,]+?)\s*(?:,|$)")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 MAX_EXPANSIONS = 400  # macro invocations that one module expands, nested ones included
+MAX_NESTED = 24  # macros within the expansions of macros
 _KINDS = {
     "type_item": "type",
     "struct_item": "struct",
@@ -87,6 +88,7 @@ class Scope:
     inline: list[Scope] = field(default_factory=list)
     functions: list[Item] = field(default_factory=list)
     tried: set[tuple[str, str]] = field(default_factory=set)
+    nested: int = 0
 
     @property
     def module(self) -> Scope:
@@ -113,8 +115,8 @@ class Scope:
 
     def path(self, parts: tuple[str, ...], values: bool = False) -> Item | None:
         """What `a::b::c` means here."""
-        if len(parts) == 1:
-            return self.find(parts[0], values)
+        if len(parts) < 2:
+            return self.find(parts[0], values) if parts else None
         scope = self._module_of(parts[0])
         for part in parts[1:-1]:
             scope = scope._submodule(part) if scope is not None else None
@@ -304,12 +306,15 @@ def _invoke(scope: Scope, code: Code, node: Node) -> None:
         declare_axes(scope, code, body)
         return
     rules = scope.macro(called) if scope.kind == "module" else None  # in a block it makes statements, not items
-    if rules is None or len(scope.module.expanded) >= MAX_EXPANSIONS:
+    module = scope.module
+    if rules is None or len(module.expanded) >= MAX_EXPANSIONS or module.nested >= MAX_NESTED:
         return
     made = expand(rules[0], code, body)
     if made is not None:
-        scope.module.expanded.append(made)
+        module.expanded.append(made)
+        module.nested += 1
         fill(scope, made[0], made[1].children)
+        module.nested -= 1
 
 
 def declare_axes(scope: Scope, code: Code, body: Node) -> None:
