@@ -424,6 +424,32 @@ class _Case:
         return (keyed, picked) if self.move.scatter else (picked, keyed)
 
 
+@dataclass(frozen=True, slots=True)
+class RowProgram:
+    """What a machine does for an index with known numbers: the commands of row 0, and what is added to the addresses of
+    each key's, in units.
+    """
+
+    commands: tuple[Command, ...]
+    read_shifts: tuple[int, ...]
+    write_shifts: tuple[int, ...]
+    spaces: tuple[Space, Space]
+
+
+def row_program(move: Indirect, target: Target, axes: Mapping[str, int]) -> RowProgram | str:
+    """The program of all rows, or why there is none."""
+    case = _Case(move, target, Options(), axes)
+    row = case.row() if case.shaped() else None
+    if row is None:
+        return case.findings[0].message
+    commands, shifts = case.commands(row), case.shifts()
+    if shifts is None:
+        return "the numbers of the index are known at run time only"
+    if not commands:
+        return "neither a stream nor configurations are given"
+    return RowProgram(commands, tuple(shifts[0]), tuple(shifts[1]), case._spaces())
+
+
 def _around(text: Sequencer | None, count: int, stride: int, label: str) -> Sequencer | None:
     if text is None:
         return None

@@ -414,7 +414,7 @@ def test_the_core_has_its_obligations_in_order_those_of_a_move_first() -> None:
     assert "broadcast-missing" in load_obligations()["core/same-element"].readings
     assert "strict" in load_obligations()["core/consumes"].readings
     assert {ob.id for ob in load_obligations().values() if ob.severity is not ERROR} == {
-        "core/consumes", "core/needless-hop",
+        "core/consumes", "core/needless-hop", "core/unused-suppression",
     }  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
 import pytest
 
@@ -305,3 +306,26 @@ def test_a_read_after_a_scatter_is_a_hazard_without_an_order() -> None:
     refuted = gather(values([ROWS[0], *ROWS[:-1]]), kind="scatter") + read
     (program,) = api.check(HEAD + refuted + steps % 'after = ["g"]\n', "p")
     assert {f.rule for f in program.errors} == {"core/steps"}
+
+
+# ---------------------------------------------------------------- running
+
+
+def run_of(text: str, capsys: pytest.CaptureFixture[str], path: Path) -> tuple[int, str]:
+    from dmaverify.cli import invoke
+
+    path.write_text(HEAD + text)
+    code = invoke(["run", f"{path}::g"])
+    said = capsys.readouterr()
+    return code, said.out + said.err
+
+
+def test_a_gather_is_run_row_by_row(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    code, said = run_of(gather(values(ROWS)), capsys, tmp_path / "g.toml")
+    assert (code, "arrived   16,384 bytes of 16,384" in said) == (0, True)
+    code, said = run_of(gather(values([*ROWS[:-1], 80])), capsys, tmp_path / "g.toml")
+    assert code == 1
+    assert "core/in-bounds" in said
+    code, said = run_of(gather("rows = [0, 79]"), capsys, tmp_path / "g.toml")
+    assert code == 2
+    assert "known at run time only" in said
