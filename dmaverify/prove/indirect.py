@@ -32,7 +32,7 @@ from dmaverify.transfer.space import Space, unit_bits_of
 from dmaverify.transfer.views import ViewError
 from dmaverify.verdict import Finding, Label, Obligation, Severity, Status, Verdict
 
-MOST_TOLD = 3  # entries of an index that one finding lists
+RUN_TIME = "at run time"  # how assumptions end that a plan promises
 ORDER = ("core/well-formed", "core/in-bounds", "core/same-element", "core/covers", "core/writes-once")
 SOURCE = "furiosa-opt v0.6.0, dma_gather_scaled, dma_gather_unscaled and dma_scatter; Sequencer, Indirect Access"
 
@@ -169,10 +169,10 @@ class _Case:
             )  # fmt: skip
         else:
             unit = f"multiples of {self.row_bytes} bytes" if index.scaled else "row numbers"
-            self.assumptions.append(f"the index names rows {index.low}..{index.high} at run time, as {unit}")
+            self.assumptions.append(f"the index names rows {index.low}..{index.high}, as {unit}, {RUN_TIME}")
         if self.move.scatter:
             if index.distinct:
-                self.assumptions.append("no row is named twice by the index at run time")
+                self.assumptions.append(f"no row is named twice by the index {RUN_TIME}")
             else:
                 self._open("core/writes-once")
                 self.assumptions.append("whether a row is written twice is not known: promise `distinct = true`")
