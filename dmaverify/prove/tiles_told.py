@@ -2,8 +2,8 @@
 
 Knows: the judgement of an output, how iterations and positions are said.
 Does not know: how it was judged (`tiles`).
-Law: one finding for each pair of steps that share an element, one for what nobody writes; a start is proposed only where
-the judgement has checked it.
+Law: one finding for each pair of steps that share an element, one for what nobody writes; a start is proposed only
+where the judgement has checked it.
 
 Source: furiosa-opt v0.6.0 (views), facts/rngd 7.2.
 """
