@@ -227,7 +227,8 @@ def derive(path: str, explain: bool, merge: bool, as_json: bool) -> None:
 
     plan = _load(path)
     out, code = [], 0
-    for name in plan.names:
+    moves = [*(t.name for t in plan.transfers), *(a.name for a in plan.accesses)]
+    for name in moves or plan.names:
         try:
             out.append(derivation_json(plan, name, merge) if as_json else derivation_text(plan, name, explain, merge))
         except InputError as error:
@@ -271,10 +272,18 @@ def run(path: str, limit: int, as_json: bool) -> None:
     from dmaverify.report.machine import dumps
 
     plan = with_references(api.load(path), "book")
-    if not plan.transfers:
+    if not plan.transfers and not plan.indirects:
         raise fail([InputError(f"{path} has no transfer to run")])
     codes = []
-    answers = []
+    answers: list[dict[str, Any]] = []
+    for move in plan.indirects:
+        from dmaverify.report.rows import ran
+
+        rows = ran(plan, move)
+        codes.append(int(rows.broken != bool(move.expect)))
+        answers.append(rows.as_json())
+        if not as_json:
+            say(rows.text())
     for item in plan.transfers:
         try:
             done = api.run(plan, item.name, limit_units=limit)
@@ -291,6 +300,8 @@ def run(path: str, limit: int, as_json: bool) -> None:
             answers.append({"name": item.name, **report_json(done)})
         else:
             say(f"{item.name}\n{report_text(done)}")
+            if item.transfer.views is not None and item.transfer.views.count > 1:
+                say(f"  ran       the first of {item.transfer.views.count:,} iterations; `check` proves all of them")
     if as_json:
         say(dumps(answers))
     raise Stop(max(codes))
