@@ -85,6 +85,11 @@ def check(
     """
     from dmaverify.report.excuses import with_suppressions
 
+    if isinstance(plan, str | Path) and str(plan).partition("::")[0].endswith((".pto", ".mlir")):
+        from dmaverify.api_pto import STANDARD, check_file
+
+        path, _, inner = str(plan).partition("::")
+        return check_file(path, name or inner or None, options or STANDARD)
     loaded = load(plan, name, target=target)
     kernel = loaded if loaded.is_kernel else None
     return with_suppressions(_verdicts(loaded, options, keep), loaded.source, kernel)
