@@ -267,44 +267,12 @@ def _told(answer: Any) -> Stop:
 @click.option("--json", "as_json", is_flag=True)
 def run(path: str, limit: int, as_json: bool) -> None:
     """Execute a transfer in numpy, byte by byte, and compare with the literal meaning."""
-    from dmaverify import api
-    from dmaverify.execute import Aliased, TooLarge, report_json, report_text
+    from dmaverify.cli_run import executed
     from dmaverify.report.machine import dumps
 
-    plan = with_references(api.load(path), "book")
-    if not plan.transfers and not plan.indirects:
-        raise fail([InputError(f"{path} has no transfer to run")])
-    codes = []
-    answers: list[dict[str, Any]] = []
-    for move in plan.indirects:
-        from dmaverify.report.rows import ran
-
-        rows = ran(plan, move)
-        codes.append(int(rows.broken != bool(move.expect)))
-        answers.append(rows.as_json())
-        if not as_json:
-            say(rows.text())
-    for item in plan.transfers:
-        try:
-            done = api.run(plan, item.name, limit_units=limit)
-        except TooLarge as error:
-            raise fail(
-                [InputError(f"`{item.name}` moves {error.units:,} units", None, "raise --limit, or shrink the axes")]
-            ) from None
-        except Aliased as error:
-            raise fail([InputError(str(error))]) from None
-        broken = bool(done.broken - {"core/consumes"})
-        expected = item.transfer.expect
-        codes.append(int(broken != bool(expected)))
-        if as_json:
-            answers.append({"name": item.name, **report_json(done)})
-        else:
-            say(f"{item.name}\n{report_text(done)}")
-            if item.transfer.views is not None and item.transfer.views.count > 1:
-                say(f"  ran       the first of {item.transfer.views.count:,} iterations; `check` proves all of them")
-    if as_json:
-        say(dumps(answers))
-    raise Stop(max(codes))
+    ran = executed(path, limit)
+    say(dumps([data for _, data, _ in ran]) if as_json else "\n".join(text for text, _, _ in ran))
+    raise Stop(max(code for _, _, code in ran))
 
 
 # ---------------------------------------------------------------- equiv
