@@ -265,7 +265,7 @@ def run(path: str, limit: int, as_json: bool) -> None:
     from dmaverify.execute import Aliased, TooLarge, report_json, report_text
     from dmaverify.report.machine import dumps
 
-    plan = api.load(path)
+    plan = with_references(api.load(path), "book")
     if not plan.transfers:
         raise fail([InputError(f"{path} has no transfer to run")])
     codes = []
@@ -310,29 +310,10 @@ def equiv(a: str, b: str, axes: str, rlimit: int, as_json: bool) -> None:
         said, code = compared(a, b, as_json=as_json)
         say(said)
         raise Stop(code)
-    from dmaverify.prove.equiv import equivalent_mappings, equivalent_plans
+    from dmaverify.cli_equiv import compared_texts
     from dmaverify.report.machine import dumps
 
-    if axes.strip():
-        from dmaverify.api import mapping
-        from dmaverify.language.parse import parse_axes
-
-        sizes = parse_axes(axes)
-        answer = equivalent_mappings(mapping(a, sizes), mapping(b, sizes), rlimit=rlimit)
-    else:
-        from dmaverify import api
-
-        programs = []
-        for text in (a, b):
-            plan = api.load(text)
-            if len(plan.transfers) != 1:
-                names = ", ".join(t.name for t in plan.transfers)
-                raise fail(
-                    [InputError(f"{text} names no single transfer", None, f"write PATH::NAME with one of {names}")]
-                )
-            item = plan.transfers[0]
-            programs.append((item.transfer, api.program_of(plan, item.name), plan.targets[item.transfer.target]))
-        answer = equivalent_plans(programs[0], programs[1], rlimit=rlimit)
+    answer = compared_texts(a, b, axes, rlimit)
     if as_json:
         say(dumps(answer.as_json()))
     else:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dmaverify.cli_rust import with_references
 from dmaverify.errors import InputError
 
 if TYPE_CHECKING:
@@ -343,7 +344,7 @@ def draw_plans(paths: Sequence[str], output: str, profile: str) -> None:
 
     programs: list[tuple[str, Sequence[Command]]] = []
     for path in paths:
-        plan = api.load(path)
+        plan = with_references(api.load(path), profile)
         programs += [(item.name, api.program_of(plan, item.name)) for item in plan.transfers]
     if not 1 <= len(programs) <= 2:
         raise InputError(f"{len(programs)} transfers to draw", None, "name one, or two to compare: PATH::NAME")
@@ -371,7 +372,7 @@ def write_traces(path: str, output: str, profile: str) -> int:
     from dmaverify.cost.simulate import simulate
     from dmaverify.report.trace import write_sqlite, write_trace
 
-    plan = api.load(path)
+    plan = with_references(api.load(path), profile)
     if len(plan.transfers) != 1:
         raise InputError(f"{len(plan.transfers)} transfers to trace", None, "name one: PATH::NAME")
     result = simulate(api.program_of(plan, plan.transfers[0].name), "rngd", profile, record=1 << 20)

@@ -13,9 +13,9 @@ import sys
 from collections import Counter
 from dataclasses import dataclass
 
-from dmaverify.api_pto import check_text
 from dmaverify.errors import Source
 from dmaverify.execute_kernel import run_kernel
+from dmaverify.inputs.pto_check import check_text
 from dmaverify.inputs.pto_read import read_kernels
 from dmaverify.testing.kernels import Kernel, kernel_of, mutant_of
 from dmaverify.verdict import Status, Verdict
