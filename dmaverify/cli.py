@@ -150,19 +150,14 @@ def progress(total: int) -> Callable[[int], None]:
 
 def _lines(answer: Callable[[dict[str, Any]], Any]) -> None:
     """One JSON object a line in, one out, in order; a bad line answers `{"error", "where"}` and the rest go on."""
-    from msgspec import DecodeError
-    from msgspec.json import decode
-
     from dmaverify.report.machine import dumps
+    from dmaverify.requests import decoded
 
     for number, line in enumerate(sys.stdin, 1):
         if not line.strip():
             continue
         try:
-            try:
-                request = decode(line)
-            except DecodeError:
-                request = json.loads(line)  # numbers of any size, and its words for what is wrong
+            request = decoded(line)
             if not isinstance(request, dict):
                 raise InputError("a line is one JSON object")
             reply = answer(request)
@@ -419,12 +414,7 @@ def synth(
     results = synth_paths(paths, settings, workers)
     if (output or certificate) and len(results) != 1:
         raise fail([InputError(f"{len(results)} transfers, but one plan to write", None, "name one: PATH::NAME")])
-    if emit is not None:
-        from dmaverify.cli_idma import emitted
-
-        say("\n".join(emitted(result, emit) for result in results if result.found))
-        raise Stop(0 if all(result.found for result in results) else 1)
-    say(synth_shown(results, as_json, timings))
+    say(synth_shown(results, as_json, timings, emit))
     if results[0].found and output is not None:
         Path(output).write_text(results[0].plan, encoding="utf-8")
     if results[0].found and certificate is not None:

@@ -190,11 +190,15 @@ def synth_request(request: dict[str, Any], base: SynthSettings) -> Any:
     return found[0] if len(found) == 1 else found
 
 
-def synth_shown(results: Sequence[Any], as_json: bool, timings: bool) -> str:
-    """Results as text, or as JSON."""
+def synth_shown(results: Sequence[Any], as_json: bool, timings: bool, form: str | None = None) -> str:
+    """Results as text, as JSON, or only their commands in a form of the machine's own."""
     from dmaverify.report.machine import dumps
     from dmaverify.report.synth import synth_text
 
+    if form is not None and all(result.found for result in results):
+        from dmaverify.cli_idma import emitted
+
+        return "\n".join(emitted(result, form) for result in results)
     if as_json:
         return dumps([result.as_data() for result in results])
     return "\n\n".join(synth_text(result, timings=timings) for result in results)
