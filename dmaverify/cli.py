@@ -23,7 +23,7 @@ from dmaverify.cli_check import Outcome, Terminal
 from dmaverify.cli_options import OPTIONS, options
 from dmaverify.cli_rust import extract_command, with_references
 from dmaverify.errors import InputError
-from dmaverify.jobs import errors_of, readings_of
+from dmaverify.jobs import errors_of, is_kernel, readings_of
 
 
 class Stop(Exception):
@@ -227,7 +227,8 @@ def derive(path: str, explain: bool, merge: bool, as_json: bool) -> None:
 
     plan = _load(path)
     out, code = [], 0
-    for name in plan.names:
+    moves = [*(t.name for t in plan.transfers), *(a.name for a in plan.accesses)]
+    for name in moves or plan.names:
         try:
             out.append(derivation_json(plan, name, merge) if as_json else derivation_text(plan, name, explain, merge))
         except InputError as error:
@@ -271,10 +272,18 @@ def run(path: str, limit: int, as_json: bool) -> None:
     from dmaverify.report.machine import dumps
 
     plan = with_references(api.load(path), "book")
-    if not plan.transfers:
+    if not plan.transfers and not plan.indirects:
         raise fail([InputError(f"{path} has no transfer to run")])
     codes = []
-    answers = []
+    answers: list[dict[str, Any]] = []
+    for move in plan.indirects:
+        from dmaverify.report.rows import ran
+
+        rows = ran(plan, move)
+        codes.append(int(rows.broken != bool(move.expect)))
+        answers.append(rows.as_json())
+        if not as_json:
+            say(rows.text())
     for item in plan.transfers:
         try:
             done = api.run(plan, item.name, limit_units=limit)
@@ -291,6 +300,8 @@ def run(path: str, limit: int, as_json: bool) -> None:
             answers.append({"name": item.name, **report_json(done)})
         else:
             say(f"{item.name}\n{report_text(done)}")
+            if item.transfer.views is not None and item.transfer.views.count > 1:
+                say(f"  ran       the first of {item.transfer.views.count:,} iterations; `check` proves all of them")
     if as_json:
         say(dumps(answers))
     raise Stop(max(codes))
@@ -307,37 +318,16 @@ def run(path: str, limit: int, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True)
 def equiv(a: str, b: str, axes: str, rlimit: int, as_json: bool) -> None:
     """Whether two mappings mean the same everywhere, or two plans or kernels (PATH::NAME) do the same."""
-    from dmaverify.jobs import is_kernel
-
     if is_kernel(a.partition("::")[0]):
         from dmaverify.cli_pto import compared
 
         said, code = compared(a, b, as_json=as_json)
         say(said)
         raise Stop(code)
-    from dmaverify.prove.equiv import equivalent_mappings, equivalent_plans
+    from dmaverify.cli_equiv import compared_texts
     from dmaverify.report.machine import dumps
 
-    if axes.strip():
-        from dmaverify.api import mapping
-        from dmaverify.language.parse import parse_axes
-
-        sizes = parse_axes(axes)
-        answer = equivalent_mappings(mapping(a, sizes), mapping(b, sizes), rlimit=rlimit)
-    else:
-        from dmaverify import api
-
-        programs = []
-        for text in (a, b):
-            plan = api.load(text)
-            if len(plan.transfers) != 1:
-                names = ", ".join(t.name for t in plan.transfers)
-                raise fail(
-                    [InputError(f"{text} names no single transfer", None, f"write PATH::NAME with one of {names}")]
-                )
-            item = plan.transfers[0]
-            programs.append((item.transfer, api.program_of(plan, item.name), plan.targets[item.transfer.target]))
-        answer = equivalent_plans(programs[0], programs[1], rlimit=rlimit)
+    answer = compared_texts(a, b, axes, rlimit)
     if as_json:
         say(dumps(answer.as_json()))
     else:
@@ -495,8 +485,6 @@ def cost(
         return _lines(lambda request: cost_request(request, profile, simulate, explain))
     if path is None:
         raise fail([InputError("nothing to price", None, "dmaverify cost PATH::NAME")])
-    from dmaverify.jobs import is_kernel
-
     if is_kernel(path.partition("::")[0]):
         from dmaverify.cli_pto import priced
 
