@@ -159,7 +159,8 @@ def _counted(whole: Tensor, writes: Sequence[Effect]) -> Iterator[tuple[Site, Fi
     if unwritten.size:
         yield last, _cell_finding(
             "core/tiles-cover",
-            f"{unwritten.size:,} of {live.size:,} elements of `{name}` are never written by its tiles", "first unwritten", int(unwritten[0]), element, writes,
+            f"{unwritten.size:,} of {live.size:,} elements of `{name}` are never written by its tiles",
+            "first unwritten", int(unwritten[0]), element, writes,
             "let the tiles cover the tensor, or write it whole first",
         )  # fmt: skip
     twice = live[count[live] > 1]
