@@ -83,6 +83,8 @@ LATE = {
     "sweep": "cli_sweep",
     "merge": "cli_sweep",
     "utilization": "cli_bursts",
+    "viz": "cli_trace",
+    "trace": "cli_trace",
 }
 """Commands by name, with the module that holds each under that name."""
 
@@ -458,37 +460,6 @@ def cost(
 
         for name, price, data in found:
             say(cost_text(name, price, data, program_of(plan, name), explain=explain, formula=formula))
-    raise Stop(0)
-
-
-@cli.command()
-@click.argument("paths", nargs=-1, required=True, metavar="PATH::NAME [PATH::NAME]")
-@click.option("--output", required=True, metavar="FILE", help="A .svg, .png or .html file.")
-@click.option("--profile", default="book", show_default=True, help="Constants of the model.")
-def viz(paths: tuple[str, ...], output: str, profile: str) -> None:
-    """Draw the access order and the load over channels, banks, DMNs and slices; two plans side by side."""
-    from dmaverify.cli_synth import draw_plans
-
-    draw_plans(paths, output, profile)
-    say(f"wrote {output}")
-    raise Stop(0)
-
-
-@cli.command()
-@click.argument("path", metavar="PATH::NAME")
-@click.option("--output", required=True, metavar="FILE", help="A JSON file for a trace viewer, or .sqlite.")
-@click.option("--profile", default="book", show_default=True, help="Constants of the model.")
-def trace(path: str, output: str, profile: str) -> None:
-    """A transfer request by request, or a program step by step, as a timeline for Chrome's or Perfetto's viewer."""
-    from dmaverify.cli_synth import write_traces
-
-    plan = _load(path)
-    if len(plan.programs) == 1 and not plan.transfers:
-        from dmaverify.cli_trace import write_program_trace
-
-        say(write_program_trace(plan, output, profile))
-        raise Stop(0)
-    say(f"wrote {output}: {write_traces(path, output, profile):,} requests")
     raise Stop(0)
 
 
