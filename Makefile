@@ -13,7 +13,7 @@ ARGS   ?=
 PROGRAMS ?= --count 20000
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test slow docs bench fuzz calibrate lint wheel clean
+.PHONY: help venv demo test slow docs bench fuzz agree calibrate lint wheel clean
 
 help:
 	@echo "make demo       check the examples; derive, run, explain; a broken plan"
@@ -23,6 +23,8 @@ help:
 	@echo "make lint       ruff and mypy --strict"
 	@echo "make bench      speed, as ratios measured in one run"
 	@echo "make fuzz       the agreement tests at large scale (ARGS=... of moves, PROGRAMS=... of programs)"
+	@echo "make fuzz       the agreement tests at large scale (ARGS=...)"
+	@echo "make agree      closed form against simulator on thousands of random and adversarial programs"
 	@echo "make calibrate  fit the measured cost profile to the sample data"
 	@echo "make wheel      build dist/*.whl"
 	@echo "make clean      remove caches and build output; the virtual environment stays"
@@ -60,6 +62,9 @@ bench: $(STAMP)
 fuzz: $(STAMP)
 	$(BIN)/python tests/fuzz/run.py $(ARGS)
 	$(BIN)/python tests/fuzz/programs.py $(PROGRAMS)
+
+agree: $(STAMP)
+	$(BIN)/python tests/bench/agree.py $(ARGS)
 
 calibrate: $(STAMP)
 	$(BIN)/python tests/bench/calibrate.py $(ARGS)

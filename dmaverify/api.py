@@ -39,19 +39,35 @@ def mapping(text: str, axes: Mapping[str, int]) -> Expr:
 
 
 def load(plan: str | Path | Plan, name: str | None = None, *, target: str | None = None) -> Plan:
-    """A plan from a path, `path::name`, or the text of a plan (anything with a line break). Raises InputErrors,
-    InputError.
+    """A plan from a path, `path::name`, or the text of a plan (anything with a line break); a Rust file by its path.
+    Raises InputErrors, InputError.
     """
     from dmaverify.inputs.plan import Plan as PlanType
     from dmaverify.inputs.plan import read_plan, read_plan_text, select
 
     if isinstance(plan, PlanType):
-        return select(plan, name)
+        return _selected(plan, name)
     text = str(plan)
     if "\n" in text:
         return select(read_plan_text(text, target=target), name)
     path, _, inner = text.partition("::")
+    if path.endswith(".rs"):
+        from dmaverify.inputs.rust.plans import read_kernel_plan
+
+        return _selected(read_kernel_plan(path, target=target), name or inner or None)
     return select(read_plan(path, target=target), name or inner or None)
+
+
+def _selected(plan: Plan, name: str | None) -> Plan:
+    """As `select`; in a kernel a name may be that of a function too."""
+    from dmaverify.inputs.plan import select
+
+    if plan.is_kernel and name is not None:
+        from dmaverify.inputs.rust.plans import KernelPlan, select_kernel
+
+        assert isinstance(plan, KernelPlan)
+        return select_kernel(plan, name)
+    return select(plan, name)
 
 
 def check(

@@ -21,6 +21,7 @@ import click
 from dmaverify import __version__
 from dmaverify.cli_check import Outcome, Terminal
 from dmaverify.cli_options import OPTIONS, options
+from dmaverify.cli_rust import extract_command, with_references
 from dmaverify.errors import InputError
 from dmaverify.jobs import errors_of, readings_of
 
@@ -75,11 +76,13 @@ class Commands(click.Group):
 
 
 LATE = {
+    "bursts": "cli_bursts",
     "cache": "cli_tools",
     "completions": "cli_tools",
     "man": "cli_tools",
     "sweep": "cli_sweep",
     "merge": "cli_sweep",
+    "utilization": "cli_bursts",
 }
 """Commands by name, with the module that holds each under that name."""
 
@@ -99,7 +102,7 @@ def cli() -> None:
 @cli.command()
 @options(*OPTIONS)
 def check(**given: Any) -> None:
-    """Prove every transfer and access of plan files, or refute it with the smallest counterexample."""
+    """Prove every transfer and access of plan files and Rust kernels, or refute it with the smallest counterexample."""
     from dmaverify.cli_check import check_once, options_of, request_of, shown_settings, watched
 
     if given["stdin"]:
@@ -147,13 +150,19 @@ def progress(total: int) -> Callable[[int], None]:
 
 def _lines(answer: Callable[[dict[str, Any]], Any]) -> None:
     """One JSON object a line in, one out, in order; a bad line answers `{"error", "where"}` and the rest go on."""
+    from msgspec import DecodeError
+    from msgspec.json import decode
+
     from dmaverify.report.machine import dumps
 
     for number, line in enumerate(sys.stdin, 1):
         if not line.strip():
             continue
         try:
-            request = json.loads(line)
+            try:
+                request = decode(line)
+            except DecodeError:
+                request = json.loads(line)  # numbers of any size, and its words for what is wrong
             if not isinstance(request, dict):
                 raise InputError("a line is one JSON object")
             reply = answer(request)
@@ -164,7 +173,7 @@ def _lines(answer: Callable[[dict[str, Any]], Any]) -> None:
             reply = {"error": f"not JSON: {error}", "where": f"line {number}"}
         except (TypeError, ValueError, OverflowError) as error:
             reply = {"error": f"cannot be read: {error}", "where": f"line {number}"}
-        say(dumps(reply))
+        say(reply if isinstance(reply, str) else dumps(reply))
         sys.stdout.flush()
 
 
@@ -262,7 +271,7 @@ def run(path: str, limit: int, as_json: bool) -> None:
     from dmaverify.execute import Aliased, TooLarge, report_json, report_text
     from dmaverify.report.machine import dumps
 
-    plan = api.load(path)
+    plan = with_references(api.load(path), "book")
     if not plan.transfers and not plan.indirects:
         raise fail([InputError(f"{path} has no transfer to run")])
     codes = []
@@ -308,35 +317,35 @@ def run(path: str, limit: int, as_json: bool) -> None:
 @click.option("--rlimit", type=click.IntRange(1), default=20_000_000, help="Solver resource units a question.")
 @click.option("--json", "as_json", is_flag=True)
 def equiv(a: str, b: str, axes: str, rlimit: int, as_json: bool) -> None:
-    """Whether two mappings mean the same everywhere, or two plans (PATH::NAME) do the same."""
-    from dmaverify.prove.equiv import equivalent_mappings, equivalent_plans
+    """Whether two mappings mean the same everywhere, or two plans or kernels (PATH::NAME) do the same."""
+    from dmaverify.jobs import is_kernel
+
+    if is_kernel(a.partition("::")[0]):
+        from dmaverify.cli_pto import compared
+
+        said, code = compared(a, b, as_json=as_json)
+        say(said)
+        raise Stop(code)
+    from dmaverify.cli_equiv import compared_texts
     from dmaverify.report.machine import dumps
 
-    if axes.strip():
-        from dmaverify.api import mapping
-        from dmaverify.language.parse import parse_axes
-
-        sizes = parse_axes(axes)
-        answer = equivalent_mappings(mapping(a, sizes), mapping(b, sizes), rlimit=rlimit)
-    else:
-        from dmaverify import api
-
-        programs = []
-        for text in (a, b):
-            plan = api.load(text)
-            if len(plan.transfers) != 1:
-                names = ", ".join(t.name for t in plan.transfers)
-                raise fail(
-                    [InputError(f"{text} names no single transfer", None, f"write PATH::NAME with one of {names}")]
-                )
-            item = plan.transfers[0]
-            programs.append((item.transfer, api.program_of(plan, item.name), plan.targets[item.transfer.target]))
-        answer = equivalent_plans(programs[0], programs[1], rlimit=rlimit)
+    answer = compared_texts(a, b, axes, rlimit)
     if as_json:
         say(dumps(answer.as_json()))
     else:
         say(answer.text(a, b))
     raise Stop(answer.exit_code)
+
+
+@cli.command()
+@click.argument("path", metavar="PATH[::NAME]")
+@click.option("--as", "form", type=click.Choice(("inline", "registers", "words", "slices")), required=True)
+@click.option("--json", "as_json", is_flag=True, help="Words as JSON, which `equiv` reads.")
+def emit(path: str, form: str, as_json: bool) -> None:
+    """A kernel with its copies in the other surface, their configuration words, or what they move."""
+    from dmaverify.cli_pto import written
+
+    raise _told(written(path, form, as_json=as_json))
 
 
 # ---------------------------------------------------------------- explain, rules, targets, schema, doctor
@@ -416,6 +425,7 @@ def doctor(as_json: bool) -> None:
 @click.option("--simulate/--no-simulate", default=None, help="Play winner and runners-up; the default for text.")
 @click.option("--certificate", type=click.Path(file_okay=False), metavar="DIR", help="Write plan, bound and questions.")
 @click.option("--output", type=click.Path(dir_okay=False), metavar="FILE", help="Write the plan.")
+@click.option("--emit", metavar="FORM", help="Only the commands, in a form of the machine's own, or `auto` (iDMA).")
 @click.option("-j", "workers", type=click.IntRange(1, 256), default=1, show_default=True, help="Processes.")
 @click.option("--reading", multiple=True, metavar="RULE=NAME", help="Read a contested point otherwise; repeatable.")
 @click.option("--timings", is_flag=True, help="Show times.")
@@ -423,10 +433,10 @@ def doctor(as_json: bool) -> None:
 @click.option("--stdin", is_flag=True, help="Read one JSON object a line, answer one a line.")
 def synth(
     paths: tuple[str, ...], simulate: bool | None, certificate: str | None, output: str | None, workers: int,
-    reading: tuple[str, ...], timings: bool, as_json: bool, stdin: bool, prefix: str, **fixed: Any
+    reading: tuple[str, ...], timings: bool, as_json: bool, stdin: bool, prefix: str, emit: str | None, **fixed: Any
 ) -> None:  # fmt: skip
     """The cheapest legal plan of a move, proved, with a bound and why nothing is better."""
-    from dmaverify.cli_synth import SynthSettings, synth_paths, synth_request, write_certificate
+    from dmaverify.cli_synth import SynthSettings, synth_paths, synth_request, synth_shown, write_certificate
 
     first = tuple(text.strip() for text in prefix.split(",") if text.strip())
     play = not (as_json or stdin) if simulate is None else simulate
@@ -435,10 +445,20 @@ def synth(
         return _lines(lambda request: synth_request(request, settings))
     if not paths:
         raise fail([InputError("nothing to synthesize", None, "dmaverify synth PATH::NAME")])
+    from dmaverify.cli_pto import synthesized
+
+    copies = synthesized(paths, output, as_json)
+    if copies is not None:
+        raise _told(copies)
     results = synth_paths(paths, settings, workers)
     if (output or certificate) and len(results) != 1:
         raise fail([InputError(f"{len(results)} transfers, but one plan to write", None, "name one: PATH::NAME")])
-    say(_synth_shown(results, as_json, timings))
+    if emit is not None:
+        from dmaverify.cli_idma import emitted
+
+        say("\n".join(emitted(result, emit) for result in results if result.found))
+        raise Stop(0 if all(result.found for result in results) else 1)
+    say(synth_shown(results, as_json, timings))
     if results[0].found and output is not None:
         Path(output).write_text(results[0].plan, encoding="utf-8")
     if results[0].found and certificate is not None:
@@ -446,15 +466,6 @@ def synth(
         asks = "python recheck.py asks the questions again"
         say(f"certificate: {len(written)} files in {certificate}; {asks}", error=True)
     raise Stop(0 if all(result.found for result in results) else 1)
-
-
-def _synth_shown(results: Sequence[Any], as_json: bool, timings: bool) -> str:
-    from dmaverify.report.machine import dumps
-    from dmaverify.report.synth import synth_text
-
-    if as_json:
-        return dumps([result.as_data() for result in results])
-    return "\n\n".join(synth_text(result, timings=timings) for result in results)
 
 
 @cli.command()
@@ -473,13 +484,19 @@ def cost(
     from dmaverify.report.machine import dumps
 
     if stdin:
-        return _lines(lambda request: cost_request(request, profile, simulate))
+        return _lines(lambda request: cost_request(request, profile, simulate, explain))
     if path is None:
         raise fail([InputError("nothing to price", None, "dmaverify cost PATH::NAME")])
-    plan = _load(path)
+    from dmaverify.jobs import is_kernel
+
+    if is_kernel(path.partition("::")[0]):
+        from dmaverify.cli_pto import priced
+
+        raise _told(priced(path, as_json=as_json))
+    plan = with_references(_load(path), profile)
     if not plan.transfers:
         raise fail([InputError(f"{path} has no transfer to price")])
-    found = [(item.name, *cost_of(plan, item.name, profile, simulate)) for item in plan.transfers]
+    found = [(item.name, *cost_of(plan, item.name, profile, simulate, explain and as_json)) for item in plan.transfers]
     if as_json:
         say(dumps([data for _, _, data in found]))
     else:
@@ -505,7 +522,7 @@ def viz(paths: tuple[str, ...], output: str, profile: str) -> None:
 
 @cli.command()
 @click.argument("path", metavar="PATH::NAME")
-@click.option("--output", required=True, metavar="FILE", help="A JSON file for a trace viewer.")
+@click.option("--output", required=True, metavar="FILE", help="A JSON file for a trace viewer, or .sqlite.")
 @click.option("--profile", default="book", show_default=True, help="Constants of the model.")
 def trace(path: str, output: str, profile: str) -> None:
     """A transfer request by request, or a program step by step, as a timeline for Chrome's or Perfetto's viewer."""
@@ -519,6 +536,9 @@ def trace(path: str, output: str, profile: str) -> None:
         raise Stop(0)
     say(f"wrote {output}: {write_traces(path, output, profile):,} requests")
     raise Stop(0)
+
+
+cli.add_command(extract_command(_told))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

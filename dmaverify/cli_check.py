@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -22,6 +23,7 @@ from dmaverify.jobs import FORMATS, Job, output_of, plan_files, readings_of, ren
 Tick = Callable[[int], None]
 
 SHOW_FIXES = {"full", "json", "json-lines", "sarif", "html"}
+
 
 @dataclass(frozen=True)
 class Terminal:
@@ -162,7 +164,8 @@ def judged(
         return
     from dmaverify.jobs_cache import key_of
 
-    keys = [key_of(job) for job in jobs]
+    crates: dict[Path, bytes] = {}
+    keys = [key_of(job, crates) for job in jobs]
     known = {key: found for key in keys if key is not None and (found := cache.get(key)) is not None}
     fresh = run_jobs([job for job, key in zip(jobs, keys, strict=True) if key not in known], workers, tick)
     for key in keys:
@@ -225,6 +228,10 @@ def finished(
         return _written_baseline(request, verdicts)
     code = exit_code(verdicts, internal=bool(internal))
     out += _told(request, verdicts, code, terminal)
+    if request.given["explain"] and request.show in ("full", "concise"):
+        from dmaverify.cli_rust import explained
+
+        out.append(explained(request.jobs, request.options["readings"]))
     err += [f"internal error: {x}\nPlease report this: a proof and an execution disagree." for x in internal]
     if request.given["certify"] is not None:
         code, said, wrong = _certified(request.given["certify"], asked, code)
@@ -257,7 +264,13 @@ def _chosen(request: Request, verdicts: Sequence[Any]) -> list[Any]:
     if not Path(file).exists():
         raise InputError(f"{file} does not exist", None, f"write it with --write-baseline {file}")
 
-    return with_baseline(found, read_baseline(read_source(file).text, file), file)
+    known = read_baseline(read_source(file).text, file)
+    return with_baseline(found, known, Path(file).name, partial(_placed, Path(file).parent))
+
+
+def _placed(folder: Path, path: str) -> str:
+    """A path from the folder of the baseline, so that it is the same from wherever the check is started."""
+    return Path(os.path.relpath(path, folder)).as_posix() if path else path
 
 
 def _written_baseline(request: Request, verdicts: Sequence[Any]) -> Outcome:
@@ -265,7 +278,7 @@ def _written_baseline(request: Request, verdicts: Sequence[Any]) -> Outcome:
     from dmaverify.report.order import remarks
 
     file = request.given["write_baseline"]
-    text = baseline_text(verdicts)
+    text = baseline_text(verdicts, partial(_placed, Path(file).parent))
     Path(file).write_text(text, encoding="utf-8")
     number = read_baseline(text, file).total()
     left = sum(1 for verdict in verdicts if remarks(verdict) and not verdict.errors)

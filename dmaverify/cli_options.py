@@ -64,6 +64,9 @@ OPTIONS: Mapping[str, Callable[[Any], Any]] = {
     "no_execute": click.option("--no-execute", is_flag=True, help="Do not cross-check small moves in numpy."),
     "timings": click.option("--timings", is_flag=True, help="Show times."),
     "stdin": click.option("--stdin", is_flag=True, help="Read one JSON object a line, answer one a line."),
+    "explain": click.option(
+        "--explain", is_flag=True, help="Kernels: what each move could cost at best, with its stream and the reasons."
+    ),
     "verbose": click.option("-v", "--verbose", is_flag=True, help="Every obligation, also of what is proved."),
 }
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dmaverify.cli_rust import with_references
 from dmaverify.errors import InputError
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ def synthesize_plan(plan: Plan, settings: SynthSettings) -> list[Synthesis]:
 
 
 def _one(plan: Plan, name: str, settings: SynthSettings) -> Synthesis:
+    from dmaverify.machines.modules import part_of
     from dmaverify.prove.check import Options
     from dmaverify.synth.members import EVALUATIONS
     from dmaverify.synth.synthesize import CROSS_CHECK, synthesize
@@ -81,6 +83,19 @@ def _one(plan: Plan, name: str, settings: SynthSettings) -> Synthesis:
     _well_formed(plan, item.transfer)
     readings = dict(settings.reading or {})
     plan.targets[item.transfer.target].check_readings(readings)
+    own = part_of(plan.targets[item.transfer.target], "synth", "search")
+    if own is not None:
+        own.check_settings({n: getattr(settings, n) for n in ("packet", "engines", "entries", "prefix", "budget")})
+        made: Synthesis = own.synthesize(
+            item.transfer,
+            plan.targets[item.transfer.target],
+            axes=plan.axes,
+            commands=settings.commands,
+            readings=readings,
+        )
+        if made.found:
+            _again(made, readings)
+        return made
     found = synthesize(
         item.transfer,
         plan.targets[item.transfer.target],
@@ -175,6 +190,16 @@ def synth_request(request: dict[str, Any], base: SynthSettings) -> Any:
     return found[0] if len(found) == 1 else found
 
 
+def synth_shown(results: Sequence[Any], as_json: bool, timings: bool) -> str:
+    """Results as text, or as JSON."""
+    from dmaverify.report.machine import dumps
+    from dmaverify.report.synth import synth_text
+
+    if as_json:
+        return dumps([result.as_data() for result in results])
+    return "\n\n".join(synth_text(result, timings=timings) for result in results)
+
+
 # ---------------------------------------------------------------- certificates
 
 
@@ -182,8 +207,10 @@ def write_certificate(folder: Path, found: Synthesis) -> list[str]:
     """Plan, bound with its counts, questions with a script that asks them again, and what is not covered. Names of
     files.
     """
+    from dmaverify.cost.constants import cost_data
     from dmaverify.prove.certificate import write_questions
     from dmaverify.report.synth import NOT_COVERED
+    from dmaverify.synth.recount import SCRIPT, counts_of
 
     questions = [*found.questions, *bound_questions(found)]
     written = write_questions(folder, {found.transfer.name: questions})
@@ -191,10 +218,12 @@ def write_certificate(folder: Path, found: Synthesis) -> list[str]:
     data = found.as_data()
     data.pop("seconds")
     data["claim"] = "OPTIMAL for this model" if found.optimal else f"within {100 * found.gap:.2f} % of the bound"
-    data["not_covered"] = list(NOT_COVERED)
+    data["not_covered"] = list(found.not_covered or NOT_COVERED)
+    data["counted"] = counts_of(found.floor, cost_data(found.profile)) if found.floor is not None else {}
     (folder / "bound.json").write_text(json.dumps(data, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    (folder / "recount.py").write_text(SCRIPT, encoding="utf-8")
     (folder / "README.txt").write_text(_readme(found), encoding="utf-8")
-    return ["plan.toml", "bound.json", "README.txt", *(q.path.name for q in written)]
+    return ["plan.toml", "bound.json", "recount.py", "README.txt", *(q.path.name for q in written)]
 
 
 def bound_questions(found: Synthesis) -> list[tuple[str, str, str]]:
@@ -232,8 +261,10 @@ def _readme(found: Synthesis) -> str:
         "bound.json     the bound: its terms with their counts, and what is not covered\n"
         "*.smt2         what was asked of the solver; expected answers in MANIFEST.json\n"
         "recheck.py     asks them again with z3 or cvc5 alone\n"
-        "The bound's counts (windows touched, loads of channels and DMNs) come from the cost model; the questions\n"
-        "check the arithmetic on them and every obligation of the plan, not the counts themselves.\n\n"
+        "recount.py     counts requests and the loads of channels and DMNs again, packet by packet, with Python alone\n"
+        "The questions check the arithmetic on the counts and every obligation of the plan; recount.py the counts of\n"
+        "the bound's longest runs. That a floor lies under every plan of the space is an argument, in the source of\n"
+        "dmaverify/synth/bound.py, tested against enumeration; it is not a file here.\n\n"
         + synth_text(found)
         + "\n"
     )
@@ -242,20 +273,33 @@ def _readme(found: Synthesis) -> str:
 # ---------------------------------------------------------------- cost
 
 
-def cost_of(plan: Plan, name: str, profile: str, simulated: bool) -> tuple[Cost, dict[str, Any]]:
-    """The cost of a transfer's own program, and its JSON (with the simulation where asked for)."""
+def cost_of(
+    plan: Plan, name: str, profile: str, simulated: bool, explained: bool = False
+) -> tuple[Cost, dict[str, Any]]:
+    """The cost of a transfer's own program, and its JSON (with the simulation and the explanation where asked for)."""
     from dmaverify import api
     from dmaverify.cost.model import cost
     from dmaverify.cost.simulate import simulate
+    from dmaverify.machines.modules import part_of
 
     commands = api.program_of(plan, name)
     target = plan.targets[next(t for t in plan.transfers if t.name == name).transfer.target]
+    own = part_of(target, "cost", "price")
+    if own is not None:
+        transfer = next(t for t in plan.transfers if t.name == name).transfer
+        made: Cost = own.price(transfer, target, commands)
+        return made, {"name": name, **made.as_data()}
     if "hbm" not in target.tiers:
         raise InputError(f"{target.name} has no cost model")
     price = cost(commands, "rngd", profile)
     data: dict[str, Any] = {"name": name, **price.as_data()}
     if simulated:
         data["simulation"] = simulate(commands, "rngd", profile).statistics()
+    if explained:
+        from dmaverify.cost.explain import explain
+
+        told = explain(commands, "rngd", profile).as_data()
+        data["explanation"] = {key: told[key] for key in ("because", "engines_in_use", "commands", "sides", "advice")}
     return price, data
 
 
@@ -263,19 +307,19 @@ def cost_text(
     name: str, price: Cost, data: Mapping[str, Any], commands: Sequence[Command], *, explain: bool, formula: bool
 ) -> str:
     """Cycles, what binds, and the terms; with their reasons, the facts of both sides, or as a formula in symbols."""
-    kind = "exact" if price.exact else "a lower bound of the simulator's"
+    kind = "exact" if price.exact else "a lower bound" + (" of the simulator's" if price.sides else "")
     lines = [f"{name}   {price.cycles:,.1f} cycles ({kind}), profile {price.profile}, bound by {price.binding}"]
     wide = max((len(t.name) for t in price.terms), default=0)
     for term in price.terms:
         lines.append(f"  {term.name:{wide}}  {term.cycles:14,.1f}  {term.resource}")
         if explain:
             lines += [f"  {'':{wide}}  {term.why}", f"  {'':{wide}}  {term.source}"]
-    if explain:
+    if price.sides and explain:
         from dmaverify.cost.explain import explain as explained
         from dmaverify.report.cost import explanation_lines
 
         lines += explanation_lines(explained(commands, "rngd", price.profile))
-    if formula:
+    if price.sides and formula:
         from dmaverify.report.cost import formula_lines
 
         rest = ", ".join(dict.fromkeys(t.name for t in price.terms[1:]))
@@ -296,7 +340,7 @@ def draw_plans(paths: Sequence[str], output: str, profile: str) -> None:
 
     programs: list[tuple[str, Sequence[Command]]] = []
     for path in paths:
-        plan = api.load(path)
+        plan = with_references(api.load(path), profile)
         programs += [(item.name, api.program_of(plan, item.name)) for item in plan.transfers]
     if not 1 <= len(programs) <= 2:
         raise InputError(f"{len(programs)} transfers to draw", None, "name one, or two to compare: PATH::NAME")
@@ -317,27 +361,32 @@ def draw_plans(paths: Sequence[str], output: str, profile: str) -> None:
 
 
 def write_traces(path: str, output: str, profile: str) -> int:
-    """Plays one transfer and writes its requests for a trace viewer (Chrome, Perfetto); how many requests it had."""
+    """Plays one transfer and writes its requests for a trace viewer (Chrome, Perfetto), or with its statistics as an
+    SQLite database (`.sqlite`, `.db`); how many requests it had.
+    """
     from dmaverify import api
     from dmaverify.cost.simulate import simulate
-    from dmaverify.report.trace import write_trace
+    from dmaverify.report.trace import write_sqlite, write_trace
 
-    plan = api.load(path)
+    plan = with_references(api.load(path), profile)
     if len(plan.transfers) != 1:
         raise InputError(f"{len(plan.transfers)} transfers to trace", None, "name one: PATH::NAME")
     result = simulate(api.program_of(plan, plan.transfers[0].name), "rngd", profile, record=1 << 20)
-    write_trace(result, Path(output))
+    (write_sqlite if Path(output).suffix in (".sqlite", ".db") else write_trace)(result, Path(output))
     return int(result.statistics()["requests"])
 
 
-def cost_request(request: dict[str, Any], profile: str, simulated: bool) -> Any:
+def cost_request(request: dict[str, Any], profile: str, simulated: bool, explained: bool = False) -> Any:
     """One line of `cost --stdin`."""
     from dmaverify.requests import only_known
 
-    only_known(request, {"plan", "path", "name", "target", "profile", "simulate"})
+    if "frag" in request:
+        from dmaverify.cli_idma import copy_cost
+
+        return copy_cost(request)
+    only_known(request, {"plan", "path", "name", "target", "profile", "simulate", "explain"})
     plan = plan_of_request(request)
-    found = [
-        cost_of(plan, t.name, str(request.get("profile", profile)), bool(request.get("simulate", simulated)))[1]
-        for t in plan.transfers
-    ]
+    chosen = str(request.get("profile", profile))
+    play, told = bool(request.get("simulate", simulated)), bool(request.get("explain", explained))
+    found = [cost_of(plan, t.name, chosen, play, told)[1] for t in plan.transfers]
     return found[0] if len(found) == 1 else found

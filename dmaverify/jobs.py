@@ -8,14 +8,14 @@ too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from dmaverify.errors import InputError
 from dmaverify.verdict import Verdict
 
-FORMATS = ("full", "concise", "json", "json-lines", "sarif", "junit", "github", "summary", "html")
+FORMATS = ("full", "concise", "json", "json-lines", "sarif", "junit", "github", "gitlab", "summary", "html")
 
 Job = tuple[str, str | None, str | None, dict[str, Any]]
 """Path, name of a transfer or None for all, target or None for the file's own, settings of `Options`."""
@@ -51,9 +51,13 @@ def plan_files(paths: Sequence[str]) -> list[tuple[str, str | None]]:
             if name:
                 raise InputError(f"{file} is a folder, so `::{name}` names nothing", None, "name a plan file")
             found = sorted(str(p) for p in Path(file).rglob("*.toml") if not _hidden(p, file) and is_plan(p))
+            texts = [str(p) for p in Path(file).rglob("*") if not _hidden(p, file) and is_kernel(str(p))]
+            found = sorted([*found, *kernel_files(Path(file)), *texts])
             if not found:
                 raise InputError(
-                    f"{file} holds no plan file (*.toml with `schema = 1`)", None, "write one, or name a file"
+                    f"{file} holds no plan file (*.toml with `schema = 1`) and no kernel (*.rs with a transfer)",
+                    None,
+                    "write one, or name a file",
                 )
             out += [(f, None) for f in found]
         else:
@@ -77,8 +81,35 @@ def is_plan(path: Path) -> bool:
         return False
 
 
+def kernel_files(folder: Path) -> list[str]:
+    """Rust files of a folder that hold a transfer, without Cargo's build output."""
+    from dmaverify.inputs.rust.moves import TRANSFERS
+
+    marks = [f"{sign}{name}".encode() for name in TRANSFERS for sign in (".", "::")]
+    found = []
+    for path in folder.rglob("*.rs"):
+        if "target" in path.relative_to(folder).parts[:-1]:
+            continue
+        try:
+            data = path.read_bytes()
+        except OSError:
+            continue
+        if any(mark in data for mark in marks):
+            found.append(str(path))
+    return found
+
+
+def is_kernel(path: str) -> bool:
+    """PTO text, by its suffix."""
+    return path.endswith((".pto", ".mlir"))
+
+
 def check_job(job: Job) -> tuple[list[Any], str, dict[str, Any]]:
     """Verdicts of one file, or of an unreadable one; an internal disagreement as text; the questions asked."""
+    if is_kernel(job[0]):
+        from dmaverify.inputs.pto_check import check_job as check_kernels
+
+        return check_kernels(job)
     from dmaverify import api
     from dmaverify.inputs.plan import InputErrors
     from dmaverify.prove.check import Options
@@ -87,11 +118,25 @@ def check_job(job: Job) -> tuple[list[Any], str, dict[str, Any]]:
     path, name, target, settings = job
     keep: dict[str, Any] = {}
     try:
+        listed = listed_verdict(path, settings.get("readings", {}))
+        if listed is not None:
+            return [listed], "", keep
         return api.check(path, name, target=target, options=Options(**settings), keep=keep), "", keep
     except (InputErrors, InputError) as error:
         return [api.unreadable(errors_of(error), path)], "", keep
     except Disagreement as error:
         return [], f"{path}: {error}", keep
+
+
+def listed_verdict(path: str, readings: Mapping[str, str]) -> Verdict | None:
+    """The verdict on a file of a machine's own (burst lists, job files, images); None for all others. Raises
+    InputError.
+    """
+    if path.endswith(".toml"):
+        return None
+    from dmaverify.inputs.idma.check import verdict_of_file
+
+    return verdict_of_file(path, readings)
 
 
 def run_jobs(jobs: Sequence[Job], workers: int, tick: Callable[[int], None]) -> Iterator[Any]:
@@ -111,7 +156,7 @@ def run_jobs(jobs: Sequence[Job], workers: int, tick: Callable[[int], None]) -> 
 
 
 def what_next() -> str:
-    here = sorted(str(p) for p in Path().rglob("*.toml") if is_plan(p))[:1]
+    here = sorted(str(p) for p in Path().rglob("*.toml") if is_plan(p))[:1] or sorted(kernel_files(Path()))[:1]
     return f"dmaverify check {here[0]}" if here else "name a plan file or a folder: dmaverify check PATH[::NAME]"
 
 

@@ -30,7 +30,8 @@ FORMAT = 1
 FILE = "proofs.sqlite"
 MOST_ENTRIES = 20_000
 MOST_BYTES = 10_000_000  # of one file, as of a plan
-LIBRARIES = ("z3_solver-", "numpy-", "tree_sitter_toml-", "tree_sitter-", "msgspec-")
+MOST_FILES = 5_000  # of one package
+LIBRARIES = ("z3_solver-", "numpy-", "tree_sitter_toml-", "tree_sitter_rust-", "tree_sitter-", "msgspec-")
 _TABLE = "create table if not exists proof (key text primary key, digest text not null, body blob not null, used int)"
 
 
@@ -60,14 +61,23 @@ def installed() -> set[str]:
     return found
 
 
-def key_of(job: Job) -> str | None:
-    """The key of a job, over everything that its verdicts depend on; None for one that is always done anew."""
+def key_of(job: Job, crates: dict[Path, bytes] | None = None) -> str | None:
+    """The key of a job, over everything that its verdicts depend on; None for one that is always done anew.
+
+    `crates` remembers, within one run, the digests of the crates of Rust files.
+    """
     path, name, target, settings = job
     try:
-        if Path(path).suffix != ".toml" or Path(path).stat().st_size > MOST_BYTES:
+        if Path(path).suffix not in (".toml", ".rs") or Path(path).stat().st_size > MOST_BYTES:
             return None
         text = Path(path).read_bytes()
-        machines = list(_machines(text, Path(path).parent, target))
+        kernel = Path(path).suffix == ".rs"
+        machines = (
+            _crate(Path(path), {} if crates is None else crates)
+            if kernel
+            else list(_machines(text, Path(path).parent, target))
+        )
+        machines += [b"\0".join(_machines(b"", Path(), target))] if kernel and target else []
     except (OSError, ValueError, RecursionError):
         return None
     asked = json.dumps([path, name, target, settings], sort_keys=True)
@@ -80,15 +90,54 @@ def key_of(job: Job) -> str | None:
 def _machines(text: bytes, folder: Path, target: str | None) -> Iterator[bytes]:
     """The files of every machine that a plan names by a path; those that ship are part of `code_version`."""
     data = tomllib.loads(text.decode("utf-8-sig"))
-    tables = [t for kind in ("transfer", "access", "program", "region") for t in _tables(data.get(kind))]
+    tables = [t for kind in ("transfer", "access", "program", "region", "kernel") for t in _tables(data.get(kind))]
+    for kernel in _tables(data.get("kernel")):
+        if isinstance(kernel.get("file"), str):
+            yield kernel["file"].encode() + b"\0" + (folder / kernel["file"]).read_bytes()
     steps = [step for program in _tables(data.get("program")) for step in program.get("step", [])]
     inner = [step[kind] for step in steps for kind in ("transfer", "access") if isinstance(step.get(kind), dict)]
     named = [target] if target else [table.get("target") for table in (data, *tables, *inner)]
-    for name in sorted({name for name in named if isinstance(name, str) and not name.isidentifier()}):
+    for name in sorted({name for name in named if isinstance(name, str) and not _ships(name)}):
         base = Path() if target else folder
-        for file in sorted((base / Path(name).expanduser()).rglob("*")):
+        for file in sorted((base / Path(name).expanduser()).glob("*")):
             if file.is_file() and file.suffix in (".toml", ".smt2"):
                 yield f"{name}/{file.name}".encode() + b"\0" + file.read_bytes()
+
+
+def _crate(path: Path, known: dict[Path, bytes]) -> list[bytes]:
+    """What a kernel may depend on beside its own text: the Rust files and manifest of its package, and the working
+    folder, from which places in other files are named.
+    """
+    from dmaverify.inputs.rust.crate import crate_of
+
+    root, _ = crate_of(path)
+    package = next((p for p in (root, *root.parents) if (p / "Cargo.toml").is_file()), root)
+    if package not in known:
+        known[package] = _tree(package)
+    return [known[package], str(Path().resolve()).encode("utf-8", "surrogateescape")]
+
+
+def _ships(name: str) -> bool:
+    """Whether a machine of that name ships: then its data are part of `code_version`."""
+    package = Path(__file__).resolve().parent
+    roots = (package / "_encodings", package.parent / "encodings")
+    return name.isidentifier() and any((root / name / "target.toml").is_file() for root in roots)
+
+
+def _tree(package: Path) -> bytes:
+    """A hash of names and contents, without Cargo's build output. Raises ValueError for more than MOST_FILES."""
+    digest, count = hashlib.sha256(), 0
+    for folder, inner, names in os.walk(package):
+        inner[:] = sorted(name for name in inner if name != "target" and not name.startswith("."))
+        for name in sorted(names):
+            if name.endswith(".rs") or name == "Cargo.toml":
+                data = Path(folder, name).read_bytes()
+                count += 1
+                if count > MOST_FILES:
+                    raise ValueError(f"{package} has more than {MOST_FILES} files")
+                where = os.path.relpath(os.path.join(folder, name), package)
+                digest.update(f"\0{where}\0{len(data)}\0".encode("utf-8", "surrogateescape") + data)
+    return digest.digest()
 
 
 def _tables(value: Any) -> list[dict[str, Any]]:
@@ -154,11 +203,11 @@ class Cache:
             return
 
     def _open(self) -> sqlite3.Connection:
-        return sqlite3.connect(self.file, timeout=5)
+        return sqlite3.connect(self.file, timeout=20)
 
     def _write(self, key: str, digest: str, body: bytes) -> None:
         if not self.folder.is_dir():
-            self.folder.mkdir(parents=True)
+            self.folder.mkdir(parents=True, exist_ok=True)
             (self.folder / ".gitignore").write_text("*\n", encoding="utf-8")
         with closing(self._open()) as database, database:
             database.execute("pragma synchronous = off")

@@ -33,7 +33,8 @@ def run_page(verdicts: Iterable[Verdict], version: str, code: int) -> str:
         if number < MOST_PICTURES and verdict.path.endswith(".toml"):
             commands, price = _program(verdict, plans)
         found.append(Exhibit(verdict, _lines(verdict, texts), commands, price))
-    return report_page(found, version, code)
+    note = f"Costs and pictures are shown for the first {MOST_PICTURES:,}." if len(seen) > MOST_PICTURES else ""
+    return report_page(found, version, code, note)
 
 
 def _program(verdict: Verdict, plans: dict[str, Any]) -> tuple[tuple[Any, ...], Any]:
@@ -41,6 +42,7 @@ def _program(verdict: Verdict, plans: dict[str, Any]) -> tuple[tuple[Any, ...], 
     from dmaverify import api
     from dmaverify.cost.model import cost
     from dmaverify.inputs.plan import InputErrors
+    from dmaverify.machines.modules import part_of
 
     try:
         if verdict.path not in plans:
@@ -50,7 +52,11 @@ def _program(verdict: Verdict, plans: dict[str, Any]) -> tuple[tuple[Any, ...], 
         if plan is None or verdict.name not in {item.name for item in plan.transfers}:
             return (), None
         commands = api.program_of(plan, verdict.name)
-        target = next(plan.targets[t.transfer.target] for t in plan.transfers if t.name == verdict.name)
+        transfer = next(item.transfer for item in plan.transfers if item.name == verdict.name)
+        target = plan.targets[transfer.target]
+        own = part_of(target, "cost", "price")
+        if own is not None:
+            return commands, own.price(transfer, target, commands).as_data()
         if "hbm" not in target.tiers:
             return commands, None
         return commands, cost(commands).as_data()

@@ -50,8 +50,13 @@ def check_request(
     from dmaverify.prove.witness import Disagreement
     from dmaverify.report.machine import verdict_json
 
-    known = {"plan", "path", "name", "target", "select", "ignore", "reading", "rlimit", "execute"}
+    known = {"plan", "path", "name", "target", "select", "ignore", "reading", "rlimit", "execute", "bursts"}
     only_known(request, known)
+    if "bursts" in request:
+        from dmaverify.inputs.idma.check import judged_list
+
+        only_known(request, {"bursts"})
+        return [verdict_json(judged_list(request["bursts"]))]
     own = dict(settings)
     reading = request.get("reading", {})
     own["readings"] = {**own["readings"], **(reading if isinstance(reading, dict) else readings_of(texts_of(reading)))}

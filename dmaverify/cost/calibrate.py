@@ -29,7 +29,8 @@ from dmaverify.cost.points import Point, commands_of, hardware_points, static_po
 from dmaverify.cost.sides import Side, is_reread, pairs_of, region_of, slices_of
 from dmaverify.machines.rngd import data_file
 
-BEGIN = "# ---- fitted by `make calibrate`; do not edit by hand"
+BEGIN = "# ---- fitted by `make calibrate`; do not edit by hand, up to the next line of this form"
+END = "# ---- end of what is fitted"
 ROUNDS = 200
 OLDER = "std0.5"
 LOADS, STORES = 3, 3
@@ -207,8 +208,12 @@ def _line(key: str, value: float, source: str, basis: str) -> str:
 
 
 def written(text: str, new: str) -> str:
-    """The data file with its fitted part replaced (it is the last part)."""
-    return text.partition(BEGIN)[0].rstrip("\n") + "\n\n" + new
+    """The data file with its fitted part replaced. Raises ValueError where it has none."""
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise ValueError("the data has no fitted part to replace")
+    return f"{before}{BEGIN}\n{new}\n{END}{after}"
 
 
 def left_out(points: Sequence[Point], data: CostData) -> list[Fit]:
@@ -288,11 +293,11 @@ def main(arguments: Sequence[str]) -> str:
     options = parser.parse_args(arguments)
     points = static_points(options.static)
     if not options.check:
-        file = data_file("cost.toml")
+        file = data_file("target.toml")
         seen, name = seen_by(points), options.static.name
         found = fit(seen)
         older = fit_older(seen, found)
-        text = f"{BEGIN}\n{section(found, name, 'measured')}\n{section(older, name, 'measured-older')}"
+        text = f"{section(found, name, 'measured')}\n{section(older, name, 'measured-older')}"
         file.write_text(written(file.read_text(), text))
         cost_data.cache_clear()
         from dmaverify.machines import rngd

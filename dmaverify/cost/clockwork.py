@@ -15,9 +15,11 @@ import zlib
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from dmaverify.cost.compiled import array_maker
 from dmaverify.cost.kernel import (
     C_END,
     C_ENGINE,
@@ -80,8 +82,7 @@ from dmaverify.cost.kernel import (
     jit_cached,
 )
 
-if COMPILED:
-    from dmaverify.cost.compiled import array_at
+array_at: Any = array_maker() if COMPILED else None
 
 
 @jit

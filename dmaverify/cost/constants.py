@@ -6,7 +6,7 @@ Law: a cycle is 30,000 ticks and every constant is a whole number of them, so th
 add the same integers; the documents' rates (16/3 cycles, 1/30 cycle, 2/3 cycle) are exact.
 
 Source: facts/rngd 8.1 for what the constants are; each one's own source stands beside it in
-`encodings/rngd/cost.toml`.
+`encodings/rngd/target.toml`.
 """
 
 from __future__ import annotations

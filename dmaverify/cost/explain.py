@@ -19,7 +19,7 @@ from typing import Any
 from dmaverify.cost.constants import CostData, cost_data
 from dmaverify.cost.model import Cost, cost, engine_of
 from dmaverify.cost.nest import Nest, residues
-from dmaverify.cost.sides import Side, slices_of
+from dmaverify.cost.sides import HbmUse, Side
 from dmaverify.transfer.command import Command
 
 INNER_REQUESTS = 64
@@ -32,7 +32,9 @@ class SideFacts:
     (DM).
 
     `run_bytes`: contiguous in this memory. `readers`: how often each byte is asked for. `toggled_inner`: address bits
-    that the innermost loops change, `toggled` those that any loop or engine changes.
+    that the innermost loops change, `toggled` those that any loop or engine changes; `never`: bits that spread requests
+    over stacks, channels, DMNs and slices, and that nothing changes, each with what it selects. `row_switches`: that no
+    queue avoids, `row_changes`: in order of arrival.
     """
 
     role: str
@@ -50,10 +52,12 @@ class SideFacts:
     stacks: int
     banks: int | None
     row_switches: int | None
+    row_changes: int | None
     dmns: int
     slices: int
     toggled_inner: tuple[int, ...]
     toggled: tuple[int, ...]
+    never: tuple[tuple[int, str], ...]
 
 
 @dataclass(frozen=True)
@@ -118,6 +122,8 @@ def side_facts(sides: Sequence[Side], data: CostData) -> SideFacts:
     rows = [use.rows for use in hbm]
     known = bool(rows) and all(row is not None for row in rows)
     offsets = sorted({offset for nest in nests for offset in residues(nest, data.hbm.window)})
+    inner = {bit for nest in nests for bit in toggled(nest, INNER_REQUESTS)}
+    any_loop = {bit for nest in nests for bit in toggled(nest)} | _between(nests)
     return SideFacts(
         role=first.role,
         tier=first.port.tier,
@@ -133,16 +139,45 @@ def side_facts(sides: Sequence[Side], data: CostData) -> SideFacts:
         channels=len(channels),
         stacks=len({index // (data.hbm_channels // 2) for index in channels}),
         banks=max(row.banks for row in rows if row is not None) if known else None,
-        row_switches=sum(
-            row.switches * row.banks * _used(use.channels) for row, use in zip(rows, hbm, strict=True) if row
-        )
-        if known
-        else None,
+        row_switches=_rows(hbm, "switches") if known else None,
+        row_changes=_rows(hbm, "in_order") if known else None,
         dmns=len(_dmns(sides)),
-        slices=max(slices_of(side.nest, side, data) for side in sides),
-        toggled_inner=tuple(sorted({bit for nest in nests for bit in toggled(nest, INNER_REQUESTS)})),
-        toggled=tuple(sorted({bit for nest in nests for bit in toggled(nest)} | _between(nests))),
+        slices=len(_slices(sides, data)),
+        toggled_inner=tuple(sorted(inner)),
+        toggled=tuple(sorted(any_loop)),
+        never=_never(first.port.tier, any_loop, data),
     )
+
+
+def _never(tier: str, changed: set[int], data: CostData) -> tuple[tuple[int, str], ...]:
+    """Bits that spread requests and that nothing changes, with what they select. A bit of the channel is told where no
+    bit that is XORed into it changes either.
+    """
+    if tier == "hbm":
+        still = {bits[0] for bits in data.hbm.channel if not changed & set(bits)} | set(data.hbm.stack) - changed
+        return tuple((bit, " and ".join(data.hbm.feeds(bit))) for bit in sorted(still))
+    if tier == "dm":
+        names = dict.fromkeys(data.dm.slice, "slice") | {data.dm.dmn[0]: "DMN of the engine"}
+        return tuple((bit, name) for bit, name in sorted(names.items()) if bit not in changed)
+    return ()
+
+
+def _rows(uses: Sequence[HbmUse], count: str) -> int:
+    """Switches or changes of all banks that the streams use."""
+    return sum(getattr(use.rows, count) * use.rows.banks * _used(use.channels) for use in uses if use.rows)
+
+
+def _slices(sides: Sequence[Side], data: CostData) -> set[tuple[int, int, int]]:
+    """(chip, cluster, slice) of every slice that the sides name."""
+    found = set()
+    for side in sides:
+        if side.port.tier == "dm":
+            stride, starts = data.dm.slice_stride, {side.nest.base // data.dm.slice_stride}
+            for count, step in side.nest.loops:
+                if step and step % stride == 0:
+                    starts = {(start + n * (step // stride)) for start in starts for n in range(min(count, 256))}
+            found |= {(side.port.chip, side.port.cluster, start) for start in starts}
+    return found
 
 
 def _used(channels: Sequence[int] | None) -> int:
@@ -235,7 +270,7 @@ def _row_advice(side: SideFacts, data: CostData) -> list[str]:
         return []
     row_bits = [bit for bit in side.toggled_inner if "row" in data.hbm.feeds(bit)]
     low_bits = [bit for bit in side.toggled if 8 <= bit <= 16 and bit not in side.toggled_inner]
-    said = f"{side.row_switches:,} of {side.windows:,} {side.role} requests switch a row"
+    said = f"at least {side.row_switches:,} of {side.windows:,} {side.role} requests switch a row"
     said += f": the innermost loops toggle row bits {_list(row_bits)}"
     if low_bits:
         return [f"{said}; move the loops that toggle bits {_list(low_bits)} inside of them"]

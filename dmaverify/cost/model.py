@@ -17,13 +17,14 @@ it the start-up holds.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from dmaverify.cost.bounds import Bound as Bound
+from dmaverify.cost.bounds import by_memory, link_bounds, memory_bounds, port_bounds
 from dmaverify.cost.constants import TICKS, CostData, cost_data
 from dmaverify.cost.exact import is_exact
-from dmaverify.cost.nest import image
-from dmaverify.cost.sides import GroupUse, Side, bank_span, pairs_of, reduce_by
+from dmaverify.cost.sides import Side, pairs_of
 from dmaverify.transfer.command import Command, Engine
 
 
@@ -75,17 +76,6 @@ class Cost:
                 for e in self.engines
             ],
         }
-
-
-@dataclass(frozen=True)
-class Bound:
-    """A term in ticks. `least` is where it starts: the start-up ticks that no part of it can precede."""
-
-    name: str
-    ticks: int
-    resource: str
-    why: str
-    source: str
 
 
 def engine_of(command: Command) -> Engine:
@@ -171,9 +161,9 @@ def own_bounds(command: Command, pair: tuple[Side, Side], data: CostData) -> lis
     read, write = pair
     same = read.memory == write.memory
     found = [*_issue(command, read, write, same, data)]
-    for sides in _by_memory([pair]).values():
-        found += _memory_bounds(sides, data)
-    found += [*_link_bounds([pair], data), *_port_bounds([pair], data)]
+    for sides in by_memory([pair]).values():
+        found += memory_bounds(sides, data)
+    found += [*link_bounds([pair], data), *port_bounds([pair], data)]
     return [bound for bound in found if bound.ticks > 0]
 
 
@@ -200,22 +190,6 @@ def _side_form(side: Side, apart: bool) -> tuple[object, ...]:
     return side.port.tier, side.nest.size, side.requests, rows, dm, *place
 
 
-def _by_memory(pairs: Iterable[tuple[Side, Side]]) -> dict[tuple[str, int, int], list[Side]]:
-    streams: dict[tuple[str, int, int], list[Side]] = defaultdict(list)
-    for pair in pairs:
-        for side in pair:
-            streams[side.memory].append(side)
-    return streams
-
-
-def _memory_bounds(sides: Sequence[Side], data: CostData) -> list[Bound]:
-    """What streams that share one memory need of it."""
-    tier = sides[0].port.tier
-    if tier == "hbm":
-        return _hbm_bounds(sides, data)
-    return _dm_bounds(sides, data) if tier == "dm" else _spm_bounds(sides, data)
-
-
 def _issue(command: Command, read: Side, write: Side, same: bool, data: CostData) -> list[Bound]:
     where, source = f"engine {engine_of(command)}", data.source("issue")
     loads = [_issue_ticks(side) for side in (read, write)]
@@ -239,199 +213,6 @@ def _requests_why(side: Side) -> str:
     return f"{side.nest.packets:,} packets of {side.nest.size} bytes are {side.requests:,} requests ({what})"
 
 
-def _net(load: int, sides: Sequence[Side]) -> int:
-    """How long after the start-up a resource that needs `load` ticks lets the command end."""
-    return load + min(side.head for side in sides) + min(side.tail for side in sides) if load else 0
-
-
-# ---------------------------------------------------------------- HBM
-
-
-def _hbm_bounds(sides: Sequence[Side], data: CostData) -> list[Bound]:
-    """Channel, row, bank group and read-modify-write bounds of all streams in one HBM."""
-    s, chip = data.ticks("hbm_request"), f"HBM of chip {sides[0].port.chip}"
-    channels = _channel_loads(sides, data)
-    extra = [0] * data.hbm_channels
-    for side in sides:
-        for index, count in enumerate((side.hbm and side.hbm.partial) or ()):
-            extra[index] += count * (data.ticks("hbm_partial") - s)
-    rows = _row_loads(sides, data)
-    loads = [n * s for n in channels]
-    found = [
-        _busiest("channels", loads, sides, chip, _channel_why(channels), data.source("hbm_request")),
-    ]
-    if any(extra):
-        why = "windows written in part are read, changed and written back"
-        both = [a + b for a, b in zip(loads, extra, strict=True)]
-        found.append(_busiest("partial windows", both, sides, chip, why, data.source("hbm_partial")))
-    if rows is not None and any(rows):
-        times = sum(rows) // data.ticks("hbm_row_switch")
-        why = f"rows of a bank replace each other at least {times:,} times, which no queue avoids"
-        found.append(_busiest("row switches", rows, sides, chip, why, data.source("hbm_row_switch")))
-    return [*found, *_partial_total(sides, data, chip), *_group_bound(sides, data, chip)]
-
-
-def _busiest(name: str, loads: Sequence[int], sides: Sequence[Side], where: str, why: str, source: str) -> Bound:
-    return Bound(name, _net(max(loads), sides), where, why, source)
-
-
-def _channel_loads(sides: Iterable[Side], data: CostData) -> list[int]:
-    """Requests per channel; a stream that cannot be counted is spread evenly, which no channel can beat."""
-    total, loose = [0] * data.hbm_channels, 0
-    for side in sides:
-        assert side.hbm is not None
-        if side.hbm.channels is None:
-            loose += side.requests
-        else:
-            total = [a + b for a, b in zip(total, side.hbm.channels, strict=True)]
-    if not loose:
-        return total
-    level = -(-(sum(total) + loose) // data.hbm_channels)
-    return [max(n, level) for n in total]
-
-
-def _channel_why(channels: Sequence[int]) -> str:
-    used = sum(1 for count in channels if count)
-    return f"{used} of {len(channels)} channels carry {sum(channels):,} requests, the busiest {max(channels):,}"
-
-
-def _row_loads(sides: Sequence[Side], data: CostData) -> list[int] | None:
-    """Ticks per channel of row switches beyond plain requests; None where the streams share banks or one is not
-    linear.
-    """
-    streams = [side.hbm for side in sides if side.hbm is not None]
-    if any(stream.rows is None for stream in streams):
-        return None
-    if not any(stream.rows and stream.rows.switches for stream in streams):
-        return None
-    where, seen = data.hbm, defaultdict[tuple[bool, tuple[int, ...]], set[int]](set)
-    for stream in streams:
-        masks = (*where.channel_masks, *where.bank_masks(stream.high))
-        basis = bank_span(stream.vectors or (), masks)
-        place = reduce_by(image(stream.offset, masks), basis)
-        if place in seen[stream.high, basis]:
-            return None
-        seen[stream.high, basis].add(place)
-    if len({basis for _, basis in seen}) > 1:
-        return None
-    total, switch = [0] * data.hbm_channels, data.ticks("hbm_row_switch")
-    for stream in streams:
-        for index, count in enumerate(stream.channels or ()):
-            if count and stream.rows is not None:
-                total[index] += stream.rows.switches * stream.rows.banks * switch
-    return [load + data.ticks("hbm_request") if load else 0 for load in total]
-
-
-def _partial_total(sides: Sequence[Side], data: CostData, chip: str) -> list[Bound]:
-    """Partial windows whose channels are not known, spread evenly: no channel can carry less than the mean."""
-    s = data.ticks("hbm_request")
-    writes = [side for side in sides if side.role == "write"]
-    partial = sum(side.windows.partial for side in writes)
-    if not partial:
-        return []
-    work = sum(side.requests for side in sides) * s + partial * (data.ticks("hbm_partial") - s)
-    why = f"{partial:,} windows written in part, spread over all channels"
-    mean = -(-work // data.hbm_channels)
-    return [Bound("partial windows, mean", max(0, _net(mean, sides)), chip, why, data.source("hbm_partial"))]
-
-
-def _group_bound(sides: Sequence[Side], data: CostData, chip: str) -> list[Bound]:
-    """Requests to one bank group of one channel follow each other at its own rate (tCCD)."""
-    one = data.ticks("hbm_bank_group")
-    if one <= data.ticks("hbm_request"):
-        return []
-    rest = one - data.ticks("hbm_request")
-    most = _fullest_group([side.hbm.groups for side in sides if side.hbm and side.hbm.groups and not side.hbm.high])
-    if not most:
-        return []
-    why = f"one bank group of a channel takes {most:,} requests at half the rate"
-    return [_busiest("bank groups", [most * one - rest], sides, chip, why, data.source("hbm_bank_group"))]
-
-
-def _fullest_group(streams: Sequence[GroupUse]) -> int:
-    """The most requests that streams send to one bank group of one channel."""
-    total: dict[int, int] = defaultdict(int)
-    alike = len({stream.basis for stream in streams}) == 1
-    for stream in streams:
-        for place in (stream.place,) if alike else stream.expand():
-            total[place] += stream.each
-    return max(total.values(), default=0)
-
-
-# ---------------------------------------------------------------- data memory, SPM, PCIe
-
-
-def _dm_bounds(sides: Sequence[Side], data: CostData) -> list[Bound]:
-    """DMN loads of all streams in one cluster, and blocks of one stream that leave the other DMN idle."""
-    one = data.ticks("dm_request")
-    where = f"DM of chip {sides[0].port.chip}, cluster {sides[0].port.cluster}"
-    loads = [0] * 8
-    for side in sides:
-        assert side.dm is not None
-        price = data.ticks("dm_unaligned") if side.dm.unaligned else one
-        loads = [a + b * price for a, b in zip(loads, side.dm.dmns or (0,) * 8, strict=True)]
-    used = sum(1 for load in loads if load)
-    why = f"{used} DMN{'s' if used != 1 else ''} at 128 B/cycle, two cycles a request"
-    found = [_busiest("DMNs", loads, sides, where, why, data.source("dm_request"))] if used else []
-    return [*found, *(bound for side in sides for bound in _alternation(side, data, where))]
-
-
-def _alternation(side: Side, data: CostData, where: str) -> list[Bound]:
-    """Blocks that stay in one DMN: what its slices cannot queue waits for it."""
-    assert side.dm is not None
-    one, issue, block = data.ticks("dm_request"), side.issue, side.dm.block
-    held = max(0, block - data.slice_queue * side.dm.block_slices) * one
-    if held <= block * issue or side.requests % block:
-        return []
-    why = (
-        f"{block:,} requests in a row go to one DMN, whose {side.dm.block_slices} slices queue {data.slice_queue} each"
-    )
-    return [Bound(f"{side.role} DMN order", side.requests // block * held, where, why, data.source("dm_request"))]
-
-
-def _spm_bounds(sides: Sequence[Side], data: CostData) -> list[Bound]:
-    load = sum(side.requests for side in sides) * data.ticks("spm_request")
-    where = f"SPM of chip {sides[0].port.chip}, cluster {sides[0].port.cluster}"
-    return [Bound("SPM", _net(load, sides), where, "128 B/cycle", data.source("spm_request"))]
-
-
-def _link_bounds(pairs: Sequence[tuple[Side, Side]], data: CostData) -> list[Bound]:
-    moved: dict[int, int] = defaultdict(int)
-    for read, write in pairs:
-        if read.port.chip != write.port.chip:
-            moved[read.port.chip] += read.nest.packets * read.nest.size
-    price, source = data.ticks("pcie_byte"), data.source("pcie_byte")
-    return [
-        Bound("PCIe", size * price, f"PCIe of chip {chip}", f"{size:,} bytes leave the chip at 30 B/cycle", source)
-        for chip, size in moved.items()
-    ]
-
-
-def _port_bounds(pairs: Sequence[tuple[Side, Side]], data: CostData) -> list[Bound]:
-    """What the slices of one cluster exchange with one stack of HBM."""
-    price = data.ticks("cluster_stack")
-    if not price:
-        return []
-    ports: dict[tuple[int, int, int], list[tuple[Side, int]]] = defaultdict(list)
-    for pair in pairs:
-        for hbm, dm in (pair, pair[::-1]):
-            if hbm.hbm is not None and hbm.hbm.channels is not None and dm.dm is not None:
-                half = data.hbm_channels // 2
-                for stack in range(2):
-                    many = sum(hbm.hbm.channels[stack * half : (stack + 1) * half])
-                    ports[dm.port.chip, dm.port.cluster, stack].append((hbm, many))
-    loads = {port: sum(many for _, many in found) for port, found in ports.items()}
-    if not loads:
-        return []
-    port = max(loads, key=lambda one: loads[one])
-    chip, cluster, stack = port
-    why = f"cluster {cluster} and stack {stack} exchange {loads[port]:,} requests"
-    net = _net(loads[port] * price, [side for side, many in ports[port] if many])
-    return [
-        Bound("stack port", net, f"chip {chip}, cluster {cluster}, stack {stack}", why, data.source("cluster_stack"))
-    ]
-
-
 # ---------------------------------------------------------------- all engines together
 
 
@@ -440,9 +221,9 @@ def shared_bounds(pairs: Sequence[tuple[Side, Side]], data: CostData) -> list[Bo
     if len(pairs) < 2:
         return []
     found: list[Bound] = []
-    for sides in _by_memory(pairs).values():
-        found += [bound for bound in _memory_bounds(sides, data) if not bound.name.endswith("order")]
-    found += [*_link_bounds(pairs, data), *_port_bounds(pairs, data)]
+    for sides in by_memory(pairs).values():
+        found += [bound for bound in memory_bounds(sides, data) if not bound.name.endswith("order")]
+    found += [*link_bounds(pairs, data), *port_bounds(pairs, data)]
     return [_all_engines(bound) for bound in found if bound.ticks > 0]
 
 

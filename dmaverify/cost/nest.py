@@ -91,7 +91,11 @@ def nest_of(command: Command, side: str) -> Nest:
         return Nest(base, tuple(loops), piece, tuple(flipped))
     numbers = [port.base, piece, *(stride for _, stride in loops)]
     if any(number * scale % 8 for number in numbers):
-        raise InputError("the cost of a command whose packets do not start on whole bytes is not defined", command.span)
+        raise InputError(
+            f"a packet on the {side} side starts or ends on half a byte, which no DMA address can say: it has no cost",
+            command.span,
+            "4-bit elements lie two to a byte: make packet, strides and base an even number of elements",
+        )
     return Nest(base * scale // 8, tuple((n, s * scale // 8) for n, s in loops), piece * scale // 8, tuple(flipped))
 
 
@@ -201,7 +205,11 @@ def as_requests(nest: Nest, window: int) -> Nest | None:
 
 def image(vector: int, masks: Sequence[int]) -> int:
     """The number whose bit i is the parity of the vector under mask i."""
-    return sum(((vector & mask).bit_count() & 1) << index for index, mask in enumerate(masks))
+    value, low = 0, 0
+    for part in _byte_images(tuple(masks)):
+        value ^= part[vector >> low & 255]
+        low += 8
+    return value
 
 
 def spread(nest: Nest, masks: Sequence[int], window: int) -> list[int] | None:
@@ -248,7 +256,7 @@ def _byte_images(masks: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
     for low in range(0, max(mask.bit_length() for mask in masks), 8):
         part = [0]
         for bit in range(low, low + 8):
-            step = image(1 << bit, masks)
+            step = sum((mask >> bit & 1) << index for index, mask in enumerate(masks))
             part += [value ^ step for value in part]
         parts.append(tuple(part))
     return tuple(parts)

@@ -1,9 +1,8 @@
-"""The textual form of sequencers: `[A%4=4:256, C=256:1]:256 HBM/D@0`, read and printed.
+"""The textual form of sequencers, read: `[A%4=4:256, C=256:1]:256 HBM/D@0`; `config_text` prints it.
 
 Knows: the grammar, its arithmetic, the units of a text, the paired form of a whole descriptor.
 Does not know: files, moves, engines, whether a sequencer makes sense.
-Law: `parse_config(format_sequencer(s, ...), ...) == s` for every sequencer that the text's unit can express, and every
-number of the result is in units (bytes, or half bytes for 4-bit types).
+Law: every number of the result is in units (bytes, or half bytes for 4-bit types).
 
     config  := "[" [ entry { "," entry } [","] ] "]" ":" packet [ medium ]
     entry   := [ label "=" | label "->" ] count ":" stride
@@ -21,36 +20,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from types import MappingProxyType
 from typing import NoReturn
 
 from dmaverify.errors import Source
 from dmaverify.inputs.arithmetic import Cursor, Number, Token
+from dmaverify.inputs.media import BRACKETS, MEDIA, Medium
 from dmaverify.transfer.command import Entry, Sequencer
 
-_OPEN = {"[": "]", "(": ")", "{": "}"}
 _MEDIA_SETTINGS = ("media_source", "media_dest")
 _SETTINGS = ("base", "stride0", *_MEDIA_SETTINGS)
 _GRAMMAR = "write [label=count:stride, ...]:packet TIER/D@base, outermost entry first"
-
-
-@dataclass(frozen=True, slots=True)
-class Medium:
-    """What a text calls a tier: the tier, and the parts of a place that a base there may start with."""
-
-    tier: str
-    parts: tuple[str, ...] = ()
-
-
-MEDIA: Mapping[str, Medium] = MappingProxyType(
-    {
-        "HBM": Medium("hbm", ("chip",)),
-        "DM": Medium("dm", ("chip", "cluster", "dmn")),
-        "SPM": Medium("spm", ("chip", "cluster", "dmn")),
-        **{name.upper(): Medium(name) for name in ("host", "gm", "ub", "mem")},
-    }
-)
-"""The names of the plan file format; a target may bring its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,66 +97,6 @@ def parse_paired(
     return _sequencer(cursor, lines, 0, packet, scale, read), _sequencer(cursor, lines, 1, packet, scale, write)
 
 
-def format_sequencer(
-    seq: Sequencer,
-    *,
-    element_units: int = 1,
-    constants: Mapping[str, int] | None = None,
-    unit: str = "bytes",
-    byte_units: int = 1,
-    media: Mapping[str, Medium] = MEDIA,
-) -> str:
-    """The text of a sequencer in `unit` ("bytes" or "elements"), strides as multiples of constants where they are.
-
-    Constants are only used where the sequencer names no tier or DM. Raises ValueError where the unit cannot express it
-    (an odd number of half bytes in bytes, a part of an element); with a unit of 1 everything can be expressed.
-    """
-    scale = element_units if unit == "elements" else byte_units
-    if seq.tier is not None and seq.base is None:
-        raise ValueError("a medium without a base has no text")
-    names = (constants or {}) if seq.tier in (None, "dm") else {}
-    lines = _shrunk([(e.label, e.count, (e.stride,)) for e in seq.entries], scale)
-    entries = ", ".join(f"{_label(label)}{count}:{_distance(s[0], scale, names)}" for label, count, s in lines)
-    text = f"[{entries}]:{_whole(seq.packet, scale)}"
-    if seq.base is None:
-        return text
-    where = f"{_medium_name(seq.tier, media)}/D@" if seq.tier else "@"
-    return f"{text} {where}{_base(seq, scale, names)}"
-
-
-def format_paired(
-    read: Sequencer,
-    write: Sequencer,
-    *,
-    element_units: int = 1,
-    constants: Mapping[str, int] | None = None,
-    unit: str = "bytes",
-    byte_units: int = 1,
-    media: Mapping[str, Medium] = MEDIA,
-) -> str:
-    """The text of two sequencers with the same counts and packet as one. Raises ValueError where there is none."""
-    scale = element_units if unit == "elements" else byte_units
-    if [e.count for e in read.entries] != [e.count for e in write.entries] or read.packet != write.packet:
-        raise ValueError("only sequencers with equal counts and packets have one paired text")
-    if (read.base is None) != (write.base is None) or (read.tier is None) != (write.tier is None):
-        raise ValueError("a paired text names the medium and base of both sides or of none")
-    if read.tier is not None and read.base is None:
-        raise ValueError("a medium without a base has no text")
-    names = [(constants or {}) if seq.tier in (None, "dm") else {} for seq in (read, write)]
-    pairs = zip(read.entries, write.entries, strict=True)
-    lines = _shrunk([(r.label or w.label, r.count, (r.stride, w.stride)) for r, w in pairs], scale)
-    entries = ", ".join(
-        f"{_label(label)}{count}:({', '.join(_distance(s, scale, n) for s, n in zip(strides, names, strict=True))})"
-        for label, count, strides in lines
-    )
-    text = f"[{entries}]:{_whole(read.packet, scale)}"
-    if read.base is not None:
-        text += f", base=({_base(read, scale, names[0])}, {_base(write, scale, names[1])})"
-    if read.tier is not None and write.tier is not None:
-        text += f", media_source = {_medium_name(read.tier, media)}, media_dest = {_medium_name(write.tier, media)}"
-    return text
-
-
 # --- from lines to sequencers, and back: the one place where units change ----------------------------------------
 
 
@@ -223,68 +142,6 @@ def _sequencer(
     )
 
 
-_Shrunk = list[tuple[str, int, tuple[int, ...]]]
-
-
-def _shrunk(lines: _Shrunk, scale: int) -> _Shrunk:
-    """Undo the widening of `_sequencer`: counts in the text's unit, strides still in units."""
-    if scale == 1:
-        return lines
-    if not lines or any(stride != 1 for stride in lines[-1][2]):
-        raise ValueError(f"the innermost entry is no run of whole numbers of {scale} units")
-    *outer, (label, count, _) = lines
-    runs = _whole(count, scale)
-    if runs == 1 and not label and outer and any(stride != scale for stride in outer[-1][2]):
-        return outer
-    return [*outer, (label, runs, tuple(scale for _ in lines[-1][2]))]
-
-
-def _whole(value: int, scale: int) -> int:
-    if value % scale:
-        raise ValueError(f"{value} units are no whole number of {scale} units")
-    return value // scale
-
-
-def _distance(value: int, scale: int, constants: Mapping[str, int]) -> str:
-    """A stride or base as text, by the largest constant that divides it."""
-    for name, size in sorted(constants.items(), key=lambda item: -item[1]):
-        if value and size > 1 and value % size == 0:
-            times = value // size
-            return {1: name, -1: f"-{name}"}.get(times, f"{times} * {name}")
-    return str(_whole(value, scale))
-
-
-def _medium_name(tier: str, media: Mapping[str, Medium]) -> str:
-    for name, medium in media.items():
-        if medium.tier == tier:
-            return name
-    raise ValueError(f"no medium is called {tier}")
-
-
-def _base(seq: Sequencer, scale: int, constants: Mapping[str, int]) -> str:
-    address = _distance(seq.base or 0, scale, constants)
-    if seq.place:
-        return f"({', '.join(map(str, seq.place))}, {address})"
-    return f"({address})" if "*" in address else address
-
-
-def _label(label: str) -> str:
-    """A label with its `=`; brackets guard commas and colons, and what no text can hold is left out."""
-    plain = " ".join(label.split())
-    depth, loose = [], False
-    for char in plain:
-        if char in _OPEN:
-            depth.append(_OPEN[char])
-        elif char in _OPEN.values():
-            if not depth or depth.pop() != char:
-                return ""
-        elif char in ",:" and not depth:
-            loose = True
-    if depth or not plain:
-        return ""
-    return f"[{plain}]=" if loose else f"{plain}="
-
-
 # --- reading -------------------------------------------------------------------------------------------------------
 
 
@@ -309,11 +166,11 @@ def _closing(cursor: Cursor, first: int) -> int:
         index += 1
         if index == len(cursor.tokens):
             start, end = stack[-1].start, stack[-1].end
-            cursor.fail(f"`{stack[-1].text}` is not closed", start, end, f"add `{_OPEN[stack[-1].text]}`")
+            cursor.fail(f"`{stack[-1].text}` is not closed", start, end, f"add `{BRACKETS[stack[-1].text]}`")
         token = cursor.tokens[index]
-        if token.text in _OPEN:
+        if token.text in BRACKETS:
             stack.append(token)
-        elif token.text in _OPEN.values() and _OPEN[stack.pop().text] != token.text:
+        elif token.text in BRACKETS.values() and BRACKETS[stack.pop().text] != token.text:
             cursor.fail(f"`{token.text}` closes no bracket", token.start, token.end, "check the brackets before it")
     return index
 
@@ -323,9 +180,9 @@ def _outside(tokens: Sequence[Token], first: int, last: int, wanted: tuple[str, 
     depth, found = 0, []
     for index in range(first, last):
         text = tokens[index].text
-        if text in _OPEN:
+        if text in BRACKETS:
             depth += 1
-        elif text in _OPEN.values():
+        elif text in BRACKETS.values():
             depth -= 1
         elif depth == 0 and text in wanted:
             found.append(index)

@@ -23,6 +23,7 @@ from dmaverify.errors import InputError, Source, Span
 from dmaverify.inputs.texts import Texts, did_you_mean, units
 from dmaverify.inputs.toml_spans import Document, Path, parse_toml, read_source, source_of
 from dmaverify.language.expr import Expr
+from dmaverify.machines.modules import check_options
 from dmaverify.machines.target import Target, available_targets, load_target
 from dmaverify.transfer.access import Access, PlanProblem
 from dmaverify.transfer.command import Engine, GivenCommand, Sequencer
@@ -30,6 +31,7 @@ from dmaverify.transfer.move import PLACES, EngineStream, Stream, Tensor, Transf
 
 if TYPE_CHECKING:
     from dmaverify.inputs import schema
+    from dmaverify.inputs.kernels import PlanKernel
     from dmaverify.transfer.indirect import Indirect
     from dmaverify.transfer.schedule import Program, Region
     from dmaverify.transfer.views import Views
@@ -82,13 +84,19 @@ class Plan:
     problems: tuple[PlanProblem, ...] = ()
     programs: tuple[Program, ...] = ()
     regions: tuple[Region, ...] = ()
+    kernels: tuple[PlanKernel, ...] = ()
     indirects: tuple[Indirect, ...] = ()
 
     @property
+    def is_kernel(self) -> bool:
+        """Whether the transfers were found in kernel source (`inputs.rust`), not written as a plan."""
+        return False
+
+    @property
     def names(self) -> tuple[str, ...]:
-        """Names of transfers, accesses, gathers and scatters, programs, each kind in the order of the file."""
-        moves = (*(t.name for t in self.transfers), *(a.name for a in self.accesses))
-        return (*moves, *(i.name for i in self.indirects), *(p.name for p in self.programs))
+        """Names of transfers, accesses, gathers and scatters, programs, kernels, each kind in the order of the file."""
+        kinds = (self.transfers, self.accesses, self.indirects, self.programs, self.kernels)
+        return tuple(one.name for kind in kinds for one in kind)
 
 
 def read_plan(path: str | FilePath, *, target: str | None = None) -> Plan:
@@ -128,6 +136,7 @@ def select(plan: Plan, name: str | None) -> Plan:
         transfers=tuple(transfer for transfer in plan.transfers if transfer.name == name),
         accesses=tuple(access for access in plan.accesses if access.name == name),
         programs=tuple(program for program in plan.programs if program.name == name),
+        kernels=tuple(kernel for kernel in plan.kernels if kernel.name == name),
         indirects=tuple(one for one in plan.indirects if one.name == name),
     )
 
@@ -179,6 +188,7 @@ class _PlanReader:
         taken = [access for access in accesses if access is not None]
         indirects = self._indirects()
         programs, regions = self._programs(kept, taken, indirects)
+        kernels = self._kernels()
         return Plan(
             path=self.doc.source.name,
             source=self.doc.source,
@@ -191,6 +201,7 @@ class _PlanReader:
             problems=tuple(self._empty_axis(name) for name, size in self.texts.axes.items() if size == 0),
             programs=programs,
             regions=regions,
+            kernels=kernels,
             indirects=indirects,
         )
 
@@ -222,6 +233,14 @@ class _PlanReader:
         programs = [self._collect(partial(read_program, self, *item, found)) for item in self.table.program.items()]
         return tuple(p for p in programs if p is not None), tuple(found.regions.values())
 
+    def _kernels(self) -> tuple[PlanKernel, ...]:
+        if not self.table.kernel:
+            return ()
+        from dmaverify.inputs.kernels import read_kernel
+
+        kernels = [self._collect(partial(read_kernel, self, *item)) for item in self.table.kernel.items()]
+        return tuple(kernel for kernel in kernels if kernel is not None)
+
     def _collect(self, build: Callable[[], T]) -> T | None:
         """The result of `build`, or None and one more error."""
         try:
@@ -233,7 +252,7 @@ class _PlanReader:
     def _check_whole(self) -> None:
         kinds = {
             "transfer": "a transfer", "access": "an access", "program": "a program", "gather": "a gather",
-            "scatter": "a scatter",
+            "scatter": "a scatter", "kernel": "a kernel",
         }  # fmt: skip
         for first, second in combinations(kinds, 2):
             for name in sorted(self.doc.data.get(first, {}).keys() & self.doc.data.get(second, {}).keys()):
@@ -334,6 +353,20 @@ class _PlanReader:
             target.limits_with([(name, value)], self.doc.key_span((*path, "limits", name)))
         return tuple(limits.items())
 
+    def _options(
+        self, path: Path, options: Mapping[str, int | str], target: Target
+    ) -> tuple[tuple[str, int | str], ...]:
+        for name, value in options.items():
+            if isinstance(value, bool):
+                raise InputError(f"option `{name}` is {value}", self.doc.key_span((*path, "options", name)), "0 or 1")
+        try:
+            check_options(target, options)
+        except InputError as error:
+            named = next((n for n in options if f"`{n}`" in error.message or f"{n} is" in error.message), None)
+            place = (*path, "options") if named is None else (*path, "options", named)
+            raise InputError(error.message, self.doc.key_span(place), error.hint) from None
+        return tuple(options.items())
+
     def _expect(self, expect: str | list[str] | None) -> tuple[str, ...] | None:
         """None where nothing is said, () for "proved", else the ids without repetition."""
         if expect is None:
@@ -354,18 +387,23 @@ class _PlanReader:
             "stream": lambda: self._streams((*path, "stream"), table.stream),
             "given": lambda: self._given(path, table, target),
             "limits": lambda: self._limits(path, table.limits, target),
+            "options": lambda: self._options(path, table.options, target),
         }
         made = self._all(steps)
         sides = {side: ((*path, side), getattr(table, side), made[side]) for side in ("source", "dest")}
         views = self._views(table.loop, sides, target.dtypes[table.dtype], problems)
         source, dest = (_seen(views, side, made[side]) for side in ("source", "dest"))
         given, streams = made["given"], made["stream"] if isinstance(made["stream"], tuple) else ()
+        options: tuple[tuple[str, int | str], ...] = made["options"]
+        facts: tuple[tuple[str, tuple[tuple[str, int], ...], str], ...] = ()
         if table.commands is not None:
             from dmaverify.inputs.programs import written_commands
 
             written = written_commands(self, path, table, table.commands, (source, dest), target)
             problems += written.problems
             given, streams = given or written.given, streams or written.streams
+            options = tuple(written.options.items()) or options
+            facts = tuple((one.scope, tuple(one.values.items()), one.place) for one in written.facts)
         for command in given:
             problems += self._media(command.read, source, "read", "source", target)
             problems += self._media(command.write, dest, "write", "dest", target)
@@ -379,6 +417,8 @@ class _PlanReader:
             streams=streams,
             given=given,
             limits=made["limits"],
+            options=options,
+            facts=facts,
             expect=self._expect(table.expect),
             span=self.doc.key_span(path),
             views=views,

@@ -11,15 +11,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, TypeVar
 
 from dmaverify.errors import InputError
 from dmaverify.inputs.commands import Homogeneous
+from dmaverify.inputs.machine_forms import merged_options
 from dmaverify.inputs.texts import did_you_mean
 from dmaverify.inputs.toml_spans import Path
+from dmaverify.machines.modules import Derived
 from dmaverify.machines.target import Target
 from dmaverify.prove.program import space_of
 from dmaverify.transfer.access import Access, PlanProblem
@@ -99,6 +101,8 @@ class Written:
     given: tuple[GivenCommand, ...] = ()
     streams: tuple[EngineStream, ...] = ()
     problems: tuple[PlanProblem, ...] = ()
+    options: Mapping[str, int | str] = field(default_factory=dict)
+    facts: tuple[Derived, ...] = ()
 
 
 def written_commands(
@@ -115,6 +119,12 @@ def written_commands(
             raise InputError(f"`{key}` beside `commands`", reader.doc.key_span((*path, key)), "keep one of them")
     place = (*path, "commands")
     bits = target.dtypes[table.dtype]
+    formed = reader.texts.formed(place, text, target, unit_bits_of(bits), table.options)
+    if formed is not None:
+        span = reader.doc.span(place)
+        options, differ = merged_options(table.options, formed.options, span)
+        problems = [PlanProblem(what, at or span, hint, False) for what, at, hint in formed.problems]
+        return Written(formed.given, problems=(*problems, *differ), options=options, facts=formed.facts)
     found = reader.texts.commands(place, text, unit_bits_of(bits))
     if not isinstance(found, Homogeneous):
         return Written(given=found)

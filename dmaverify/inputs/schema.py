@@ -194,6 +194,9 @@ class TransferTable(Table, frozen=True):
         Meta(description="all commands as HashMap(...), in either command syntax of the DMA Engine document"),
     ] = None
     limits: Limits = {}
+    options: Annotated[
+        dict[str, int | str], Meta(description="settings of the machine's own, such as the protocol of a side")
+    ] = {}
     loop: Loops = {}
     expect: Expect | None = None
     target: str | None = None
@@ -322,6 +325,29 @@ class ProgramTable(Table, frozen=True):
     target: str | None = None
 
 
+class MoveTable(Table, frozen=True):
+    """A move that copies of a kernel make together, by their numbers in the order of the text."""
+
+    copies: Annotated[list[Natural], Meta(min_length=1)]
+    dtype: str
+    source: TensorTable
+    dest: TensorTable
+
+
+class KernelTable(Table, frozen=True):
+    """A kernel in text, what its tensors hold, and the moves that its copies make."""
+
+    file: Annotated[str | None, Meta(description="the text's file, beside the plan")] = None
+    text: Annotated[str | None, Meta(description="the text itself")] = None
+    function: str | None = None
+    gm: Annotated[dict[str, str], Meta(description='arguments: "64x100xf16" or "12800 bytes"')] = {}
+    assume: Annotated[dict[str, str], Meta(description='ranges of arguments: "1..64"')] = {}
+    move: list[MoveTable] = []
+    expect: Expect | None = None
+    under: Annotated[dict[str, Expect], Meta(description="the verdict under RULE=NAME readings")] = {}
+    target: str | None = None
+
+
 class PlanTable(Table, frozen=True, kw_only=True, rename={"schema_": "schema"}):
     """A plan file."""
 
@@ -336,6 +362,7 @@ class PlanTable(Table, frozen=True, kw_only=True, rename={"schema_": "schema"}):
     gather: dict[MoveName, IndirectTable] = {}
     scatter: dict[MoveName, IndirectTable] = {}
     program: dict[MoveName, ProgramTable] = {}
+    kernel: dict[MoveName, KernelTable] = {}
 
 
 # The named tables of a plan, and the key by which one is known that was written without a name.
@@ -346,9 +373,11 @@ KINDS: Mapping[str, type[Table]] = {
     "program": ProgramTable,
     "gather": IndirectTable,
     "scatter": IndirectTable,
+    "kernel": KernelTable,
 }
 MARKS = {
     "transfer": "dtype", "access": "dtype", "region": "tier", "program": "step", "gather": "dtype", "scatter": "dtype",
+    "kernel": "file",
 }  # fmt: skip
 
 

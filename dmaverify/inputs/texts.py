@@ -18,7 +18,9 @@ from typing import TypedDict, TypeVar
 
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.inputs.commands import Homogeneous, parse_command
-from dmaverify.inputs.config import Medium, parse_config, parse_paired
+from dmaverify.inputs.config import parse_config, parse_paired
+from dmaverify.inputs.machine_forms import Formed, formed_commands
+from dmaverify.inputs.media import Medium
 from dmaverify.inputs.toml_spans import Document, Path, StringSpan
 from dmaverify.language.expr import Expr, Symbol, axes_of, walk
 from dmaverify.language.parse import parse
@@ -128,6 +130,14 @@ class Texts:
     def commands(self, path: Path, text: str, unit_bits: int) -> tuple[GivenCommand, ...] | Homogeneous:
         def read(source: Source, offset: int) -> tuple[GivenCommand, ...] | Homogeneous:
             return parse_command(text, self.axes, lets=self.lets, unit_bits=unit_bits, source=source, offset=offset)
+
+        return self._in_place(path, text, read)
+
+    def formed(
+        self, path: Path, text: str, target: Target, unit_bits: int, options: Mapping[str, int | str]
+    ) -> Formed | None:
+        def read(source: Source, offset: int) -> Formed | None:
+            return formed_commands(text, target, unit_bits, source, offset, options)
 
         return self._in_place(path, text, read)
 

@@ -349,18 +349,19 @@ def drive(source: Layout, dest: Layout, nests: Sequence[Nest]) -> Joint:
 
 
 def _advance(work: list[Nest], index: int, sides: tuple[_Side, _Side]) -> bool:
-    """One pass over a nest: whether anything was cut."""
+    """Cuts for a nest until each piece fits or never will, the longest steps first (a digit that is cut evenly for a
+    long step may then be cut unevenly inside for a short one): whether anything was cut.
+    """
     changed = False
-    position = 0
-    while position < len(work[index].pieces):
-        step = _cut_for(work[index], position, sides)
+    while True:
+        pieces = work[index].pieces
+        order = sorted(range(len(pieces)), key=lambda i: -max(abs(pieces[i].read), abs(pieces[i].write)))
+        step = next((cut for i in order if (cut := _cut_for(work[index], i, sides)) is not None), None)
         if step is None:
-            position += 1
-            continue
+            return changed
         changed = True
         if isinstance(step, Nest):
             work[index] = step
-    return changed
 
 
 def _cut_for(nest: Nest, position: int, sides: tuple[_Side, _Side]) -> Nest | bool | None:

@@ -118,6 +118,38 @@ _ACCESS = (
     Fact("sub_context", "0 or 1", "1 in the sub context, 0 in the main one"),
 )
 
+_COPY = (
+    Fact("rows", "rows", "rows that the innermost loop moves", None),
+    Fact("row_bytes", "bytes", "bytes of one row", None),
+    Fact("row_units", "units", "length of a row as written, where it counts blocks", None),
+    Fact("read_gap", "units", "units between the end of a source row and the start of the next", None),
+    Fact("write_gap", "units", "units between the end of a destination row and the start of the next", None),
+    Fact("inner_count", "iterations", "count of the first loop around the rows", None),
+    Fact("outer_count", "iterations", "count of the second loop around the rows", None),
+    Fact("padded", "bit", "the bit with which the instruction asks for padding"),
+    Fact("left_count", "units", "padding asked for before the data", None),
+    Fact("right_count", "units", "padding asked for behind the data", None),
+    Fact("pad_bytes", "bytes", "width of the padding value; that of the elements where there is none"),
+    Fact("pad_zero", "bit", "1 if the padding value is zero"),
+    Fact("cache_ctl", "number", "cache control", None),
+    Fact("stream_id", "number", "stream id", None),
+    Fact("read_item_bytes", "bytes", "bytes of an element of the source pointer", 1),
+    Fact("write_item_bytes", "bytes", "bytes of an element of the destination pointer", 1),
+)
+
+_STEP = (
+    Fact("count", "iterations", "iterations of the level that takes the step", None),
+    Fact("stride_bytes", "bytes", "distance between the starts of two neighbours", None),
+    Fact("row_bytes", "bytes", "bytes of one row", None),
+    Fact("padded", "bit", "the bit with which the instruction asks for padding"),
+)
+
+_REACH = (
+    Fact("base_bytes", "bytes", "address of the first row", None),
+    Fact("low_bytes", "bytes", "lowest byte touched", None),
+    Fact("end_bytes", "bytes", "first byte behind all that is touched, rounded tails and padding included", None),
+)
+
 _INDIRECT = (
     Fact("index_bits", "bits", "bits of one number of the index"),
     Fact("index_entries", "numbers", "numbers of the index: one for each key", 1),
@@ -143,6 +175,11 @@ SCOPES: Mapping[str, Scope] = MappingProxyType(
             _scope("tensor", "source (side read) and destination (side write), and the memory of an access", _TENSOR),
             _scope("transfer", "each transfer as a whole", _TRANSFER),
             _scope("access", "each Fetch or Commit access", _ACCESS),
+            _scope("copy", "each copy instruction of a kernel", _COPY),
+            _scope("step", "each level of a copy instruction, on each side", _STEP),
+            _scope("reach", "what a copy instruction touches, on each side", _REACH),
+            _scope("flag", "each set or wait of a flag", (Fact("event_id", "number", "id of the event", None),)),
+            _scope("buffer", "each acquire or release of a buffer", (Fact("buffer_id", "number", "id", None),)),
             _scope("indirect", "each gather or scatter", _INDIRECT),
         )
     }

@@ -2,7 +2,7 @@
 is.
 
 Knows: how a map is made of sets of address bits, the rule of the contiguous 48 GiB, and both maps backwards.
-Does not know: which bits (they are data: `encodings/rngd/cost.toml`), commands, costs, solvers.
+Does not know: which bits (they are data: `encodings/rngd/target.toml`), commands, costs, solvers.
 Law: on legal addresses `place` is a bijection and `address` its inverse (proofs/hbm-map-bijective,
 proofs/dm-map-bijective); bits 34 and 35 of a legal HBM address are never both 1 (proofs/hbm-48gb).
 
@@ -31,11 +31,16 @@ def data_file(name: str) -> Path:
     raise InputError(f"the data of target rngd has no file {name}")
 
 
+FIRST = "[memory.hbm]"
+
+
 @lru_cache(maxsize=4)
 def data(path: Path | None = None) -> Mapping[str, Any]:
-    """The tables of `cost.toml` (or of another file of that form)."""
-    with (path or data_file("cost.toml")).open("rb") as file:
-        return tomllib.load(file)
+    """The sections `memory` and `cost` of `target.toml` (or of another file that has them). They stand at its end, and
+    what is before them is not read.
+    """
+    text = (path or data_file("target.toml")).read_text(encoding="utf-8")
+    return tomllib.loads(text[max(0, text.find(FIRST)) :])
 
 
 def parity(value: int) -> int:

@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from dmaverify.errors import InputError, Source
-from dmaverify.machines.facts import SCOPES, SIDES, WORDS, Scope
+from dmaverify.machines.facts import SIDES, WORDS, Scope
 from dmaverify.machines.rule import BASES, LEVEL_READING, LEVELS, Edge, Reading, Rule, When
 from dmaverify.machines.smtlib import Function, Sort, read_functions
 from dmaverify.machines.smtlib_eval import compile_bool, infix, names_in, unguarded_divisors
@@ -42,6 +42,7 @@ class Names:
     tiers: tuple[str, ...]
     engines: tuple[str, ...]
     knobs: tuple[str, ...]
+    scopes: Mapping[str, Scope]
 
 
 def read_rules(table: Table, predicates: Source, names: Names) -> dict[str, Rule]:
@@ -60,7 +61,7 @@ def read_rules(table: Table, predicates: Source, names: Names) -> dict[str, Rule
 def _rule(rule_id: str, table: Table, function: Function, names: Names) -> Rule:
     if not _RULE_ID.fullmatch(rule_id):
         table.refuse("a rule's id is <owner>/<what>, in small letters, digits and dashes")
-    scope = SCOPES[table.choice("scope", SCOPES)]
+    scope = names.scopes[table.choice("scope", names.scopes)]
     ports = table.texts("ports")
     _check_ports(table, scope, ports, function, names)
     basis = basis_of(table)

@@ -17,13 +17,13 @@ from types import MappingProxyType
 from typing import Any
 
 from dmaverify.errors import InputError, Source, Span
-from dmaverify.machines.facts import EVERY_PORT
+from dmaverify.machines.facts import EVERY_PORT, SCOPES, Fact, Scope
 from dmaverify.machines.rule import Readings, Rule
 from dmaverify.machines.rulebook import SEVERITIES, Names, basis_of, read_rules
 from dmaverify.machines.table import Table, suggestion
 from dmaverify.verdict import Severity
 
-LATER_SECTIONS = ("cost", "memory", "profile", "starvation")
+LATER_SECTIONS = ("cost", "machine", "memory", "profile", "starvation")
 """Top-level tables whose names begin so are other rooms' business: kept in `Target.raw`, not read here."""
 
 
@@ -120,6 +120,7 @@ class Target:
     routes: Mapping[tuple[str, str], Route]
     knobs: Mapping[str, Knob]
     rules: Mapping[str, Rule]
+    scopes: Mapping[str, Scope]
     raw: Mapping[str, Any] = field(repr=False)
 
     @cached_property
@@ -244,6 +245,8 @@ def read_target(data: Source, predicates: Source, folder: Path = Path()) -> Targ
     engines = _engines(table.table("engines"))
     dtypes = _dtypes(table.table("dtypes"))
     knobs = {name: _knob(name, part) for name, part in table.tables("reading")}
+    scopes = {**SCOPES, **{name: _scope(name, part) for name, part in table.tables("scope")}}
+    names = Names(limits, tuple(tiers), engines.kinds, tuple(knobs), scopes)
     target = Target(
         name=table.text("name"),
         title=table.text("title"),
@@ -259,7 +262,8 @@ def read_target(data: Source, predicates: Source, folder: Path = Path()) -> Targ
         internal_dtypes=MappingProxyType(dtypes[2]),
         routes=MappingProxyType(_routes(table, tiers)),
         knobs=MappingProxyType(knobs),
-        rules=MappingProxyType(read_rules(table, predicates, Names(limits, tuple(tiers), engines.kinds, tuple(knobs)))),
+        rules=MappingProxyType(read_rules(table, predicates, names)),
+        scopes=MappingProxyType(scopes),
         raw=MappingProxyType(dict(table.data)),
     )
     table.finish(ignored=LATER_SECTIONS)
@@ -351,6 +355,22 @@ def _routes(table: Table, tiers: Mapping[str, Tier]) -> dict[tuple[str, str], Ro
                 part.refuse(f"tier {name!r} is not declared", hint=suggestion(name, tiers))
         routes |= {(a, b): Route(a, b, says, source, basis) for a in sources for b in dests}
     return routes
+
+
+def _scope(name: str, table: Table) -> Scope:
+    """A scope of the target's own: what its module derives, port by port."""
+    if name in SCOPES:
+        table.refuse(f"scope {name} is one of the core's")
+    ports = table.table("port")
+    facts = {}
+    for port in ports.data:
+        part = ports.table(port)
+        least = part.integer("least") if "least" in part.data else None
+        facts[port] = Fact(port, part.text("unit"), part.text("says"), least)
+        part.finish()
+    scope = Scope(name, table.text("says"), MappingProxyType(facts))
+    table.finish()
+    return scope
 
 
 def _knob(name: str, table: Table) -> Knob:

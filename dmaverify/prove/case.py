@@ -17,9 +17,11 @@ from dmaverify.errors import Span
 from dmaverify.language import wellformed
 from dmaverify.language.expr import ONE, Expr
 from dmaverify.layout.digits import NotDigits
+from dmaverify.machines.modules import derived
 from dmaverify.machines.target import Target, load_obligations
 from dmaverify.prove.core import judge_core
 from dmaverify.prove.names import other_size
+from dmaverify.prove.options import Options as Options
 from dmaverify.prove.outcome import OBLIGATIONS, CoreResult
 from dmaverify.prove.program import (
     Trouble,
@@ -29,7 +31,7 @@ from dmaverify.prove.program import (
 )
 from dmaverify.prove.repair import Repair, repairs
 from dmaverify.prove.scene import Scene, Side
-from dmaverify.prove.smt import RLIMIT, Session, solver_version
+from dmaverify.prove.smt import Session, solver_version
 from dmaverify.prove.static import Instance, RuleReport, Ruling, transfer_instances
 from dmaverify.prove.witness import Disagreement, finding_of
 from dmaverify.transfer.access import PlanProblem
@@ -42,16 +44,6 @@ from dmaverify.verdict import Edit, Finding, Label, Obligation, Severity, Status
 REPAIR_UNITS = 1 << 16  # proposals that only an enumeration beyond this could prove are not made
 MOST_TOLD = 6  # wrong numbers that one message lists
 REPAIR_COMMANDS = 48  # commands judged to prove proposals: a single number rarely mends a move of many commands
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """How to judge. `cross_check`: moves up to this many units are executed by numpy as well (0: none)."""
-
-    readings: Mapping[str, str] = field(default_factory=dict)
-    rlimit: int = RLIMIT
-    cross_check: int = 0
-    repair: bool = True
 
 
 @dataclass
@@ -357,6 +349,10 @@ class Case:
             transfer.source, transfer.dest, transfer.stream, transfer.dtype, target, commands, limits, transfer.span,
             self.buffers,
         )  # fmt: skip
+        span = next((c.span for c in commands if c.span is not None), None) or transfer.span
+        instances += [
+            Instance(one.scope, one.values, one.place, span, one.side) for one in derived(transfer, target, commands)
+        ]
         return ruling.judge(instances)
 
     def alignment_alone(self, run: Run) -> RuleReport:

@@ -11,7 +11,7 @@ evaluated again by `meaning`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from dmaverify.language.expr import Kind
 from dmaverify.layout.fuse import fuse
@@ -105,8 +105,11 @@ class _Judge:
         if joint is None or not joint.plain:
             return None
         found = self._solved(joint, subject, families, units)
-        if not found.broken and all(found.status.get(name) == "proved" for name in OBLIGATIONS):
-            return found
+        status = dict(found.status)
+        if status.get("core/consumes") == "not judged" and layouts and _one_to_one(*layouts):
+            status["core/consumes"] = "proved"
+        if not found.broken and all(status.get(name) == "proved" for name in OBLIGATIONS):
+            return replace(found, status=status)
         self.status.clear()
         self.broken.clear()
         return None
@@ -433,6 +436,15 @@ class _Judge:
         order = {name: i for i, name in enumerate(OBLIGATIONS)}
         broken = tuple(sorted(self.broken, key=lambda b: order.get(b.obligation, 99)))
         return CoreResult(found, broken, by, why, joint, tuple(families), tuple(self.session.asked), units)
+
+
+def _one_to_one(source: Layout, dest: Layout) -> bool:
+    """Whether both sides hold each element of the same axes once and equally many: then a destination that is covered,
+    each cell from the cell of its element, has read the whole source.
+    """
+    plain = [not (x.guards or x.replicas or x.offsets or x.repeats_an_axis) for x in (source, dest)]
+    axes = [{digit.axis for digit in x.digits if digit.axis is not None} for x in (source, dest)]
+    return all(plain) and source.size == dest.size and axes[0] == axes[1]
 
 
 def _worst(one: str | None, other: str) -> str:

@@ -9,6 +9,7 @@ for all addresses of a nest, because all of them are multiples of m exactly when
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from math import gcd
 
@@ -182,10 +183,17 @@ def _same_dmn(source: Tensor, dest: Tensor, target: Target, commands: Sequence[C
 
 
 def broadcast_axes(source: Tensor, dest: Tensor) -> int:
-    """Destination axes (of more than one value) that the source does not name; a bare number above 1 counts as one."""
+    """Destination axes (of more than one value) that the source does not name; a bare number above 1 counts as one,
+    unless the source has a bare number of that size too: then every copy has a place of its own to come from.
+    """
     named = axes_of(source.mapping)
     missing = sum(1 for axis, size in axes_of(dest.mapping).items() if axis not in named and size > 1)
-    return missing + sum(1 for term in terms_of(dest.mapping) if isinstance(term, Broadcast) and term.size > 1)
+    return missing + (_bare_numbers(dest) - _bare_numbers(source)).total()
+
+
+def _bare_numbers(tensor: Tensor) -> Counter[int]:
+    """The sizes of the bare numbers above 1 among the terms of a mapping."""
+    return Counter(term.size for term in terms_of(tensor.mapping) if isinstance(term, Broadcast) and term.size > 1)
 
 
 # ---------------------------------------------------------------- tails (level `std`)

@@ -36,13 +36,17 @@ def _facts(side: SideFacts) -> list[tuple[str, str]]:
     if side.readers > 1:
         facts.append(("readers", f"each byte is asked for {side.readers} times"))
     if side.channels:
-        facts.append(("channels", f"{side.channels} in use, {side.stacks} of the stacks"))
+        facts.append(("channels", f"{side.channels} in use, {side.stacks} of 2 stacks"))
     if side.row_switches:
-        facts.append(("row switches", f"at least {side.row_switches:,} in the busiest channel"))
+        said = f"at least {side.row_switches:,} that no queue avoids, {side.row_changes:,} in order of arrival"
+        facts.append(("row switches", said))
     if side.dmns:
         facts.append(("DMNs, slices", f"{side.dmns} and {side.slices} in use"))
     inner, all_bits = (_bits(bits) for bits in (side.toggled_inner, side.toggled))
     facts += [("bits, inner", f"{inner} changed by the innermost loops"), ("bits, all", f"{all_bits} changed by any")]
+    if side.never:
+        told = ", ".join(f"{bit} ({name})" for bit, name in side.never)
+        facts.append(("bits, never", f"{told}: no loop and no engine changes them"))
     return facts
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from dmaverify.errors import Source
 from dmaverify.inputs.suppress import MARK, Allowance, allowances
@@ -17,16 +18,26 @@ from dmaverify.report.fingerprint import settled
 from dmaverify.verdict import Excuse, Finding, Severity, Status, Verdict
 
 UNUSED = "core/unused-suppression"
+UNRESOLVED = "core/unresolved-transfer"
 
 
-def with_suppressions(verdicts: Iterable[Verdict], source: Source) -> list[Verdict]:
-    """The verdicts on one plan, with what its text suppresses. Raises InputError for a comment that is wrong."""
+def with_suppressions(verdicts: Iterable[Verdict], source: Source, kernel: Any = None) -> list[Verdict]:
+    """The verdicts on one plan, with what its text suppresses. Raises InputError for a comment that is wrong.
+
+    `kernel` is the plan of a Rust file, whose comments are Rust's.
+    """
     seen = list(verdicts)
     if MARK not in source.text:
         return seen
-    found = allowances(source)
+    found = allowances(source) if kernel is None else _of_kernel(kernel)
     _known(found)
     return [_excused(verdict, [one for one in found if one.owner == verdict.name]) for verdict in seen]
+
+
+def _of_kernel(kernel: Any) -> list[Allowance]:
+    from dmaverify.inputs.rust.comments import kernel_allowances
+
+    return kernel_allowances(kernel)
 
 
 def _known(found: Sequence[Allowance]) -> None:
@@ -45,6 +56,8 @@ def _excused(verdict: Verdict, own: Sequence[Allowance]) -> Verdict:
     if not own or verdict.status is Status.ERROR:
         return verdict
     reasons = {one.rule: one.reason for one in own}
+    if UNRESOLVED in reasons:
+        verdict = _refuted(verdict)
     findings = [
         replace(f, excuse=Excuse("suppressed", reasons[f.rule])) if f.rule in reasons and f.excuse is None else f
         for f in verdict.findings
@@ -53,6 +66,15 @@ def _excused(verdict: Verdict, own: Sequence[Allowance]) -> Verdict:
     if verdict.status is not Status.UNKNOWN:
         findings += [_unused(one) for one in own if one.rule not in broken]
     return settled(verdict, findings)
+
+
+def _refuted(verdict: Verdict) -> Verdict:
+    """An unresolved call as an error that an excuse can be given for, rather than as a question left open."""
+    findings = [replace(f, severity=Severity.ERROR) if f.rule == UNRESOLVED else f for f in verdict.findings]
+    obligations = [replace(o, status="not judged") if o.id == UNRESOLVED else o for o in verdict.obligations]
+    changed = findings != list(verdict.findings)
+    status = Status.REFUTED if changed else verdict.status
+    return replace(verdict, findings=tuple(findings), obligations=tuple(obligations), status=status)
 
 
 def _unused(one: Allowance) -> Finding:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from dmaverify.errors import InputError
@@ -36,14 +36,18 @@ def clean_path(path: str) -> str:
     return path.replace("\\", "/").removeprefix("./")
 
 
-def baseline_text(verdicts: Iterable[Verdict]) -> str:
+Placed = Callable[[str], str]
+"""A path as a baseline has it: the same from wherever the check is started."""
+
+
+def baseline_text(verdicts: Iterable[Verdict], placed: Placed = clean_path) -> str:
     """The findings that decide something now, as JSON: one entry a file, rule and fingerprint, with its number."""
     counted: Counter[tuple[str, str, str, str]] = Counter()
     for verdict in in_order(verdicts):
         if verdict.status is Status.REFUTED and not (verdict.expect and verdict.as_expected):
             for finding in verdict.errors:
                 if finding.excuse is None or finding.excuse.kind == "baseline":
-                    key = (clean_path(verdict.path), verdict.name, finding.rule, fingerprint(finding, verdict))
+                    key = (placed(verdict.path), verdict.name, finding.rule, fingerprint(finding, verdict))
                     counted[key] += 1
     entries = [
         {"path": path, "name": name, "rule": rule, "fingerprint": mark, "count": counted[path, name, rule, mark]}
@@ -65,20 +69,22 @@ def read_baseline(text: str, name: str) -> Counter[tuple[str, str]]:
     return known
 
 
-def with_baseline(verdicts: Sequence[Verdict], known: Counter[tuple[str, str]], name: str) -> list[Verdict]:
+def with_baseline(
+    verdicts: Sequence[Verdict], known: Counter[tuple[str, str]], name: str, placed: Placed = clean_path
+) -> list[Verdict]:
     """The verdicts with every known error excused; what the baseline does not count stays."""
     left = Counter(known)
-    found = {id(verdict): _excused(verdict, left, name) for verdict in in_order(verdicts)}
+    found = {id(verdict): _excused(verdict, left, name, placed) for verdict in in_order(verdicts)}
     return [found[id(verdict)] for verdict in verdicts]
 
 
-def _excused(verdict: Verdict, left: Counter[tuple[str, str]], name: str) -> Verdict:
+def _excused(verdict: Verdict, left: Counter[tuple[str, str]], name: str, placed: Placed) -> Verdict:
     if verdict.status is not Status.REFUTED or (verdict.expect and verdict.as_expected):
         return verdict
     excuse = Excuse("baseline", f"known to {clean_path(name)}")
     known: set[int] = set()
     for finding in findings_in_order(verdict):
-        key = (clean_path(verdict.path), fingerprint(finding, verdict))
+        key = (placed(verdict.path), fingerprint(finding, verdict))
         if finding.severity is Severity.ERROR and finding.excuse is None and left[key] > 0:
             left[key] -= 1
             known.add(id(finding))

@@ -47,8 +47,8 @@ class Exhibit:
     price: Mapping[str, Any] | None = None
 
 
-def report_page(exhibits: Sequence[Exhibit], version: str, code: int | None = None) -> str:
-    """The page. `code` is the exit code of the run, by default that of the verdicts."""
+def report_page(exhibits: Sequence[Exhibit], version: str, code: int | None = None, note: str = "") -> str:
+    """The page. `code` is the exit code of the run, by default that of the verdicts; `note` stands below the head."""
     verdicts = [exhibit.verdict for exhibit in exhibits]
     end = exit_code(verdicts) if code is None else code
     title = f"dmaverify: {_ENDS[end]}"
@@ -60,7 +60,7 @@ def report_page(exhibits: Sequence[Exhibit], version: str, code: int | None = No
             '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             f"<title>{escape(title)}</title><style>{STYLE}</style></head><body>",
-            _header(verdicts, end, version),
+            _header(verdicts, end, version, note),
             _bar(verdicts),
             '<main id="cards">',
             *(cards or ["<p>No transfer and no access was found.</p>"]),
@@ -73,7 +73,7 @@ def report_page(exhibits: Sequence[Exhibit], version: str, code: int | None = No
 # ---------------------------------------------------------------- head
 
 
-def _header(verdicts: Sequence[Verdict], code: int, version: str) -> str:
+def _header(verdicts: Sequence[Verdict], code: int, version: str, note: str) -> str:
     files = len({verdict.path for verdict in verdicts})
     targets = ", ".join(sorted({verdict.target for verdict in verdicts if verdict.target})) or "none"
     solvers = ", ".join(sorted({verdict.solver for verdict in verdicts if verdict.solver}))
@@ -85,6 +85,7 @@ def _header(verdicts: Sequence[Verdict], code: int, version: str) -> str:
         f"exit {code}",
     ]
     said = f"<p>Proved: {escape(proved)}.</p>" if proved else ""
+    said += f"<p>{escape(note)}</p>" if note else ""
     mark = "good" if code == 0 else "bad"
     return (
         f'<header class="{mark}"><h1>{escape(_ENDS[code])}</h1>'

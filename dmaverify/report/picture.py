@@ -11,6 +11,7 @@ maps.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from io import BytesIO, StringIO
@@ -37,7 +38,13 @@ PLAIN = {"Date": None, "Creator": None, "Format": None, "Type": None}
 
 Order = tuple[tuple[int, int, str], ...]
 
-READ, WRITE, GREY = "#2b6cb0", "#c05621", "#a0aec0"
+READ, WRITE, GREY, TOLD = "#2b6cb0", "#c05621", "#a0aec0", "#4a5568"
+
+FEW_ROWS = 8
+"""Rows at which the scale of rows ends at least, so that one row looks like little."""
+
+HIDDEN = 6
+"""A panel this many times lower than its neighbour gets a scale of its own."""
 
 
 @dataclass(frozen=True)
@@ -139,21 +146,41 @@ def draw(
     figure = Figure(figsize=(6.4 * len(programs), 2.6 * max(1, len(panels)) + 0.6), layout="constrained")
     axes = figure.subplots(max(1, len(panels)), len(programs), squeeze=False)
     for column, ((name, _), result) in enumerate(zip(programs, results, strict=True)):
-        said = f"{name}: {result.cycles:,.0f} cycles ({result.profile})\nbinding: {result.binding}"
         for row, panel in enumerate(panels):
             panel(axes[row][column], loads[column], loads, data)
-        axes[0][column].set_title(said, fontsize=10, loc="left")
+        head = axes[0][column]
+        head.set_title(f"{_headline(name, result)}\n\n{head.get_title(loc='left')}", fontsize=9, loc="left")
     return figure
 
 
+def _headline(name: str, result: Cost) -> str:
+    """Name, cycles, and the term that binds with its reason."""
+    why = next((f"{term.name}: {term.why}" for term in result.terms if term.name == result.binding), result.binding)
+    lines = textwrap.wrap(f"bound by {why}", 76)
+    return "\n".join([f"{name}: {result.cycles:,.0f} cycles (profile {result.profile})", *lines])
+
+
+def _say(axes: Axes, title: str) -> None:
+    axes.set_title(title, fontsize=9, loc="left")
+
+
+def _halves(axes: Axes, top: int, names: tuple[str, str]) -> None:
+    """A line between the two halves of the places, each named."""
+    axes.axhline(top / 2 - 0.5, color=GREY, linewidth=0.8)
+    for share, name in ((0.25, names[0]), (0.75, names[1])):
+        axes.text(1.01, share, name, transform=axes.transAxes, fontsize=7, color=TOLD, ha="left", va="center")
+
+
 def _channel_order(axes: Axes, loads: Loads, _: Sequence[Loads], data: CostData) -> None:
+    _say(axes, "Order over channels: an empty band is bandwidth not used")
     _scatter(axes, loads.channel_order, "HBM channel", data.hbm_channels)
-    axes.axhline(data.hbm_channels / 2 - 0.5, color=GREY, linewidth=0.8)
+    _halves(axes, data.hbm_channels, ("stack 0", "stack 1"))
 
 
 def _slice_order(axes: Axes, loads: Loads, _: Sequence[Loads], data: CostData) -> None:
+    _say(axes, "Order over slices: neighbours should lie in different DMNs")
     _scatter(axes, loads.slice_order, "slice (cluster 0, then 1)", 2 * data.dm.slices)
-    axes.axhline(data.dm.slices - 0.5, color=GREY, linewidth=0.8)
+    _halves(axes, 2 * data.dm.slices, ("cluster 0", "cluster 1"))
 
 
 def _scatter(axes: Axes, order: Order, label: str, top: int) -> None:
@@ -166,44 +193,57 @@ def _scatter(axes: Axes, order: Order, label: str, top: int) -> None:
     axes.set_ylabel(label)
     axes.set_ylim(-0.02 * top, 1.02 * top)
     if order:
-        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8, markerscale=2, frameon=False)
+        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.02), fontsize=8, markerscale=2, frameon=False)
 
 
 def _channel_load(axes: Axes, loads: Loads, every: Sequence[Loads], _: CostData) -> None:
-    _bars(axes, loads.channels, max(max(one.channels) for one in every), "HBM channel")
+    _say(axes, "Load of the channels")
+    _bars(axes, loads.channels, _top([one.channels for one in every], loads.channels), "HBM channel")
 
 
 def _dmn_load(axes: Axes, loads: Loads, every: Sequence[Loads], _: CostData) -> None:
-    _bars(axes, loads.dmns, max(max(one.dmns) for one in every), "DMN (cluster 0, then 1)")
+    _say(axes, "Load of the DMNs")
+    _bars(axes, loads.dmns, _top([one.dmns for one in every], loads.dmns), "DMN (cluster 0, then 1)")
 
 
 def _slice_load(axes: Axes, loads: Loads, every: Sequence[Loads], _: CostData) -> None:
-    _bars(axes, loads.slices, max(max(one.slices) for one in every), "slice (cluster 0, then 1)", 1.0)
+    _say(axes, "Load of the slices")
+    _bars(axes, loads.slices, _top([one.slices for one in every], loads.slices), "slice (cluster 0, then 1)", 1.0)
+
+
+def _top(every: Sequence[Sequence[int]], own: Sequence[int]) -> int:
+    """The height of a panel: that of all programs side by side, or its own where the others would hide it."""
+    tallest = max(max(one) for one in every)
+    return tallest if max(own) * HIDDEN >= tallest else max(own)
 
 
 def _bars(axes: Axes, counts: Sequence[int], top: int, label: str, width: float = 0.8) -> None:
     axes.bar(range(len(counts)), counts, color=READ, width=width, linewidth=0)
+    even = sum(counts) / len(counts)
+    axes.axhline(even, color=WRITE, linewidth=0.8, linestyle="--")
+    axes.text(len(counts) - 0.4, even, "even", fontsize=7, color=WRITE, ha="left", va="center")
     axes.set_xlim(-0.7, len(counts) - 0.3)
     axes.set_ylim(0, max(1, top) * 1.08)
     axes.set_xlabel(label)
     axes.set_ylabel("requests")
     used = sum(1 for count in counts if count)
-    axes.set_title(f"{used} of {len(counts)} in use", fontsize=8, loc="right", color="#4a5568")
+    axes.set_title(f"{used} of {len(counts)} in use", fontsize=8, loc="right", color=TOLD)
 
 
 def _row_map(axes: Axes, loads: Loads, every: Sequence[Loads], data: CostData) -> None:
     if not loads.rows:
         axes.axis("off")
         return
-    most = max(max(row) for one in every for row in one.rows)
+    _say(axes, "Rows per bank: 1 stays open, more switch")
+    most = max(FEW_ROWS, *(max(row) for one in every for row in one.rows))
     image = axes.imshow(
         loads.rows, aspect="auto", cmap="Oranges", interpolation="nearest", vmin=0, vmax=most, origin="lower"
     )
     axes.set_xlabel("HBM channel")
     axes.set_ylabel("bank in use")
     axes.set_yticks([0, len(loads.rows) - 1] if len(loads.rows) > 1 else [0])
-    axes.set_title(f"{len(loads.rows)} of 48 banks in the first packets", fontsize=8, loc="right", color="#4a5568")
-    axes.figure.colorbar(image, ax=axes, label="rows per bank", shrink=0.9)
+    axes.set_title(f"{len(loads.rows)} of 48 banks", fontsize=8, loc="right", color=TOLD)
+    axes.figure.colorbar(image, ax=axes, label="rows per bank", shrink=0.9, ticks=range(0, most + 1, -(-most // 8)))
 
 
 def _render(figure: Figure, kind: str, sink: Any) -> None:

@@ -22,6 +22,7 @@ _LABEL = 10
 
 # ------------------------------------------------------------------------------------------ explain
 
+
 def explain_text(rule: Rule, target: Target) -> str:
     """A rule in full: what, why, source, examples, formula, edges, readings, hint."""
     severity = rule.severity.value if rule.severity else "off by default"
@@ -178,6 +179,7 @@ def obligation_json(obligation: CoreObligation) -> dict[str, Any]:
 
 # ------------------------------------------------------------------------------------------ tables
 
+
 def rules_table(target: Target) -> str:
     """One line a rule: id, severity, basis, title; the core's obligations first."""
     rows = [(ob.id, ob.severity.value, "core", ob.title) for ob in load_obligations().values()]
@@ -214,6 +216,17 @@ def _target_lines(target: Target) -> list[str]:
     lines += _field("rules", f"{len(target.rules)} (dmaverify rules --target {target.name})")
     for key, names in target.readings.items():
         lines += _field("reading", f"{key} = {names[0]} (default) | {' | '.join(names[1:])}")
+    return [*lines, *_cost_lines(target)]
+
+
+def _cost_lines(target: Target) -> list[str]:
+    """The constants of each cost profile, or of a model without profiles: value, basis, source."""
+    lines, cost = [], target.raw.get("cost", {})
+    for profile, table in cost.items():
+        if isinstance(table, int | float):
+            lines += _field("cost", f"{profile} {table:.4g} ({cost['basis']}: {cost['source']})")
+        for name, one in table.items() if isinstance(table, dict) else ():
+            lines += _field("cost", f"{profile}: {name} {one['cycles']:.4g} cycles ({one['basis']}: {one['source']})")
     return lines
 
 
@@ -229,6 +242,7 @@ def _target_json(target: Target) -> dict[str, Any]:
             for name, f in target.limit_figures.items()
         },
         "constants": dict(target.constants),
+        "cost": target.raw.get("cost", {}),
         "tiers": {
             tier.name: {
                 "title": tier.title, "places": list(tier.places), "sizes": dict(tier.sizes),
@@ -248,6 +262,7 @@ def _target_json(target: Target) -> dict[str, Any]:
 
 
 # ------------------------------------------------------------------------------------------ pieces
+
 
 def _field(label: str, text: str) -> list[str]:
     """A label and its text, wrapped under itself."""

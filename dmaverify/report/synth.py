@@ -54,7 +54,7 @@ def _lines(result: Synthesis, timings: bool) -> Iterator[str]:
             yield f"  help: {change.what}: {change.cycles:,.0f} cycles, -{share:.0f} %, {cost} ({known})"
     for split, cycles, played in result.runners_up[:3]:
         yield f"as cheap      {cycles:,.1f}, {split}{_simulated(played)}"
-    yield "not covered   " + "; ".join(NOT_COVERED)
+    yield "not covered   " + "; ".join(result.not_covered or NOT_COVERED)
     if timings:
         yield f"{result.seconds:.2f} s"
 

@@ -212,7 +212,8 @@ def render_verdict(
     at = str(place_of_verdict(verdict))
     shown = findings_in_order(verdict) if verbose else told(verdict)
     blocks = [render_finding(finding, width=width, colour=colour, at=at) for finding in shown]
-    blocks += [_unanswered(verdict, name, why, width, colour) for name, why in undecided(verdict)]
+    said = {finding.rule for finding in shown}
+    blocks += [_unanswered(verdict, rule, why, width, colour) for rule, why in undecided(verdict) if rule not in said]
     closing = [_closing(verdict, colour, timings)]
     closing += _details(verdict, width, verbose or verdict.status is not Status.PROVED)
     return "\n\n".join([*blocks, "\n".join(closing)])
@@ -324,10 +325,21 @@ def render_summary(
         own = [verdict for verdict in seen if bucket(verdict) == name]
         word = paint(f"{name.upper():<8}", _style_of(name), colour and bool(own))
         lines.append(f"  {number[name]:>{digits},} {word}  {_said_of(name, own)}".rstrip())
+    lines += _found_in_source(seen)
     lines += [visible(f"  {place_of_verdict(v)}: `{v.name}` {unmet(v)}") for v in seen if unmet(v)]
     rules = sorted({f.rule for v in seen if bucket(v) == "refuted" for f in v.errors if f.rule and not f.excuse})
     lines += [visible(f"explain: dmaverify explain {rules[0]}")] if rules else []
     return "\n".join([*lines, leave])
+
+
+def _found_in_source(verdicts: Sequence[Verdict]) -> list[str]:
+    """How the transfers found in kernel source add up: each was judged, or reported with its reason."""
+    own = [verdict for verdict in verdicts if verdict.path.endswith(".rs") and verdict.status is not Status.ERROR]
+    if not own:
+        return []
+    reported = [v for v in own if any(o.id == "core/unresolved-transfer" for o in v.obligations)]
+    judged = len(own) - len(reported)
+    return [f"  found {len(own):,} in Rust source = {judged:,} judged + {len(reported):,} reported as unresolved"]
 
 
 def render_report(

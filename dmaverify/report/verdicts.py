@@ -32,6 +32,12 @@ def verdicts_of(plan: Plan, options: Options | None = None, keep: Asked | None =
     chosen = options or OptionsType()
     for machine in plan.targets.values():
         machine.check_readings(chosen.readings)
+    if plan.is_kernel:
+        from dmaverify.inputs.rust.plans import KernelPlan
+        from dmaverify.inputs.rust.verdicts import kernel_verdicts
+
+        assert isinstance(plan, KernelPlan)
+        return with_suppressions(kernel_verdicts(plan, chosen, keep), plan.source, plan)
     found: list[Verdict] = []
 
     def judge(check: Callable[..., Verdict], item: Any, target: str, **more: Any) -> None:
@@ -57,4 +63,8 @@ def verdicts_of(plan: Plan, options: Options | None = None, keep: Asked | None =
         known = {verdict.name: verdict for verdict in found}
         for program in plan.programs:
             judge(check_program, program, program.target, known=known)
+    if plan.kernels:
+        from dmaverify.inputs.pto_check import check_plan_kernel
+
+        found += [verdict for kernel in plan.kernels for verdict in check_plan_kernel(kernel, plan, chosen)]
     return with_suppressions(sorted(found, key=lambda verdict: verdict.line), plan.source)

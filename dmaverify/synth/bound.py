@@ -26,7 +26,7 @@ from dmaverify.cost.constants import TICKS, CostData
 from dmaverify.cost.model import Bound, Cost, own_bounds, shared_bounds
 from dmaverify.cost.nest import nest_of, windows
 from dmaverify.cost.rows import row_use
-from dmaverify.cost.sides import REREADS, SERVICES, Side, pairs_of, slices_of
+from dmaverify.cost.sides import SERVICES, Side, pairs_of, slices_of
 from dmaverify.errors import InputError
 from dmaverify.synth.ends import part_bounds
 from dmaverify.synth.regions import Atom
@@ -44,6 +44,7 @@ FREE = (
     "DMNs",
     "SPM",
     "PCIe",
+    "stack port",
 )
 """Terms of the cost model that depend on which requests there are, not on their order."""
 
@@ -61,11 +62,14 @@ class FloorTerm:
 
 @dataclass(frozen=True, slots=True)
 class Floor:
-    """The bound of a cover: its greatest term. `shared` is what shared memories need beyond the shortest start-up."""
+    """The bound of a cover: its greatest term. `shared` is what shared memories need beyond the shortest start-up,
+    `program` the commands it was counted on.
+    """
 
     cycles: float
     terms: tuple[FloorTerm, ...]
     shared: float = 0.0
+    program: tuple[Command, ...] = ()
 
 
 def is_free(bound: Bound) -> bool:
@@ -110,9 +114,8 @@ def floor_of(commands: Sequence[Command], engines: int, data: CostData, *, chose
         only = FloorTerm("start-up", least, "engine", "every command waits for its start-up", data.source("startup"))
         return Floor(least, (only,))
     startup = min(data.ticks("startup_store" if write.port.tier == "hbm" else "startup") for _, write in pairs)
-    names = issues_of(pairs, data)
-    rounds, issue, why = _issue(pairs, engines, names, chosen, startup, data)
-    spread = max(data.ticks(n) for n in names) - min(data.ticks(n) for n in names)
+    rounds, issue, why = _issue(pairs, engines, chosen, startup, data)
+    spread = max(max(0, read.issue - least_issue(write.port.tier == "hbm", data)) for read, write in pairs)
     shared = shared_bounds(pairs, data) if len(pairs) > 1 else own_bounds(commands[0], pairs[0], data)
     loads = [b for b in shared if _is_sure(b)] + forced_rows(pairs, data) + part_bounds(pairs, data)
     terms = [replace(b, ticks=b.ticks - spread) for b in loads]
@@ -125,32 +128,16 @@ def floor_of(commands: Sequence[Command], engines: int, data: CostData, *, chose
         for b in terms
     ]
     found.sort(key=lambda term: -term.cycles)
-    return Floor(found[0].cycles, tuple(found), most)
+    return Floor(found[0].cycles, tuple(found), most, tuple(commands))
 
 
-ISSUES = ("issue", "issue_reread", "issue_region", "issue_store")
-"""What a request may cost an engine, by what the model makes of the command; a floor takes the least that can apply."""
-
-
-def issues_of(pairs: Sequence[tuple[Side, Side]], data: CostData) -> tuple[str, ...]:
-    """Which of them can apply to some command of the move: reads count as repeated only where windows are touched
-    often, which whole packets of distinct bytes never do.
-    """
-    found: set[str] = set()
-    for read, write in pairs:
-        if write.port.tier == "hbm":
-            found.add("issue_store")
-            continue
-        found.add("issue")
-        size, window = read.nest.size, data.hbm.window
-        repeats = any(step == 0 and count > 1 for count, step in read.nest.loops)
-        if read.port.tier == "hbm" and (repeats or window * ((size + window - 2) // window + 1) > REREADS * size):
-            found |= {"issue_reread", "issue_region"}
-    return tuple(name for name in ISSUES if name in found)
+def least_issue(into_hbm: bool, data: CostData) -> int:
+    """The least that a request may cost an engine in ticks, whatever the model makes of the command."""
+    return data.ticks("issue_store") if into_hbm else min(data.ticks("issue"), data.ticks("issue_reread"))
 
 
 def _issue(
-    pairs: Sequence[tuple[Side, Side]], engines: int, names: Sequence[str], chosen: bool, startup: int, data: CostData
+    pairs: Sequence[tuple[Side, Side]], engines: int, chosen: bool, startup: int, data: CostData
 ) -> tuple[int, int, str]:
     """(commands of one engine, ticks of issue, why) that the fullest engine of some chip has at least, beyond one
     start-up.
@@ -163,8 +150,7 @@ def _issue(
     boxes: dict[int, int] = defaultdict(int)
     for read, write in pairs:
         chip = read.port.chip or write.port.chip
-        into_hbm = write.port.tier == "hbm"
-        each = min(data.ticks(n) for n in names if (n == "issue_store") == into_hbm)
+        each = least_issue(write.port.tier == "hbm", data)
         same = read.memory == write.memory
         counts = [side.requests for side in (read, write)]
         loads = [_issue_of(side, each, data) for side in (read, write)]
@@ -179,7 +165,8 @@ def _issue(
     said = f"{engines} engine{'s' if engines != 1 else ''}"
     why = f"{total[chip]:,} requests at least, on {said} of a chip: one has {many:,}"
     mean = -(-(boxes[chip] * startup + ticks[chip]) // engines) - startup
-    return rounds, max(mean, -(-ticks[chip] // engines), many * min(data.ticks(n) for n in names)), why
+    least = min(least_issue(write.port.tier == "hbm", data) for _, write in pairs)
+    return rounds, max(mean, -(-ticks[chip] // engines), many * least), why
 
 
 def _issue_of(side: Side, each: int, data: CostData) -> int:

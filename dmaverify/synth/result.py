@@ -100,6 +100,7 @@ class Synthesis:
     questions: tuple[tuple[str, str, str], ...] = field(default=(), repr=False)
     split: str = ""
     evaluations: int = 0
+    not_covered: tuple[str, ...] = ()  # what the machine's own synthesis does not claim
     seconds: float = 0.0
 
     @property
@@ -202,6 +203,9 @@ def transfer_text(
     lines += [f"source = {_tensor(move.source)}", f"dest   = {_tensor(move.dest)}"]
     if move.stream is not None:
         lines.append(f"stream = {_stream(move.stream)}")
+    if move.options:
+        said = (f"{name} = {_text(v) if isinstance(v, str) else v}" for name, v in move.options)
+        lines.append("options = { " + ", ".join(said) + " }")
     if move.limits:
         lines.append("limits = { " + ", ".join(f"{name} = {value}" for name, value in move.limits) + " }")
     if len(commands) == 1:

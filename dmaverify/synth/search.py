@@ -20,7 +20,16 @@ from math import factorial
 
 from dmaverify.cost.constants import TICKS, CostData
 from dmaverify.cost.model import cost
-from dmaverify.synth.bound import ISSUES, Floor, Shapes, floor_of, least_rate, priced_floor, startup_of, windows_floor
+from dmaverify.synth.bound import (
+    Floor,
+    Shapes,
+    floor_of,
+    least_issue,
+    least_rate,
+    priced_floor,
+    startup_of,
+    windows_floor,
+)
 from dmaverify.synth.legal import Law
 from dmaverify.synth.members import NEAR, TIE_EVALUATIONS, Choice, Found, Limits, Member, Option
 from dmaverify.synth.orders import arranged, fits, neighbours, preferred
@@ -59,8 +68,8 @@ class Search:
         self.rates: list[tuple[Fraction, int]] = []
         self.facts: dict[int, tuple[tuple[int, ...], Profiles]] = {}
         self.barren = 0
-        self.startup = min(data.ticks("startup"), data.ticks("startup_store"))
-        self.issue = min(data.ticks(name) for name in ISSUES)
+        self.startup = data.ticks("startup_store" if machine.tiers[1] == "hbm" else "startup")
+        self.issue = least_issue(machine.tiers[1] == "hbm", data)
 
     # ------------------------------------------------------------ the whole
 

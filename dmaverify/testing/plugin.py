@@ -5,13 +5,14 @@ Does not know: how anything is proved; everything of dmaverify is imported when 
 Law: a test passes only for a verdict that is as the plan expects (without `expect`: proved); unknown and unreadable
 fail.
 
-Files named `*.dma.toml` are collected (`dmaverify_files` in the ini file names others), one test for each
-transfer, access, gather, scatter and program. The entry point is in pyproject.toml.
+Files named `*.dma.toml` are collected, one test for each transfer, access, gather, scatter and program;
+`dmaverify_files` in the ini file names others, kernels (`src/*.rs`) among them. The entry point is in pyproject.toml.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -119,6 +120,11 @@ def _read(plan: str | Path, name: str | None, target: str | None) -> Plan:
     text = str(plan)
     path, _, inner = text.partition("::")
     try:
+        if "\n" not in text and path.endswith(".rs"):
+            from dmaverify.inputs.rust.plans import read_kernel_plan, select_kernel
+
+            kernel = read_kernel_plan(path, target=target)
+            return select_kernel(kernel, chosen) if (chosen := name or inner) else kernel
         if "\n" in text:
             return select(read_plan_text(text, target=target), name)
         return select(read_plan(path, target=target), name or inner or None)
@@ -162,7 +168,7 @@ def pytest_runtest_makereport(
     if not isinstance(failed, PlanFailed):
         return (yield)
     item.config.stash.setdefault(_REFUTED, []).extend(failed.verdicts)
-    failed.folded = not isinstance(item, PlanItem)
+    failed.folded = not isinstance(item, JudgedItem)
     report = yield
     if failed.folded:
         report.sections.append((SECTION, failed.report))
@@ -188,6 +194,9 @@ class PlanFile(pytest.File):
             plan = _read(self.path, None, self.config.getoption("--dmaverify-target"))
         except PlanFailed as error:
             raise self.CollectError(str(error)) from None
+        if plan.is_kernel:
+            yield from self._kernel(plan)
+            return
         for item in plan.transfers:
             yield PlanItem.from_parent(self, name=item.name, plan=plan, line=item.line)
         lines = [(one.name, one.line) for one in plan.accesses]
@@ -196,22 +205,30 @@ class PlanFile(pytest.File):
         for name, line in lines:
             yield PlanItem.from_parent(self, name=name, plan=plan, line=line)
 
-
-class PlanItem(pytest.Item):
-    """One transfer, access, gather, scatter or program."""
-
-    def __init__(self, *, plan: Plan, line: int, **rest: Any) -> None:
-        super().__init__(**rest)
-        self.plan = plan
-        self.line = line
-
-    def runtest(self) -> None:
-        from dmaverify.inputs.plan import select
+    def _kernel(self, plan: Any) -> Iterable[pytest.Item]:
+        """One test for each call of a transfer; all of them are judged when the first one runs."""
         from dmaverify.report.verdicts import verdicts_of
 
-        wrong = [verdict for verdict in verdicts_of(select(self.plan, self.name)) if not verdict.as_expected]
-        if wrong:
-            raise PlanFailed(_rendered(wrong), wrong)
+        judged = cache(lambda: {(verdict.name, verdict.line): verdict for verdict in verdicts_of(plan)})
+        for one in plan.sites:
+            name = one.names[0] if one.names else f"{one.site.function or 'file'}-{one.site.let or one.site.method}"
+            yield KernelItem.from_parent(self, name=name, line=one.site.span.line, judged=judged)
+
+
+class JudgedItem(pytest.Item):
+    """One verdict that is to be as expected. It fails with the report."""
+
+    line = 0
+
+    def verdicts(self) -> Sequence[Verdict]:
+        """What decides this test."""
+        return ()
+
+    def runtest(self) -> None:
+        found = self.verdicts()
+        wrong = [verdict for verdict in found if not verdict.as_expected]
+        if wrong or not found:
+            raise PlanFailed(_rendered(wrong) or f"{self.name} has no verdict", wrong)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """The report alone; anything else that goes wrong keeps its traceback."""
@@ -219,3 +236,31 @@ class PlanItem(pytest.Item):
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
         return self.path, max(0, self.line - 1), self.name
+
+
+class PlanItem(JudgedItem):
+    """One transfer, access or program of a plan."""
+
+    def __init__(self, *, plan: Plan, line: int, **rest: Any) -> None:
+        super().__init__(**rest)
+        self.plan = plan
+        self.line = line
+
+    def verdicts(self) -> Sequence[Verdict]:
+        from dmaverify.inputs.plan import select
+        from dmaverify.report.verdicts import verdicts_of
+
+        return verdicts_of(select(self.plan, self.name))
+
+
+class KernelItem(JudgedItem):
+    """One call of a transfer in a kernel, judged with all others of its file."""
+
+    def __init__(self, *, line: int, judged: Callable[[], Mapping[tuple[str, int], Verdict]], **rest: Any) -> None:
+        super().__init__(**rest)
+        self.line = line
+        self.judged = judged
+
+    def verdicts(self) -> Sequence[Verdict]:
+        found = self.judged().get((self.name, self.line))
+        return () if found is None else (found,)

@@ -19,7 +19,7 @@ from itertools import pairwise
 from math import prod
 from typing import Any
 
-from dmaverify.inputs.config import format_sequencer
+from dmaverify.inputs.config_text import format_sequencer
 from dmaverify.inputs.texts import units
 from dmaverify.language.expr import ONE, Broadcast, Expr, Kind, Modulo, Padding, Stride, Symbol, pair, terms_of, walk
 from dmaverify.machines.target import Target

@@ -73,12 +73,13 @@ def clashes(source: Layout, dest: Layout) -> Iterator[Clash]:
 def missing(source: Layout, dest: Layout) -> Iterator[Missing]:
     """For each axis that both name, the first destination coordinate outside the source's range. Assumes no clash."""
     for axis, size in _axes(source, dest).items():
-        cuts = [*_cuts(source, dest, axis, size), size]
-        ranges = [(d.weight, d.weight * d.slots) for d in _held(source, axis)]
+        ends = {d.weight * d.live for layout in (source, dest) for d in _held(layout, axis)}
+        cuts = sorted({*_cuts(source, dest, axis, size), *(end for end in ends if end < size), size})
+        ranges = [(d.weight, d.weight * d.live) for d in _held(source, axis)]
         for low, high in pairwise(cuts):
             if high <= low or any(start <= low < end for start, end in ranges):
                 continue
-            digit = next((d for d in _held(dest, axis) if d.weight <= low < d.weight * d.slots), None)
+            digit = next((d for d in _held(dest, axis) if d.weight <= low < d.weight * d.live), None)
             if digit is not None and -(-high // low) > 1:
                 yield Missing(axis, low, dest.origin + digit.step * (low // digit.weight))
                 break
@@ -88,7 +89,7 @@ def longest_run(source: Layout, dest: Layout) -> Run:
     """Walks inwards to outwards while both sides step alike. Top padding that follows in the destination may be
     written.
     """
-    run = 1
+    run = common = 1
     inner = [d for d in reversed(dest.digits) if d.slots > 1]
     strides: list[int] = []
     growing = True
@@ -101,6 +102,7 @@ def longest_run(source: Layout, dest: Layout) -> Run:
             continue
         assert other is not None
         run *= min(digit.live, other.slots)
+        common = run
         if digit.live == min(digit.live, other.slots) and digit.slots > digit.live:
             run, growing = digit.step * digit.slots, False
         elif other.slots != digit.slots or digit.live < digit.slots:
@@ -108,6 +110,6 @@ def longest_run(source: Layout, dest: Layout) -> Run:
             if digit.slots > other.slots:
                 strides.append(run)
     reads = [
-        d.step for i, d in enumerate(source.digits) if i not in source.beyond_index and d.slots > 1 and d.step >= run
+        d.step for i, d in enumerate(source.digits) if i not in source.beyond_index and d.slots > 1 and d.step >= common
     ]
     return Run(run, gcd(source.origin, *reads), gcd(dest.origin, *strides))

@@ -104,4 +104,6 @@ class Transfer:
     expect: tuple[str, ...] | None = None
     span: Span | None = field(default=None, compare=False, repr=False)
     streams: tuple[EngineStream, ...] = ()
+    options: tuple[tuple[str, int | str], ...] = ()  # what the machine's own module reads
+    facts: tuple[tuple[str, tuple[tuple[str, int], ...], str], ...] = ()  # scope, ports, place
     views: Views | None = None

@@ -1,5 +1,5 @@
 ; The address maps of RNGD as bit-vectors: HBM of a chip (36 bits) and data memory of a cluster (30 bits).
-; Theorems in proofs/ quote these definitions word for word; tests/cost/test_maps.py compares them with the bit sets of cost.toml.
+; Theorems in proofs/ quote these definitions word for word; tests/cost/test_maps.py compares them with the bit sets of target.toml.
 ; Source: "Memory Performance" (Address Space in a Chip, Address Space in a Slice), "DMA Engine" (Example 2). Bits 20, 34, 35: inferred.
 
 ; The 48 GiB of a chip.

@@ -1,15 +1,17 @@
 """The README's table: cycles of synthesized plans against the destination's own order, in both profiles.
 
-    python tests/bench/synth_table.py [PART OF A NAME...]
+    python tests/bench/synth_table.py [--write] [PART OF A NAME...]
 
 The naive stream walks the destination outer to inner on one engine, its packets the innermost run that both sides share
-(the longest whole divisor of at most 4,096 bytes). Cycles are those of the closed form; `~` marks a gap that was left.
+(the longest whole divisor of at most 4,096 bytes). Cycles are those of the closed form; where a gap to the bound was
+left it stands beside them. CPU seconds go to the error stream; `--write` puts the table into the README.
 """
 
 from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "synth"))
@@ -45,26 +47,51 @@ def naive(moved, target, profile: str) -> float:
     return cost(program, cost_data(profile)).cycles
 
 
-def row(name, axes, moved, target) -> str:
-    cells = [name]
+def row(name, axes, moved, target) -> tuple[str, str]:
+    """The line of the table, and how long each profile took."""
+    cells, spent = [name], [name]
     for profile in PROFILES:
-        started = time.perf_counter()
+        started = time.process_time()
         found = synthesize(moved, target, axes=axes, profile=profile, advise=False)
-        seconds = time.perf_counter() - started
+        spent.append(f"{time.process_time() - started:.2f} s")
         plain = naive(moved, target, profile)
-        mark = "" if found.optimal else f" ~{100 * found.gap:.0f} %"
-        cells += [f"{plain:,.0f}", f"{found.cycles:,.0f}{mark}", f"{plain / found.cycles:.1f}x", f"{seconds:.1f} s"]
-    return "| " + " | ".join(cells) + " |"
+        mark = "" if found.optimal else f" (within {100 * found.gap:.1f} %)"
+        cells += [f"{plain:,.0f}", f"{found.cycles:,.0f}{mark}", f"{plain / found.cycles:.1f}x"]
+    return "| " + " | ".join(cells) + " |", "  ".join(spent)
+
+
+def table(words: Sequence[str] = (), *, timings: bool = False) -> str:
+    """The whole table, or the shapes whose names have all the words; with timings, each on the error stream."""
+    target = load_target("rngd")
+    heads = ["move", *(h for p in PROFILES for h in (f"naive, {p}", f"synth, {p}", "faster"))]
+    lines = ["| " + " | ".join(heads) + " |", "|---" + "|---:" * (len(heads) - 1) + "|"]
+    for name, axes, moved in shapes():
+        if all(word in name for word in words):
+            line, spent = row(name, axes, moved, target)
+            lines.append(line)
+            if timings:
+                sys.stderr.write(spent + "\n")
+    return "\n".join(lines)
+
+
+START, END = "<!-- shapes: python tests/bench/synth_table.py --write -->\n", "\n<!-- end of shapes -->"
+README = Path(__file__).resolve().parents[2] / "README.md"
+
+
+def in_readme() -> str:
+    """The table as the README has it."""
+    text = README.read_text(encoding="utf-8")
+    return text[text.index(START) + len(START) : text.index(END)]
 
 
 def main() -> None:
-    target = load_target("rngd")
-    heads = ["move", *(h for p in PROFILES for h in (f"naive, {p}", f"synth, {p}", "faster", "time"))]
-    sys.stdout.write("| " + " | ".join(heads) + " |\n|---" + "|---:" * (len(heads) - 1) + "|\n")
-    for name, axes, moved in shapes():
-        if all(word in name for word in sys.argv[1:]):
-            sys.stdout.write(row(name, axes, moved, target) + "\n")
-            sys.stdout.flush()
+    words = [word for word in sys.argv[1:] if word != "--write"]
+    found = table(words, timings=True)
+    if "--write" in sys.argv:
+        text = README.read_text(encoding="utf-8")
+        README.write_text(text.replace(START + in_readme(), START + found), encoding="utf-8")
+    else:
+        sys.stdout.write(found + "\n")
 
 
 if __name__ == "__main__":

@@ -45,6 +45,7 @@ SEEDS = {
 }
 
 EXACT = {
+    "one row of slice 2, the same bank group again": [command(hbm(1 << 34), dm(192), [(2, 0, DMN)], 256)],
     "every request hits one open row": [command(hbm(), dm(), [(8, (1 << 14) ^ (1 << 10), SLICE), (2, 0, DMN)], 256)],
     "every request switches the row of one bank": [
         command(hbm(), dm(), [(16, 1 << 29, SLICE), (2, 1 << 33, DMN)], 256)

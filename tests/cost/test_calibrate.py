@@ -6,12 +6,15 @@ Law: constants come from the sample by the command alone; the report hides no ro
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
 import pytest
+from click.testing import CliRunner
 
+from dmaverify.cli import cli
 from dmaverify.cost.calibrate import (
     fit,
     fit_older,
@@ -160,10 +163,27 @@ def test_too_few_rows_are_refused() -> None:
 
 
 def test_the_fitted_part_replaces_itself_and_nothing_else() -> None:
-    text = data_file("cost.toml").read_text()
+    text = data_file("target.toml").read_text()
     again = written(text, section({"startup": 1.0, "issue": 2.0}, "x.csv", "measured"))
-    assert again.startswith(text.partition("# ---- fitted")[0].rstrip("\n"))
+    assert again.startswith(text.partition("# ---- fitted")[0])
+    assert again.endswith(text.partition("# ---- end of what is fitted")[2])
     assert again.count("[cost.measured]") == 1
+    assert "[cost.measured" not in written(again, "x = 1\n")
+    with pytest.raises(ValueError, match="no fitted part"):
+        written("a = 1", "b = 2")
+
+
+def test_the_targets_command_tells_every_constant_with_source_and_basis() -> None:
+    result = CliRunner().invoke(cli, ["targets"])
+    for name, constant in cost_data("book").constants.items():
+        assert f"{name} {constant.cycles:.4g}" in result.output
+    (rngd,) = [
+        one for one in json.loads(CliRunner().invoke(cli, ["targets", "--json"]).output) if one["name"] == "rngd"
+    ]
+    for profile in profiles():
+        for name, constant in cost_data(profile).constants.items():
+            told = rngd["cost"][profile][name]
+            assert (told["source"], told["basis"]) == (constant.source, constant.basis)
 
 
 def test_rank_correlation_is_1_for_the_same_order_and_minus_1_for_the_reverse() -> None:

@@ -6,12 +6,15 @@ Law: each expected number is derived in the test's own words.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from cost_programs import BASIC, EXAMPLE_1, EXAMPLE_2, EXAMPLE_3, SLICE, command, dm, example_4, example_5, hbm
 
 from dmaverify.cost.explain import explain
 from dmaverify.cost.formula import formula
 from dmaverify.cost.model import cost
+from dmaverify.errors import InputError
 from dmaverify.transfer.command import Command
 
 
@@ -20,6 +23,7 @@ def test_example_5_names_bit_8_and_says_that_no_order_can_help() -> None:
     read = seen.sides[0]
     assert (read.channels, read.stacks) == (16, 1)
     assert 8 not in read.toggled
+    assert read.never == ((8, "stack"),)
     assert "16 of 32 channels" in seen.because
     assert "bit 8" in seen.advice[0]
     assert "no order of these loops" in seen.advice[0]
@@ -32,6 +36,35 @@ def test_example_4_names_the_row_bits_and_the_loops_to_move_inside() -> None:
     assert set(range(21, 27)) <= set(seen.sides[0].toggled_inner)
     assert "row bits 21, 22, 23, 24, 25, 26" in seen.advice[0]
     assert "move the loops that toggle bits 8, 9" in seen.advice[0]
+    assert seen.sides[0].never == ()
+    assert seen.sides[1].slices == 512
+    assert seen.sides[0].row_switches <= seen.sides[0].row_changes < 524_288
+
+
+def test_in_order_of_arrival_example_4_pays_what_the_document_charges() -> None:
+    """16,384 requests a channel at 40 cycles; the first of each of its 32 banks opens a closed row for nothing."""
+    changes = explain(example_4()).sides[0].row_changes
+    assert changes is not None
+    assert changes == 524_288 - 32 * 32
+    assert 500 + changes / 32 * 40 == pytest.approx(655_860, rel=0.002)
+
+
+def test_bits_that_nothing_toggles_are_told_with_what_they_select() -> None:
+    one_channel = explain([command(hbm(), dm(), [(4, 1 << 29, SLICE), (2, 0, 32 * SLICE)], 256)])
+    assert [bit for bit, _ in one_channel.sides[0].never] == [8, 9, 10, 11, 12]
+    by_xor = explain([command(hbm(), dm(), [(16, 1 << 13, SLICE), (2, 0, 32 * SLICE)], 256)])
+    assert [bit for bit, _ in by_xor.sides[0].never] == [8]
+    one_dmn = explain([command(hbm(), dm(), [(32, 256, SLICE)], 256)])
+    assert one_dmn.sides[1].never == ((27, "DMN of the engine"),)
+
+
+def test_half_bytes_are_refused_with_what_to_write() -> None:
+    odd = replace(command(hbm(), dm(), [(4, 3, 3)], 2), unit_bits=4)
+    with pytest.raises(InputError, match="half a byte") as caught:
+        cost([odd])
+    assert "even number of elements" in (caught.value.hint or "")
+    even = replace(command(hbm(), dm(), [(4, 32, 32)], 16), unit_bits=4)
+    assert cost([even]).sides[0][0].nest.size == 8
 
 
 def test_runs_windows_and_offsets_are_those_of_the_address_arithmetic() -> None:

@@ -40,6 +40,8 @@ def test_a_picture_is_the_same_twice_and_shows_both_programs() -> None:
     text = svg(draw(both))
     assert text == svg(draw(both))
     assert "before: 1,861 cycles" in text
+    assert "bound by channels, all engines: 16 of 32 channels carry 4,096 requests" in text
+    assert "Rows per bank: 1 stays open, more switch" in text
     assert "16 of 32 in use" in text
     assert "32 of 32 in use" in text
 

@@ -115,7 +115,7 @@ def test_every_rule_command_setting_and_name_has_its_place() -> None:
 
 def test_generated_pages_are_deterministic() -> None:
     assert generator().pages() == generator().pages()
-    assert " at 0x" not in "".join(generator().pages().values())
+    assert " object at 0x" not in "".join(generator().pages().values())
 
 
 def test_every_page_is_in_a_table_of_contents_and_every_link_leads_somewhere() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import sqlite3
 import subprocess
 import sys
@@ -130,12 +131,48 @@ def test_a_machine_of_ones_own_is_part_of_the_key(shell, good):
     toy = ROOT / "encodings" / "toy"
     for name in ("target.toml", "rules.smt2"):
         shell.write((toy / name).read_text(), f"mine/{name}")
-    path = str(shell.write(good.replace('"toy"', '"./mine"')))
-    before = key_of((path, None, None, {}))
-    over = key_of((path, None, "./mine", {}))
+    jobs = [
+        (str(shell.write(good.replace('"toy"', '"./mine"'), "a.toml")), None, None, {}),
+        (str(shell.write(good.replace('"toy"', '"mine"'), "b.toml")), None, None, {}),
+        (
+            str(shell.write(good.replace("[transfer.swap]", '[transfer.swap]\ntarget = "mine"'), "c.toml")),
+            None,
+            None,
+            {},
+        ),
+        (str(shell.write(good, "d.toml")), None, "mine", {}),
+        (str(shell.write(good, "e.toml")), None, None, {}),
+    ]
+    before = [key_of(job) for job in jobs]
     shell.write((toy / "target.toml").read_text().replace("value = 128", "value = 16"), "mine/target.toml")
-    assert key_of((path, None, None, {})) not in (None, before)
-    assert key_of((path, None, "./mine", {})) not in (None, over)
+    after = [key_of(job) for job in jobs]
+    assert None not in after
+    assert [a == b for a, b in zip(before, after, strict=True)] == [False, False, False, False, True]
+
+
+def test_a_kernel_depends_on_its_whole_package_and_on_the_working_folder(shell, monkeypatch):
+    shell.write("[package]\n", "crate/Cargo.toml")
+    path = str(shell.write("fn f() {}\n", "crate/src/kernel.rs"))
+    shell.write("fn g() {}\n", "crate/src/other.rs")
+    shell.write("fn x() {}\n", "crate/target/x.rs")
+    job = (path, None, None, {})
+    keys = [key_of(job)]
+    shell.write("fn x() { }\n", "crate/target/x.rs")
+    assert key_of(job) == keys[0]
+    stat = (shell.folder / "crate/src/other.rs").stat()
+    other = shell.write("fn h() {}\n", "crate/src/other.rs")  # as long as before, and no younger
+    os.utime(other, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    keys.append(key_of(job))
+    shell.write("", "crate/src/new.rs")
+    keys.append(key_of(job))
+    shell.write("[package]\nname = 1\n", "crate/Cargo.toml")
+    keys.append(key_of(job))
+    monkeypatch.chdir(shell.folder / "crate")
+    keys.append(key_of(job))
+    assert None not in keys
+    assert len(set(keys)) == len(keys)
+    monkeypatch.setattr(jobs_cache, "MOST_FILES", 1)
+    assert key_of(job) is None
 
 
 def test_code_data_and_libraries_are_part_of_the_version(monkeypatch):

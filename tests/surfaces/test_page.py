@@ -82,6 +82,13 @@ def test_a_card_has_source_proof_cost_order_and_counterexample():
     assert 'tr class="error" title="core/covers"' in page or 'tr class="error" title="core/' in page
 
 
+def test_machines_with_a_cost_of_their_own_and_kernels_have_cards_too():
+    page = page_of("idma/tiles.toml", "rust/relayout.rs")
+    assert page.count("<h2>Cost</h2>") >= 1
+    assert "let rows" in page or "to_dm" in page
+    assert len(Reader(page).cards) == page.count("<h2>Proof</h2>")
+
+
 def test_text_of_users_is_never_markup():
     evil = '<script>alert("x")</script>&amp;\'"'
     source = Source("a.toml", evil)
@@ -113,6 +120,16 @@ def test_what_keeps_a_run_from_passing_is_unfolded_and_the_rest_is_not():
     good, bad = (Verdict("v", "toy", status, path="a.toml") for status in (Status.PROVED, Status.REFUTED))
     cards = Reader(report_page([Exhibit(good)] * 3 + [Exhibit(bad)] * 9, "1")).cards
     assert [("open" in card) for card in cards] == [False] * 3 + [True] * 9
+
+
+def test_a_page_without_all_pictures_says_so(monkeypatch):
+    from dmaverify import jobs_page
+
+    assert "are shown for the first" not in page_of("first.toml")
+    monkeypatch.setattr(jobs_page, "MOST_PICTURES", 1)
+    page = page_of("first.toml", "dma-engine/example-3.toml")
+    assert "Costs and pictures are shown for the first 1." in page
+    assert page.count("<h2>Order of accesses</h2>") == 1
 
 
 def test_drawings_are_whole_and_show_what_is_walked():

@@ -98,7 +98,9 @@ def test_the_plugin_costs_others_no_import() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     loaded = set(ast_list(done.stdout))
     assert {m for m in loaded if m.startswith("dmaverify")} <= {
-        "dmaverify", "dmaverify.testing", "dmaverify.testing.plugin"
+        "dmaverify",
+        "dmaverify.testing",
+        "dmaverify.testing.plugin",
     }
     assert not loaded & {"z3", "numpy", "msgspec", "tree_sitter", "hypothesis", "click", "sympy"}
 
@@ -161,9 +163,7 @@ def test_an_unknown_verdict_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> Non
     from dmaverify.verdict import Status
 
     real: Callable[..., list[dmaverify.Verdict]] = verdicts.verdicts_of
-    monkeypatch.setattr(
-        verdicts, "verdicts_of", lambda plan: [replace(v, status=Status.UNKNOWN) for v in real(plan)]
-    )
+    monkeypatch.setattr(verdicts, "verdicts_of", lambda plan: [replace(v, status=Status.UNKNOWN) for v in real(plan)])
     assert "UNKNOWN" in assert_plan_fails(PLAN)
 
 
@@ -220,15 +220,32 @@ def test_other_names_are_collected_when_the_ini_file_says_so(tmp_path: Path) -> 
 def test_a_program_is_a_test_and_a_suppression_holds_in_tests(tmp_path: Path) -> None:
     text = (ROOT / "examples/programs/cumulative.toml").read_text()
     (tmp_path / "layer.dma.toml").write_text(text)
-    allowed = "".join(
-        f"# dmaverify: allow(core/{rule}) known\n" for rule in ("same-element", "in-bounds", "covers")
-    )
+    allowed = "".join(f"# dmaverify: allow(core/{rule}) known\n" for rule in ("same-element", "in-bounds", "covers"))
     (tmp_path / "row.dma.toml").write_text(BAD.replace("[transfer.bad]", allowed + "[transfer.bad]"))
     done = pytest_run(tmp_path)
     assert done.returncode == 0, done.stdout
     programs = len(dmaverify.load(tmp_path / "layer.dma.toml").programs)
     assert programs > 0
     assert f"{len(dmaverify.load(tmp_path / 'layer.dma.toml').names) + 1} passed" in done.stdout
+
+
+def test_kernels_are_collected_when_the_ini_file_says_so(tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    text = (ROOT / "examples/rust/mistakes.rs").read_text()
+    (tmp_path / "src/mistakes.rs").write_text(text)
+    (tmp_path / "pytest.ini").write_text("[pytest]\ndmaverify_files = src/*.rs\n")
+    verdicts = dmaverify.check(tmp_path / "src/mistakes.rs")
+    done = pytest_run(tmp_path)
+    assert (done.returncode, f"{len(verdicts)} passed" in done.stdout) == (0, True), done.stdout
+    bare = "\n".join(line for line in text.splitlines() if "dmaverify:" not in line) + "\n"
+    (tmp_path / "src/mistakes.rs").write_text(bare)
+    wrong = [v for v in dmaverify.check(tmp_path / "src/mistakes.rs") if not v.as_expected]
+    done = pytest_run(tmp_path)
+    assert wrong
+    assert f"{len(wrong)} failed" in done.stdout
+    assert f"src/mistakes.rs::{wrong[0].name}" in done.stdout
+    with pytest.raises(PlanFailed, match=r"error\["):
+        assert_plan(tmp_path / "src/mistakes.rs")
 
 
 # ---------------------------------------------------------------- programs, gathers

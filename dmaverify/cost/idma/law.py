@@ -1,0 +1,312 @@
+"""Cycles of an iDMA back-end: the throughput law of v0.7.0, exact and in closed form, with the term that binds named.
+
+Knows: bursts as beats, memory systems, outstanding requests; the recurrence, its closed form, a lower bound.
+Does not know: plan files, descriptors, where bursts come from.
+Law: `exact` is the recurrence itself, cycle by cycle of RTL for coupled AXI; `bound` is never above it for any burst
+list; `closed` speaks only of equal, aligned fragments. Anything else a caller asks of the law is marked not exact.
+
+Number all bursts of all back-to-back 1D transfers in order, with N = outstanding requests, M = N + buffer depth +
+system depth, L the latency and K the outstanding requests of the memory; r and w are the beats of a burst:
+
+    A_i = max(A_{i-1} + 1, W_{i-N} + 1, W_{i-M} + L + 1, R_{i-K})           its address
+    f_i = max(R_{i-1} + 1, A_i + L + 1),  R_i = f_i + r - 1                first and last read beat
+    W_i = max over its write beats j of (beat before + 1, f_i + q_j)       last write beat
+    cycles = W_last + L + 1
+
+Source: measured on verilated RTL of iDMA v0.7.0; iDMA paper, 4.3 and 4.4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import gcd, lcm
+
+from dmaverify.cost.model import Term
+from dmaverify.machines.idma.engine import AXI, Backend, Request
+from dmaverify.machines.idma.legalizer import legalize, window_bits
+from dmaverify.machines.idma.wire import beats_of
+
+_ALIKE = 4096
+"""Transfers whose addresses differ by multiples of this have the same bursts: no window of AXI is larger."""
+MEASURED = "measured on RTL of iDMA v0.7.0"
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """A memory system: cycles of latency on read data and on the write response, requests that it tracks."""
+
+    name: str
+    latency: int
+    outstanding: int
+
+
+SRAM = Memory("SRAM", 3, 8)
+RPC_DRAM = Memory("RPC-DRAM", 13, 16)
+HBM = Memory("HBM", 100, 64)
+IDEAL = Memory("ideal", 1, 1024)
+MEMORIES = {memory.name.lower(): memory for memory in (SRAM, RPC_DRAM, HBM, IDEAL)}
+"""The systems of the paper, 4.4, and one that answers at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Beats:
+    """One burst as the data path sees it: read beats, write beats, and whether every write beat but the last needs the
+    read beat after the one of its own number (`skewed`: the source starts later in its word than the destination).
+    """
+
+    read: int
+    write: int
+    skewed: bool = False
+
+    @property
+    def least(self) -> int:
+        """Cycles from the first read beat to the last write beat."""
+        return max(self.read - 1, self.write - 1 + self.skewed if self.write > 1 else 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The same bursts several times in a row."""
+
+    pattern: tuple[Beats, ...]
+    times: int = 1
+
+    @property
+    def bursts(self) -> int:
+        return len(self.pattern) * self.times
+
+
+class Meter:
+    """Bursts of 1D transfers of one back-end as beats; transfers that lie alike in their pages are worked out once."""
+
+    def __init__(self, backend: Backend) -> None:
+        self.backend = backend
+        self._known: dict[Request, tuple[Beats, ...]] = {}
+
+    def beats(self, request: Request) -> tuple[Beats, ...]:
+        """Read and write bursts pair where they are coupled; a decoupled transfer counts as one burst."""
+        near = replace(request, src=request.src % _ALIKE, dst=request.dst % _ALIKE, last=True)
+        found = self._known.get(near)
+        if found is None:
+            found = self._known[near] = tuple(self._worked_out(near))
+        return found
+
+    def _worked_out(self, request: Request) -> Iterator[Beats]:
+        word = self.backend.word
+        found = legalize(self.backend, request)
+        reads, writes = found.pairs("read"), found.pairs("write")
+        if found.coupled:
+            for (src, n), (dst, _) in zip(reads, writes, strict=True):
+                yield Beats(beats_of(src, n, word), beats_of(dst, n, word), src % word > dst % word)
+        elif reads and writes:
+            read, write = (sum(beats_of(a, n, word) for a, n in side) for side in (reads, writes))
+            yield Beats(read, write, request.src % word > request.dst % word)
+
+
+def fragments(backend: Backend, src: int, dst: int, total: int, size: int) -> list[Run]:
+    """`total` bytes moved in 1D transfers of `size` bytes and a shorter last one, AXI to AXI, coupled."""
+    meter = Meter(backend)
+    whole, rest = divmod(total, size)
+    window = 1 << window_bits(backend, AXI, False, 0)
+    word, inside = backend.word, window - size
+    known: dict[tuple[int, int], tuple[Beats, ...]] = {}
+    one: list[tuple[Beats, ...]] = []
+    for i in range(min(whole, _ALIKE // gcd(size, _ALIKE))):
+        a, b = src + i * size, dst + i * size
+        if a % window > inside or b % window > inside:
+            one.append(meter.beats(Request(a, b, size)))
+            continue
+        lies = a % word, b % word
+        if lies not in known:
+            known[lies] = (Beats(beats_of(a, size, word), beats_of(b, size, word), lies[0] > lies[1]),)
+        one.append(known[lies])
+    period = len(one)
+    least = next((p for p in range(1, period + 1) if period % p == 0 and one == one[:p] * (period // p)), 1)
+    left = [*one[: whole % least]]
+    if rest:
+        left.append(meter.beats(Request(src + whole * size, dst + whole * size, rest)))
+    repeated = Run(tuple(b for beats in one[:least] for b in beats), whole // least)
+    return [repeated, Run(tuple(b for beats in left for b in beats))]
+
+
+@dataclass(frozen=True, slots=True)
+class Depth:
+    """What bounds the bursts in flight: N, M and the memory."""
+
+    outstanding: int
+    metadata: int
+    memory: Memory
+
+    @classmethod
+    def of(cls, backend: Backend, memory: Memory) -> Depth:
+        n = backend.ax_in_flight
+        return cls(n, n + backend.buffer_depth + backend.system_depth, memory)
+
+
+@dataclass(slots=True)
+class _State:
+    """Where the recurrence stands: last address, read and write, and the ends of the bursts still in sight."""
+
+    a: int
+    r: int
+    w: int
+    reads: list[int]
+    writes: list[int]
+
+    def shifted(self, by: int) -> None:
+        self.a, self.r, self.w = self.a + by, self.r + by, self.w + by
+        self.reads[:] = [x + by for x in self.reads]
+        self.writes[:] = [x + by for x in self.writes]
+
+    def step(self, bursts: Iterable[tuple[int, int, int]], depth: Depth) -> None:
+        """Goes on by bursts of (read beats, write beats, least cycles between first read and last write beat)."""
+        latency, n, m, k = depth.memory.latency, depth.outstanding, depth.metadata, depth.memory.outstanding
+        reads, writes, a, r, w = self.reads, self.writes, self.a, self.r, self.w
+        i = len(writes)
+        for read, write, least in bursts:
+            a += 1
+            if i >= n:
+                t = writes[i - n]
+                if t >= a:
+                    a = t + 1
+                if i >= m and (t := writes[i - m] + latency) >= a:
+                    a = t + 1
+            if i >= k and (t := reads[i - k]) > a:
+                a = t
+            first = a + latency + 1
+            if r >= first:
+                first = r + 1
+            r = first + read - 1
+            w += write
+            if first + least > w:
+                w = first + least
+            reads.append(r)
+            writes.append(w)
+            i += 1
+        self.a, self.r, self.w = a, r, w
+
+    def trimmed(self, sight: int) -> None:
+        del self.reads[:-sight], self.writes[:-sight]
+
+    def since(self, older: _State, sight: int) -> int | None:
+        """By how much all of this state is later than an older one; None where not everything is by the same."""
+        by = self.w - older.w
+        if self.a - older.a != by or self.r - older.r != by or len(older.writes) < sight:
+            return None
+        for new, old in ((self.writes, older.writes), (self.reads, older.reads)):
+            if any(x - y != by for x, y in zip(new[-sight:], old[-sight:], strict=True)):
+                return None
+        return by
+
+
+def exact(runs: Sequence[Run], depth: Depth) -> int:
+    """Cycles from the accepting edge of the first request to the last response, inclusive. 0 without bursts.
+
+    The recurrence looks back `sight` bursts and knows only differences of times: once it stands as it stood a whole
+    number of patterns before, all later, the repetitions in between are added at once.
+    """
+    state = _State(0, 0, 0, [], [])
+    sight = max(depth.outstanding, depth.metadata, depth.memory.outstanding)
+    for run in runs:
+        left = run.times if run.pattern else 0
+        size = len(run.pattern)
+        flat = [(burst.read, burst.write, burst.least) for burst in run.pattern]
+        # A step of whole patterns that is also a whole number of rounds of the request slots.
+        chunk = lcm(size, depth.outstanding) // size if size else 1
+        chunk *= max(1, -(-sight // (chunk * size))) if size else 1
+        while left:
+            if left < 3 * chunk:
+                state.step(flat * left, depth)
+                break
+            before = _State(state.a, state.r, state.w, list(state.reads), list(state.writes))
+            state.step(flat * chunk, depth)
+            left -= chunk
+            state.trimmed(sight)
+            by = state.since(before, sight)
+            if by is not None:
+                state.shifted(by * (left // chunk))
+                left %= chunk
+        state.trimmed(sight)
+    return state.w + depth.memory.latency + 1 if state.writes else 0
+
+
+# ---------------------------------------------------------------- closed forms
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What a lower bound needs to know of a burst list: sums of beats, of the larger side, bursts, the last one."""
+
+    read: int
+    write: int
+    larger: int
+    bursts: int
+    last: int = 1
+
+    @classmethod
+    def of(cls, runs: Iterable[Run]) -> Totals:
+        r = w = m = n = 0
+        last = 1
+        for run in runs:
+            r += run.times * sum(b.read for b in run.pattern)
+            w += run.times * sum(b.write for b in run.pattern)
+            m += run.times * sum(max(b.read, b.write) for b in run.pattern)
+            n += run.bursts
+            if run.bursts:
+                last = max(run.pattern[-1].read, run.pattern[-1].write)
+        return cls(r, w, m, n, last)
+
+
+def bounds(t: Totals, depth: Depth) -> tuple[Term, ...]:
+    """Cycles that no burst list with these totals can beat, one a cause, the largest first.
+
+    Chains of every N-th, M-th and K-th burst are bounded by their mean: the longest of N chains has at least an N-th
+    of what all have.
+    """
+    if not t.bursts:
+        return ()
+    latency, memory = depth.memory.latency, depth.memory
+    lead = 2 * latency + 2
+    n, m, k = depth.outstanding, depth.metadata, memory.outstanding
+
+    def chain(each: int, sum_of: int, slots: int) -> int:
+        return -(-(t.bursts * each + sum_of) // slots)
+
+    found = [
+        Term("read data", t.read + lead, "read port", f"{t.read:,} beats, one a cycle", MEASURED),
+        Term("write data", t.write + lead, "write port", f"{t.write:,} beats, one a cycle", MEASURED),
+        Term("addresses", t.bursts + lead - 1 + t.last, "legalizer", f"{t.bursts:,} bursts, one a cycle", MEASURED),
+        Term(
+            "outstanding requests", chain(latency + 1, t.larger, n) + latency + 1, "request slots",
+            f"{n} bursts under way, each for {latency} cycles of latency and its beats", MEASURED,
+        ),
+        Term(
+            "metadata", chain(2 * latency + 1, t.larger, m) + 1, "write metadata",
+            f"{m} bursts until their write response, two latencies each; system_depth lifts it", MEASURED,
+        ),
+        Term(
+            "memory requests", chain(latency, t.read, k) + latency + 2, memory.name,
+            f"the memory tracks {k} reads", "the memory model; not confirmed on RTL",
+        ),
+    ]  # fmt: skip
+    return tuple(sorted(found, key=lambda term: -term.cycles))
+
+
+def closed(count: int, size: int, word: int, depth: Depth) -> float:
+    """Cycles of `count` fragments of `size` bytes, aligned, equal, each one burst: size a multiple or a divisor of the
+    word, at most 256 words.
+    """
+    n, latency, k = -(-size // word), depth.memory.latency, depth.memory.outstanding
+    rate = min(
+        1.0,
+        depth.outstanding * n / (latency + n + 1),
+        depth.metadata * n / (2 * latency + n + 1),
+        k * n / (latency + n),
+    )
+    return count * n / rate + 2 * latency + 2
+
+
+def utilization(data: int, word: int, cycles: float) -> float:
+    """Share of the bus that carries wanted bytes."""
+    return data / (word * cycles) if cycles else 0.0

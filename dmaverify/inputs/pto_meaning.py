@@ -1,0 +1,198 @@
+"""What a PTO kernel does: statements become events with resolved operands, registers followed through the program.
+
+Knows: the value of every operand as a linear term over arguments and loop counters, sticky registers, closed forms of
+values that loops carry. Does not know: what is allowed, how anything is proved.
+Law: an operand has exactly the value that the program gives it, for all arguments and iterations, or it is opaque and
+a copy that needs it is a remark at its line; a register whose value depends on the path is never guessed.
+
+Source: MLIR arith and scf; "DMA Copy" (registers set before the copy); PTO v0.6 (sticky state, inline loops).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from dmaverify.inputs.pto_carried import Carried
+from dmaverify.inputs.pto_registers import joined
+from dmaverify.inputs.pto_values import Kernel, Register, Setting, Value, name_of
+from dmaverify.machines import pto_ops as ops
+from dmaverify.machines.pto_ops import Stmt
+from dmaverify.transfer.affine import ONE, ZERO, Cond, Lin, compare
+from dmaverify.transfer.instructions import (
+    Branch,
+    Event,
+    Fence,
+    Loop,
+    Place,
+    Signal,
+    Token,
+    Touch,
+    Use,
+)
+
+
+def meaning_of(function: ops.Function, setting: Setting) -> Kernel:
+    """The events of a function."""
+    meaning = _Meaning(function, setting)
+    kernel = meaning.kernel
+    kernel.events = tuple(meaning.block(function.body))
+    meaning.leave()
+    kernel.passed = function.passed
+    return kernel
+
+
+class _Meaning(Carried):
+    """Walks statements in order of issue."""
+
+    # ------------------------------------------------------------ statements
+
+    def block(self, body: Sequence[Stmt]) -> list[Event]:
+        out: list[Event] = []
+        for stmt in body:
+            handler = getattr(self, f"_{type(stmt).__name__.lower()}")
+            found = handler(stmt)
+            if isinstance(found, list):
+                out += found
+            elif found is not None:
+                out.append(found)
+        return out
+
+    # ------------------------------------------------------------ order
+
+    def _flag(self, stmt: ops.Flag) -> Signal | None:
+        event = self.number_of(stmt.event, "the event id")
+        return None if event is None else Signal(stmt.action, stmt.source, stmt.dest, event, stmt.span)
+
+    def _barrier(self, stmt: ops.Barrier) -> Fence:
+        return Fence(stmt.pipe, stmt.span)
+
+    def _buffer(self, stmt: ops.Buffer) -> Token | None:
+        token, mode = self.number_of(stmt.token, "the buffer id"), self.number_of(stmt.mode, "the mode")
+        return None if token is None or mode is None else Token(stmt.action, stmt.pipe, token, mode, stmt.span)
+
+    def _access(self, stmt: ops.Access) -> Use | None:
+        self.number += 1
+        pointer = self.value(stmt.pointer)
+        if not isinstance(pointer, Place):
+            self.remark(
+                "unresolved",
+                f"{stmt.what}: the pointer `{stmt.pointer.name}` cannot be resolved",
+                stmt.pointer.span,
+                "its accesses are not judged",
+                always=False,
+            )
+            return None
+        offset = ZERO if stmt.offset is None else self.value(stmt.offset)
+        offset = self.as_number(offset) if isinstance(offset, Cond) else offset
+        size = stmt.size
+        if not isinstance(offset, Lin) or self.world.roots(offset + pointer.address) & self.opaque:
+            if self.world.roots(pointer.address) & self.opaque:
+                return None
+            offset, size = ZERO, 0
+        place = replace(pointer, address=pointer.address + offset * pointer.item_bytes)
+        kinds = {"r": ("read",), "w": ("data",), "rw": ("read", "data")}[stmt.way]
+        touches = tuple(Touch(kind, place, ZERO, Lin(size), ()) for kind in kinds)
+        return Use(self.number, "V", touches, stmt.span, stmt.what, self.when)
+
+    def _problem(self, stmt: ops.Problem) -> None:
+        self.remark("unresolved", stmt.message, stmt.span, stmt.hint)
+
+    def _yield(self, stmt: ops.Yield) -> None:
+        self.yielded = [self.value(a) for a in stmt.args]
+
+    def _block(self, stmt: ops.Block) -> list[Event]:
+        return self.block(stmt.body)
+
+    # ------------------------------------------------------------ control
+
+    def _if(self, stmt: ops.If) -> list[Event] | Branch:
+        when = self.as_condition(self.value(stmt.condition))
+        if when is None:
+            name = stmt.condition.name
+            bit = self.world.free(name_of(name), 0, 1, stated=True, shown=name)
+            when = compare("ne", bit)
+        decided = when.known if when.known is not None else self.world.decide(when)
+        if decided is not None:
+            self.yielded = []
+            events = self.block(stmt.then if decided else stmt.other)
+            self.values |= dict(zip(stmt.results, self.yielded, strict=False))
+            return events
+        before, outside = dict(self.registers), self.when
+        arms, given, after = [], [], []
+        for condition, body in ((when, stmt.then), (when.negated(), stmt.other)):
+            self.registers, self.when, self.yielded = dict(before), (*outside, condition), []
+            arms.append(tuple(self.block(body)))
+            given.append(self.yielded)
+            after.append(self.registers)
+        self.when = outside
+        self.registers = joined(after[0], after[1], stmt.span)
+        for name, left, right in zip(stmt.results, *given, strict=False):
+            self.values[name] = self._select(when, left, right)
+        return Branch(when, arms[0], arms[1], stmt.span)
+
+    def _for(self, stmt: ops.For) -> Loop | list[Event] | None:
+        bounds = [
+            self.number_of(o, f"the {w} of the loop")
+            for o, w in ((stmt.low, "start"), (stmt.high, "end"), (stmt.step, "step"))
+        ]
+        low, high, step = bounds
+        if low is None or high is None or step is None or not step.is_const or step.const < 1:
+            if step is not None and (not step.is_const or step.const < 1):
+                self.remark("unresolved", "the step of a loop must be a positive constant", stmt.step.span)
+            low, high, step = ZERO, self.fresh_opaque("%trip", 0), ONE
+        trip = self.world.divide(high - low + (step.const - 1), step.const)
+        least = self.world.interval(trip)[0]
+        if least is None or least < 0:
+            trip = self.world.least(trip, ZERO, most=True)
+        if trip == ZERO:
+            for result, (_, given) in zip(stmt.results, stmt.carried, strict=False):
+                self.values[result] = self.value(given)
+            return None
+        most = self.world.interval(trip)[1]
+        self.counters += 1
+        called = f"%k{self.counters}" if self.setting.canonical else stmt.counter
+        counter = self.world.free(name_of(called), 0, None if most is None else most - 1, shown=called)
+        name = counter.terms[0][0]
+        side = (compare("lt", low + counter * step.const - high),)
+        self.world.symbols[name] = replace(
+            self.world.symbols[name], side=() if not side[0].left.terms or (high.is_const and low.is_const) else side
+        )
+        saved = dict(self.values)
+        saved_types = (dict(self.bits), dict(self.pad_types))
+        self.values[stmt.counter] = low + counter * step.const
+        first = [self.value(o) for _, o in stmt.carried]
+        closed = self._carried(stmt, first, counter)
+        before = dict(self.registers)
+        exit_registers = self._dry(stmt, closed)
+        self.registers = joined(before, exit_registers, stmt.span)
+        self.bind(stmt, closed)
+        number = dict(self.consumed)
+        body = tuple(self.block(stmt.body))
+        self.consumed = number | self.consumed
+        after = dict(self.registers)
+        self.registers = after if least is not None and least >= 1 else joined(before, after, stmt.span)
+        self.values = saved
+        self.bits, self.pad_types = saved_types
+        for result, value in zip(stmt.results, closed, strict=False):
+            self.values[result] = self.at_end(value, name, trip)
+        return Loop(name, trip, body, stmt.span)
+
+    def _dry(self, stmt: ops.For, closed: Sequence[Value]) -> dict[str, Register]:
+        """The registers after one iteration, without remarks."""
+        saved = (
+            dict(self.values),
+            dict(self.registers),
+            dict(self.consumed),
+            self.number,
+            self.atomic,
+            self.atomic_span,
+            self.counters,
+        )
+        self.dry += 1
+        self.bind(stmt, closed)
+        self.block(stmt.body)
+        self.dry -= 1
+        after = self.registers
+        self.values, self.registers, self.consumed, self.number, self.atomic, self.atomic_span, self.counters = saved
+        return after

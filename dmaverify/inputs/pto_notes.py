@@ -1,0 +1,80 @@
+"""Notes to dmaverify in the comments of a kernel: extents, ranges, expectations, suppressions.
+
+Knows: the four notes and how they are written. Does not know: kernels, rules.
+Law: a comment that begins with `dmaverify:` is understood whole or refused at its place.
+
+    // dmaverify: gm %arg0 = 1024x512xf16        or  = 4096 bytes: what the tensor behind an argument holds
+    // dmaverify: assume %n in 1..64
+    // dmaverify: expect proved                  or the ids of the errors, with commas
+    // dmaverify: allow(pto/tail-block) reason
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from dmaverify.errors import InputError, Source, Span
+
+_GM = re.compile(r"gm\s+%([\w$.-]+)\s*=\s*(?:(\d+)\s+bytes|((?:\d+x)*)(?:(\d*)x)?([a-z]+\d+\w*))\s*")
+_ASSUME = re.compile(r"assume\s+%([\w$.-]+)\s+in\s+(-?\d+)\s*\.\.\s*(-?\d+)\s*")
+_ALLOW = re.compile(r"allow\(([a-z0-9-]+/[a-z0-9-]+)\)\s*(.*)")
+_EXPECT = re.compile(r"expect\s+(.+)")
+_ID = re.compile(r"[a-z0-9-]+/[a-z0-9-]+")
+
+
+@dataclass
+class Notes:
+    """What the comments of one function say. `allow` maps a rule to (line, reason)."""
+
+    extents: dict[str, int] = field(default_factory=dict)
+    ranges: dict[str, tuple[int, int]] = field(default_factory=dict)
+    expect: tuple[str, ...] | None = None
+    allow: dict[str, tuple[Span, str]] = field(default_factory=dict)
+
+
+def read_notes(source: Source, comments: tuple[tuple[int, str], ...], start: int, end: int) -> Notes:
+    """The notes between two offsets. Raises InputError for one that is not understood."""
+    notes = Notes()
+    for at, text in comments:
+        if start <= at < end and text.startswith("dmaverify:"):
+            span = Span(source, at, at + 2 + len(text) + 1)
+            _note(notes, text.removeprefix("dmaverify:").strip(), span)
+    return notes
+
+
+def _note(notes: Notes, text: str, span: Span) -> None:
+    if found := _GM.fullmatch(text):
+        notes.extents[found[1]] = int(found[2]) if found[2] else extent_of(text.split("=", 1)[1].strip(), span)
+    elif found := _ASSUME.fullmatch(text):
+        low, high = int(found[2]), int(found[3])
+        if low > high:
+            raise InputError(f"the range {low}..{high} is empty", span)
+        notes.ranges[found[1]] = (low, high)
+    elif found := _ALLOW.fullmatch(text):
+        if not found[2].strip():
+            raise InputError(f"allow({found[1]}) without a reason", span, "write why behind it")
+        notes.allow[found[1]] = (span, found[2].strip())
+    elif found := _EXPECT.fullmatch(text):
+        words = [w.strip() for w in found[1].split(",")]
+        if words != ["proved"] and not all(_ID.fullmatch(w) for w in words):
+            raise InputError("expect takes `proved` or ids such as core/in-bounds", span)
+        notes.expect = () if words == ["proved"] else tuple(words)
+    else:
+        hint = "gm %arg = 32x32xf32, assume %n in 1..64, expect proved, or allow(rule) reason"
+        raise InputError("this note is not understood", span, hint)
+
+
+def extent_of(text: str, span: Span | None = None) -> int:
+    """Bytes of `4096 bytes` or of a shape such as `32x32xf32`."""
+    if found := re.fullmatch(r"(\d+)\s+bytes", text):
+        return int(found[1])
+    parts = text.split("x")
+    digits = re.search(r"\d+", parts[-1])
+    if digits is None or not all(p.isdigit() for p in parts[:-1]):
+        raise InputError(f"`{text}` is no extent", span, "write 4096 bytes, or a shape such as 32x32xf32")
+    bits = 8 if parts[-1].startswith("f8") else int(digits[0])
+    total = 1
+    for part in parts[:-1]:
+        total *= int(part)
+    return total * bits // 8

@@ -1,0 +1,236 @@
+"""Tokens of an operation walked once, and the types that PTO kernels write.
+
+Knows: operands, pointer types with their spaces, number types, aliases, raw bits of constants.
+Does not know: operations.
+Law: a type that is not known is `other`, never taken for a number; what is missing raises InputError at its place.
+
+Source: MLIR builtin types; PTO pointer types.
+"""
+
+from __future__ import annotations
+
+import struct
+
+from dmaverify.errors import InputError
+from dmaverify.language.mlir import Op, Text, Token
+from dmaverify.machines.pto_ops import (
+    OTHER,
+    Operand,
+    Type,
+)
+
+_SPACES = {"gm": "gm", "ub": "ub", "vec": "ub", "l1": "l1", "l0a": "l0a", "l0b": "l0b", "l0c": "l0c", "fb": "fb"}
+_WIDTH = {"index": 64, "bf16": 16, "hif8": 8, "f8E4M3FN": 8, "f8E5M2": 8, "f4E1M2x2": 8, "f4E2M1x2": 8}
+_ARITH = frozenset(
+    [
+        "addi",
+        "subi",
+        "muli",
+        "divui",
+        "divsi",
+        "ceildivui",
+        "ceildivsi",
+        "floordivsi",
+        "remui",
+        "remsi",
+        "shli",
+        "shrui",
+        "shrsi",
+        "andi",
+        "ori",
+        "xori",
+        "cmpi",
+        "select",
+        "minui",
+        "minsi",
+        "maxui",
+        "maxsi",
+        "index_cast",
+        "index_castui",
+        "extui",
+        "extsi",
+        "trunci",
+    ]
+)
+GROUPS = ("nburst", "loop", "loop1", "loop2", "pad", "l2_cache_ctl")
+_CUBE = ("_l1", "_l0", "l0c", "_fb", "cbuf", "_fix", "_bt")
+
+
+class Cursor:
+    """Walks the tokens of one operation."""
+
+    def __init__(self, op: Op, tokens: tuple[Token, ...] | None = None) -> None:
+        self.op = op
+        self.tokens = tuple(t for t in (op.tokens if tokens is None else tokens) if t.kind != "region")
+        self.at = 0
+
+    def peek(self, ahead: int = 0) -> Token | None:
+        index = self.at + ahead
+        return self.tokens[index] if index < len(self.tokens) else None
+
+    def take(self, text: str) -> bool:
+        token = self.peek()
+        if token is not None and token.text == text and token.kind != "string":
+            self.at += 1
+            return True
+        return False
+
+    def need(self, text: str) -> None:
+        if not self.take(text):
+            self.refuse(f"`{text}` is missing")
+
+    def refuse(self, message: str, hint: str = "") -> None:
+        token = self.peek() or (self.tokens[-1] if self.tokens else None)
+        span = self.op.name_span if token is None else self.op.at(token)
+        raise InputError(f"{self.op.name}: {message}", span, hint or None)
+
+    def braces(self) -> None:
+        """Passes over an attribute dictionary, also in the form `<{...}>`."""
+        while self.peek() is not None and (
+            self.peek().text == "{" or (self.peek().text == "<" and self.peek(1) and self.peek(1).text == "{")  # type: ignore[union-attr]
+        ):
+            depth = 0
+            while (token := self.peek()) is not None:
+                depth += (token.text in "{<(") - (token.text in "}>)")
+                self.at += 1
+                if depth == 0:
+                    break
+
+    def operand(self) -> Operand:
+        token = self.peek()
+        if (
+            token is None
+            or token.kind not in ("value", "number", "word")
+            or (token.kind == "word" and token.text not in ("true", "false"))
+        ):
+            self.refuse("an operand is missing", "write an SSA value such as %c32_i64")
+        assert token is not None
+        self.at += 1
+        span = self.op.at(token)
+        if token.kind == "value":
+            return Operand(token.text, span)
+        return Operand("", span, integer_of(token.text))
+
+    def operands(self) -> list[Operand]:
+        """Values with commas between them; a trailing comma is accepted."""
+        found: list[Operand] = []
+        while (token := self.peek()) is not None and token.kind in ("value", "number"):
+            found.append(self.operand())
+            if not self.take(","):
+                break
+        return found
+
+    def grouped(self) -> list[Operand]:
+        self.need("(")
+        found = self.operands()
+        self.need(")")
+        return found
+
+
+def integer_of(text: str) -> int:
+    if text in ("true", "false"):
+        return int(text == "true")
+    try:
+        return int(text, 0)
+    except ValueError:
+        return int(float(text))
+
+
+class TypeReader:
+    """Types of one text. `types` holds the type of every value so far."""
+
+    def __init__(self, text: Text) -> None:
+        self.text = text
+        self.types: dict[str, Type] = {}
+
+    # ------------------------------------------------------------ types
+
+    def _type(self, cursor: Cursor) -> Type:
+        """The type at the cursor, aliases followed; what stands behind its name in angle brackets is taken with it."""
+        token = cursor.peek()
+        if token is None:
+            return OTHER
+        if token.text == "<":
+            return self._pointer(cursor)
+        cursor.at += 1
+        if token.kind == "type" and token.text in self.text.aliases:
+            return self._type(Cursor(cursor.op, self.text.aliases[token.text]))
+        if token.text.endswith(".ptr") and token.kind == "type":
+            return self._pointer(cursor)
+        tail = cursor.peek()
+        if tail is not None and tail.text == "<":
+            words = self._angle(cursor)
+            number = next((int(w.text) for w in words if w.kind == "number" and w.text.isdigit()), 0)
+            element = next((w.text.lstrip("x!") for w in words if w.kind in ("word", "type")), "")
+            return Type("other", token.text, number * bits_of(element.split(".")[-1]))
+        name = token.text.removeprefix("!pto.")
+        return number_type(name)
+
+    def _angle(self, cursor: Cursor) -> list[Token]:
+        depth, words = 0, []
+        while (token := cursor.peek()) is not None:
+            depth += (token.text == "<") - (token.text == ">")
+            words.append(token)
+            cursor.at += 1
+            if depth == 0:
+                break
+        return words[1:-1]
+
+    def _pointer(self, cursor: Cursor) -> Type:
+        words = [w for w in self._angle(cursor) if w.kind in ("word", "type")]
+        element = words[0].text.removeprefix("!pto.") if words else ""
+        space = _SPACES.get(words[-1].text, "") if len(words) > 1 else ""
+        return Type("pointer", element, bits_of(element), space)
+
+    def _typed_tail(self, cursor: Cursor) -> list[Type]:
+        """Types behind the colon; words such as `loop` and `pad` between them are passed, `i64 x5` counts five."""
+        cursor.braces()
+        found: list[Type] = []
+        if not cursor.take(":"):
+            return found
+        cursor.take("(")
+        while (token := cursor.peek()) is not None and token.text not in ("->", ")"):
+            if token.text == "," or token.text in GROUPS:
+                cursor.at += 1
+            else:
+                found.append(self._type(cursor))
+                after = cursor.peek()
+                if after is not None and after.kind == "word" and after.text[0] == "x" and after.text[1:].isdigit():
+                    found += found[-1:] * (int(after.text[1:]) - 1)
+                    cursor.at += 1
+        return found
+
+    def _of(self, operand: Operand) -> Type:
+        return self.types.get(operand.name, OTHER)
+
+
+def bits_of(name: str) -> int:
+    if name in _WIDTH:
+        return _WIDTH[name]
+    digits = name.lstrip("uisbf")
+    return int(digits) if digits.isdigit() else 0
+
+
+def number_type(name: str) -> Type:
+    bits = bits_of(name)
+    if name == "index" or (bits and name.rstrip("0123456789") in ("i", "si", "ui")):
+        return Type("int", name, bits)
+    return Type("float", name, bits) if bits else Type("other", name)
+
+
+def float_bits(text: str, name: str, bits: int) -> int:
+    """Raw bits of a float constant; hexadecimal ones are the bits already."""
+    if text.lower().startswith(("0x", "-0x")):
+        return int(text, 16)
+    value = float(text)
+    if name == "bf16":
+        (raw,) = struct.unpack("<I", struct.pack("<f", value))
+        return int((raw + 0x7FFF + ((raw >> 16) & 1)) >> 16) & 0xFFFF
+    form = {16: ("<e", "<H"), 32: ("<f", "<I"), 64: ("<d", "<Q")}.get(bits)
+    if form is None:
+        return 0 if value == 0 else 1 << (bits - 1) if bits else 0
+    try:
+        (raw,) = struct.unpack(form[1], struct.pack(form[0], value))
+    except OverflowError:
+        raw = {16: 0x7C00, 32: 0x7F800000}[bits] | (1 << (bits - 1) if value < 0 else 0)
+    return int(raw)

@@ -1,0 +1,329 @@
+"""Values of a kernel: every SSA name as a linear term, a pointer or a condition.
+
+Knows: arithmetic, pointers in elements, names that fragments leave open, what had to be assumed.
+Does not know: copies, registers, control flow.
+Law: a value is exactly what the program gives it, or it is opaque and says so where it is needed.
+
+Source: MLIR arith; PTO castptr (bytes) and addptr (elements).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from dmaverify.errors import Span
+from dmaverify.machines import pto_ops as ops
+from dmaverify.machines.pto_ops import Operand, Type
+from dmaverify.transfer.affine import ONE, ZERO, Cond, Lin, World, both, compare
+from dmaverify.transfer.instructions import (
+    Copy,
+    Event,
+    Place,
+    Remark,
+)
+
+Value = Lin | Place | Cond | None
+_NAMED = re.compile(r"%c(_?)(\d+)(?:_(?:i\d+|index))?(?:_\d+)?")
+_PREDICATES = {
+    "eq": ("eq", 1),
+    "ne": ("ne", 1),
+    "slt": ("lt", 1),
+    "ult": ("lt", 1),
+    "sle": ("le", 1),
+    "ule": ("le", 1),
+    "sgt": ("lt", -1),
+    "ugt": ("lt", -1),
+    "sge": ("le", -1),
+    "uge": ("le", -1),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What the text does not say: ranges of arguments (inclusive), bytes of GM tensors, chosen readings."""
+
+    ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    extents: Mapping[str, int] = field(default_factory=dict)
+    readings: Mapping[str, str] = field(default_factory=dict)
+    canonical: bool = False  # arguments and counters named by their order, to compare kernels
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """A sticky register: its two values and where they were set; `mixed` where that depends on the path."""
+
+    first: Lin
+    second: Lin
+    span: Span | None = None
+    mixed: tuple[Span, ...] = ()
+    by: str = "set"
+    type: Type = ops.OTHER
+
+    def same(self, other: Register | None) -> bool:
+        return other is not None and (self.first, self.second, self.mixed, self.type) == (
+            other.first,
+            other.second,
+            other.mixed,
+            other.type,
+        )
+
+
+@dataclass
+class Kernel:
+    """A function as events, with all that was found and assumed on the way."""
+
+    name: str
+    span: Span
+    world: World
+    events: tuple[Event, ...] = ()
+    copies: list[Copy] = field(default_factory=list)
+    remarks: list[Remark] = field(default_factory=list)
+    assumptions: dict[str, None] = field(default_factory=dict)
+    roots: dict[str, Type] = field(default_factory=dict)
+    passed: tuple[tuple[str, int], ...] = ()
+    atomic: bool = False
+
+
+def name_of(text: str) -> str:
+    plain = re.sub(r"\W", "_", text.lstrip("%"))
+    return plain if plain[:1].isalpha() else f"v{plain}"
+
+
+class Values:
+    """What is known so far; the other parts of the walk build on it."""
+
+    def __init__(self, function: ops.Function, setting: Setting) -> None:
+        self.setting = setting
+        self.world = World()
+        self.kernel = Kernel(function.name, function.span, self.world)
+        self.fragment = not function.name
+        self.values: dict[str, Value] = {}
+        self.floats: dict[str, tuple[int, Type]] = {}
+        self.bits: dict[str, int] = {}
+        self.opaque: set[str] = set()
+        self.registers: dict[str, Register] = {}
+        self.consumed: dict[str, Span] = {}
+        self.when: tuple[Cond, ...] = ()
+        self.dry = 0
+        self.number = 0
+        self.pad_types: dict[str, Type] = {}
+        self.atomic = ""
+        self.atomic_span: Span | None = None
+        self.counters = 0
+        self.arguments = {a[0]: f"arg{i}" for i, a in enumerate(function.args)} if setting.canonical else {}
+        for name, kind, span in function.args:
+            self.argument(name, kind, span)
+
+    # ------------------------------------------------------------ values
+
+    def argument(self, name: str, kind: Type, span: Span) -> Value:
+        if kind.kind == "pointer":
+            space = kind.space or "gm"
+            root = self.arguments.get(name, name.lstrip("%"))
+            value: Value = Place(space, root, ZERO, kind.item_bytes, kind.name)
+            self.kernel.roots[root] = kind
+            if space == "ub":
+                self.assume(f"{name} is a multiple of 32 and its buffer lies in UB")
+        elif kind.kind == "other" and kind.name.startswith("memref"):
+            value = None
+        else:
+            plain = name.lstrip("%")
+            stated = self.setting.ranges.get(plain)
+            low, high = stated or (None, None)
+            called = self.arguments.get(name, name)
+            value = self.world.free(name_of(called), low, high, stated=stated is not None, shown=called)
+            if stated:
+                self.assume(f"{name} in {stated[0]:,}..{stated[1]:,}")
+        self.values[name] = value
+        return value
+
+    def assume(self, text: str) -> None:
+        if not self.dry:
+            self.kernel.assumptions[text] = None
+
+    def remark(
+        self,
+        kind: str,
+        message: str,
+        span: Span,
+        hint: str = "",
+        labels: Sequence[tuple[Span, str]] = (),
+        *,
+        always: bool = True,
+    ) -> None:
+        if not self.dry:
+            self.kernel.remarks.append(Remark(kind, message, span, hint, tuple(labels), always))
+
+    def value(self, operand: Operand, kind: Type | None = None) -> Value:
+        if operand.value is not None:
+            return Lin(operand.value)
+        if operand.name in self.values:
+            return self.values[operand.name]
+        if self.fragment:
+            if kind is not None and kind.kind == "pointer":
+                return self.argument(operand.name, kind, operand.span)
+            named = _NAMED.fullmatch(operand.name)
+            if named or operand.name in ("%true", "%false"):
+                self.assume("constants that are not defined have the value in their name")
+                number = int(operand.name == "%true") if named is None else int(named[2]) * (-1 if named[1] else 1)
+                return Lin(number)
+            return self.argument(operand.name, ops.INDEX, operand.span)
+        self.remark("unresolved", f"`{operand.name}` is not defined before its use", operand.span)
+        self.values[operand.name] = None
+        return None
+
+    def number_of(self, operand: Operand, what: str) -> Lin | None:
+        """An integer operand, or None with a remark at its place."""
+        value = self.value(operand)
+        if isinstance(value, Cond):
+            value = self.as_number(value)
+        if isinstance(value, Lin) and not (self.world.roots(value) & self.opaque):
+            return value
+        self.remark(
+            "unresolved",
+            f"{what} `{operand.name}` cannot be resolved",
+            operand.span,
+            "make it a constant, an argument, a loop counter, or arithmetic of those",
+        )
+        return None
+
+    def as_number(self, when: Cond) -> Lin:
+        if when.known is not None:
+            return Lin(int(when.known))
+        return self.world.choose(when, ONE, ZERO)
+
+    def as_condition(self, value: Value) -> Cond | None:
+        if isinstance(value, Lin):
+            return compare("ne", value)
+        return value if isinstance(value, Cond) else None
+
+    def fresh_opaque(self, name: str, low: int | None = None) -> Lin:
+        return self.world.free(name_of(name), low, None, stated=False, shown=name)
+
+    def _const(self, stmt: ops.Const) -> None:
+        self.bits[stmt.result] = stmt.value
+        self.values[stmt.result] = Lin(stmt.value) if stmt.type.kind == "int" else None
+        self.pad_types[stmt.result] = stmt.type
+        if stmt.type.kind == "float":
+            self.floats[stmt.result] = (stmt.value, stmt.type)
+
+    def _opaque(self, stmt: ops.Opaque) -> None:
+        for name, kind in zip(stmt.results, stmt.types, strict=True):
+            if stmt.least is not None or kind.kind == "int":
+                value = self.fresh_opaque(name, stmt.least)
+                self.values[name] = value
+                if stmt.least is None:
+                    self.opaque.add(value.terms[0][0])
+                else:
+                    stated = self.setting.ranges.get(name.lstrip("%"))
+                    if stated:
+                        self.world.symbols[value.terms[0][0]] = replace(
+                            self.world.symbols[value.terms[0][0]], low=stated[0], high=stated[1], stated=True
+                        )
+            else:
+                self.values[name] = None
+
+    def _arith(self, stmt: ops.Arith) -> None:
+        self.values[stmt.result] = self._calculated(stmt)
+
+    def _calculated(self, stmt: ops.Arith) -> Value:
+        args = [self.value(a) for a in stmt.args]
+        op, world = stmt.op, self.world
+        if op.startswith(("index_", "ext", "trunc")):
+            return args[0]
+        if op == "select":
+            return self._select(self.as_condition(args[0]), args[1], args[2])
+        if any(isinstance(a, Cond) for a in args) and op in ("andi", "ori", "xori") and stmt.type.bits == 1:
+            first, second = (self.as_condition(a) for a in args)
+            if first is None or second is None:
+                return None
+            if op == "xori":
+                if second.known is not None:
+                    return first.negated() if second.known else first
+                return both([both([first, second.negated()]), both([first.negated(), second])], "or")
+            return both([first, second], "and" if op == "andi" else "or")
+        numbers = [self.as_number(a) if isinstance(a, Cond) else a for a in args]
+        if not all(isinstance(n, Lin) for n in numbers):
+            return self._lost(stmt)
+        a, b = numbers[0], numbers[1]
+        assert isinstance(a, Lin)
+        assert isinstance(b, Lin)
+        if op == "cmpi":
+            if stmt.predicate not in _PREDICATES:
+                return None
+            what, sign = _PREDICATES[stmt.predicate]
+            return compare(what, (a - b) * sign)
+        if op in ("addi", "subi"):
+            return a + b if op == "addi" else a - b
+        if op == "muli":
+            return world.times(a, b)
+        if op in ("minui", "minsi", "maxui", "maxsi"):
+            return world.least(a, b, most=op.startswith("max"))
+        if b.is_const:
+            return self._with_number(stmt, op, a, b.const)
+        return self._lost(stmt)
+
+    def _with_number(self, stmt: ops.Arith, op: str, a: Lin, n: int) -> Value:
+        world = self.world
+        if op == "shli" and 0 <= n < 64:
+            return a * (1 << n)
+        if op in ("divui", "divsi", "floordivsi", "shrui", "shrsi", "remui", "remsi", "ceildivui", "ceildivsi"):
+            divisor = 1 << n if op.startswith("shr") and 0 <= n < 64 else n
+            if divisor < 1:
+                return self._lost(stmt)
+            low = world.interval(a)[0]
+            if op not in ("floordivsi", "shrsi") and (low is None or low < 0):
+                self.assume(f"`{stmt.result}` divides a value that is not negative")
+            if op.startswith("ceil"):
+                return world.divide(a + (divisor - 1), divisor)
+            return world.modulo(a, divisor) if op.startswith("rem") else world.divide(a, divisor)
+        if op == "andi" and n >= 0 and (n & (n + 1)) == 0:
+            return world.modulo(a, n + 1)
+        if op == "xori" and n == 1 and world.interval(a) in ((0, 1), (0, 0), (1, 1)):
+            return -a + 1
+        if a.is_const and op in ("andi", "ori", "xori"):
+            return Lin({"andi": a.const & n, "ori": a.const | n, "xori": a.const ^ n}[op])
+        return self._lost(stmt)
+
+    def _lost(self, stmt: ops.Arith) -> Lin:
+        value = self.fresh_opaque(stmt.result)
+        self.opaque.add(value.terms[0][0])
+        return value
+
+    def _select(self, when: Cond | None, left: Value, right: Value) -> Value:
+        if when is None:
+            return None
+        if when.known is not None:
+            return left if when.known else right
+        if isinstance(left, Place) and isinstance(right, Place):
+            if left.memory != right.memory:
+                return None
+            return replace(left, address=self.world.choose(when, left.address, right.address))
+        if isinstance(left, Cond) or isinstance(right, Cond):
+            a, b = self.as_condition(left), self.as_condition(right)
+            return None if a is None or b is None else both([both([when, a]), both([when.negated(), b])], "or")
+        if isinstance(left, Lin) and isinstance(right, Lin):
+            return self.world.choose(when, left, right)
+        return None
+
+    def _castptr(self, stmt: ops.CastPtr) -> None:
+        source = self.value(stmt.source)
+        kind = stmt.type
+        if isinstance(source, Place):
+            made: Value = replace(source, item_bytes=kind.item_bytes, dtype=kind.name)
+        elif isinstance(source, Lin):
+            made = Place(kind.space or "ub", "", source, kind.item_bytes, kind.name)
+        else:
+            made = None
+        self.values[stmt.result] = made
+
+    def _addptr(self, stmt: ops.AddPtr) -> None:
+        base, offset = self.value(stmt.base, stmt.type), self.value(stmt.offset)
+        if isinstance(offset, Cond):
+            offset = self.as_number(offset)
+        if isinstance(base, Place) and isinstance(offset, Lin):
+            self.values[stmt.result] = replace(base, address=base.address + offset * base.item_bytes)
+        else:
+            self.values[stmt.result] = None

@@ -1,0 +1,109 @@
+"""Rust text as a syntax tree, with the place of every node in characters.
+
+Knows: tree-sitter's Rust grammar, bytes and characters, fragments of text that are parsed again where they stand.
+Does not know: what any item or expression means.
+Law: a span always points into the file that the user wrote; text that came out of a macro points at its invocation.
+Broken text gives a tree too: what the grammar could not read is an ERROR node, never an exception.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+from dmaverify.errors import InputError, Source, Span
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser
+
+MAX_BYTES = 4_000_000
+
+
+@lru_cache(maxsize=1)
+def _parser() -> Parser:
+    try:
+        import tree_sitter_rust
+        from tree_sitter import Language, Parser
+    except ImportError:
+        raise InputError("reading Rust needs tree-sitter-rust", None, "pip install tree-sitter-rust") from None
+    return Parser(Language(tree_sitter_rust.language()))
+
+
+@dataclass(frozen=True, eq=False)
+class Code:
+    """Bytes that were parsed, and where they stand: character 0 is character `start` of `source`, or, for text that a
+    macro made, all of it stands `at` one place.
+    """
+
+    source: Source
+    data: bytes
+    start: int = 0
+    at: Span | None = None
+
+    @cached_property
+    def _characters(self) -> list[int] | None:
+        """Characters before each byte; None where every byte is a character."""
+        if self.data.isascii():
+            return None
+        return [0, *accumulate(int(byte & 0xC0 != 0x80) for byte in self.data)]
+
+    def character(self, byte: int) -> int:
+        """The character of `source` at which a byte stands; within a character, the one behind it."""
+        table = self._characters
+        return self.start + (byte if table is None else table[min(byte, len(table) - 1)])
+
+    def span(self, node: Node) -> Span:
+        return self.range(node.start_byte, node.end_byte)
+
+    def range(self, start: int, end: int) -> Span:
+        if self.at is not None:
+            return self.at
+        limit = len(self.source.text)
+        first = min(max(0, self.character(start)), limit)
+        return Span(self.source, first, min(max(first, self.character(end)), limit))
+
+    def text(self, node: Node) -> str:
+        return self.data[node.start_byte : node.end_byte].decode("utf-8", "replace")
+
+
+def parse_file(source: Source) -> tuple[Code, Node]:
+    """The tree of a whole file. Raises InputError where it is too long to be a kernel."""
+    data = source.text.encode("utf-8", "replace")
+    if len(data) > MAX_BYTES:
+        raise InputError(f"{source.name} has {len(data):,} bytes", None, f"a kernel has at most {MAX_BYTES:,}")
+    return Code(source, data), _parser().parse(data).root_node
+
+
+def parse_fragment(code: Code, text: str, byte: int, before: str, after: str) -> tuple[Code, Node]:
+    """The tree of `before + text + after`, where `text` stands at `byte` of `code`."""
+    data = f"{before}{text}{after}".encode("utf-8", "replace")
+    start = code.character(byte) - len(before)
+    return Code(code.source, data, start, code.at), _parser().parse(data).root_node
+
+
+def parse_made(source: Source, text: str, at: Span) -> tuple[Code, Node]:
+    """The tree of text that a macro made; all of it stands at the macro's invocation."""
+    data = text.encode("utf-8", "replace")
+    return Code(source, data, 0, at), _parser().parse(data).root_node
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """Every node, parents first, in the order of the text; without recursion, so that depth costs no stack."""
+    stack = [node]
+    while stack:
+        one = stack.pop()
+        yield one
+        stack.extend(reversed(one.children))
+
+
+def named(node: Node) -> list[Node]:
+    """The named children without comments."""
+    return [child for child in node.named_children if child.type not in ("line_comment", "block_comment")]
+
+
+def child(node: Node, kind: str) -> Node | None:
+    """The first child of that type."""
+    return next((one for one in node.children if one.type == kind), None)

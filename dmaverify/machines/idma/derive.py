@@ -1,0 +1,163 @@
+"""What the rules of iDMA's own scopes look at: each command as a descriptor.
+
+Knows: dimensions, corners and words of a command on the engine that the options mean.
+Does not know: rules, findings, plan files.
+Law: ports are numbers of all 1D transfers of a command at once, worked out loop by loop, never transfer by transfer.
+
+Source: `encodings/idma/target.toml`, scopes `descriptor` and `side`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import gcd, prod
+
+from dmaverify.machines.idma.engine import AXI, NO_ADDRESS, TILELINK
+from dmaverify.machines.idma.judge import own_bursts, starts_of
+from dmaverify.machines.idma.legalizer import tilelink_page_bits
+from dmaverify.machines.idma.nd import Descriptor, Dim, relative
+from dmaverify.machines.idma.setup import Setup, setup_of
+from dmaverify.machines.modules import Derived
+from dmaverify.machines.target import Target
+from dmaverify.transfer.command import Command
+from dmaverify.transfer.move import Transfer
+
+REPS_MAX = (1 << 32) - 1
+"""Largest number of repetitions of a register. Source: iDMA v0.7.0, register maps."""
+
+
+def check_options(target: Target, options: Mapping[str, int | str]) -> None:
+    """Raises InputError for options that mean no engine or no request."""
+    setup_of(target, options)
+
+
+def dims_of(command: Command) -> tuple[Dim, ...]:
+    """The loops around the packet, innermost first, strides per index in bytes, neighbours merged.
+
+    A packet that is not contiguous on both sides is the loop's own: then the length is the contiguous part.
+    """
+    unit = command.unit_bits
+    out: list[Dim] = []
+    for loop in reversed(command.loops):
+        if loop.count == 1:
+            continue
+        src, dst = loop.read * unit // 8, loop.write * unit // 8
+        if out and (src, dst) == (out[-1].reps * out[-1].src_stride, out[-1].reps * out[-1].dst_stride):
+            out[-1] = Dim(out[-1].reps * loop.count, out[-1].src_stride, out[-1].dst_stride)
+        else:
+            out.append(Dim(loop.count, src, dst))
+    return tuple(out)
+
+
+def length_of(command: Command) -> int:
+    """Bytes of a 1D transfer: the contiguous part of a packet."""
+    return command.burst * command.unit_bits // 8
+
+
+def descriptor_of(setup: Setup, command: Command) -> Descriptor:
+    """The command as the engine is told: strides relative, addresses within the address space."""
+    unit, space = command.unit_bits, setup.space
+    src, dst = command.read.base * unit // 8, command.write.base * unit // 8
+    return Descriptor(setup.at(src % space, dst % space, length_of(command)), relative(dims_of(command)))
+
+
+def derived(transfer: Transfer, target: Target, commands: Sequence[Command]) -> list[Derived]:
+    """The instances of scopes `descriptor` and `side` of a transfer."""
+    setup = setup_of(target, transfer.options)
+    out: list[Derived] = []
+    for number, command in enumerate(commands):
+        place = f"command {number}" if len(commands) > 1 else "command"
+        out += _of_command(setup, transfer, target, command, place)
+    return out
+
+
+def _of_command(setup: Setup, transfer: Transfer, target: Target, command: Command, place: str) -> Iterator[Derived]:
+    unit = command.unit_bits
+    source = transfer.source
+    tensor = (source.base, source.base + -(-source.element.size * target.dtypes[transfer.dtype] // 8))
+    src, dst = command.read.base * unit // 8, command.write.base * unit // 8
+    apart = source.tier != transfer.dest.tier
+    return descriptor_facts(setup, src, dst, length_of(command), dims_of(command), place, tensor=tensor, apart=apart)
+
+
+def descriptor_facts(
+    setup: Setup, src: int, dst: int, length: int, dims: Sequence[Dim], place: str, *,
+    tensor: tuple[int, int] | None = None, apart: bool = False,
+) -> Iterator[Derived]:  # fmt: skip
+    """The instances of one descriptor with strides per index.
+
+    `tensor` is the source's first byte and end, where there is one; `apart` says that source and destination are
+    different memories.
+    """
+    request, backend, word = setup.request, setup.backend, setup.backend.word
+    reps = [d.reps for d in dims]
+    strides = {"read": [d.src_stride for d in dims], "write": [d.dst_stride for d in dims]}
+    ends = {
+        "read": corners(src, reps, strides["read"], length),
+        "write": corners(dst, reps, strides["write"], length),
+    }
+    step = gcd(src, *strides["read"], word)
+    shared = min(ends["read"][1], ends["write"][1]) - max(ends["read"][0], ends["write"][0])
+    inert = (request.src_max_llen and not request.src_reduce_len) or (
+        request.dst_max_llen and not request.dst_reduce_len
+    )
+    values = {
+        "length": length,
+        "length_max": setup.length_max,
+        "dims": len([d for d in dims if d.reps > 1]),
+        "dims_max": setup.outer,
+        "reps_high": max(reps, default=1),
+        "reps_max": REPS_MAX,
+        "word": word,
+        "over": _over(ends["read"], tensor or ends["read"], word),
+        "torn": int(step < word or length % word != 0),
+        "shared": 0 if apart else max(0, shared),
+        "in_place": int(src == dst and strides["read"] == strides["write"]),
+        "on_error": setup.on_error,
+        "handled": int(request.src_protocol == AXI == request.dst_protocol and not request.compute),
+        "transfers": prod(reps),
+        "decoupled": int(request.decouple_rw),
+        "buffer": backend.buffer_depth * word,
+        "inert_llen": int(bool(inert)),
+    }
+    yield Derived("descriptor", values, place)
+    for side, protocol, have, burst in (
+        ("read", request.src_protocol, backend.variant.reads, setup.src_burst),
+        ("write", request.dst_protocol, backend.variant.writes, setup.dst_burst),
+    ):
+        own = {
+            "low": ends[side][0],
+            "end": ends[side][1],
+            "space": setup.space,
+            "port": int(protocol in have),
+            "memory": int(protocol not in NO_ADDRESS),
+            "burst_type": burst,
+        }
+        yield Derived("side", own, f"{place}, {side} side" if place else f"{side} side", side)
+    yield from _tilelink(setup, {"read": src, "write": dst}, dims, length)
+
+
+def _tilelink(setup: Setup, bases: Mapping[str, int], dims: Sequence[Dim], length: int) -> Iterator[Derived]:
+    """The bursts of TileLink sides, which v0.7.0 does not always make legal. All others are legal by proof
+    (proofs/idma-page-*.smt2, proofs/idma-window-*.smt2); lists repeat with the address modulo two pages.
+    """
+    for side, protocol in (("read", setup.request.src_protocol), ("write", setup.request.dst_protocol)):
+        if protocol != TILELINK or length < 1:
+            continue
+        strides = [(d.reps, d.src_stride if side == "read" else d.dst_stride) for d in dims]
+        starts = sorted(starts_of(bases[side], strides, 2 << tilelink_page_bits(setup.backend)))
+        yield from own_bursts(setup, setup.at(0, 0, length), side, starts)
+
+
+def corners(base: int, reps: Sequence[int], strides: Sequence[int], length: int) -> tuple[int, int]:
+    """Lowest address and end of everything that a side reaches (proofs/corner-step.smt2)."""
+    jumps = [(count - 1) * stride for count, stride in zip(reps, strides, strict=True)]
+    return base + sum(min(0, j) for j in jumps), base + sum(max(0, j) for j in jumps) + length
+
+
+def _over(reached: tuple[int, int], tensor: tuple[int, int], word: int) -> int:
+    """Bytes outside the tensor at both ends that whole words take with them."""
+    low, end = reached
+    head = min(tensor[0], low) - (low - low % word)
+    tail = -(-end // word) * word - max(tensor[1], end)
+    return max(0, head) + max(0, tail)

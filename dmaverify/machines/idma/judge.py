@@ -1,0 +1,89 @@
+"""A burst list from anywhere as what the rules of scope `burst` look at: legal, complete, in order.
+
+Knows: the ports of a burst, coupling, where a list ends. Does not know: rules, findings, files.
+Law: the ports of every burst of both sides are derived, and nothing of them from `legalizer`, so that its lists are
+judged like any other.
+
+Source: `encodings/idma/target.toml`, scope `burst`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from math import gcd
+
+from dmaverify.machines.idma.engine import Backend, Request
+from dmaverify.machines.idma.legalizer import is_coupled, legalize
+from dmaverify.machines.idma.setup import Setup
+from dmaverify.machines.idma.wire import beats_of
+from dmaverify.machines.modules import Derived
+
+Pairs = Sequence[tuple[int, int]]
+NO_LIMIT = 1 << 30
+"""Beats that a request without a limit of its own allows."""
+
+
+def burst_facts(backend: Backend, request: Request, read: Pairs, write: Pairs) -> Iterator[Derived]:
+    """The instances of both sides of a list of (address, bytes). An empty side of a transfer that has bytes is one
+    burst of no bytes at its start, so that it is found wanting.
+    """
+    coupled = is_coupled(request)
+    for side, base, own, other in (("read", request.src, read, write), ("write", request.dst, write, read)):
+        pairs = list(own) or ([(base, 0)] if request.length else [])
+        yield from _side(backend, request, side, base, pairs, list(other) if coupled else None)
+
+
+def own_bursts(setup: Setup, request: Request, side: str, starts: Iterable[int]) -> Iterator[Derived]:
+    """The instances of the bursts that the legalizer itself makes of a side, for transfers that start at `starts`.
+
+    A list that does not end has a burst of no bytes where it stops.
+    """
+    for start in starts:
+        at = replace(request, src=start) if side == "read" else replace(request, dst=start)
+        bursts = legalize(setup.backend, at)
+        cuts = bursts.read if side == "read" else bursts.write
+        pairs = bursts.pairs(side)
+        if cuts.stuck is not None:
+            pairs.append(((start + cuts.stuck) % bursts.space, 0))
+        yield from _side(setup.backend, at, side, start, pairs, None)
+
+
+def starts_of(base: int, dims: Sequence[tuple[int, int]], modulus: int) -> set[int]:
+    """The addresses modulo `modulus` at which the transfers of a side start; `dims` are (repetitions, stride)."""
+    found = {base % modulus}
+    for reps, stride in dims:
+        period = modulus // gcd(stride, modulus)
+        steps = [k * stride for k in range(min(reps, period))]
+        found = {(start + step) % modulus for start in found for step in steps}
+    return found
+
+
+def _side(
+    backend: Backend, request: Request, side: str, base: int, pairs: Pairs, other: Pairs | None
+) -> Iterator[Derived]:
+    write = side == "write"
+    protocol = request.dst_protocol if write else request.src_protocol
+    reduced, llen = (
+        (request.dst_reduce_len, request.dst_max_llen) if write else (request.src_reduce_len, request.src_max_llen)
+    )
+    space, word, done = 1 << backend.address_width, backend.word, 0
+    for number, (address, count) in enumerate(pairs):
+        pair = count if other is None else other[number][1] if number < len(other) else 0
+        values = {
+            "protocol": protocol,
+            "write": int(write),
+            "address": address,
+            "wanted": (base + done) % space,
+            "bytes": count,
+            "power": 1 << (count.bit_length() - 1) if count > 0 else 0,
+            "pair_bytes": pair,
+            "beats": beats_of(address, count, word) if count > 0 else 0,
+            "beats_limit": 1 << llen if reduced else NO_LIMIT,
+            "word": word,
+            "space": space,
+            "last": int(number == len(pairs) - 1),
+            "left": request.length - done - count,
+        }
+        yield Derived("burst", values, f"{side} burst {number}", side)
+        done += count

@@ -1,0 +1,182 @@
+"""Mid-ends: functions from requests to requests, chained as the paper describes.
+
+Knows: tensor_2D, tensor_ND, mp_split, mp_dist (also as a tree), rt_3D with its periods.
+Does not know: bursts, which back-end does what with its piece, files.
+Law: the pieces of a request are exactly the request: consecutive, each byte once, source and destination moved alike;
+no piece of mp_split crosses its boundary, each piece of mp_dist lies in the regions of its back-end
+(proofs/idma-split-*.smt2, proofs/idma-dist-*.smt2).
+
+Source: iDMA paper, 2.2, 3.2, 3.4 and Table 2; iDMA v0.7.0, `idma_mp_split_midend`, `idma_mp_dist_midend`,
+`idma_rt_midend`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from dmaverify.errors import InputError
+from dmaverify.machines.idma.engine import Request
+from dmaverify.machines.idma.legalizer import window_cuts
+from dmaverify.machines.idma.nd import Descriptor, Dim, requests
+from dmaverify.machines.modules import Derived
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Memory [start, end) that back-ends share out in strips of `width` bytes, a power of two."""
+
+    start: int
+    end: int
+    width: int
+
+    def __post_init__(self) -> None:
+        if self.width < 1 or self.width & (self.width - 1):
+            raise InputError(f"regions of {self.width} bytes", None, "a power of two")
+        if not 0 <= self.start < self.end:
+            raise InputError(f"a region from {self.start} to {self.end}", None, "start below end")
+
+    def key(self, request: Request) -> tuple[str, int]:
+        """The side whose address decides, and that address: the source where it lies in the region."""
+        return ("src", request.src) if self.start <= request.src < self.end else ("dst", request.dst)
+
+
+def tensor_2d(request: Request, src_stride: int, dst_stride: int, total: int) -> Descriptor:
+    """A 2D transfer of `total` bytes in rows of the request's length. Raises InputError unless rows divide it."""
+    if request.length < 1 or total % request.length:
+        raise InputError(f"{total} bytes are no whole number of rows of {request.length}", None, "make it a multiple")
+    return Descriptor(request, (Dim(total // request.length, src_stride, dst_stride),))
+
+
+def tensor_nd(descriptor: Descriptor, width: int) -> Iterator[Request]:
+    """The 1D transfers of an ND request, in order."""
+    return requests(descriptor, width)
+
+
+def mp_split(request: Request, region: Region) -> list[Request]:
+    """The pieces between multiples of the region's width, on the side that decides; only the last one is marked so."""
+    if request.length == 0:
+        return [request]
+    _, key = region.key(request)
+    cuts = [0, *window_cuts(key, request.length, region.width.bit_length() - 1), request.length]
+    pieces = [_piece(request, a, b) for a, b in pairwise(cuts)]
+    return [replace(piece, last=request.last and n == len(pieces) - 1) for n, piece in enumerate(pieces)]
+
+
+def _piece(request: Request, start: int, end: int) -> Request:
+    return replace(request, src=request.src + start, dst=request.dst + start, length=end - start)
+
+
+def mp_dist(request: Request, region: Region, backends: int) -> list[Request | None]:
+    """The piece of each back-end, or None for those without one. Raises InputError where the request reaches beyond the
+    row of all back-ends' strips.
+    """
+    if backends < 1:
+        raise InputError(f"{backends} back-ends", None, "at least one")
+    _, key = region.key(request)
+    row = key % (region.width * backends)
+    if row + request.length > region.width * backends:
+        raise InputError(
+            f"{request.length} bytes at {key} reach beyond the row of {backends} strips of {region.width}", None,
+            "split at the row first: mp_split with the width of the row",
+        )  # fmt: skip
+    out: list[Request | None] = []
+    for number in range(backends):
+        start = max(row, number * region.width)
+        end = min(row + request.length, (number + 1) * region.width)
+        out.append(_piece(request, start - row, end - row) if start < end else None)
+    return out
+
+
+def distributed(request: Request, region: Region, backends: int) -> list[list[Request]]:
+    """mp_split at the row of all strips, then mp_dist: what each back-end gets, in order. Any request will do."""
+    row = replace(region, width=_power_above(region.width * backends))
+    if row.width != region.width * backends:
+        raise InputError(f"{backends} back-ends", None, "a power of two, so that rows are aligned")
+    own: list[list[Request]] = [[] for _ in range(backends)]
+    for piece in mp_split(request, row):
+        for number, part in enumerate(mp_dist(piece, region, backends)):
+            if part is not None:
+                own[number].append(part)
+    return own
+
+
+def distributed_by_tree(request: Request, region: Region, backends: int) -> list[list[Request]]:
+    """The same by a binary tree of mp_dist: each level sends a half of the strips to each side."""
+    own: list[list[Request]] = [[] for _ in range(backends)]
+    row = replace(region, width=region.width * backends)
+    for piece in mp_split(request, row):
+        for number, part in _tree(piece, region, backends, 0):
+            own[number].append(part)
+    return own
+
+
+def _tree(request: Request, region: Region, backends: int, first: int) -> Iterator[tuple[int, Request]]:
+    if backends == 1:
+        yield first, request
+        return
+    half = backends // 2
+    for number, part in enumerate(mp_dist(request, replace(region, width=region.width * half), 2)):
+        if part is not None:
+            yield from _tree(part, region, half, first + number * half)
+
+
+def _power_above(number: int) -> int:
+    return 1 << (number - 1).bit_length()
+
+
+# ---------------------------------------------------------------- rt_3D
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A periodic transfer: the load value of its counter, its own time in cycles, and its descriptor."""
+
+    period: int
+    cycles: int
+    descriptor: Descriptor | None = None
+
+
+def worst_case(events: Sequence[Event], number: int, bypass: int = 0) -> int:
+    """Cycles from the expiry of an event to the end of its transfer, at worst.
+
+    Every other event comes first, once, and a transfer of `bypass` cycles before each event, because both arbiters are
+    round-robin and nothing is interrupted. Every event's own place in the list is without meaning.
+    """
+    assert 0 <= number < len(events)
+    return sum(event.cycles for event in events) + len(events) * bypass
+
+
+def event_facts(events: Iterable[Event], bypass: int = 0) -> list[Derived]:
+    """The instances of scope `event`: feasible where no worst case exceeds its period.
+
+    A counter is loaded again when its launch is accepted, so that no more than one launch of each event ever waits.
+    """
+    held = tuple(events)
+    return [
+        Derived("event", {"worst": worst_case(held, n, bypass), "period": event.period}, f"event {n}")
+        for n, event in enumerate(held)
+    ]
+
+
+def launches(events: Sequence[Event], until: int, bypass: int = 0) -> list[tuple[int, int, int, int]]:
+    """A schedule, cycle by cycle of arbitration: (event, expiry, start, end) of every launch that expires by `until`.
+
+    All counters are loaded at 0; one transfer runs at a time, round-robin; before each turn one of `bypass` cycles.
+    A counter is loaded again when its launch is accepted.
+    """
+    expiry = [event.period for event in events]
+    out: list[tuple[int, int, int, int]] = []
+    time, turn = 0, 0
+    while min(expiry) <= until and time <= until:
+        time += bypass
+        ready = [n for k in range(len(events)) if expiry[n := (turn + k) % len(events)] <= time]
+        if not ready:
+            time = time if bypass else max(time, min(expiry))
+            continue
+        number = ready[0]
+        end = time + events[number].cycles
+        out.append((number, expiry[number], time, end))
+        expiry[number], time, turn = time + events[number].period, end, (number + 1) % len(events)
+    return out

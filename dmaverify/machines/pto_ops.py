@@ -1,0 +1,276 @@
+"""The operations of a PTO kernel that concern DMA, as frozen statements: what was written, with places.
+
+Knows: copies of both surfaces, registers, flags, barriers, buffers, vector accesses, and the arithmetic around them.
+Does not know: text syntax, the value of any operand, what a copy touches.
+Law: a statement holds operands as they were written, in the roles of the operand lists; it computes nothing, so that
+the proof and the executor each give it its meaning by themselves.
+
+Source: facts of the two surfaces: "DMA Copy" of the vector instruction set (set_loop_*, copy_*), PTO v0.6 (mte_*).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from dmaverify.errors import Span
+
+LOAD, STORE, LOCAL = "load", "store", "local"
+PIPES = ("MTE1", "MTE2", "MTE3", "V", "S", "M", "FIX")
+COPY_ROLES: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "pto.copy_gm_to_ubuf": (
+        LOAD,
+        ("src", "dst", "sid", "n_burst", "len", "left", "right", "select", "l2", "src_stride", "dst_stride"),
+    ),
+    "pto.copy_ubuf_to_gm": (STORE, ("src", "dst", "sid", "n_burst", "len", "l2", "dst_stride", "src_stride")),
+    "pto.copy_ubuf_to_ubuf": (LOCAL, ("src", "dst", "sid", "n_burst", "len", "src_stride", "dst_stride")),
+}
+"""Operands of the copies whose loops are in registers, in the order of the text."""
+INLINE_ROLES: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "pto.mte_gm_ub": (LOAD, ("src", "dst", "l2", "len")),
+    "pto.mte_ub_gm": (STORE, ("src", "dst", "len")),
+    "pto.mte_ub_ub": (LOCAL, ("src", "dst", "len")),
+    "pto.mte_load": (LOAD, ("src", "dst", "l2", "len")),
+    "pto.mte_store": (STORE, ("src", "dst", "len")),
+}
+"""Operands before the groups of the copies that carry their loops themselves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """`kind` is int, float, pointer or other; `bits` of a number or of the element pointed to (0: not known)."""
+
+    kind: str
+    name: str
+    bits: int = 0
+    space: str = ""
+
+    @property
+    def item_bytes(self) -> int:
+        return max(1, self.bits // 8)
+
+
+OTHER = Type("other", "")
+INDEX = Type("int", "index", 64)
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """An SSA name (`%x`), or a number written in its place."""
+
+    name: str
+    span: Span = field(compare=False, repr=False)
+    value: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stmt:
+    """What every statement has."""
+
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Const(Stmt):
+    """A constant: `value` is the number, or the raw bits of a float."""
+
+    result: str = ""
+    value: int = 0
+    type: Type = INDEX
+    shown: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Arith(Stmt):
+    """`op` is the name behind `arith.`; casts have one operand; `predicate` belongs to cmpi."""
+
+    result: str = ""
+    op: str = ""
+    args: tuple[Operand, ...] = ()
+    predicate: str = ""
+    type: Type = INDEX
+
+
+@dataclass(frozen=True, slots=True)
+class CastPtr(Stmt):
+    """A byte address, or a pointer, as a pointer of another type."""
+
+    result: str = ""
+    source: Operand = field(default=None, compare=False)  # type: ignore[assignment]
+    type: Type = OTHER
+
+
+@dataclass(frozen=True, slots=True)
+class AddPtr(Stmt):
+    """`offset` counts elements of the pointer's type."""
+
+    result: str = ""
+    base: Operand = field(default=None, compare=False)  # type: ignore[assignment]
+    offset: Operand = field(default=None, compare=False)  # type: ignore[assignment]
+    type: Type = OTHER
+
+
+@dataclass(frozen=True, slots=True)
+class Opaque(Stmt):
+    """Results whose values nothing here defines; `least` where one is known (block indices start at 0)."""
+
+    results: tuple[str, ...] = ()
+    types: tuple[Type, ...] = ()
+    least: int | None = None
+    what: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """A loop of a copy as written: count and the two strides (or gaps)."""
+
+    count: Operand
+    src: Operand
+    dst: Operand
+    span: Span = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Pad:
+    """Padding of an inline copy: the value and its type, the counts where written."""
+
+    value: Operand
+    type: Type
+    left: Operand | None = None
+    right: Operand | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Copy(Stmt):
+    """A copy. `inline` ones carry their loops (`levels`, inner to outer, nburst first), others use registers."""
+
+    kind: str = LOAD
+    inline: bool = True
+    roles: Mapping[str, Operand] = field(default_factory=dict)
+    levels: tuple[Level, ...] = ()
+    pad: Pad | None = None
+    types: tuple[Type, Type] = (OTHER, OTHER)
+    name_span: Span = field(default=None, compare=False, repr=False)  # type: ignore[assignment]
+
+
+@dataclass(frozen=True, slots=True)
+class SetLoop(Stmt):
+    """A loop register of one direction: `what` is size, loop1 or loop2; operands in the order of the text."""
+
+    kind: str = LOAD
+    what: str = "size"
+    first: Operand = field(default=None, compare=False)  # type: ignore[assignment]
+    second: Operand = field(default=None, compare=False)  # type: ignore[assignment]
+
+
+@dataclass(frozen=True, slots=True)
+class SetPad(Stmt):
+    """The padding value, with the type it was set by."""
+
+    value: Operand = field(default=None, compare=False)  # type: ignore[assignment]
+    type: Type = OTHER
+
+
+@dataclass(frozen=True, slots=True)
+class SetAtomic(Stmt):
+    """The mode of stores: empty for none, else what they do instead of writing."""
+
+    mode: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Flag(Stmt):
+    """`set` or `wait` of a flag from one pipe to another."""
+
+    action: str = "set"
+    source: str = ""
+    dest: str = ""
+    event: Operand = field(default=None, compare=False)  # type: ignore[assignment]
+
+
+@dataclass(frozen=True, slots=True)
+class Barrier(Stmt):
+    """All that one pipe (or ALL) was given before is done before what it is given next."""
+
+    pipe: str = "ALL"
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer(Stmt):
+    """`get` or `rls` of a buffer token by a pipe."""
+
+    action: str = "get"
+    pipe: str = ""
+    token: Operand = field(default=None, compare=False)  # type: ignore[assignment]
+    mode: Operand = field(default=None, compare=False)  # type: ignore[assignment]
+
+
+@dataclass(frozen=True, slots=True)
+class Access(Stmt):
+    """A vector access of UB: `way` is r, w or rw; `offset` counts elements; `size` is bytes, 0 where not known."""
+
+    pointer: Operand = field(default=None, compare=False)  # type: ignore[assignment]
+    offset: Operand | None = None
+    size: int = 0
+    way: str = "r"
+    what: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Yield(Stmt):
+    """What a region gives back."""
+
+    args: tuple[Operand, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class For(Stmt):
+    """`scf.for`: the counter, its bounds, carried values as (name inside, first value), results."""
+
+    counter: str = ""
+    low: Operand = field(default=None, compare=False)  # type: ignore[assignment]
+    high: Operand = field(default=None, compare=False)  # type: ignore[assignment]
+    step: Operand = field(default=None, compare=False)  # type: ignore[assignment]
+    carried: tuple[tuple[str, Operand], ...] = ()
+    results: tuple[str, ...] = ()
+    types: tuple[Type, ...] = ()
+    body: tuple[Stmt, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class If(Stmt):
+    """`scf.if` with its two regions; the second may be empty."""
+
+    condition: Operand = field(default=None, compare=False)  # type: ignore[assignment]
+    results: tuple[str, ...] = ()
+    types: tuple[Type, ...] = ()
+    then: tuple[Stmt, ...] = ()
+    other: tuple[Stmt, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Block(Stmt):
+    """A region that runs once, in place (a vector scope)."""
+
+    body: tuple[Stmt, ...] = ()
+    what: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem(Stmt):
+    """An operation that concerns DMA and cannot be read, or hides some: never skipped."""
+
+    message: str = ""
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """One `func.func` (or a fragment without one, `name` empty) with its arguments and statements."""
+
+    name: str
+    args: tuple[tuple[str, Type, Span], ...]
+    body: tuple[Stmt, ...]
+    span: Span = field(compare=False, repr=False)
+    whole: Span | None = field(default=None, compare=False, repr=False)
+    passed: tuple[tuple[str, int], ...] = ()  # operations that do not concern DMA, with how many there are

@@ -1,0 +1,228 @@
+"""Conditions over symbols, decided: by ranges where they suffice, else by the solver; rules become conditions.
+
+Knows: how a rule's predicate reads on linear terms, how a claim is posed, what is assumed of values nobody bounded.
+Does not know: machines, kernels, how an answer is told.
+Law: `proved` means that no values of the symbols within all that is known of them violate the claim; a refutation
+carries values; what the solver leaves open is `unknown`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from math import gcd
+
+from dmaverify.machines.smtlib import Apply, Let, Literal, Name, Node
+from dmaverify.prove.smt import Query, Session
+from dmaverify.transfer.affine import FALSE, TRUE, Cond, Lin, World, both, compare
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """`proved`, `refuted` with values of symbols, or `unknown`; `by` says what decided it."""
+
+    status: str
+    values: Mapping[str, int] = field(default_factory=dict)
+    by: str = "ranges"
+    assumed: tuple[Cond, ...] = ()
+
+
+def condition_of(node: Node, ports: Mapping[str, Lin], world: World) -> Cond:
+    """A predicate as a condition over the terms of its ports."""
+    made = _Reading(ports, world).node(node, {})
+    assert isinstance(made, Cond)
+    return made
+
+
+class _Reading:
+    """Rebuilds a rule's tree on linear terms."""
+
+    def __init__(self, ports: Mapping[str, Lin], world: World) -> None:
+        self.ports = ports
+        self.world = world
+
+    def node(self, node: Node, bound: Mapping[str, Lin | Cond]) -> Lin | Cond:
+        if isinstance(node, Literal):
+            return (TRUE if node.value else FALSE) if isinstance(node.value, bool) else Lin(node.value)
+        if isinstance(node, Name):
+            return bound[node.name] if node.name in bound else self.ports[node.name]
+        if isinstance(node, Let):
+            return self.node(node.body, {**bound, **{n: self.node(v, bound) for n, v in node.bindings}})
+        assert isinstance(node, Apply)
+        return self.apply(node.op, [self.node(a, bound) for a in node.args])
+
+    def apply(self, op: str, args: list[Lin | Cond]) -> Lin | Cond:
+        conditions = [a for a in args if isinstance(a, Cond)]
+        terms = [a for a in args if isinstance(a, Lin)]
+        if op in ("and", "or"):
+            return both(conditions, op)
+        if op == "not":
+            return conditions[0].negated()
+        if op == "=>":
+            return both([*(c.negated() for c in conditions[:-1]), conditions[-1]], "or")
+        if op == "ite":
+            if terms:
+                return self.world.choose(conditions[0], terms[0], terms[1])
+            then = both([conditions[0], conditions[1]])
+            return both([then, both([conditions[0].negated(), conditions[2]])], "or")
+        if op in ("<", "<=", ">", ">=", "=", "distinct"):
+            pairs = list(pairwise(terms))
+            if op == "distinct" and len(terms) > 2:
+                pairs = [(a, b) for i, a in enumerate(terms) for b in terms[i + 1 :]]
+            if op == "=" and conditions:
+                a, b = conditions
+                return both([both([a, b]), both([a.negated(), b.negated()])], "or")
+            return both([_compared(op, a, b) for a, b in pairs])
+        return self.arithmetic(op, terms)
+
+    def arithmetic(self, op: str, terms: list[Lin]) -> Lin:
+        first, *rest = terms
+        if op == "-" and not rest:
+            return -first
+        if op in ("mod", "div"):
+            divisor = rest[0].const
+            return self.world.modulo(first, divisor) if op == "mod" else self.world.divide(first, divisor)
+        if op == "abs":
+            return self.world.least(first, -first, most=True)
+        for term in rest:
+            first = first + term if op == "+" else first - term if op == "-" else self.world.times(first, term)
+        return first
+
+
+def _compared(op: str, a: Lin, b: Lin) -> Cond:
+    if op in ("=", "distinct"):
+        return compare("eq" if op == "=" else "ne", a - b)
+    if op in (">", ">="):
+        a, b = b, a
+    return compare("lt" if op in ("<", ">") else "le", a - b)
+
+
+class Asker:
+    """Answers for one kernel. `needs` are conditions that had to be assumed of values without a stated range."""
+
+    def __init__(self, world: World, rlimit: int) -> None:
+        self.world = world
+        self.session = Session(min(rlimit, 2_000_000))
+        self.needs: list[Cond] = []
+        self._known: dict[tuple[Cond, tuple[Cond, ...], int], Reply] = {}
+
+    def holds(self, claim: Cond, when: Sequence[Cond] = ()) -> Reply:
+        """Whether the claim holds wherever `when` does."""
+        decided = self.world.decide(claim)
+        if decided:
+            return Reply("proved")
+        if decided is False and not when and not self.needs:
+            return Reply("refuted", {})
+        key = (claim, tuple(when), len(self.needs))
+        found = self._known.get(key)
+        if found is None:
+            found = self._solved(claim, when)
+            self._known[key] = found
+        return found
+
+    def possible(
+        self,
+        conditions: Sequence[Cond],
+        extra: Iterable[tuple[str, int | None, int | None]] = (),
+        texts: Sequence[str] = (),
+        names: Iterable[str] = (),
+    ) -> Reply:
+        """Whether all can hold at once: `refuted` means yes, with values; `proved` means never."""
+        decided = [self.world.decide(c) for c in conditions]
+        if False in decided:
+            return Reply("proved")
+        names = {*names, *(n for c in (*conditions, *self.needs) for n in c.symbols())}
+        variables, facts = self.world.context(names)
+        constraints = [*facts, *(self.world.cond_text(c) for c in (*conditions, *self.needs)), *texts]
+        query = Query(tuple(variables) + tuple(extra), tuple(constraints))
+        answer = self.session.ask(query, "claim")
+        if answer.status == "unsat":
+            return Reply("proved", {}, "z3")
+        if answer.status == "sat":
+            return Reply("refuted", self._small(query, answer.model, variables), "z3")
+        return Reply("unknown", {}, answer.why)
+
+    def _small(
+        self, query: Query, model: Mapping[str, int], variables: Sequence[tuple[str, int | None, int | None]]
+    ) -> Mapping[str, int]:
+        """A small counterexample: the free symbols as small as they get."""
+        from dmaverify.prove.smt import Answer
+
+        order = [n for n, low, _ in variables if not n.startswith("$") and low is not None][:4]
+        return self.session.smallest(query, order, Answer("sat", model)).model
+
+    def _solved(self, claim: Cond, when: Sequence[Cond]) -> Reply:
+        return self.possible([*when, claim.negated()])
+
+    def required(self, claim: Cond, when: Sequence[Cond] = ()) -> Reply:
+        """As `holds`; but where the claim depends on values whose range nobody stated and can be met, it is assumed.
+
+        The reply is then `assumed`, and everything later may rely on it.
+        """
+        assumed: list[Cond] = []
+        for part in claim.parts if claim.op == "and" else (claim,):
+            reply = self.holds(part, when)
+            if reply.status == "proved":
+                continue
+            if not self.is_open(part) or self.possible([*when, part]).status != "refuted":
+                return reply
+            assumed.append(part)
+            self.needs.append(both([*(w.negated() for w in when), part], "or") if when else part)
+        return Reply("assumed", {}, "", tuple(assumed)) if assumed else Reply("proved")
+
+    def is_open(self, claim: Cond) -> bool:
+        """Whether a claim depends on a value whose range nobody stated."""
+        return any(not self.world.symbols[n].stated for n in self.world.roots(claim))
+
+    def at(self, term: Lin, values: Mapping[str, int]) -> int | None:
+        """The value of a term under values of symbols, where they give one."""
+        put = self.world.put(term, {n: Lin(v) for n, v in values.items()})
+        if put.is_const:
+            return put.const
+        low, high = self.world.interval(put)
+        return low if low is not None else high
+
+
+def shown(when: Cond, world: World) -> str:
+    """A condition as people write it."""
+    if when.op in ("and", "or"):
+        return f" {when.op} ".join(f"({shown(p, world)})" if p.parts else shown(p, world) for p in when.parts)
+    if when.op == "not":
+        return f"not ({shown(when.parts[0], world)})"
+    when = _reduced(when)
+    positive = Lin(0, tuple((n, f) for n, f in when.left.terms if f > 0))
+    negative = Lin(0, tuple((n, -f) for n, f in when.left.terms if f < 0))
+    constant = when.left.const
+    positive, negative = (positive + constant, negative) if constant > 0 else (positive, negative - constant)
+    sign = {"eq": "=", "ne": "!=", "lt": "<", "le": "<="}.get(when.op, when.op)
+    return f"{term_text(positive, world)} {sign} {term_text(negative, world)}"
+
+
+def _reduced(when: Cond) -> Cond:
+    """The same condition with its common factor taken out."""
+    common = gcd(*(f for _, f in when.left.terms)) if when.left.terms else 1
+    if common < 2 or when.op not in ("le", "lt") or any(n.startswith("$") for n, _ in when.left.terms):
+        return when
+    bound = -when.left.const // common if when.op == "le" else -(when.left.const // common)
+    return Cond(when.op, Lin(-bound, tuple((n, f // common) for n, f in when.left.terms)))
+
+
+def term_text(term: Lin, world: World) -> str:
+    """A term with the names of the text; derived symbols as what they mean."""
+    parts = []
+    for name, factor in term.terms:
+        symbol = world.symbols[name]
+        what, *args = symbol.definition or ("",)
+        if what:
+            inner = [
+                term_text(a, world) if isinstance(a, Lin) else shown(a, world) if isinstance(a, Cond) else str(a)
+                for a in args
+            ]
+            text = f"{what}({', '.join(inner)})"
+        else:
+            text = symbol.shown or name
+        parts.append(text if factor == 1 else f"{factor} * {text}")
+    if term.const or not parts:
+        parts.append(f"{term.const:,}")
+    return " + ".join(parts)

@@ -1,0 +1,22 @@
+"""How to judge: readings, limits, cross-checks; apart from the judges, so that naming it costs nothing.
+
+Knows: the choices that a user has. Does not know: what they do.
+Law: the defaults are the documented ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from dmaverify.prove.smt import RLIMIT
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to judge. `cross_check`: moves up to this many units are executed by numpy as well (0: none)."""
+
+    readings: Mapping[str, str] = field(default_factory=dict)
+    rlimit: int = RLIMIT
+    cross_check: int = 0
+    repair: bool = True

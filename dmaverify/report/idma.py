@@ -1,0 +1,147 @@
+"""iDMA answers as text and data: burst lists.
+
+Knows: how a burst list is written, for people and for programs. Does not know: how one is made.
+Law: the JSON text of a list is what `json.dumps` would write of its pairs; it is written without a loop a burst.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from dmaverify.machines.idma.engine import NAMES, Backend, Request
+from dmaverify.machines.idma.legalizer import Bursts, Cuts
+from dmaverify.machines.idma.wire import byte_enables, on_the_wire
+
+_BLOCK = 10_000
+MOST_SHOWN = 12
+"""Bursts of a side that text shows; the rest is counted."""
+
+
+def bursts_json(bursts: Bursts) -> str:
+    """`{"read": [[address, bytes], ...], "write": [...]}`; `stuck_read`, `stuck_write` where a list does not end."""
+    stuck = "".join(
+        f', "stuck_{name}": {cuts.stuck}'
+        for name, cuts in (("read", bursts.read), ("write", bursts.write))
+        if cuts.stuck is not None
+    )
+    return f'{{"read": {_side(bursts, "read")}, "write": {_side(bursts, "write")}{stuck}}}'
+
+
+def _side(bursts: Bursts, side: str) -> str:
+    cuts: Cuts = bursts.read if side == "read" else bursts.write
+    inner, base = cuts.cuts, cuts.base
+    if not inner and cuts.length >= 0:
+        return f"[[{base}, {cuts.length}]]"
+    if not isinstance(inner, range) or len(inner) < 2 or base + cuts.length > bursts.space:
+        return str([[a, n] for a, n in bursts.pairs(side)])
+    step = inner.step
+    middle = _progression(base + inner.start, base + inner[-1], step, f", {step}], [")
+    return f"[[{base}, {inner.start}], [{middle}, {step}], [{base + inner[-1]}, {cuts.length - inner[-1]}]]"
+
+
+@lru_cache(maxsize=1)
+def _tails() -> list[str]:
+    """The last four digits of every number."""
+    return [f"{n:04d}" for n in range(_BLOCK)]
+
+
+def _progression(start: int, stop: int, step: int, between: str) -> str:
+    """`between.join(map(str, range(start, stop, step)))`, where numbers of one block share all but four digits."""
+    parts = []
+    if start < _BLOCK:
+        small = range(start, min(stop, _BLOCK), step)
+        parts.append(between.join(map(str, small)))
+        start += len(small) * step
+    while start < stop:
+        head, low = divmod(start, _BLOCK)
+        tails = _tails()[low : min(_BLOCK, stop - head * _BLOCK) : step]
+        parts.append(str(head) + (between + str(head)).join(tails))
+        start += len(tails) * step
+    return between.join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One 1D transfer of a file: number `number` of `count` of `name`."""
+
+    name: str
+    number: int
+    count: int
+    backend: Backend
+    request: Request
+    bursts: Bursts
+
+    def protocol(self, side: str) -> int:
+        return self.request.src_protocol if side == "read" else self.request.dst_protocol
+
+
+def bursts_data(one: Shown, wire: bool) -> dict[str, Any]:
+    """One transfer as data, with its place among those of its move."""
+    r = one.request
+    out: dict[str, Any] = {
+        "name": one.name, "transfer": one.number, "transfers": one.count, "src": r.src, "dst": r.dst,
+        "length": r.length, "coupled": one.bursts.coupled,
+    }  # fmt: skip
+    for side in ("read", "write"):
+        pairs = one.bursts.pairs(side)
+        out[side] = [list(pair) for pair in pairs]
+        if wire:
+            out[f"{side}_wire"] = [_wire(one, side, a, n) for a, n in pairs]
+    return out
+
+
+def _wire(one: Shown, side: str, address: int, length: int) -> dict[str, Any]:
+    found = on_the_wire(one.backend, one.protocol(side), address, length, write=side == "write")
+    out: dict[str, Any] = {"address": found.address, "length_field": found.field, "beats": found.beats}
+    if side == "write":
+        masks = byte_enables(address, length, one.backend.word)
+        out["byte_enables"] = [f"{m:0{one.backend.word // 4 or 1}x}" for m in (masks[:1] + masks[1:][-1:])]
+    return out
+
+
+def bursts_text(shown: Sequence[Shown], wire: bool) -> str:
+    """Every transfer with its two lists; long lists are cut, and say so."""
+    lines: list[str] = []
+    for one in shown:
+        r = one.request
+        if one.number == 0:
+            lines += [""] if lines else []
+            b = one.backend
+            kind = "coupled" if one.bursts.coupled else "decoupled"
+            lines.append(
+                f"{one.name}   {one.count:,} transfer{'s' if one.count != 1 else ''} of {r.length:,} B, "
+                f"{NAMES[r.src_protocol]} to {NAMES[r.dst_protocol]}, {b.data_width} bit, {kind}"
+            )
+        lines.append(f"  0x{r.src:x} to 0x{r.dst:x}")
+        for side in ("read", "write"):
+            lines += _side_lines(one, side, wire)
+    last = shown[-1] if shown else None
+    if last is not None and last.number + 1 < last.count:
+        lines.append(f"  ... {last.count - last.number - 1:,} more transfers (--limit)")
+    return "\n".join(lines)
+
+
+def _side_lines(one: Shown, side: str, wire: bool) -> Iterator[str]:
+    pairs = one.bursts.pairs(side)
+    yield f"    {side:5}  {len(pairs):,} burst{'s' if len(pairs) != 1 else ''}" + _all_of(pairs, one.request.length)
+    for number, (address, length) in enumerate(pairs):
+        if MOST_SHOWN <= number < len(pairs) - 1:
+            if number == MOST_SHOWN:
+                yield f"           ... {len(pairs) - MOST_SHOWN - 1:,} more"
+            continue
+        text = f"           0x{address:08x}  {length:6,} B"
+        if wire:
+            w = on_the_wire(one.backend, one.protocol(side), address, length, write=side == "write")
+            text += f"   bus 0x{w.address:08x}  field {w.field:3}  {w.beats:3} beats"
+        yield text
+    cuts = one.bursts.read if side == "read" else one.bursts.write
+    if cuts.stuck is not None:
+        yield f"           stuck at 0x{(cuts.base + cuts.stuck) % one.bursts.space:08x}: the next step has 0 B"
+
+
+def _all_of(pairs: Sequence[tuple[int, int]], length: int) -> str:
+    done = sum(n for _, n in pairs)
+    return "" if done == length else f", {done:,} of {length:,} B"

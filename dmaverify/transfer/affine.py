@@ -1,0 +1,416 @@
+"""Numbers that depend on symbols: linear terms, the few operations beside them, conditions; all exact.
+
+Knows: linear terms, floor division, products, minimum and choice as symbols with a definition, ranges of symbols.
+Does not know: what a symbol stands for in a program, solvers (it writes text that one can read).
+Law: every operation is exact on all integers: what is not linear becomes a symbol whose definition is kept, and
+`interval` contains every value that the ranges of the symbols allow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Lin:
+    """`const + sum(coefficient * symbol)`; terms sorted by symbol, none of them zero."""
+
+    const: int = 0
+    terms: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def is_const(self) -> bool:
+        return not self.terms
+
+    def __add__(self, other: Lin | int) -> Lin:
+        if isinstance(other, int):
+            return Lin(self.const + other, self.terms)
+        if not other.terms:
+            return Lin(self.const + other.const, self.terms)
+        if not self.terms:
+            return Lin(self.const + other.const, other.terms)
+        merged = dict(self.terms)
+        for name, factor in other.terms:
+            merged[name] = merged.get(name, 0) + factor
+        return Lin(self.const + other.const, tuple(sorted((n, f) for n, f in merged.items() if f)))
+
+    def __neg__(self) -> Lin:
+        return self * -1
+
+    def __sub__(self, other: Lin | int) -> Lin:
+        return self + (-other)
+
+    def __mul__(self, factor: int) -> Lin:
+        if factor == 1:
+            return self
+        if factor == 0:
+            return ZERO
+        return Lin(self.const * factor, tuple((n, f * factor) for n, f in self.terms))
+
+    def shown(self) -> str:
+        """As people write it."""
+        parts = [f"{name}" if f == 1 else f"-{name}" if f == -1 else f"{f} * {name}" for name, f in self.terms]
+        if self.const or not parts:
+            parts.append(f"{self.const:,}")
+        return " + ".join(parts).replace("+ -", "- ")
+
+
+ZERO, ONE = Lin(0), Lin(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Cond:
+    """`op` is const (number 0 or 1), eq, ne, lt, le (of `left` with 0), and, or, not."""
+
+    op: str
+    left: Lin = ZERO
+    parts: tuple[Cond, ...] = ()
+
+    @property
+    def known(self) -> bool | None:
+        return bool(self.left.const) if self.op == "const" else None
+
+    def negated(self) -> Cond:
+        if self.op == "const":
+            return FALSE if self.left.const else TRUE
+        if self.op == "not":
+            return self.parts[0]
+        if self.op == "eq":
+            return Cond("ne", self.left)
+        if self.op == "ne":
+            return Cond("eq", self.left)
+        if self.op == "lt":  # left < 0 fails: -left <= 0
+            return Cond("le", -self.left)
+        if self.op == "le":
+            return Cond("lt", -self.left)
+        return Cond("not", ZERO, (self,))
+
+    def symbols(self) -> Iterable[str]:
+        yield from (name for name, _ in self.left.terms)
+        for part in self.parts:
+            yield from part.symbols()
+
+
+TRUE, FALSE = Cond("const", ONE), Cond("const", ZERO)
+
+
+def compare(op: str, left: Lin) -> Cond:
+    """`left OP 0`, folded where it is a number."""
+    if not left.terms:
+        value = {"eq": left.const == 0, "ne": left.const != 0, "lt": left.const < 0, "le": left.const <= 0}[op]
+        return TRUE if value else FALSE
+    return Cond(op, left)
+
+
+def both(parts: Iterable[Cond], op: str = "and") -> Cond:
+    """Conjunction, or with `op` or the disjunction."""
+    neutral, absorbing = (TRUE, FALSE) if op == "and" else (FALSE, TRUE)
+    kept = [part for part in parts if part != neutral]
+    if absorbing in kept:
+        return absorbing
+    if not kept:
+        return neutral
+    return kept[0] if len(kept) == 1 else Cond(op, ZERO, tuple(kept))
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """`low` and `high` are inclusive (None: open). `stated` is False for a value whose range nobody gave.
+
+    `definition` is () for a free symbol, else (operation, arguments...); `side` holds conditions that always hold.
+    """
+
+    name: str
+    low: int | None = None
+    high: int | None = None
+    stated: bool = True
+    definition: tuple[object, ...] = ()
+    side: tuple[Cond, ...] = ()
+    shown: str = ""
+
+
+@dataclass
+class World:
+    """All symbols of one kernel. Derived symbols are made once for each definition."""
+
+    symbols: dict[str, Symbol] = field(default_factory=dict)
+    derived: dict[tuple[object, ...], str] = field(default_factory=dict)
+
+    # ------------------------------------------------------------ symbols
+
+    def free(
+        self,
+        name: str,
+        low: int | None,
+        high: int | None,
+        *,
+        stated: bool = True,
+        side: tuple[Cond, ...] = (),
+        shown: str = "",
+    ) -> Lin:
+        """A new symbol; a name that is taken gets a number."""
+        base, number = name, 1
+        while name in self.symbols:
+            number += 1
+            name = f"{base}_{number}"
+        self.symbols[name] = Symbol(name, low, high, stated, (), side, shown or name)
+        return Lin(0, ((name, 1),))
+
+    def narrow(self, name: str, low: int | None, high: int | None) -> None:
+        old = self.symbols[name]
+        low = old.low if low is None else low if old.low is None else max(low, old.low)
+        high = old.high if high is None else high if old.high is None else min(high, old.high)
+        self.symbols[name] = Symbol(name, low, high, old.stated, old.definition, old.side, old.shown)
+
+    def _derive(self, definition: tuple[object, ...], low: int | None, high: int | None) -> Lin:
+        name = self.derived.get(definition)
+        if name is None:
+            name = f"${definition[0]}{len(self.derived)}"
+            self.derived[definition] = name
+            self.symbols[name] = Symbol(name, low, high, True, definition, (), name)
+        return Lin(0, ((name, 1),))
+
+    # ------------------------------------------------------------ arithmetic
+
+    def divide(self, left: Lin, divisor: int) -> Lin:
+        """floor(left / divisor) for a divisor of at least 1."""
+        whole = Lin(left.const // divisor, tuple((n, f // divisor) for n, f in left.terms if f % divisor == 0))
+        rest = Lin(left.const % divisor, tuple((n, f) for n, f in left.terms if f % divisor))
+        if not rest.terms:
+            return whole
+        low, high = self.interval(rest)
+        if low is not None and high is not None and low // divisor == high // divisor:
+            return whole + low // divisor
+        bounds = (None if low is None else low // divisor, None if high is None else high // divisor)
+        return whole + self._derive(("div", rest, divisor), *bounds)
+
+    def modulo(self, left: Lin, divisor: int) -> Lin:
+        """left - divisor * floor(left / divisor): 0 to divisor - 1."""
+        rest = Lin(left.const % divisor, tuple((n, f % divisor) for n, f in left.terms if f % divisor))
+        if not rest.terms:
+            return rest
+        low, high = self.interval(rest)
+        if low is not None and high is not None and low // divisor == high // divisor:
+            return rest - low // divisor * divisor
+        return self._derive(("mod", rest, divisor), 0, divisor - 1)
+
+    def round_up(self, left: Lin, unit: int) -> Lin:
+        """The least multiple of `unit` that is at least `left`."""
+        return self.divide(left + (unit - 1), unit) * unit
+
+    def times(self, left: Lin, right: Lin) -> Lin:
+        if left.is_const:
+            return right * left.const
+        if right.is_const:
+            return left * right.const
+        pair = (left, right) if left.terms <= right.terms else (right, left)
+        return self._derive(("mul", *pair), *_product(self.interval(left), self.interval(right)))
+
+    def least(self, left: Lin, right: Lin, *, most: bool = False) -> Lin:
+        """The smaller of two, or with `most` the larger."""
+        gap = self.interval(left - right)
+        if gap[1] is not None and gap[1] <= 0:
+            return right if most else left
+        if gap[0] is not None and gap[0] >= 0:
+            return left if most else right
+        (a, b), (c, d) = self.interval(left), self.interval(right)
+        ends = (a, c), (b, d)
+        pick = max if most else min
+        known = [None if None in pair else pick(pair) for pair in ends]  # type: ignore[type-var]
+        if most:
+            known[0] = known[0] if known[0] is not None else a if a is not None else c
+        else:
+            known[1] = known[1] if known[1] is not None else b if b is not None else d
+        return self._derive(("max" if most else "min", left, right), known[0], known[1])
+
+    def choose(self, when: Cond, left: Lin, right: Lin) -> Lin:
+        """`left` where the condition holds, else `right`."""
+        if when.known is not None:
+            return left if when.known else right
+        if left == right:
+            return left
+        gap = right - left
+        if when.op in ("lt", "le") and when.left == -gap:
+            return self.least(left, right)
+        if when.op in ("lt", "le") and when.left == gap:
+            return self.least(left, right, most=True)
+        if when.op in ("eq", "ne") and gap.is_const and self.interval(when.left) in ((0, 1), (-1, 0)):
+            bit = when.left if self.interval(when.left)[1] == 1 else -when.left  # 0 where `eq` holds, else 1
+            return left + bit * gap.const if when.op == "eq" else right - bit * gap.const
+        (a, b), (c, d) = self.interval(left), self.interval(right)
+        low = None if a is None or c is None else min(a, c)
+        high = None if b is None or d is None else max(b, d)
+        return self._derive(("ite", when, left, right), low, high)
+
+    # ------------------------------------------------------------ what is known
+
+    def interval(self, value: Lin) -> tuple[int | None, int | None]:
+        """Bounds of a term, inclusive; None where there is none."""
+        low: int | None = value.const
+        high: int | None = value.const
+        for name, factor in value.terms:
+            symbol = self.symbols[name]
+            ends = (symbol.low, symbol.high) if factor > 0 else (symbol.high, symbol.low)
+            low = None if low is None or ends[0] is None else low + factor * ends[0]
+            high = None if high is None or ends[1] is None else high + factor * ends[1]
+        return low, high
+
+    def decide(self, when: Cond) -> bool | None:
+        """True or False where the ranges alone decide it."""
+        if when.op == "const":
+            return bool(when.left.const)
+        if when.op == "not":
+            inner = self.decide(when.parts[0])
+            return None if inner is None else not inner
+        if when.op in ("and", "or"):
+            found = [self.decide(part) for part in when.parts]
+            if (when.op == "or") in found:
+                return when.op == "or"
+            return None if None in found else when.op == "and"
+        low, high = self.interval(when.left)
+        if when.op in ("lt", "le"):
+            edge = 0 if when.op == "lt" else 1
+            if high is not None and high < edge:
+                return True
+            return False if low is not None and low >= edge else None
+        if low == high == 0 and low is not None:
+            return when.op == "eq"
+        if (low is not None and low > 0) or (high is not None and high < 0):
+            return when.op == "ne"
+        return None
+
+    def open_names(self, value: Lin) -> set[str]:
+        """Free symbols below a term whose range nobody stated."""
+        return {n for n in self.roots(value) if not self.symbols[n].stated}
+
+    def roots(self, value: Lin | Cond) -> set[str]:
+        """The free symbols that a term depends on, those that bound a loop counter included."""
+        todo = [n for n, _ in value.terms] if isinstance(value, Lin) else list(value.symbols())
+        seen: set[str] = set()
+        while todo:
+            name = todo.pop()
+            if name in seen:
+                continue
+            seen.add(name)
+            symbol = self.symbols[name]
+            for part in (*symbol.definition[1:], *symbol.side):
+                if isinstance(part, Lin):
+                    todo += [n for n, _ in part.terms]
+                elif isinstance(part, Cond):
+                    todo += part.symbols()
+        return {n for n in seen if not self.symbols[n].definition}
+
+    # ------------------------------------------------------------ substitution
+
+    def put(self, value: Lin, mapping: Mapping[str, Lin]) -> Lin:
+        """The term with symbols replaced, also inside of definitions."""
+        if not value.terms or not mapping:
+            return value
+        out = Lin(value.const)
+        for name, factor in value.terms:
+            out = out + self._put_symbol(name, mapping) * factor
+        return out
+
+    def _put_symbol(self, name: str, mapping: Mapping[str, Lin]) -> Lin:
+        if name in mapping:
+            return mapping[name]
+        what, *args = self.symbols[name].definition or ("",)
+        parts = [
+            self.put(a, mapping) if isinstance(a, Lin) else self.put_cond(a, mapping) if isinstance(a, Cond) else a
+            for a in args
+        ]
+        if not what or parts == args:
+            return Lin(0, ((name, 1),))
+        if what == "div":
+            return self.divide(parts[0], parts[1])  # type: ignore[arg-type]
+        if what == "mod":
+            return self.modulo(parts[0], parts[1])  # type: ignore[arg-type]
+        if what == "mul":
+            return self.times(parts[0], parts[1])  # type: ignore[arg-type]
+        if what == "ite":
+            return self.choose(parts[0], parts[1], parts[2])  # type: ignore[arg-type]
+        return self.least(parts[0], parts[1], most=what == "max")  # type: ignore[arg-type]
+
+    def put_cond(self, when: Cond, mapping: Mapping[str, Lin]) -> Cond:
+        if when.op == "const" or not mapping:
+            return when
+        if when.op == "not":
+            return self.put_cond(when.parts[0], mapping).negated()
+        if when.op in ("and", "or"):
+            return both([self.put_cond(part, mapping) for part in when.parts], when.op)
+        return compare(when.op, self.put(when.left, mapping))
+
+    # ------------------------------------------------------------ text for a solver
+
+    def text(self, value: Lin) -> str:
+        parts = (
+            [str(value.const) if value.const >= 0 else f"(- {-value.const})"] if value.const or not value.terms else []
+        )
+        for name, factor in value.terms:
+            number = str(factor) if factor >= 0 else f"(- {-factor})"
+            parts.append(name if factor == 1 else f"(* {number} {name})")
+        return parts[0] if len(parts) == 1 else f"(+ {' '.join(parts)})"
+
+    def cond_text(self, when: Cond) -> str:
+        if when.op == "const":
+            return "true" if when.left.const else "false"
+        if when.op in ("and", "or", "not"):
+            return f"({when.op} {' '.join(self.cond_text(part) for part in when.parts)})"
+        body = self.text(when.left)
+        return {"eq": f"(= {body} 0)", "ne": f"(not (= {body} 0))", "lt": f"(< {body} 0)", "le": f"(<= {body} 0)"}[
+            when.op
+        ]
+
+    def context(self, names: Iterable[str]) -> tuple[list[tuple[str, int | None, int | None]], list[str]]:
+        """Every symbol that those depend on as (name, low, end), and all that is known of them, as text."""
+        todo, seen = list(names), {}
+        facts: list[str] = []
+        while todo:
+            name = todo.pop()
+            if name in seen:
+                continue
+            symbol = self.symbols[name]
+            seen[name] = (name, symbol.low, None if symbol.high is None else symbol.high + 1)
+            for condition in symbol.side:
+                facts.append(self.cond_text(condition))
+                todo += condition.symbols()
+            what, *args = symbol.definition or ("",)
+            for part in args:
+                todo += (
+                    [n for n, _ in part.terms]
+                    if isinstance(part, Lin)
+                    else part.symbols()
+                    if isinstance(part, Cond)
+                    else ()
+                )
+            texts = [
+                self.text(a) if isinstance(a, Lin) else self.cond_text(a) if isinstance(a, Cond) else str(a)
+                for a in args
+            ]
+            if what == "div":
+                facts.append(
+                    f"(and (<= (* {texts[1]} {name}) {texts[0]}) (< {texts[0]} (+ (* {texts[1]} {name}) {texts[1]})))"
+                )
+            elif what == "mod":
+                facts.append(f"(= {name} (mod {texts[0]} {texts[1]}))")
+            elif what == "mul":
+                facts.append(f"(= {name} (* {texts[0]} {texts[1]}))")
+            elif what == "ite":
+                facts.append(f"(= {name} (ite {' '.join(texts)}))")
+            elif what in ("min", "max"):
+                order = "<=" if what == "min" else ">="
+                facts.append(f"(= {name} (ite ({order} {texts[0]} {texts[1]}) {texts[0]} {texts[1]}))")
+        return sorted(seen.values()), sorted(set(facts))
+
+
+def _product(
+    left: tuple[int | None, int | None], right: tuple[int | None, int | None]
+) -> tuple[int | None, int | None]:
+    """Bounds of a product. Half-open ranges count where both are not negative."""
+    if None not in (*left, *right):
+        ends = [a * b for a in left for b in right]  # type: ignore[operator]
+        return min(ends), max(ends)
+    if left[0] is not None and right[0] is not None and left[0] >= 0 and right[0] >= 0:
+        return left[0] * right[0], None
+    return None, None

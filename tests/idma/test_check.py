@@ -1,0 +1,352 @@
+"""Plans, burst lists and files judged by the rules of the engine; each side of each edge."""
+
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from dmaverify import api, cli
+from dmaverify.errors import InputError
+from dmaverify.inputs.idma.check import verdict_of_file
+from dmaverify.machines.idma.engine import (
+    AXI,
+    MOST_BEATS,
+    PAGE_BYTES,
+    TILELINK,
+    TILELINK_BYTES,
+    TILELINK_WRITE_BEATS,
+    Backend,
+    Request,
+    variant_named,
+)  # fmt: skip
+from dmaverify.machines.idma.judge import burst_facts, starts_of
+from dmaverify.machines.idma.legalizer import legalize
+from dmaverify.machines.idma.setup import presets, setup_of
+from dmaverify.machines.modules import Derived
+from dmaverify.machines.target import load_target
+from dmaverify.prove.listed import Item, judge_listed
+from dmaverify.verdict import Severity, Status, Verdict
+
+ROOT = Path(__file__).resolve().parents[2]
+IDMA = load_target("idma")
+BACKEND = Backend(variant_named("rw_axi"), 64)
+
+
+def test_the_limits_of_rules_are_the_constants_of_the_legalizer() -> None:
+    assert IDMA.limits == {
+        "page_bytes": PAGE_BYTES, "axi_beats_max": MOST_BEATS, "tilelink_page_bytes": TILELINK_BYTES,
+        "tilelink_write_beats": TILELINK_WRITE_BEATS, "desc_bytes": 32, "error_actions": 2,
+    }  # fmt: skip
+
+
+def test_the_systems_of_the_paper_are_presets() -> None:
+    assert set(presets(IDMA)) == {"pulp-open", "controlpulp", "cheshire", "mempool", "manticore", "io-dma"}
+    manticore = setup_of(IDMA, {"preset": "manticore"})
+    assert (manticore.backend.data_width, manticore.backend.address_width, manticore.backend.ax_in_flight) == (
+        512,
+        48,
+        32,
+    )
+    assert setup_of(IDMA, {"preset": "io-dma"}).request.src_protocol == 1
+    assert setup_of(IDMA, {"preset": "cheshire", "data_width": 128}).backend.word == 16
+
+
+@pytest.mark.parametrize("path", ["tiles", "forms"])
+def test_the_examples_are_as_they_say(path: str) -> None:
+    for verdict in api.check(ROOT / f"examples/idma/{path}.toml"):
+        assert verdict.as_expected, (verdict.name, verdict.status, [f.rule for f in verdict.errors])
+
+
+# ---------------------------------------------------------------- burst lists
+
+
+def judged(
+    request: Request, read: list[tuple[int, int]], write: list[tuple[int, int]], backend: Backend = BACKEND
+) -> set[str]:
+    item = Item("x", None, tuple(burst_facts(backend, request, read, write)))
+    verdict = judge_listed([item], IDMA, name="x", path="", unit="transfers")
+    assert (verdict.status is Status.PROVED) == (not verdict.errors)
+    return {f.rule.removeprefix("idma/") for f in verdict.errors}
+
+
+LONG = Request(4088, 8192, 24, decouple_rw=True)
+GOOD_READ, GOOD_WRITE = [(4088, 8), (4096, 16)], [(8192, 24)]
+
+
+def test_a_legal_list_from_elsewhere_passes_even_where_the_engine_cuts_otherwise() -> None:
+    assert judged(LONG, GOOD_READ, GOOD_WRITE) == set()
+    assert judged(LONG, [(4088, 8), (4096, 8), (4104, 8)], GOOD_WRITE) == set()
+
+
+@pytest.mark.parametrize(
+    ("read", "rules"),
+    [
+        ([(4088, 24)], {"page-4k"}),
+        ([(4088, 8), (4104, 16)], {"burst-order"}),
+        ([(4096, 16), (4088, 8)], {"burst-order", "burst-complete"} - {"burst-complete"}),
+        ([(4088, 8), (4096, 8)], {"burst-complete"}),
+        ([(4088, 8), (4096, 24)], {"burst-complete"}),
+        ([(4088, 8), (4096, 0), (4096, 16)], {"burst-advance"}),
+        ([(4088, 8), (4096, 16), (4096, 16)], {"burst-complete", "burst-order"}),
+        ([], {"burst-advance", "burst-complete"}),
+    ],
+)
+def test_what_is_wrong_with_a_list_is_named(read: list[tuple[int, int]], rules: set[str]) -> None:
+    assert judged(LONG, read, GOOD_WRITE) == rules
+
+
+def test_coupled_bursts_must_pair() -> None:
+    coupled = replace(LONG, decouple_rw=False)
+    assert judged(coupled, GOOD_READ, [(8192, 8), (8200, 16)]) == set()
+    assert "burst-pairs" in judged(coupled, GOOD_READ, GOOD_WRITE)
+
+
+def test_limits_of_the_protocol_and_of_the_request() -> None:
+    wide = Request(0, 0x10000, 2056, decouple_rw=True)
+    assert judged(wide, [(0, 2048), (2048, 8)], [(0x10000, 2048), (0x10800, 8)]) == set()
+    assert judged(wide, [(0, 2056)], [(0x10000, 2048), (0x10800, 8)]) == {"axi-beats"}
+    short = replace(wide, length=16, src_reduce_len=True)
+    assert judged(short, [(0, 8), (8, 8)], [(0x10000, 16)]) == set()
+    assert judged(short, [(0, 16)], [(0x10000, 16)]) == {"burst-limit"}
+    obi = Request(4, 0x10000, 8, 1, 0)
+    mixed = replace(BACKEND, variant=variant_named("r_obi_w_axi"))
+    assert judged(obi, [(4, 4), (8, 4)], [(0x10000, 8)], mixed) == set()
+    assert judged(obi, [(4, 8)], [(0x10000, 8)], mixed) == {"word-access"}
+    assert judged(Request(0xFFFFFFF0, 0, 32, decouple_rw=True), [(0xFFFFFFF0, 32)], [(0, 32)]) == {
+        "burst-wrap",
+        "page-4k",
+    }
+
+
+def test_tilelink_accesses_are_powers_of_two_aligned_within_a_page() -> None:
+    tl = replace(BACKEND, variant=variant_named("rw_tilelink"))
+    request = Request(4, 0, 12, TILELINK, TILELINK)
+    assert judged(request, [(4, 4), (8, 8)], [(0, 8), (8, 4)], tl) == set()
+    assert judged(request, [(4, 8), (12, 4)], [(0, 8), (8, 4)], tl) == {"tilelink-aligned"}
+    assert judged(request, [(4, 12)], [(0, 8), (8, 4)], tl) == {"tilelink-size", "tilelink-aligned"}
+    page = Request(2044, 0, 8, TILELINK, TILELINK)
+    assert judged(page, [(2044, 8)], [(0, 8)], tl) == {"tilelink-page", "tilelink-aligned"}
+    big = Request(0, 0, 512, TILELINK, TILELINK)
+    assert judged(big, [(0, 512)], [(0, 512)], tl) == {"tilelink-beats"}
+    assert judged(big, [(0, 512)], [(0, 256), (256, 256)], tl) == set()
+
+
+def test_every_list_of_the_rtl_but_tilelink_and_zero_length_is_legal(burst_rows: list[dict[str, str]]) -> None:
+    verdict = verdict_of_file(str(ROOT / "tests/data/idma_rtl_bursts_sample.csv"))
+    assert verdict is not None
+    assert verdict.status is Status.REFUTED
+    assert {f.rule for f in verdict.errors} == {
+        "idma/burst-advance", "idma/burst-wrap", "idma/tilelink-aligned", "idma/tilelink-page",
+    }  # fmt: skip
+    wrong = {f.span.line - 2 for f in verdict.errors if f.span is not None}
+    for number in wrong:
+        row = burst_rows[number]
+        wraps = max(int(row["src_addr"]), int(row["dst_addr"])) + int(row["length"]) > 1 << 32
+        assert "3" in (row["src_protocol"], row["dst_protocol"]) or row["length"] == "0" or wraps
+
+
+def test_the_legalizers_own_lists_are_legal_wherever_no_tilelink_is() -> None:
+    for src in (0, 1, 4090, 0xFFFFF000):
+        for llen in range(8):
+            request = Request(src, 77, 3000, decouple_rw=llen % 2 == 0, src_reduce_len=True, src_max_llen=llen)
+            found = legalize(BACKEND, request)
+            assert judged(request, found.pairs("read"), found.pairs("write")) == set()
+
+
+# ---------------------------------------------------------------- files
+
+
+def test_a_burst_table_and_json_lines_are_judged_by_check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = tmp_path / "trace.csv"
+    table.write_text("src_addr,dst_addr,length,decouple_rw,r_bursts,w_bursts\n4088,8192,24,1,ff8:8 1000:16,2000:24\n")
+    assert cli.invoke(["check", str(table)]) == 0
+    assert "all 1 transfers" in capsys.readouterr().out
+    table.write_text(table.read_text() + "4088,8192,24,1,ff8:24,2000:24\n4088,8192,24,1,zz,2000:24\n")
+    assert cli.invoke(["check", str(table), "--format", "concise"]) == 2
+    said = capsys.readouterr().out
+    assert "trace.csv:3:1: error[idma/page-4k]" in said
+    assert "`zz` in r_bursts is no burst" in said
+    lines = tmp_path / "trace.jsonl"
+    row = {"src_addr": 4088, "dst_addr": 8192, "length": 8, "read": [[4088, 8]], "write": [[8192, 8]]}
+    lines.write_text(json.dumps(row) + "\n")
+    assert cli.invoke(["check", str(lines)]) == 0
+    (tmp_path / "other.csv").write_text("a,b\n1,2\n")
+    assert cli.invoke(["check", str(tmp_path / "other.csv")]) == 2
+
+
+def test_check_stdin_judges_one_list(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    row = {"src_addr": 4088, "dst_addr": 8192, "length": 16, "read": [[4088, 16]], "write": [[8192, 16]]}
+    monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps({"bursts": row}) + "\n" + json.dumps({"bursts": {"a": 1}})))
+    assert cli.invoke(["check", "--stdin"]) == 0
+    first, second = (json.loads(line) for line in capsys.readouterr().out.splitlines())
+    assert [f["rule"] for f in first[0]["findings"]] == ["idma/page-4k"]
+    assert "error" in second
+
+
+def test_a_job_file_is_judged_and_legalized(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    job = tmp_path / "some.job"
+    job.write_text("\n".join(["5000", "0xff8", "0x20000", "0", "0", "256", "256", "0", "0", "0"]))
+    assert cli.invoke(["check", str(job)]) == 0
+    assert "no move is given" in capsys.readouterr().out
+    assert cli.invoke(["bursts", str(job), "--engine", "data_width=64", "--json"]) == 0
+    (one,) = json.loads(capsys.readouterr().out)
+    assert [n for _, n in one["read"]] == [8, 2040, 8, 2040, 8, 896]
+    job.write_text("\n".join(["0", "0xff8", "0x20000", "0", "0", "256", "256", "0", "0", "0"]))
+    assert cli.invoke(["check", str(job), "--format", "concise"]) == 1
+    assert "idma/zero-length" in capsys.readouterr().out
+
+
+def test_bursts_of_a_plan_are_shown_and_cut_off(capsys: pytest.CaptureFixture[str]) -> None:
+    path = f"{ROOT}/examples/idma/forms.toml::registers"
+    assert cli.invoke(["bursts", path, "--limit", "2", "--wire"]) == 0
+    said = capsys.readouterr().out
+    assert "... 2 more transfers" in said
+    assert "beats" in said
+    assert cli.invoke(["bursts", f"{ROOT}/examples/first.toml"]) == 2
+    assert cli.invoke(["bursts"]) == 2
+    assert cli.invoke(["bursts", path, "--engine", "preset=none"]) == 2
+
+
+# ---------------------------------------------------------------- plans
+
+PLAN = """
+schema = 1
+target = "idma"
+[axes]
+A = 4
+B = 64
+C = 2
+[transfer.t]
+dtype = "i8"
+source = {{ tier = "{tier}", base = {src}, element = "{source}" }}
+dest = {{ tier = "mem", base = {dst}, element = "A, C, B" }}
+read = "[{read}]:{packet} {medium}@{src}"
+write = "[{write}]:{packet} MEM@{dst}"
+options = {{ {options} }}
+"""
+
+
+def plan(**change: object) -> Verdict:
+    values: dict[str, object] = {
+        "tier": "mem", "medium": "MEM", "src": 4096, "dst": 65536, "source": "C, A, B",
+        "read": "A=4:64, C=2:256, B=64:1", "write": "A=4:128, C=2:64, B=64:1", "packet": 64, "options": "",
+    }  # fmt: skip
+    (verdict,) = api.check(PLAN.format(**{**values, **change}))
+    return verdict
+
+
+def rules_of(verdict: Verdict, severity: Severity = Severity.ERROR) -> set[str]:
+    return {f.rule.removeprefix("idma/") for f in verdict.findings if f.severity is severity}
+
+
+def test_a_descriptor_that_keeps_its_promise_and_the_rules_is_proved() -> None:
+    verdict = plan()
+    assert verdict.status is Status.PROVED
+    assert not verdict.findings
+
+
+def test_one_wrong_stride_is_refuted_as_on_any_machine() -> None:
+    assert rules_of(plan(write="A=4:64, C=2:64, B=64:1")) >= {"core/covers", "core/writes-once", "core/same-element"}
+
+
+@pytest.mark.parametrize(
+    ("change", "errors", "others"),
+    [
+        ({"options": "dims = 3"}, set(), set()),
+        ({"options": "dims = 2"}, {"dims-max"}, set()),
+        ({"options": 'variant = "r_axi_w_obi", dst_protocol = "obi"'}, set(), set()),
+        ({"options": 'variant = "r_axi_w_obi", dst_protocol = "axi"'}, {"protocol"}, set()),
+        ({"options": 'variant = "rw_axi_rw_init", src_protocol = "init"'}, {"pattern"}, set()),
+        ({"options": "src_burst = 0"}, {"burst-incr"}, set()),
+        ({"options": "src_burst = 1"}, set(), set()),
+        ({"options": 'on_error = "replay"'}, {"error-action"}, set()),
+        ({"options": 'on_error = "abort"'}, set(), {"error-abort"}),
+        ({"options": 'on_error = "continue"'}, set(), {"error-continue"}),
+        ({"options": 'on_error = "continue", variant = "rw_obi"'}, {"error-handled"}, {"error-continue"}),
+        ({"options": "length_width = 12"}, set(), set()),
+        ({"options": "decouple_rw = 1, buffer_depth = 16"}, set(), set()),
+        ({"options": "decouple_rw = 1, buffer_depth = 15"}, set(), {"decoupled"}),
+        ({"options": "src_max_llen = 2"}, set(), {"llen-inert"}),
+        ({"options": "src_reduce_len = 1, src_max_llen = 2"}, set(), set()),
+        ({"options": "address_width = 17"}, set(), set()),
+        ({"options": "address_width = 16, length_width = 16"}, {"address-wrap"}, set()),
+        ({"src": 4097}, set(), {"over-fetch"}),
+        ({"tier": "io", "medium": "IO"}, set(), set()),
+        ({"tier": "io", "medium": "IO", "src": 4097}, {"over-fetch-device"}, set()),
+        ({"packet": 1}, set(), set()),
+        ({"options": 'variant = "rw_tilelink"'}, set(), set()),
+        ({"src": 4104, "options": 'variant = "rw_tilelink"'}, {"tilelink-aligned"}, set()),
+    ],
+)
+def test_each_rule_has_two_sides(change: dict[str, object], errors: set[str], others: set[str]) -> None:
+    verdict = plan(**change)
+    if change == {"packet": 1}:  # the runs are longer than what is moved at once: one more loop
+        assert rules_of(verdict) == set()
+        return
+    assert rules_of(verdict) == errors
+    assert rules_of(verdict, Severity.WARNING) | rules_of(verdict, Severity.ADVICE) == others
+
+
+def test_the_paper_s_reading_lets_replay_pass() -> None:
+    from dmaverify.prove.check import Options
+
+    text = PLAN.format(
+        tier="mem", medium="MEM", src=4096, dst=65536, source="C, A, B", read="A=4:64, C=2:256, B=64:1",
+        write="A=4:128, C=2:64, B=64:1", packet=64, options='on_error = "replay"',
+    )  # fmt: skip
+    (verdict,) = api.check(text, options=Options(readings={"idma/error-action": "paper"}))
+    assert verdict.status is Status.PROVED
+    assert any("another reading" in said for said in verdict.assumptions)
+
+
+def test_a_packet_that_is_not_contiguous_is_no_transfer() -> None:
+    assert "contiguous" in rules_of(plan(packet=128, read="A=4:64, C=2:256, B=64:1", source="C, A, B"))
+
+
+def test_overlap_of_source_and_destination_is_told() -> None:
+    verdict = plan(dst=4096 + 256)
+    assert "core/overlap" in rules_of(verdict)
+    assert "overlap" in rules_of(verdict, Severity.WARNING)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ("word = 8", "unknown option"), ('preset = "none"', "no preset"), ("data_width = 48", "data_width"),
+        ('variant = "x"', "variant"), ("decouple_rw = 2", "decouple_rw"), ('on_error = "x"', "on_error"),
+        ("dims = 0", "dims"), ('src_protocol = "ahb"', "no protocol"), ("decouple_rw = true", "decouple_rw"),
+    ],
+)  # fmt: skip
+def test_options_that_mean_nothing_are_input_errors(options: str, says: str) -> None:
+    from dmaverify.inputs.plan import InputErrors
+
+    with pytest.raises((InputError, InputErrors), match=says) as caught:
+        plan(options=options)
+    errors = getattr(caught.value, "errors", [caught.value])
+    assert all(error.span is not None for error in errors)
+
+
+def test_a_machine_without_a_module_takes_no_options() -> None:
+    from dmaverify.inputs.plan import InputErrors
+
+    text = (
+        (ROOT / "examples/first.toml")
+        .read_text(encoding="utf-8")
+        .replace('dtype  = "i8"', 'dtype  = "i8"\noptions = { a = 1 }')
+    )
+    with pytest.raises(InputErrors, match="reads no options"):
+        api.check(text)
+
+
+def test_starts_repeat_with_the_page() -> None:
+    assert starts_of(5, [(3, 10)], 4096) == {5, 15, 25}
+    assert starts_of(0, [(100, 2048)], 4096) == {0, 2048}
+    assert starts_of(4090, [(2, 10), (2, -1)], 4096) == {4090, 4, 4089, 3}
+
+
+def test_nothing_to_judge_is_no_pass() -> None:
+    assert judge_listed([], IDMA, name="x", path="", unit="transfers").status is Status.ERROR
+    lacking = Item("x", None, (Derived("burst", {"protocol": AXI}, "burst"),))
+    assert judge_listed([lacking], IDMA, name="x", path="", unit="transfers").status is Status.REFUTED

@@ -1,0 +1,165 @@
+"""Mid-ends: the pieces are exactly the whole, each in its region, each with its back-end; periods that can be kept."""
+
+import random
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from dmaverify.errors import InputError
+from dmaverify.machines.idma.engine import Request
+from dmaverify.machines.idma.midends import (
+    Event,
+    Region,
+    distributed,
+    distributed_by_tree,
+    event_facts,
+    launches,
+    mp_dist,
+    mp_split,
+    tensor_2d,
+    tensor_nd,
+    worst_case,
+)  # fmt: skip
+from dmaverify.machines.idma.nd import Dim
+
+L1 = Region(0x10000, 0x20000, 256)
+
+
+def copied(request: Request) -> list[tuple[int, int]]:
+    return [(request.src + i, request.dst + i) for i in range(request.length)]
+
+
+def key_of(request: Request) -> int:
+    return request.src if L1.start <= request.src < L1.end else request.dst
+
+
+def test_split_pieces_are_the_whole_in_order_and_cross_no_boundary_on_all_small_requests() -> None:
+    region, count = Region(32, 64, 4), 0
+    for src, dst, length in product(range(28, 40), (0, 1, 33, 34), range(1, 12)):
+        request = Request(src, dst, length)
+        pieces = mp_split(request, region)
+        assert [byte for piece in pieces for byte in copied(piece)] == copied(request)
+        for piece in pieces:
+            key = piece.src if region.start <= src < region.end else piece.dst
+            assert key // 4 == (key + piece.length - 1) // 4
+        assert [piece.last for piece in pieces] == [False] * (len(pieces) - 1) + [True]
+        count += 1
+    assert count == 12 * 4 * 11
+
+
+def test_each_back_end_gets_the_bytes_of_its_own_strips_once() -> None:
+    rng = random.Random(6)
+    for _ in range(200):
+        backends = rng.choice((1, 2, 4, 8))
+        inside = rng.random() < 0.5
+        src = rng.randrange(0x10000, 0x11000) if inside else rng.randrange(0x1000)
+        dst = rng.randrange(0x1000) if inside else rng.randrange(0x10000, 0x11000)
+        request = Request(src, dst, rng.randrange(1, 5000))
+        own = distributed(request, L1, backends)
+        assert own == distributed_by_tree(request, L1, backends)
+        assert sorted(b for parts in own for part in parts for b in copied(part)) == copied(request)
+        for number, parts in enumerate(own):
+            assert [part.src for part in parts] == sorted(part.src for part in parts)
+            for part in parts:
+                first, last = key_of(part) // 256, (key_of(part) + part.length - 1) // 256
+                assert {strip % backends for strip in range(first, last + 1)} == {number}
+
+
+def test_a_distributor_needs_its_request_in_one_row() -> None:
+    assert mp_dist(Request(0x10000, 0, 512), L1, 2) == [
+        Request(0x10000, 0, 256), Request(0x10100, 256, 256),
+    ]  # fmt: skip
+    assert mp_dist(Request(0x10180, 0, 128), L1, 2)[0] is None
+    with pytest.raises(InputError, match="beyond the row"):
+        mp_dist(Request(0x10000, 0, 513), L1, 2)
+    with pytest.raises(InputError, match="3 back-ends"):
+        distributed(Request(0x10000, 0, 512), L1, 3)
+    with pytest.raises(InputError, match="regions of 48 bytes"):
+        Region(0, 64, 48)
+    assert mp_split(Request(0, 0, 0), L1) == [Request(0, 0, 0)]
+
+
+def test_2d_rows_are_the_total() -> None:
+    two = tensor_2d(Request(0, 0x1000, 64), 80, 64, 640)
+    assert two.dims == (Dim(10, 80, 64),)
+    assert [r.src for r in tensor_nd(two, 32)] == [80 * k for k in range(10)]
+    with pytest.raises(InputError, match="no whole number of rows"):
+        tensor_2d(Request(0, 0x1000, 64), 80, 64, 650)
+
+
+def test_mid_ends_chain_as_in_mempool() -> None:
+    """tensor, then split, then distribution: every byte of the tensor arrives once, at the back-end of its strip."""
+    rows = tensor_2d(Request(0x40000, 0x10080, 200), 256, 200, 2000)
+    wanted = [byte for row in tensor_nd(rows, 32) for byte in copied(row)]
+    got = [
+        byte for row in tensor_nd(rows, 32) for parts in distributed(row, L1, 4) for p in parts for byte in copied(p)
+    ]
+    assert sorted(got) == sorted(wanted)
+
+
+# ---------------------------------------------------------------- rt_3D
+
+
+def test_no_schedule_is_later_than_the_worst_case_and_some_reach_it() -> None:
+    rng = random.Random(7)
+    reached = 0
+    for _ in range(150):
+        bypass = rng.choice((0, 0, 7))
+        events = [Event(rng.randrange(60, 200), rng.randrange(1, 20)) for _ in range(rng.randrange(1, 5))]
+        late = [0] * len(events)
+        for number, expiry, start, end in launches(events, 5000, bypass):
+            assert end - start == events[number].cycles
+            late[number] = max(late[number], end - expiry)
+        worst = [worst_case(events, n, bypass) for n in range(len(events))]
+        assert all(a <= b for a, b in zip(late, worst, strict=True)), (events, bypass)
+        reached += any(a == b for a, b in zip(late, worst, strict=True))
+    assert reached > 0
+
+
+def test_a_period_is_kept_exactly_where_the_rule_says_so() -> None:
+    from dmaverify.machines.target import load_target
+
+    rule = load_target("idma").rules["idma/event-period"]
+    good, bad = event_facts([Event(100, 60), Event(100, 40)]), event_facts([Event(100, 60), Event(100, 41)])
+    assert all(rule.holds(fact.values) for fact in good)
+    assert not any(rule.holds(fact.values) for fact in bad)
+    served = launches([Event(100, 60), Event(100, 40)], 3000)
+    assert all(end - expiry <= 100 for _, expiry, _, end in served)
+
+
+EVENTS = """rt3d
+bypass = 200
+event = {first}
+src = 0x1000
+dst = 0x20000
+length = 64
+dim = 8, 256, 64
+launch
+event = 5000
+src = 0x8000
+dst = 0x30000
+length = 4
+dim = 16, 64, 4
+launch
+"""
+
+
+def test_periods_of_a_file_are_held_against_the_cycles_of_its_transfers(tmp_path: Path) -> None:
+    from dmaverify.cost.idma.price import descriptor_cycles
+    from dmaverify.inputs.idma.check import verdict_of_file
+    from dmaverify.inputs.idma.forms import read_image
+    from dmaverify.machines.idma.setup import setup_of
+    from dmaverify.machines.target import load_target
+
+    image = read_image(EVENTS.format(first=1000))
+    assert (image.periods, image.bypass) == (((0, 1000), (1, 5000)), 200)
+    setup = setup_of(load_target("idma"))
+    worst = sum(descriptor_cycles(setup, told.descriptor) for told in image.told) + 2 * 200
+    for period, rules in ((worst, set()), (worst - 1, {"idma/event-period"})):
+        file = tmp_path / f"{period}.idma"
+        file.write_text(EVENTS.format(first=period), encoding="utf-8")
+        verdict = verdict_of_file(str(file))
+        assert verdict is not None
+        assert {f.rule for f in verdict.errors} == rules
+        assert verdict.claim == "all 2 descriptors"

@@ -1,0 +1,168 @@
+"""Synthesis: fewest descriptors, bounds, what is emitted does what was proved."""
+
+import json
+import random
+from itertools import combinations
+from math import prod
+from pathlib import Path
+
+import pytest
+
+from dmaverify import api, cli
+from dmaverify.inputs.idma.forms import read_image
+from dmaverify.inputs.plan import read_plan_text
+from dmaverify.machines.idma.derive import descriptor_of
+from dmaverify.machines.idma.nd import starts
+from dmaverify.machines.idma.setup import setup_of
+from dmaverify.synth.idma.search import Loop, Nest, nest_of, runs_are_maximal, synthesize
+from dmaverify.synth.regions import Atom, Box
+from dmaverify.synth.result import Synthesis
+from dmaverify.verdict import Status
+
+TILES = Path(__file__).resolve().parents[2] / "examples/idma/tiles.toml"
+
+MOVE = """
+schema = 1
+target = "idma"
+[axes]
+A = 3
+B = 4
+C = 5
+D = 8
+[transfer.t]
+dtype = "{dtype}"
+source = {{ tier = "mem", base = 4096, element = "{source}" }}
+dest = {{ tier = "mem", base = 1048576, element = "{dest}" }}
+options = {{ {options} }}
+"""
+
+
+def found_for(source: str, dest: str, dtype: str = "i8", options: str = "dims = 4", **settings: int) -> Synthesis:
+    plan = read_plan_text(MOVE.format(source=source, dest=dest, dtype=dtype, options=options))
+    item = plan.transfers[0].transfer
+    return synthesize(item, plan.targets[item.target], axes=plan.axes, **settings)
+
+
+def of_tiles(name: str) -> Synthesis:
+    plan = api.load(f"{TILES}::{name}")
+    item = plan.transfers[0].transfer
+    return synthesize(item, plan.targets[item.target], axes=plan.axes)
+
+
+@pytest.mark.parametrize(
+    ("name", "descriptors", "length", "dims"),
+    [("padded-tile", 1, 28, 1), ("transpose", 32, 8, 1), ("gather", 4, 40, 2)],
+)
+def test_the_tiles_of_the_examples_need_as_few_descriptors_as_can_be(
+    name: str, descriptors: int, length: int, dims: int
+) -> None:
+    found = of_tiles(name)
+    assert found.verdict is not None
+    assert found.verdict.status is Status.PROVED
+    assert len(found.commands) == descriptors
+    assert {c.packet * c.unit_bits // 8 for c in found.commands} == {length}
+    assert {len(c.loops) for c in found.commands} == {dims}
+    assert api.check(found.plan)[0].status is Status.PROVED
+
+
+def test_a_strided_gather_on_a_3d_engine_is_optimal_for_the_law() -> None:
+    found = of_tiles("gather")
+    assert (found.optimal, found.cycles, found.bound) == (True, 2568, 2568)
+    assert found.cost is not None
+    assert found.cost.exact
+
+
+def test_cycles_that_are_a_bound_themselves_are_never_called_optimal() -> None:
+    found = found_for("A, D", "A, D # 16", options='variant = "r_axi_w_obi", dst_protocol = "obi"')
+    assert found.found
+    assert not found.optimal
+
+
+MAPPINGS = [
+    ("A, B, C, D", "D, C, B, A"), ("A, B, C, D", "A, C, B, D"), ("A, B, C # 6, D", "C, A, B, D # 16"),
+    ("A, B, C, D", "A, B, C, D"), ("B, D # 9", "D, B"), ("A, B, C, D", "B, D, A, C # 7"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("source", "dest"), MAPPINGS)
+@pytest.mark.parametrize("dims", [2, 3])
+def test_every_result_is_proved_and_fits_the_engine(source: str, dest: str, dims: int) -> None:
+    found = found_for(source, dest, "i16", f"dims = {dims}")
+    assert found.found, found.refused
+    assert api.check(found.plan)[0].status is Status.PROVED
+    assert all(len(c.loops) <= dims - 1 for c in found.commands)
+    assert found.cycles >= found.bound > 0
+    fewer = found_for(source, dest, "i16", f"dims = {dims + 1}")
+    assert len(fewer.commands) <= len(found.commands)
+
+
+def test_unrolling_leaves_out_the_loops_that_cost_the_fewest_descriptors() -> None:
+    found = found_for("A, B, C, D", "D, C, B, A", options="dims = 3")
+    sizes = [3, 4, 5, 8]
+    assert len(found.commands) == min(prod(chosen) for chosen in combinations(sizes, 2))
+
+
+def test_one_contiguous_move_is_one_transfer_cut_by_the_length_field() -> None:
+    assert len(found_for("A, B, C, D", "A, B, C, D").commands[0].loops) == 0
+    text = MOVE.format(source="A, B, C, D", dest="A, B, C, D", dtype="f64", options="length_width = 12, dims = 2")
+    plan = read_plan_text(text.replace("D = 8", "D = 128"))
+    item = plan.transfers[0].transfer
+    found = synthesize(item, plan.targets["idma"], axes=plan.axes)
+    assert found.found
+    assert max(c.packet * c.unit_bits // 8 for c in found.commands) < 1 << 12
+
+
+def test_what_needs_too_many_descriptors_is_refused_with_the_rule() -> None:
+    found = found_for("A, B, C, D", "D, C, B, A", options="dims = 1", commands=100)
+    assert not found.found
+    assert found.refused[0][0] == "idma/dims-max"
+
+
+def test_merged_runs_are_the_longest() -> None:
+    box = Box(0, 0, (Atom("A", 1, 3, 64, 128), Atom("B", 1, 4, 16, 16), Atom("C", 1, 16, 1, 1)))
+    nest = nest_of(box, 1 << 20)
+    assert (nest.length, nest.loops) == (64, (Loop(3, 64, 128, nest.loops[0].label),))
+    assert nest_of(box, 40).length == 32
+    assert runs_are_maximal([nest])
+    assert not runs_are_maximal([Nest(0, 0, 8, (Loop(4, 8, 8),))])
+
+
+@pytest.mark.parametrize("form", ["auto", "reg32_3d", "desc64", "job", "nd"])
+def test_what_is_emitted_moves_what_was_proved(form: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.invoke(["synth", f"{TILES}::gather", "--emit", form]) == 0
+    image = read_image(capsys.readouterr().out)
+    plan = api.load(f"{TILES}::gather")
+    item = plan.transfers[0].transfer
+    target = plan.targets[item.target]
+    found = synthesize(item, target, axes=plan.axes)
+    setup = setup_of(target, item.options)
+    wanted = [p for c in found.commands for p in starts(descriptor_of(setup, c), 32).tolist()]
+    assert [p for t in image.told for p in starts(t.descriptor, 32).tolist()] == wanted
+    assert {t.descriptor.request.length for t in image.told} == {40}
+
+
+def test_synth_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.invoke(["synth", f"{TILES}::gather", "--json"]) == 0
+    (data,) = json.loads(capsys.readouterr().out)
+    assert (data["optimal"], data["commands"], data["gap"]) == (True, 4, 0.0)
+    assert cli.invoke(["synth", f"{TILES}::gather", "--packet", "8"]) == 2
+    assert cli.invoke(["synth", f"{TILES}::gather", "--emit", "reg64_1d"]) == 2
+    assert cli.invoke(["cost", f"{TILES}::padded-tile", "--explain"]) == 0
+    assert "read data" in capsys.readouterr().out
+
+
+def test_random_moves_are_proved_by_solver_and_executor() -> None:
+    rng = random.Random(9)
+    axes = ["A", "B", "C", "D"]
+    for _ in range(6):
+        source, dest = rng.sample(axes, 4), rng.sample(axes, 4)
+        pads = {axis: rng.choice(("", f" # {rng.choice((9, 10, 16))}")) for axis in axes}
+        found = found_for(
+            ", ".join(a + pads[a] for a in source),
+            ", ".join(dest),
+            rng.choice(("i8", "i32")),
+            f"dims = {rng.randrange(2, 5)}",
+        )
+        assert found.found, found.refused
+        assert found.verdict is not None
+        assert any("numpy agrees" in said for said in found.verdict.assumptions) or "enumeration" in str(found.verdict)

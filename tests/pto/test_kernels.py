@@ -1,0 +1,231 @@
+"""Whole kernels: order of pipes, registers, symbolic counts, definite values; both sides of each edge."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dmaverify.errors import Source
+from dmaverify.inputs.pto_check import check_file, check_text
+from dmaverify.prove.options import Options
+from dmaverify.verdict import Status, Verdict
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "pto"
+PING_PONG = (EXAMPLES / "ping-pong.mlir").read_text(encoding="utf-8")
+HEAD = """func.func @k(%a: !pto.ptr<f32, gm>, %b: !pto.ptr<f32, gm>, %n: i64, %f: i1) {
+  %c0 = arith.constant 0 : i64
+  %c1 = arith.constant 1 : i64
+  %c2 = arith.constant 2 : i64
+  %c4 = arith.constant 4 : i64
+  %c8 = arith.constant 8 : i64
+  %c64 = arith.constant 64 : i64
+  %c100 = arith.constant 100 : i64
+  %c128 = arith.constant 128 : i64
+  %c1024 = arith.constant 1024 : i64
+  %off = arith.constant false
+  %on = arith.constant true
+  %u = pto.castptr %c0 : i64 -> !pto.ptr<f32, ub>
+"""
+LOAD = "  pto.mte_gm_ub %a, %u, %c0, {len} nburst({n}, %c128, %c128) : !pto.ptr<f32, gm>, !pto.ptr<f32, ub>, i64\n"
+STORE = "  pto.mte_ub_gm %u, %b, {len} nburst({n}, %c128, %c128) : !pto.ptr<f32, ub>, !pto.ptr<f32, gm>, i64\n"
+SYNC = "".join(f'  pto.{a}_flag["PIPE_MTE2", "PIPE_MTE3", "EVENT_ID0"]\n' for a in ("set", "wait"))
+
+
+def check(body: str, notes: str = "", **readings: str) -> Verdict:
+    chosen = Options(readings={k.replace("_", "-"): v for k, v in readings.items()})
+    (found,) = check_text(Source("k.mlir", f"{notes}{HEAD}{body}  return\n}}\n"), None, chosen)
+    return found
+
+
+def load(length: str = "%c128", rows: str = "%c8") -> str:
+    return LOAD.format(len=length, n=rows)
+
+
+def store(length: str = "%c128", rows: str = "%c8") -> str:
+    return STORE.format(len=length, n=rows)
+
+
+def errors(verdict: Verdict) -> set[str]:
+    return {f.rule for f in verdict.errors}
+
+
+# ---------------------------------------------------------------- pipes
+
+
+def test_double_buffering_is_proved_for_every_number_of_tiles() -> None:
+    (verdict,) = check_text(Source("k.mlir", PING_PONG))
+    assert verdict.status is Status.PROVED
+    assert {o.id: o.status for o in verdict.obligations}["core/hazard-war"] == "proved"
+    unbounded = PING_PONG.replace("// dmaverify: assume %n in 1..64\n", "").replace("// dmaverify: gm", "// gm")
+    (verdict,) = check_text(Source("k.mlir", unbounded))
+    assert verdict.status is Status.PROVED
+
+
+@pytest.mark.parametrize(
+    ("left_out", "found"),
+    [
+        ('pto.wait_flag_dyn["PIPE_V", "PIPE_MTE2", %par]', {"core/flags", "core/hazard-war", "core/hazard-waw"}),
+        ('pto.wait_flag_dyn["PIPE_MTE2", "PIPE_V", %par]', {"core/flags", "core/hazard-raw", "core/hazard-waw"}),
+        ('pto.wait_flag_dyn["PIPE_MTE3", "PIPE_V", %par]', {"core/flags", "core/hazard-war"}),
+        ('pto.wait_flag_dyn["PIPE_V", "PIPE_MTE3", %par]', {"core/flags", "core/hazard-raw", "core/hazard-war"}),
+        ('pto.set_flag["PIPE_V", "PIPE_MTE2", "EVENT_ID1"]', {"core/flags"}),
+        ('pto.wait_flag["PIPE_MTE3", "PIPE_V", "EVENT_ID0"]', {"core/flags"}),
+    ],
+)
+def test_each_flag_of_double_buffering_is_needed(left_out: str, found: set[str]) -> None:
+    lines = [line for line in PING_PONG.splitlines(True) if left_out not in line]
+    assert len(lines) == len(PING_PONG.splitlines()) - 1
+    (verdict,) = check_text(Source("k.mlir", "".join(lines)))
+    assert "core/flags" in errors(verdict)
+    assert errors(verdict) <= found | {"core/hazard-raw", "core/hazard-war", "core/hazard-waw"}
+    assert errors(verdict) >= found & {"core/flags", "core/hazard-raw", "core/hazard-war"} - (
+        {"core/hazard-war"} if "MTE3" in left_out and "V" in left_out and "wait_flag_dyn" in left_out else set()
+    )
+
+
+def test_one_buffer_too_few_is_found_in_later_iterations_only() -> None:
+    one = PING_PONG.replace("%off = arith.muli %par, %c1024 : index", "%off = arith.muli %c0, %c1024 : index")
+    (verdict,) = check_text(Source("k.mlir", one))
+    assert errors(verdict) >= {"core/hazard-war"}
+    assert any("earlier iteration" in f.message for f in verdict.errors)
+
+
+def test_a_flag_of_the_wrong_direction_never_comes() -> None:
+    swapped = load() + SYNC.replace('set_flag["PIPE_MTE2", "PIPE_MTE3"', 'set_flag["PIPE_MTE3", "PIPE_MTE2"') + store()
+    verdict = check(swapped)
+    assert errors(verdict) >= {"core/flags", "core/hazard-raw"}
+    assert any("the first pipe of a flag is the one that sets it" in f.hint for f in verdict.errors)
+    assert check(load() + SYNC + store()).status is Status.PROVED
+
+
+def test_two_stores_to_one_place_need_a_barrier_of_their_pipe() -> None:
+    twice = load() + SYNC + store() + store()
+    assert errors(check(twice)) == {"core/hazard-waw"}
+    fenced = load() + SYNC + store() + '  pto.pipe_barrier "PIPE_MTE3"\n' + store()
+    assert check(fenced).status is Status.PROVED
+    assert errors(check(fenced.replace('MTE3"\n', 'MTE2"\n'))) == {"core/hazard-waw"}
+
+
+def test_tokens_order_pipes_as_flags_do() -> None:
+    body = '  pto.get_buf "PIPE_MTE2", 0, 0\n' + load() + '  pto.rls_buf "PIPE_MTE2", 0, 0\n'
+    body += '  pto.get_buf "PIPE_MTE3", {0}, 0\n' + store() + '  pto.rls_buf "PIPE_MTE3", {0}, 0\n'
+    assert check(body.replace("{0}", "0")).status is Status.PROVED
+    assert errors(check(body.replace("{0}", "1"))) == {"core/hazard-raw"}
+    assert "pto/buffer-id" in errors(check(body.replace("{0}", "32")))
+
+
+def test_event_ids_end_at_seven() -> None:
+    body = load() + SYNC + store()
+    assert check(body.replace("EVENT_ID0", "EVENT_ID7")).status is Status.PROVED
+    assert errors(check(body.replace("EVENT_ID0", "EVENT_ID8"))) == {"pto/event-id"}
+
+
+def test_copies_inside_ub_are_ordered_by_a_barrier_of_all_pipes_alone() -> None:
+    inner = "  %v = pto.castptr %c1024 : i64 -> !pto.ptr<f32, ub>\n"
+    move = (
+        "  pto.mte_ub_ub %u, %v, %c4 nburst(%c8, %c0, %c0) : !pto.ptr<f32, ub>, !pto.ptr<f32, ub>, i64, i64, i64, i64\n"
+    )
+    fence = "  pto.barrier #pto.pipe<PIPE_ALL>\n"
+    assert check(inner + load() + fence + move).status is Status.PROVED
+    assert errors(check(inner + load() + SYNC + move)) == {"core/hazard-raw"}
+
+
+# ---------------------------------------------------------------- registers
+
+
+COPY = (
+    "  pto.copy_gm_to_ubuf %a, %u, %c0, %c8, %c128, %c0, %c0, {bit}, %c0, %c128, %c128\n"
+    "    : !pto.ptr<f32, gm>, !pto.ptr<f32, ub>, i64, i64, i64, i64, i64, i1, i64, i64, i64\n"
+)
+
+
+def test_strides_that_were_never_set_matter_only_where_a_loop_runs() -> None:
+    sizes = "  pto.set_loop_size_outtoub {0}, %c1 : i64, i64\n"
+    assert check(sizes.format("%c1") + COPY.format(bit="%off")).status is Status.PROVED
+    verdict = check(sizes.format("%c2") + COPY.format(bit="%off"))
+    assert errors(verdict) == {"core/registers"}
+    assert "never set" in verdict.errors[0].message
+
+
+def test_a_register_set_in_one_branch_is_known_to_neither() -> None:
+    body = "  scf.if %f {\n  pto.set_loop_size_outtoub %c1, %c2 : i64, i64\n  }\n" + COPY.format(bit="%off")
+    assert errors(check(body)) == {"core/registers"}
+    assert check(body.replace("%c1, %c2", "%c1, %c1")).status is Status.PROVED
+
+
+def test_sizes_left_from_another_copy_are_said() -> None:
+    strides = "  pto.set_loop1_stride_outtoub %c1024, %c1024 : i64, i64\n"
+    body = "  pto.set_loop_size_outtoub %c2, %c1 : i64, i64\n" + strides + COPY.format(bit="%off")
+    again = '  pto.pipe_barrier "PIPE_MTE2"\n' + COPY.format(bit="%off")
+    warned = [f.rule for f in check(body + again).findings]
+    assert warned == ["core/registers"]
+    fresh = "  pto.set_loop_size_outtoub %c1, %c1 : i64, i64\n"
+    assert check(body + fresh + again).findings == ()
+
+
+def test_a_padding_value_of_another_type_is_found() -> None:
+    value = "  %z = arith.constant 1.0 : {0}\n  pto.set_mov_pad_val %z : {0}\n"
+    assert check(value.format("f32") + COPY.format(bit="%on")).status is Status.PROVED
+    assert errors(check(value.format("f16") + COPY.format(bit="%on"))) == {"pto/pad-value"}
+
+
+# ---------------------------------------------------------------- values that are read
+
+
+def test_the_unknown_rest_of_a_block_may_not_be_stored() -> None:
+    assert check(load("%c100") + SYNC + store("%c100")).status is Status.PROVED
+    verdict = check(load("%c100") + SYNC + store("%c128"))
+    assert errors(verdict) == {"core/definite"}
+    assert "unknown rest of a block" in verdict.errors[0].message
+    assert check(load("%c64") + SYNC + store("%c64")).findings == ()
+    assert errors(check(load("%c64") + SYNC + store("%c128"))) == {"core/definite"}
+
+
+def test_nothing_stored_before_it_was_loaded() -> None:
+    assert errors(check(store())) == {"core/definite"}
+
+
+# ---------------------------------------------------------------- symbolic counts
+
+
+def test_a_row_count_from_an_argument_is_proved_for_its_whole_range() -> None:
+    body = load(rows="%n") + SYNC + store(rows="%n")
+    good = check(body, "// dmaverify: assume %n in 1..2048\n")
+    assert good.status is Status.PROVED
+    bad = check(body, "// dmaverify: assume %n in 1..2049\n")
+    assert errors(bad) == {"pto/ub-capacity"}
+    assert bad.errors[0].witness == {"values": {"%n": 2049}}
+
+
+def test_a_range_that_holds_zero_is_refuted_at_zero() -> None:
+    verdict = check(load(rows="%n"), "// dmaverify: assume %n in 0..8\n")
+    assert errors(verdict) == {"pto/n-burst"}
+    assert verdict.errors[0].witness == {"values": {"%n": 0}}
+
+
+def test_what_is_needed_of_a_value_without_a_range_is_assumed_and_said() -> None:
+    verdict = check(load(rows="%n"))
+    assert verdict.status is Status.PROVED
+    assert any("%n <= 2,048" in a or "128 * %n <= 262,144" in a for a in verdict.assumptions), verdict.assumptions
+
+
+def test_bounds_of_a_declared_tensor_hold_for_all_iterations_or_name_one() -> None:
+    loop = (
+        "  %i0 = arith.constant 0 : index\n  %i1 = arith.constant 1 : index\n  %in = arith.constant {0} : index\n"
+        "  scf.for %i = %i0 to %in step %i1 {{\n    %k = arith.index_cast %i : index to i64\n"
+        "    %o = arith.muli %k, %c1024 : i64\n    %p = pto.addptr %a, %o : !pto.ptr<f32, gm> -> !pto.ptr<f32, gm>\n"
+        + LOAD.replace("%a", "%p").format(len="%c128", n="%c8")
+        + '    pto.pipe_barrier "PIPE_MTE2"\n  }}\n'
+    )
+    note = "// dmaverify: gm %a = 404480 bytes\n"  # 98 * 4096 + 3072: 1,024 bytes into the last step but one
+    assert check(loop.format(99), note).status is Status.PROVED
+    verdict = check(loop.format(100), note)
+    assert errors(verdict) == {"core/in-bounds"}
+    assert verdict.errors[0].witness == {"values": {"%i": 99}}
+
+
+def test_every_example_says_what_it_expects() -> None:
+    for file in sorted(EXAMPLES.glob("*.mlir")):
+        for verdict in check_file(str(file)):
+            assert verdict.as_expected, (file.name, verdict.name, [f.message for f in verdict.errors])

@@ -1,0 +1,174 @@
+"""Both surfaces and the words: written out, read again, compared; and every field proved to come back."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+import z3
+
+from dmaverify.cli_pto import emitted, same_kernels, synthesize_copies, words_json
+from dmaverify.errors import InputError
+from dmaverify.inputs.plan import read_plan_text
+from dmaverify.machines.pto_words import GM_WORDS, LOCAL_WORDS, misfits, pack, round_trip, unpack
+from dmaverify.testing.kernels import kernel_of
+
+LAYOUTS = {**GM_WORDS, **{f"local {name}": layout for name, layout in LOCAL_WORDS.items()}}
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_unpacking_gives_back_every_field_proved_with_bit_vectors(name: str) -> None:
+    solver = z3.Solver(ctx=z3.Context())
+    solver.from_string(round_trip(LAYOUTS[name]))
+    assert str(solver.check()) == "unsat"
+
+
+def test_a_layout_with_fields_that_overlap_would_be_refuted() -> None:
+    solver = z3.Solver(ctx=z3.Context())
+    solver.from_string(round_trip((("a", 0, 8), ("b", 7, 8))))
+    assert str(solver.check()) == "sat"
+
+
+def test_the_words_of_the_sixth_example_bit_by_bit() -> None:
+    fields = {
+        "n_burst": 8,
+        "len_burst": 256,
+        "gm_stride": 256,
+        "ub_stride": 256,
+        "loop1": 4,
+        "loop2": 1,
+        "loop1_gm": 2048,
+        "loop1_ub": 2048,
+    }
+    words = pack("load", fields)
+    assert words == {
+        "c0": 8 << 4 | 256 << 25,
+        "c1": 256 | 256 << 40,
+        "LOOP_SIZE": 4 | 1 << 21,
+        "LOOP1": 2048 | 2048 << 40,
+        "LOOP2": 0,
+    }
+    assert {k: v for k, v in unpack("load", words).items() if v} == fields
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "neighbour"),
+    [("left", 64, ("right", 0, 1)), ("len_burst", 1 << 21, ("left", 0, 1)), ("right", 64, ("select", 0, 1))],
+)
+def test_what_does_not_fit_its_field_says_which_neighbour_it_changes(
+    field: str, value: int, neighbour: tuple[str, int, int]
+) -> None:
+    assert misfits("load", {field: value - 1}) == []
+    (found,) = misfits("load", {field: value})
+    assert (found.field, found.changes) == (field, (neighbour,))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_kernel_is_the_same_in_both_surfaces_and_as_words(seed: int, tmp_path: Path) -> None:
+    rng = random.Random(seed)
+    kernel = kernel_of(rng, inline=bool(seed % 2))
+    first, second, words = tmp_path / "a.mlir", tmp_path / "b.mlir", tmp_path / "w.json"
+    first.write_text(kernel.text(), encoding="utf-8")
+    second.write_text(emitted(str(first), "registers" if seed % 2 else "inline"), encoding="utf-8")
+    assert ("mte_" in second.read_text(encoding="utf-8")) == (not seed % 2)
+    found, said = same_kernels(str(first), str(second))
+    assert found.status == "same", said
+    assert found.copies > 0
+    if not kernel.body:
+        words.write_text(json.dumps(words_json(str(first))), encoding="utf-8")
+        found, said = same_kernels(str(second), str(words))
+        assert found.status == "same", said
+
+
+def test_one_number_makes_two_kernels_different_and_says_which_byte(tmp_path: Path) -> None:
+    example = Path(__file__).resolve().parents[2] / "examples" / "pto" / "example-6.mlir"
+    other = tmp_path / "b.mlir"
+    text = example.read_text(encoding="utf-8")
+    other.write_text(
+        text.replace("loop1_stride_outtoub %c2048_i64, %c2048_i64", "loop1_stride_outtoub %c256_i64, %c2048_i64")
+    )
+    found, said = same_kernels(str(example), str(other))
+    assert found.status == "different"
+    assert "byte 2,048 of ub gets byte 2,048 of gm (arg0) in the first, byte 256 of gm (arg0) in the second" in said
+
+
+def test_a_word_with_one_bit_changed_is_not_the_copy(tmp_path: Path) -> None:
+    example = str(Path(__file__).resolve().parents[2] / "examples" / "pto" / "example-6.mlir")
+    words = words_json(example)
+    words[0]["words"]["c0"] = f"{int(words[0]['words']['c0'], 16) ^ (1 << 46):#x}"
+    file = tmp_path / "w.json"
+    file.write_text(json.dumps(words), encoding="utf-8")
+    found, said = same_kernels(example, str(file))
+    assert found.status == "different"
+    assert "left is 1, must be 0" in said
+
+
+def test_more_loops_than_registers_are_refused_at_their_line(tmp_path: Path) -> None:
+    text = """func.func @k(%a: !pto.ptr<f32, gm>) {
+  %c0 = arith.constant 0 : i64
+  %c2 = arith.constant 2 : i64
+  %c32 = arith.constant 32 : i64
+  %u = pto.castptr %c0 : i64 -> !pto.ptr<f32, ub>
+  pto.mte_gm_ub %a, %u, %c0, %c32 nburst(%c2, %c32, %c32)
+    loop(%c2, %c32, %c32) loop(%c2, %c32, %c32) loop(%c2, %c32, %c32)
+    : !pto.ptr<f32, gm>, !pto.ptr<f32, ub>, i64
+  return
+}
+"""
+    file = tmp_path / "k.mlir"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match="no registers for them") as caught:
+        emitted(str(file), "registers")
+    assert caught.value.span is not None
+    assert caught.value.span.line == 6
+
+
+PLAN = """schema = 1
+target = "pto"
+[axes]
+A = 2
+B = 3
+C = 4
+D = 5
+E = 16
+[transfer.move]
+dtype = "f32"
+source = {{ tier = "{0}", element = "{1}" }}
+dest = {{ tier = "{2}", element = "{3}" }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("tiers", "source", "dest", "issues", "text"),
+    [
+        (("gm", "ub"), "A, B, C, D, E", "A, B, C, D, E", 1, "nburst(%c1_i64"),
+        (("gm", "ub"), "A, B, C, D, E", "D, C, B, A, E", 2, "scf.for"),
+        (("gm", "ub"), "B, C # 8, E", "C, B, E", 1, "loop("),
+        (("gm", "ub"), "B, D # 8, E # 32", "B, D, E #{0} 24", 1, "pad("),
+        (("ub", "gm"), "B, D, E", "D, B, E # 24", 1, "mte_ub_gm"),
+    ],
+)
+def test_a_move_becomes_the_fewest_copies_and_is_proved(
+    tiers: tuple[str, str], source: str, dest: str, issues: int, text: str
+) -> None:
+    plan = read_plan_text(PLAN.format(tiers[0], source, tiers[1], dest))
+    found = synthesize_copies(plan, "move")
+    assert found["issues"] == issues
+    assert text in found["kernel"]
+    assert found["optimal"] == (issues == 1)
+    assert set(found["readings"]) >= {"pad-extent=gap", "tail=untouched"}
+
+
+@pytest.mark.parametrize(
+    ("dest", "said"),
+    [
+        ("B, D # 9", "no multiple of 32"),
+        ("B, E #{0} 96", "63 at most"),
+        ("B, E, A % 2 # 3", "source does not have|no multiple"),
+    ],
+)
+def test_a_tile_that_no_copy_can_fill_is_refused_with_its_reason(dest: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        synthesize_copies(read_plan_text(PLAN.format("gm", "B, E" if "E" in dest else "B, D", "ub", dest)), "move")

@@ -1,0 +1,194 @@
+"""PTO text: what is read, what is refused, and that nothing that concerns DMA disappears."""
+
+from __future__ import annotations
+
+import pytest
+
+from dmaverify.errors import InputError, Source
+from dmaverify.inputs.pto_check import check_text
+from dmaverify.inputs.pto_read import read_kernels
+from dmaverify.language.mlir import read_mlir
+from dmaverify.machines import pto_ops as ops
+from dmaverify.verdict import Status, Verdict
+
+HEAD = """func.func @k(%a: !pto.ptr<f32, gm>, %b: !pto.ptr<f32, gm>, %n: i64) {
+  %c0 = arith.constant 0 : i64
+  %c1 = arith.constant 1 : i64
+  %c8 = arith.constant 8 : i64
+  %c128 = arith.constant 128 : i64
+  %off = arith.constant false
+  %u = pto.castptr %c0 : i64 -> !pto.ptr<f32, ub>
+"""
+LOAD = """  pto.mte_gm_ub %a, %u, %c0, %c128 nburst(%c8, %c128, %c128)
+      : !pto.ptr<f32, gm>, !pto.ptr<f32, ub>, i64, i64, i64, i64, i64
+"""
+
+
+def statements(body: str) -> list[ops.Stmt]:
+    _, (function,) = read_kernels(Source("k.mlir", f"{HEAD}{body}  return\n}}\n"))
+    return [s for s in function.body if not isinstance(s, (ops.Const, ops.CastPtr))]
+
+
+def verdict(body: str) -> Verdict:
+    (found,) = check_text(Source("k.mlir", f"{HEAD}{body}  return\n}}\n"))
+    return found
+
+
+def test_both_surfaces_are_read_over_several_lines_with_comments_between_operands() -> None:
+    (load,) = statements(LOAD)
+    assert isinstance(load, ops.Copy)
+    assert (load.kind, load.inline, len(load.levels)) == ("load", True, 1)
+    (copy,) = statements(
+        "  pto.copy_gm_to_ubuf %a, %u,   // from, to\n      %c0, %c8, %c128, // stream, rows, bytes\n"
+        "      %c0, %c0, %off, %c0, %c128, %c128 {has_pad}\n      : !pto.ptr<f32, gm>, !pto.ptr<f32, ub>, i64, i64,\n"
+        "        i64, i64, i64, i1, i64, i64, i64\n"
+    )
+    assert isinstance(copy, ops.Copy)
+    assert not copy.inline
+    assert copy.roles["dst_stride"].name == "%c128"
+
+
+def test_the_generic_form_of_a_copy_is_read() -> None:
+    (copy,) = statements('  "pto.copy_ubuf_to_gm"(%u, %a, %c0, %c8, %c128, %c0, %c128, %c128) : (i64) -> ()\n')
+    assert isinstance(copy, ops.Copy)
+    assert copy.kind == "store"
+
+
+@pytest.mark.parametrize(
+    "flag",
+    [
+        'pto.set_flag["PIPE_MTE2", "PIPE_V", "EVENT_ID3"]',
+        "pto.set_flag[<PIPE_MTE2>, <PIPE_V>, <EVENT_ID3>]",
+    ],
+)
+def test_flags_are_read_in_either_spelling(flag: str) -> None:
+    (found,) = statements(f"  {flag}\n")
+    assert isinstance(found, ops.Flag)
+    assert (found.action, found.source, found.dest, found.event.value) == ("set", "MTE2", "V", 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "pipe"),
+    [
+        ("pto.barrier #pto.pipe<PIPE_ALL>", "ALL"),
+        ("pto.barrier <PIPE_V>", "V"),
+        ('pto.pipe_barrier "PIPE_MTE3"', "MTE3"),
+    ],
+)
+def test_barriers_are_read_in_every_spelling(text: str, pipe: str) -> None:
+    (found,) = statements(f"  {text}\n")
+    assert isinstance(found, ops.Barrier)
+    assert found.pipe == pipe
+
+
+def test_loop_groups_are_aliases_and_pad_takes_one_or_three_values() -> None:
+    (load,) = statements(
+        "  pto.mte_gm_ub %a, %u, %c0, %c128 nburst(%c8, %c128, %c128) loop1(%c1, %c0, %c0) loop(%c1, %c0, %c0)\n"
+        "    pad(%c0, %c0, %c1) : !pto.ptr<f32, gm>, !pto.ptr<f32, ub>, i64, i64, i64, i64, i64, pad i64, i64, i64\n"
+    )
+    assert isinstance(load, ops.Copy)
+    assert len(load.levels) == 3
+    assert load.pad is not None
+    assert load.pad.right is not None
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("  pto.mte_gm_ub %a, %u, %c0 nburst(%c8, %c128, %c128)\n", "takes 4 operands before its groups, not 3"),
+        ("  pto.mte_gm_ub %a, %u, %c0, %c128\n", "without nburst"),
+        ("  pto.mte_gm_ub %u, %a, %c0, %c128 nburst(%c8, %c128, %c128)\n", "points into ub, not gm"),
+        ("  pto.copy_ubuf_to_gm %u, %a, %c0, %c8, %c128, %c0, %c128\n", "takes 8 operands, not 7"),
+        ("  pto.dma_load %a, %u, %c128\n", "pto.dma_load is not understood"),
+        ("  pto.set_loop3_stride_outtoub %c0, %c0 : i64, i64\n", "no loop register"),
+        ('  pto.set_flag["PIPE_MTE2", "EVENT_ID0"]\n', "needs two pipes and an event"),
+    ],
+)
+def test_what_cannot_be_read_is_a_finding_at_its_line_and_never_a_pass(body: str, said: str) -> None:
+    found = verdict(LOAD + body)
+    (finding,) = [f for f in found.findings if f.rule == "core/unresolved-copy"]
+    assert said in finding.message
+    assert finding.span is not None
+    assert finding.span.line == 10
+    assert found.status is Status.UNKNOWN
+
+
+def test_a_value_that_nothing_gives_makes_its_copy_unresolved() -> None:
+    found = verdict("  %x = pto.mystery : i64\n" + LOAD.replace("%c128 nburst", "%x nburst"))
+    assert found.status is Status.UNKNOWN
+    assert "cannot be resolved" in found.findings[0].message
+
+
+def test_operations_that_do_not_concern_dma_pass_and_are_counted() -> None:
+    _, (function,) = read_kernels(Source("k.mlir", f"{HEAD}  %v = pto.vadd %n, %n : i64\n{LOAD}  return\n}}\n"))
+    assert ("pto.vadd", 1) in function.passed
+
+
+def test_dma_in_a_region_that_is_not_understood_is_reported() -> None:
+    found = verdict(f"  pto.strange {{\n{LOAD}  }}\n{LOAD}")
+    assert found.status is Status.UNKNOWN
+    assert "its region holds DMA operations" in found.findings[0].message
+
+
+def test_dead_code_raises_nothing() -> None:
+    bad = LOAD.replace("nburst(%c8", "nburst(%c0")
+    assert verdict(f"  scf.if %off {{\n{bad}  }}\n{LOAD}").status is Status.PROVED
+    assert verdict(bad).status is Status.REFUTED
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("func.func @k() {\n", "never closed"),
+        ("}\n", "closes nothing"),
+        ("func.func @k(%a: !pto.ptr<f32, gm> {\n", "closes|never closed"),
+        ("`\n", "begins nothing"),
+        ("func.func @k() {\n  return\n}\n", "no DMA operation"),
+    ],
+)
+def test_text_that_is_no_kernel_is_one_error_with_its_place(text: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        check_text(Source("k.mlir", text))
+
+
+def test_every_token_belongs_to_one_operation() -> None:
+    text = read_mlir(Source("k.mlir", f"module {{\n{HEAD}{LOAD}  return\n}}\n}}\n"))
+    names = [op.name for op in text.walk()]
+    assert names[:2] == ["module", "func.func"]
+    assert names[-2:] == ["pto.mte_gm_ub", "return"]
+
+
+def test_a_fragment_has_the_constants_that_its_names_say() -> None:
+    text = (
+        "pto.set_loop_size_outtoub %c1_i64, %c1_i64 : i64, i64\n"
+        "pto.copy_gm_to_ubuf %arg0, %ub_in, %c0_i64, %c32_i64, %c128_i64, %c0_i64, %c0_i64, %false, %c0_i64,\n"
+        "  %c128_i64, %c128_i64 : !pto.ptr<f32, gm>, !pto.ptr<f32, ub>, i64, i64, i64, i64, i64, i1, i64, i64, i64\n"
+    )
+    (found,) = check_text(Source("snippet.pto", text))
+    assert found.status is Status.PROVED
+    assert any("value in their name" in a for a in found.assumptions)
+    assert any("4,096 bytes" in a for a in found.assumptions)
+
+
+@pytest.mark.parametrize(
+    ("note", "said"),
+    [
+        ("// dmaverify: gm %a = 12", "not understood"),
+        ("// dmaverify: assume %n in 5..1", "empty"),
+        ("// dmaverify: allow(pto/tail-block)", "without a reason"),
+        ("// dmaverify: expect nonsense", "expect takes"),
+    ],
+)
+def test_a_note_that_is_not_understood_is_refused(note: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        check_text(Source("k.mlir", f"{note}\n{HEAD}{LOAD}  return\n}}\n"))
+
+
+def test_a_suppression_needs_something_to_suppress() -> None:
+    odd = LOAD.replace("%c128 nburst", "%c8 nburst")
+    allowed = f"// dmaverify: allow(pto/tail-block) nobody reads it\n{HEAD}{odd}  return\n}}\n"
+    (found,) = check_text(Source("k.mlir", allowed))
+    assert not found.findings
+    assert any("nobody reads it" in a for a in found.assumptions)
+    (found,) = check_text(Source("k.mlir", f"// dmaverify: allow(pto/ub-align) why not\n{HEAD}{LOAD}  return\n}}\n"))
+    assert [f.rule for f in found.findings] == ["core/unused-suppression"]
