@@ -412,12 +412,11 @@ def test_the_lint_finds_what_loading_cannot(old: str, new: str, says: str) -> No
 def test_the_core_has_its_obligations_in_order_those_of_a_move_first() -> None:
     assert list(load_obligations()) == [
         "core/well-formed", "core/in-bounds", "core/same-element", "core/covers", "core/writes-once", "core/reads-live",
-        "core/padding", "core/overlap", "core/consumes", "core/same-program", "core/not-vacuous",
-        "core/steps", "core/hazard-raw", "core/hazard-war", "core/hazard-waw", "core/tiles-once", "core/tiles-cover",
+        "core/padding", "core/overlap", "core/consumes", "core/same-program", "core/not-vacuous", "core/steps",
+        "core/hazard-raw", "core/hazard-war", "core/hazard-waw", "core/tiles-once", "core/tiles-cover",
         "core/regions", "core/region-capacity", "core/lifetime", "core/needless-hop",
-        "core/unused-suppression", "core/unresolved-transfer", "core/indirect",
-        "core/unresolved-copy", "core/registers",
-        "core/flags", "core/definite",
+        "core/unused-suppression", "core/unresolved-transfer", "core/indirect", "core/unresolved-copy",
+        "core/registers", "core/flags", "core/definite",
     ]  # fmt: skip
     assert "broadcast-missing" in load_obligations()["core/same-element"].readings
     assert "strict" in load_obligations()["core/consumes"].readings
