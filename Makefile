@@ -10,6 +10,7 @@ PYTHON ?= $(shell for p in python3.12 python3.11 python3.13 python3 python; do \
 PYTEST ?= -n 2 --dist loadgroup
 DEMO   ?= examples/first.toml::relayout
 ARGS   ?=
+PROGRAMS ?= --count 20000
 
 .DEFAULT_GOAL := help
 .PHONY: help venv demo test slow docs bench fuzz agree calibrate lint wheel clean
@@ -21,6 +22,7 @@ help:
 	@echo "make docs       the documentation as a site in docs/_build/html, offline"
 	@echo "make lint       ruff and mypy --strict"
 	@echo "make bench      speed, as ratios measured in one run"
+	@echo "make fuzz       the agreement tests at large scale (ARGS=... of moves, PROGRAMS=... of programs)"
 	@echo "make fuzz       the agreement tests at large scale (ARGS=...)"
 	@echo "make agree      closed form against simulator on thousands of random and adversarial programs"
 	@echo "make calibrate  fit the measured cost profile to the sample data"
@@ -55,9 +57,11 @@ docs: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python tests/bench/run.py $(ARGS)
+	$(BIN)/python tests/bench/programs.py
 
 fuzz: $(STAMP)
 	$(BIN)/python tests/fuzz/run.py $(ARGS)
+	$(BIN)/python tests/fuzz/programs.py $(PROGRAMS)
 
 agree: $(STAMP)
 	$(BIN)/python tests/bench/agree.py $(ARGS)

@@ -8,7 +8,7 @@ InputErrors, a plan that is wrong is a Verdict.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -83,98 +83,14 @@ def check(
     `plan` is a path, `path::name`, a Plan or the text of one. `keep` receives the solver's questions per name. Raises
     InputErrors for what cannot be read, Disagreement where proof and execution contradict each other.
     """
-    from dmaverify.report.excuses import with_suppressions
+    from dmaverify.report.verdicts import verdicts_of
 
     if isinstance(plan, str | Path) and str(plan).partition("::")[0].endswith((".pto", ".mlir")):
-        from dmaverify.api_pto import STANDARD, check_file
+        from dmaverify.inputs.pto_check import STANDARD, check_file
 
         path, _, inner = str(plan).partition("::")
         return check_file(path, name or inner or None, options or STANDARD)
-    loaded = load(plan, name, target=target)
-    kernel = loaded if loaded.is_kernel else None
-    return with_suppressions(_verdicts(loaded, options, keep), loaded.source, kernel)
-
-
-def _verdicts(
-    plan: Plan, options: Options | None, keep: dict[str, list[tuple[str, str, str]]] | None
-) -> Iterator[Verdict]:
-    from dmaverify.prove.check import Options as OptionsType
-    from dmaverify.prove.check import check_access, check_transfer
-
-    chosen = options or OptionsType()
-    for machine in plan.targets.values():
-        machine.check_readings(chosen.readings)
-    if plan.is_kernel:
-        from dmaverify.inputs.rust.plans import KernelPlan
-        from dmaverify.inputs.rust.verdicts import kernel_verdicts
-
-        assert isinstance(plan, KernelPlan)
-        yield from kernel_verdicts(plan, chosen, keep)
-        return
-    entries: list[tuple[int, Verdict]] = []
-    for item in plan.transfers:
-        asked: list[tuple[str, str, str]] = []
-        entries.append(
-            (
-                item.line,
-                check_transfer(
-                    item.transfer,
-                    axes=plan.axes,
-                    problems=item.problems,
-                    target=plan.targets[item.transfer.target],
-                    options=chosen,
-                    path=plan.path,
-                    line=item.line,
-                    keep=asked,
-                ),
-            )
-        )
-        if keep is not None:
-            keep[item.name] = asked
-    for access in plan.accesses:
-        asked = []
-        entries.append(
-            (
-                access.line,
-                check_access(
-                    access,
-                    axes=plan.axes,
-                    target=plan.targets[access.target],
-                    options=chosen,
-                    path=plan.path,
-                    keep=asked,
-                ),
-            )
-        )
-        if keep is not None:
-            keep[access.name] = asked
-    known = {verdict.name: verdict for _, verdict in entries}
-    for program in plan.programs:
-        from dmaverify.prove.kernel import check_program
-
-        asked = []
-        entries.append(
-            (
-                program.line,
-                check_program(
-                    program,
-                    axes=plan.axes,
-                    target=plan.targets[program.target],
-                    options=chosen,
-                    path=plan.path,
-                    known=known,
-                    keep=asked,
-                ),
-            )
-        )
-        if keep is not None:
-            keep[program.name] = asked
-    for kernel in plan.kernels:
-        from dmaverify.api_pto import check_plan_kernel
-
-        entries += [(kernel.line, verdict) for verdict in check_plan_kernel(kernel, plan, chosen)]
-    for _, verdict in sorted(entries, key=lambda entry: entry[0]):
-        yield verdict
+    return verdicts_of(load(plan, name, target=target), options, keep)
 
 
 def unreadable(errors: Sequence[InputError], path: str) -> Verdict:

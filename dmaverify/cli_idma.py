@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError, Source
-from dmaverify.inputs.idma.columns import request_of
+from dmaverify.inputs.idma.columns import copy_of_row, descriptor_of_row, request_of
 from dmaverify.machines.idma.engine import Backend, Request, refusal
 from dmaverify.machines.idma.legalizer import legalize
+from dmaverify.machines.idma.nd import starts
 from dmaverify.report.idma import Shown, bursts_data, bursts_json, bursts_text
 
 if TYPE_CHECKING:
@@ -27,8 +28,34 @@ Named = tuple[str, Backend, int, Iterator[Request]]
 
 
 def bursts_request(row: Mapping[str, Any]) -> str:
-    """One line of `bursts --stdin`, as the JSON text of its answer. Raises InputError."""
+    """One line of `bursts --stdin`, as the JSON text of its answer. Raises InputError.
+
+    A row with `dim0` is an ND request (the columns of an ND table): its answer lists `transfers`, source and
+    destination of each.
+    """
+    if "dim0" in row:
+        descriptor, width = descriptor_of_row(row)
+        return f'{{"transfers": {starts(descriptor, width).tolist()}}}'
     return bursts_json(legalize(*request_of(row)))
+
+
+def copy_cost(row: Mapping[str, Any]) -> dict[str, Any]:
+    """One line of `cost --stdin` with `frag`: the cycles of a copy in fragments (the columns of a cycle table). Raises
+    InputError.
+    """
+    from dmaverify.cost.idma.law import Depth, Totals, bounds, exact, fragments, utilization
+
+    backend, memory, src, dst, total, size = copy_of_row(row)
+    runs, depth = fragments(backend, src, dst, total, size), Depth.of(backend, memory)
+    cycles = exact(runs, depth)
+    terms = bounds(Totals.of(runs), depth)
+    return {
+        "cycles": cycles,
+        "profile": "rtl-0.7.0",
+        "terms": [{n: getattr(t, n) for n in ("name", "cycles", "resource", "why", "source")} for t in terms],
+        "exact": True,
+        "utilization": utilization(total, backend.word, cycles),
+    }
 
 
 def engine_options(pairs: Sequence[str]) -> dict[str, int | str]:

@@ -7,13 +7,34 @@ Law: a request with an unknown key, a wrong type or no meaning raises InputError
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from dmaverify.errors import InputError
 from dmaverify.jobs import errors_of, is_kernel, readings_of
 
 MOST_CELLS = 1 << 20
+
+
+def decoded(line: str) -> Any:
+    """The value of a line of JSON. Raises json.JSONDecodeError, with its words for what is wrong."""
+    decode, loads, refused = _decoders()
+    try:
+        return decode(line)
+    except refused:
+        return loads(line)  # also reads numbers of any size
+
+
+@lru_cache(maxsize=1)
+def _decoders() -> tuple[Callable[[str], Any], Callable[[str], Any], type[Exception]]:
+    """The fast reader, the one of the standard library, and what the first raises."""
+    import json
+
+    from msgspec import DecodeError
+    from msgspec.json import decode
+
+    return decode, json.loads, DecodeError
 
 
 def texts_of(value: Any) -> list[str]:
@@ -93,8 +114,8 @@ def check_request(
 def _kernel_request(request: dict[str, Any], options: Any, select: Sequence[str], ignore: Sequence[str]) -> Any:
     """The verdicts of PTO text: `{"kernel": text}`, or `{"path": ...}` of a .pto or .mlir file."""
     from dmaverify import api
-    from dmaverify.api_pto import check_file, check_text
     from dmaverify.errors import Source
+    from dmaverify.inputs.pto_check import check_file, check_text
     from dmaverify.report.machine import verdict_json
 
     text = request.get("kernel")

@@ -205,7 +205,11 @@ def as_requests(nest: Nest, window: int) -> Nest | None:
 
 def image(vector: int, masks: Sequence[int]) -> int:
     """The number whose bit i is the parity of the vector under mask i."""
-    return sum(((vector & mask).bit_count() & 1) << index for index, mask in enumerate(masks))
+    value, low = 0, 0
+    for part in _byte_images(tuple(masks)):
+        value ^= part[vector >> low & 255]
+        low += 8
+    return value
 
 
 def spread(nest: Nest, masks: Sequence[int], window: int) -> list[int] | None:
@@ -252,7 +256,7 @@ def _byte_images(masks: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
     for low in range(0, max(mask.bit_length() for mask in masks), 8):
         part = [0]
         for bit in range(low, low + 8):
-            step = image(1 << bit, masks)
+            step = sum((mask >> bit & 1) << index for index, mask in enumerate(masks))
             part += [value ^ step for value in part]
         parts.append(tuple(part))
     return tuple(parts)

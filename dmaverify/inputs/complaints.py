@@ -33,7 +33,7 @@ def _complaints(value: Any, kind: kinds.Type, path: Path) -> Iterator[Complaint]
     elif isinstance(kind, kinds.DictType) and isinstance(value, dict):
         for key, inside in value.items():
             if _broken_pattern(key, kind.key_type):
-                what, instead = _NAMES[str(path[0])]
+                what, instead = _NAMES[str(path[-1])]
                 yield Complaint((*path, key), f"`{_name((*path, key))}` cannot be the name of {what}", instead, True)
             yield from _complaints(inside, kind.value_type, (*path, key))
     elif isinstance(kind, kinds.ListType) and isinstance(value, list):
@@ -104,6 +104,8 @@ def _in_leaf(value: Any, kind: kinds.Type, path: Path) -> Iterator[Complaint]:
 def _wrong_type(value: Any, kind: kinds.Type) -> bool:
     if isinstance(kind, kinds.IntType):
         return isinstance(value, bool) or not isinstance(value, int)
+    if isinstance(kind, kinds.BoolType):
+        return not isinstance(value, bool)
     return not (isinstance(kind, kinds.StrType) and isinstance(value, str))
 
 
@@ -139,7 +141,7 @@ def _instead(path: Path, table: type) -> str:
     for other, where in _HOMES:
         if name in keys_of(other) and other is not table:
             return f"`{name}` belongs {where}; known here: {', '.join(keys)}"
-    close = get_close_matches(name.lower(), keys, n=1, cutoff=0.5)
+    close = get_close_matches(name.lower(), keys, n=1, cutoff=0.6)
     if close:
         return f"did you mean `{close[0]}`?"
     return f"known here: {', '.join(keys)}"
@@ -165,6 +167,7 @@ _HOMES = ((PlanTable, "at the top"), (TransferTable, "in [transfer.NAME]"), (Ten
 _A_TABLE = ("a table", "write a [table] with its name in brackets, or { key = value, ... }")
 _WHAT: Mapping[type[kinds.Type], tuple[str, str]] = {
     kinds.IntType: ("an integer", "write decimal digits, without quotes and without a point"),
+    kinds.BoolType: ("true or false", "write true or false, without quotes"),
     kinds.StrType: ("text in quotes", 'put it in quotes: "..."'),
     kinds.StructType: _A_TABLE,
     kinds.DictType: _A_TABLE,
@@ -180,6 +183,9 @@ _NAMES = {
     "access": ("an access", "write letters, digits, _ and -"),
     "region": ("a region", "write letters, digits, _ and -"),
     "program": ("a program", "write letters, digits, _ and -"),
+    "gather": ("a gather", "write letters, digits, _ and -"),
+    "scatter": ("a scatter", "write letters, digits, _ and -"),
+    "loop": ("a loop", "small letters, digits and _, such as `t`"),
 }
 
 _EXAMPLES = {
@@ -207,5 +213,13 @@ _EXAMPLES = {
     "lifetime": 'write `lifetime = ["first step", "last step"]`',
     "size": "bytes in each place, at least 1",
     "when": 'write `when = { chip = "0..3", cluster = [0, 1], dmn = [0, 1, 2] }`',
+    "index": 'write `index = { tier = "hbm", element = "K", values = [0, 512] }`',
+    "gather": "write [gather.NAME], or the name of one",
+    "scatter": "write [scatter.NAME], or the name of one",
+    "rows": "write `rows = [0, 1023]`: the first and last row",
+    "view": 'write `view = { tile = "A", length = 4, start = "4 * t" }`',
+    "start": "a number of positions, or a text such as \"4 * t\"",
+    "loop": "write `loop = { t = 16 }`",
+    "length": "positions of the digit, at least 1",
     "after": 'write `after = ["step", ...]`',
 }

@@ -29,10 +29,16 @@ class Formed:
     problems: tuple[tuple[str, Span | None, str], ...]
 
 
-def formed_commands(text: str, target: Target, unit_bits: int, source: Source, offset: int) -> Formed | None:
-    """The commands of a text in one of the machine's forms; None where it is in none. Raises InputError."""
+def formed_commands(
+    text: str, target: Target, unit_bits: int, source: Source, offset: int, written: Mapping[str, int | str]
+) -> Formed | None:
+    """The commands of a text in one of the machine's forms, for a plan with the options `written`; None where it is in
+    none. Raises InputError.
+    """
     module: Any = part_of(target, "inputs", "forms")
-    found: Formed | None = None if module is None else module.read_commands(text, target, unit_bits, source, offset)
+    found: Formed | None = (
+        None if module is None else module.read_commands(text, target, unit_bits, source, offset, written)
+    )
     return found
 
 

@@ -32,7 +32,9 @@ from dmaverify.transfer.move import PLACES, EngineStream, Stream, Tensor, Transf
 if TYPE_CHECKING:
     from dmaverify.inputs import schema
     from dmaverify.inputs.kernels import PlanKernel
+    from dmaverify.transfer.indirect import Indirect
     from dmaverify.transfer.schedule import Program, Region
+    from dmaverify.transfer.views import Views
 
 T = TypeVar("T")
 
@@ -83,6 +85,7 @@ class Plan:
     programs: tuple[Program, ...] = ()
     regions: tuple[Region, ...] = ()
     kernels: tuple[PlanKernel, ...] = ()
+    indirects: tuple[Indirect, ...] = ()
 
     @property
     def is_kernel(self) -> bool:
@@ -91,8 +94,8 @@ class Plan:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of transfers, accesses and programs, each kind in the order of the file."""
-        kinds = (self.transfers, self.accesses, self.programs, self.kernels)
+        """Names of transfers, accesses, gathers and scatters, programs, kernels, each kind in the order of the file."""
+        kinds = (self.transfers, self.accesses, self.indirects, self.programs, self.kernels)
         return tuple(one.name for kind in kinds for one in kind)
 
 
@@ -134,6 +137,7 @@ def select(plan: Plan, name: str | None) -> Plan:
         accesses=tuple(access for access in plan.accesses if access.name == name),
         programs=tuple(program for program in plan.programs if program.name == name),
         kernels=tuple(kernel for kernel in plan.kernels if kernel.name == name),
+        indirects=tuple(one for one in plan.indirects if one.name == name),
     )
 
 
@@ -182,7 +186,8 @@ class _PlanReader:
         accesses = [self._collect(partial(self._access, *item)) for item in self.table.access.items()]
         kept = [transfer for transfer in transfers if transfer is not None]
         taken = [access for access in accesses if access is not None]
-        programs, regions = self._programs(kept, taken)
+        indirects = self._indirects()
+        programs, regions = self._programs(kept, taken, indirects)
         kernels = self._kernels()
         return Plan(
             path=self.doc.source.name,
@@ -197,10 +202,22 @@ class _PlanReader:
             programs=programs,
             regions=regions,
             kernels=kernels,
+            indirects=indirects,
         )
 
+    def _indirects(self) -> tuple[Indirect, ...]:
+        kinds = {"gather": self.table.gather, "scatter": self.table.scatter}
+        if not any(kinds.values()):
+            return ()
+        from dmaverify.inputs.indirect import read_indirect
+
+        found = [
+            self._collect(partial(read_indirect, self, kind, *item)) for kind in kinds for item in kinds[kind].items()
+        ]
+        return tuple(one for one in found if one is not None)
+
     def _programs(
-        self, transfers: list[PlanTransfer], accesses: list[Access]
+        self, transfers: list[PlanTransfer], accesses: list[Access], indirects: tuple[Indirect, ...]
     ) -> tuple[tuple[Program, ...], tuple[Region, ...]]:
         if not self.table.region and not self.table.program:
             return (), ()
@@ -211,6 +228,7 @@ class _PlanReader:
             {transfer.name: transfer for transfer in transfers},
             {access.name: access for access in accesses},
             {region.name: region for region in regions if region is not None},
+            {one.name: one for one in indirects},
         )
         programs = [self._collect(partial(read_program, self, *item, found)) for item in self.table.program.items()]
         return tuple(p for p in programs if p is not None), tuple(found.regions.values())
@@ -232,7 +250,10 @@ class _PlanReader:
             return None
 
     def _check_whole(self) -> None:
-        kinds = {"transfer": "a transfer", "access": "an access", "program": "a program", "kernel": "a kernel"}
+        kinds = {
+            "transfer": "a transfer", "access": "an access", "program": "a program", "gather": "a gather",
+            "scatter": "a scatter", "kernel": "a kernel",
+        }  # fmt: skip
         for first, second in combinations(kinds, 2):
             for name in sorted(self.doc.data.get(first, {}).keys() & self.doc.data.get(second, {}).keys()):
                 span = self.doc.key_span((second, name))
@@ -369,7 +390,9 @@ class _PlanReader:
             "options": lambda: self._options(path, table.options, target),
         }
         made = self._all(steps)
-        source, dest = made["source"], made["dest"]
+        sides = {side: ((*path, side), getattr(table, side), made[side]) for side in ("source", "dest")}
+        views = self._views(table.loop, sides, target.dtypes[table.dtype], problems)
+        source, dest = (_seen(views, side, made[side]) for side in ("source", "dest"))
         given, streams = made["given"], made["stream"] if isinstance(made["stream"], tuple) else ()
         options: tuple[tuple[str, int | str], ...] = made["options"]
         facts: tuple[tuple[str, tuple[tuple[str, int], ...], str], ...] = ()
@@ -398,6 +421,7 @@ class _PlanReader:
             facts=facts,
             expect=self._expect(table.expect),
             span=self.doc.key_span(path),
+            views=views,
         )
         return PlanTransfer(transfer, self.key_spans.get(path, {}), tuple(problems), self.doc.key_span(path).line)
 
@@ -498,6 +522,10 @@ class _PlanReader:
         made = self._all(steps)
         if made["config"] is not None:
             problems += self._media(made["config"], made["memory"], "config", "memory", target)
+        side = "source" if table.engine == "fetch" else "dest"
+        memory = {side: ((*path, "memory"), table.memory, made["memory"])}
+        views = self._views(table.loop, memory, target.dtypes[table.dtype], problems)
+        made["memory"] = _seen(views, side, made["memory"])
         return Access(
             name=name,
             target=key,
@@ -510,13 +538,30 @@ class _PlanReader:
             line=self.doc.key_span(path).line,
             span=self.doc.key_span(path),
             key_spans=self.key_spans.get(path, {}),
+            views=views,
         )
+
+    def _views(
+        self, loop: Mapping[str, int], sides: Mapping[str, tuple[Path, schema.TensorTable, Tensor]], dtype_bits: int,
+        problems: list[PlanProblem],
+    ) -> Views | None:  # fmt: skip
+        if not loop and all(table.view is None for _, table, _ in sides.values()):
+            return None
+        from dmaverify.inputs.views import read_views
+
+        return read_views(self, loop, sides, dtype_bits, problems)
+
+
+def _seen(views: Views | None, side: str, tensor: Tensor) -> Tensor:
+    """What the first iteration moves on that side."""
+    view = None if views is None else views.source if side == "source" else views.dest
+    return tensor if view is None else view.shown
 
 
 def _key_spans(doc: Document) -> dict[Path, dict[str, Span]]:
     """Per transfer and access, the spans of its values by dotted key."""
     spans: dict[Path, dict[str, Span]] = {}
-    for kind in ("transfer", "access"):
+    for kind in ("transfer", "access", "gather", "scatter"):
         tables = doc.data.get(kind)
         spans |= {(kind, name): {} for name in tables} if isinstance(tables, dict) else {}
     for path in doc.values:

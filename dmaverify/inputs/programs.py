@@ -26,7 +26,8 @@ from dmaverify.machines.target import Target
 from dmaverify.prove.program import space_of
 from dmaverify.transfer.access import Access, PlanProblem
 from dmaverify.transfer.command import Engine, GivenCommand
-from dmaverify.transfer.move import EngineStream, Stream, Tensor
+from dmaverify.transfer.indirect import Indirect
+from dmaverify.transfer.move import EngineStream, Stream, Tensor, Transfer
 from dmaverify.transfer.schedule import Box, Program, Region, Step
 from dmaverify.transfer.shapes import stream_of_shape
 from dmaverify.transfer.space import unit_bits_of
@@ -118,7 +119,7 @@ def written_commands(
             raise InputError(f"`{key}` beside `commands`", reader.doc.key_span((*path, key)), "keep one of them")
     place = (*path, "commands")
     bits = target.dtypes[table.dtype]
-    formed = reader.texts.formed(place, text, target, unit_bits_of(bits))
+    formed = reader.texts.formed(place, text, target, unit_bits_of(bits), table.options)
     if formed is not None:
         span = reader.doc.span(place)
         options, differ = merged_options(table.options, formed.options, span)
@@ -180,6 +181,7 @@ class Parts:
     transfers: Mapping[str, PlanTransfer]
     accesses: Mapping[str, Access]
     regions: Mapping[str, Region]
+    indirects: Mapping[str, Indirect]
 
 
 def read_program(reader: _PlanReader, name: str, table: schema.ProgramTable, parts: Parts) -> Program:
@@ -211,10 +213,12 @@ def read_program(reader: _PlanReader, name: str, table: schema.ProgramTable, par
 def _step(reader: _PlanReader, path: Path, index: int, table: schema.StepTable, parts: Parts) -> Step:
     here: Path = (*path, "step", index)
     span = reader.doc.key_span(here)
-    if (table.transfer is None) == (table.access is None):
+    said = [kind for kind in ("transfer", "access", "gather", "scatter") if getattr(table, kind) is not None]
+    if len(said) != 1:
         raise InputError(
-            "a step is either a transfer or an access", span, 'write `transfer = "NAME"` or `access = "NAME"`'
-        )
+            "a step is either a transfer or an access", span,
+            'write `transfer = "NAME"` or `access = "NAME"` (or `gather`, `scatter`)',
+        )  # fmt: skip
     common = {
         "context": table.context,
         "after": tuple(table.after),
@@ -222,6 +226,9 @@ def _step(reader: _PlanReader, path: Path, index: int, table: schema.StepTable, 
         "writes": table.writes,
         "span": span,
     }
+    if said[0] in ("gather", "scatter"):
+        one = _named(reader, (*here, said[0]), getattr(table, said[0]), said[0], parts.indirects)
+        return Step(table.name or one.name, one.whole, indirect=one, loops=tuple(table.loop.items()), **common)  # type: ignore[arg-type]
     if table.transfer is not None:
         inline = not isinstance(table.transfer, str)
         if isinstance(table.transfer, str):
@@ -229,17 +236,37 @@ def _step(reader: _PlanReader, path: Path, index: int, table: schema.StepTable, 
         else:
             known = reader._transfer(table.name or f"step-{index}", table.transfer, (*here, "transfer"))
         name = table.name or known.name
-        return Step(name, known.transfer, inline=inline, problems=known.problems, **common)  # type: ignore[arg-type]
+        loops = _loops(reader, here, table, (known.transfer,))
+        return Step(name, known.transfer, inline=inline, problems=known.problems, loops=loops, **common)  # type: ignore[arg-type]
     if isinstance(table.access, str | list):
         names = [table.access] if isinstance(table.access, str) else table.access
         places = [
             (*here, "access", at) if isinstance(table.access, list) else (*here, "access") for at in range(len(names))
         ]
         found = tuple(_named(reader, p, n, "access", parts.accesses) for p, n in zip(places, names, strict=True))
-        return Step(table.name or "+".join(names), None, found, **common)  # type: ignore[arg-type]
+        loops = _loops(reader, here, table, found)
+        return Step(table.name or "+".join(names), None, found, loops=loops, **common)  # type: ignore[arg-type]
     assert table.access is not None
-    one = reader._access(table.name or f"step-{index}", table.access, (*here, "access"))
-    return Step(table.name or one.name, None, (one,), inline=True, **common)  # type: ignore[arg-type]
+    own = reader._access(table.name or f"step-{index}", table.access, (*here, "access"))
+    loops = _loops(reader, here, table, (own,))
+    return Step(table.name or own.name, None, (own,), inline=True, loops=loops, **common)  # type: ignore[arg-type]
+
+
+def _loops(
+    reader: _PlanReader, path: Path, table: schema.StepTable, works: Sequence[Transfer | Access]
+) -> tuple[tuple[str, int], ...]:
+    """The loops around a step: its own, or those of what it does; both must agree."""
+    own = tuple(table.loop.items())
+    for work in works:
+        theirs = work.views.loops if work.views is not None else ()
+        if theirs and own and theirs != own:
+            shown = ", ".join(f"{name} = {count}" for name, count in theirs)
+            raise InputError(
+                f"`{work.name}` has loop {{ {shown} }}, the step another", reader.doc.span((*path, "loop")),
+                "write it once, or alike",
+            )  # fmt: skip
+        own = own or theirs
+    return own
 
 
 def _named(reader: _PlanReader, path: Path, name: str, kind: str, known: Mapping[str, T]) -> T:

@@ -28,6 +28,11 @@ Programs, beside transfers and accesses:
 Steps of one context run one after the other: `main` and `sub` for accesses, the engine for a transfer, `tdma` for a
 transfer without engine; `context` names another. All else may run at once.
 
+A tensor may be seen through a view, moved by the loops around the move (transfer.views):
+
+    loop = { t = 16 }                       # of a transfer, access or step; steps in a row with one loop are its body
+    dest = { tier = "hbm", element = "A, C", view = { tile = "A", length = 4, start = "4 * t" } }
+
 A stream by engine is a list of cases: `stream = [{ when = { chip = "0..3", dmn = [0, 1, 2] }, chip = "D / 2 @ i = 1",
 time = ..., packet = ... }, ...]`; i, j and k are the engine's chip, cluster and dmn. Cases of one engine are commands
 of it, in order.
@@ -60,6 +65,7 @@ class Complaint(NamedTuple):
 # A pattern ends in `$(?!\n)`: `$` alone would let a name end in a line break.
 Natural = Annotated[int, Meta(ge=0, le=MAX_NUMBER)]
 Positive = Annotated[int, Meta(ge=1, le=MAX_NUMBER)]
+LoopName = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_]*$(?!\n)")]
 AxisName = Annotated[str, Meta(pattern=r"^[A-Z][A-Za-z0-9_']*$(?!\n)")]
 MoveName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]+$(?!\n)")]
 CheckId = Annotated[str, Meta(pattern=r"^[a-z0-9-]+/[a-z0-9-]+$(?!\n)")]
@@ -80,6 +86,28 @@ class Base(Table, frozen=True):
     element: Annotated[Natural, Meta(description="byte address within the place")] = 0
 
 
+class ViewTable(Table, frozen=True):
+    """One step of a view: a tile of a digit, or padding of the outermost factor, put on or taken off."""
+
+    tile: Annotated[str | None, Meta(description="the digit to cut, a term of the mapping or a part of one")] = None
+    length: Annotated[Positive, Meta(description="how many positions of the digit")] = 1
+    start: Annotated[
+        Natural | str, Meta(description="the first position, in positions of the digit: a number, or such as `4 * t`")
+    ] = 0
+    place: Annotated[
+        Literal["chip", "cluster", "slice", "element"], Meta(description="the mapping that is cut")
+    ] = "element"
+    partial: Annotated[bool, Meta(description="the rest of the tensor stays unwritten on purpose")] = False
+    pad: Annotated[Positive | None, Meta(description="positions of the outermost factor, Top beyond its own")] = None
+    unpad: Annotated[bool, Meta(description="take the Top padding of the outermost factor off")] = False
+
+
+Loops = Annotated[
+    dict[LoopName, Positive],
+    Meta(description="loops around it, outer to inner, with their iterations: `{ t = 16 }`"),
+]
+
+
 class TensorTable(Table, frozen=True):
     """A tensor in memory. Which places a tier has is the target's business: all keys can be read."""
 
@@ -89,6 +117,10 @@ class TensorTable(Table, frozen=True):
     cluster: Mapped = "1"
     slice: Mapped = "1"
     element: Mapped = "1"
+    view: Annotated[
+        ViewTable | Annotated[list[ViewTable], Meta(min_length=1)] | None,
+        Meta(description="the part that is moved: one table, or several from the first to the last"),
+    ] = None
 
 
 class StreamTable(Table, frozen=True, kw_only=True):
@@ -165,6 +197,7 @@ class TransferTable(Table, frozen=True):
     options: Annotated[
         dict[str, int | str], Meta(description="settings of the machine's own, such as the protocol of a side")
     ] = {}
+    loop: Loops = {}
     expect: Expect | None = None
     target: str | None = None
 
@@ -179,6 +212,43 @@ class AccessTable(Table, frozen=True, kw_only=True):
     stream: StreamTable
     unit: Unit = "bytes"
     config: Configuration | None = None
+    limits: Limits = {}
+    loop: Loops = {}
+    expect: Expect | None = None
+    target: str | None = None
+
+
+class IndexTable(TensorTable, frozen=True, kw_only=True):
+    """The list of rows that a gather or scatter reads: where it lies, and what is known of its numbers."""
+
+    dtype: str = "i32"
+    scaled: Annotated[
+        bool, Meta(description="numbers are byte offsets (row number * row bytes), not row numbers")
+    ] = True
+    values: Annotated[
+        Annotated[list[Annotated[int, Meta(ge=-MAX_NUMBER, le=MAX_NUMBER)]], Meta(min_length=1)] | None,
+        Meta(description="the numbers, where they are known"),
+    ] = None
+    rows: Annotated[
+        Annotated[list[Natural], Meta(min_length=2, max_length=2)] | None,
+        Meta(description="a promise: the first and last row that the numbers name at run time"),
+    ] = None
+    distinct: Annotated[bool, Meta(description="a promise: no row is named twice at run time")] = False
+
+
+class IndirectTable(Table, frozen=True):
+    """A gather (out[k] = table[index[k]]) or a scatter (table[index[k]] = in[k])."""
+
+    dtype: str
+    source: TensorTable
+    dest: TensorTable
+    index: IndexTable
+    axis: Annotated[str | None, Meta(description="the axis of the table that the index picks")] = None
+    key: Annotated[str | None, Meta(description="the axis that the index runs over; default: that of the index")] = None
+    stream: StreamTable | None = None
+    unit: Unit = "bytes"
+    read: Configuration | None = None
+    write: Configuration | None = None
     limits: Limits = {}
     expect: Expect | None = None
     target: str | None = None
@@ -232,6 +302,9 @@ class StepTable(Table, frozen=True):
         MoveName | None,
         Meta(description="where it runs; default: its engines, `tdma` without engines, an access's own context"),
     ] = None
+    gather: Annotated[str | None, Meta(description="the name of a gather of the plan")] = None
+    scatter: Annotated[str | None, Meta(description="the name of a scatter of the plan")] = None
+    loop: Loops = {}
     after: Annotated[list[str], Meta(description="steps that end before this one begins (a sync)")] = []
     reads: Annotated[str | None, Meta(description="the region that holds what it reads")] = None
     writes: Annotated[str | None, Meta(description="the region that holds what it writes")] = None
@@ -286,6 +359,8 @@ class PlanTable(Table, frozen=True, kw_only=True, rename={"schema_": "schema"}):
     transfer: dict[MoveName, TransferTable] = {}
     access: dict[MoveName, AccessTable] = {}
     region: dict[MoveName, RegionTable] = {}
+    gather: dict[MoveName, IndirectTable] = {}
+    scatter: dict[MoveName, IndirectTable] = {}
     program: dict[MoveName, ProgramTable] = {}
     kernel: dict[MoveName, KernelTable] = {}
 
@@ -296,16 +371,21 @@ KINDS: Mapping[str, type[Table]] = {
     "access": AccessTable,
     "region": RegionTable,
     "program": ProgramTable,
+    "gather": IndirectTable,
+    "scatter": IndirectTable,
     "kernel": KernelTable,
 }
-MARKS = {"transfer": "dtype", "access": "dtype", "region": "tier", "program": "step", "kernel": "file"}
+MARKS = {
+    "transfer": "dtype", "access": "dtype", "region": "tier", "program": "step", "gather": "dtype", "scatter": "dtype",
+    "kernel": "file",
+}  # fmt: skip
 
 
 def json_schema() -> dict[str, Any]:
     """The JSON Schema of a plan file (draft 2020-12)."""
     schema = msgspec.json.schema(PlanTable)
     tables = schema["$defs"]
-    for name in ("CommandTable", "TransferTable"):  # a side alone says nothing
+    for name in ("CommandTable", "TransferTable", "IndirectTable"):  # a side alone says nothing
         tables[name]["dependentRequired"] = {"read": ["write"], "write": ["read"]}
     plan = {**tables.pop("PlanTable"), "title": "dmaverify plan, schema 1"}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **plan, "$defs": tables}

@@ -133,9 +133,11 @@ class Texts:
 
         return self._in_place(path, text, read)
 
-    def formed(self, path: Path, text: str, target: Target, unit_bits: int) -> Formed | None:
+    def formed(
+        self, path: Path, text: str, target: Target, unit_bits: int, options: Mapping[str, int | str]
+    ) -> Formed | None:
         def read(source: Source, offset: int) -> Formed | None:
-            return formed_commands(text, target, unit_bits, source, offset)
+            return formed_commands(text, target, unit_bits, source, offset, options)
 
         return self._in_place(path, text, read)
 

@@ -94,6 +94,7 @@ _TRANSFER = (
     Fact("route", "0 or 1", "1 if the target lists the pair of tiers as a route"),
     Fact("same_chip", "0 or 1", "1 if no byte leaves its chip"),
     Fact("same_cluster", "0 or 1", "1 if no byte leaves its cluster (1 where a side has no clusters)"),
+    Fact("same_dmn", "0 or 1", "0 if some byte is seen to leave the slices behind one port of an engine"),
     Fact("source_chips", "chips", "size of the source's chip mapping", 1),
     Fact("dest_chips", "chips", "size of the destination's chip mapping", 1),
     Fact("source_clusters", "clusters", "size of the source's cluster mapping", 1),
@@ -113,6 +114,8 @@ _ACCESS = (
     Fact("entries", "entries", "loop entries of time and packet together, neighbours merged within each", 1),
     Fact("iterations", "iterations", "largest count of an entry after merging", 1),
     Fact("time_size", "packets", "packets of the stream", 1),
+    Fact("runs_per_packet", "runs", "contiguous runs of memory that one packet lies in", 1),
+    Fact("sub_context", "0 or 1", "1 in the sub context, 0 in the main one"),
 )
 
 _COPY = (
@@ -147,6 +150,22 @@ _REACH = (
     Fact("end_bytes", "bytes", "first byte behind all that is touched, rounded tails and padding included", None),
 )
 
+_INDIRECT = (
+    Fact("index_bits", "bits", "bits of one number of the index"),
+    Fact("index_entries", "numbers", "numbers of the index: one for each key", 1),
+    Fact("index_list_bytes", "bytes", "bytes of the whole index"),
+    Fact("index_remainder", "bytes", "of a scaled index, by how much some number misses the start of a row"),
+    Fact("index_most", "(a number)", "largest number of the index: as given, as promised, else the last row's"),
+    Fact("index_with_table", "0 or 1", "1 if the index lies in the tier of the table"),
+    Fact("index_with_payload", "0 or 1", "1 if the index lies in the tier of the side with the key"),
+    Fact("row_bytes", "bytes", "bytes from one row of the table to the next"),
+    Fact("scaled", "0 or 1", "1 if numbers are byte offsets, 0 if they are row numbers"),
+    Fact("table_sliced", "0 or 1", "1 if the table's tier has slices"),
+    Fact("payload_sliced", "0 or 1", "1 if the tier of the side with the key has slices"),
+    Fact("key_outside", "digits", "digits of the key in chip or cluster"),
+    Fact("replicated_axes", "axes", "axes of chip, cluster and slice that neither the key nor the table has"),
+)
+
 SCOPES: Mapping[str, Scope] = MappingProxyType(
     {
         scope.name: scope
@@ -161,6 +180,7 @@ SCOPES: Mapping[str, Scope] = MappingProxyType(
             _scope("reach", "what a copy instruction touches, on each side", _REACH),
             _scope("flag", "each set or wait of a flag", (Fact("event_id", "number", "id of the event", None),)),
             _scope("buffer", "each acquire or release of a buffer", (Fact("buffer_id", "number", "id", None),)),
+            _scope("indirect", "each gather or scatter", _INDIRECT),
         )
     }
 )
@@ -173,7 +193,7 @@ WORDS: Mapping[str, str] = MappingProxyType(
         "dest_tier": "the destination's tier",
         "tier": "the tier of this side",
         "side": "read or write",
-        "engine": "dma, fetch, commit",
+        "engine": "dma, fetch, commit, gather, scatter",
         "dtype": "the element type",
         "place": "the spot, in words",
     }

@@ -63,6 +63,7 @@ class Case:
     units: int = 0
     differs: tuple[str, ...] = ()
     rules: int = 0
+    iterations: int = 1
 
     # ------------------------------------------------------------ well-formed
 
@@ -122,6 +123,15 @@ class Case:
         self.ill(trouble.message, trouble.span, trouble.hint, labels=labels, notes=notes)
 
     # ------------------------------------------------------------ programs
+
+    @property
+    def buffers(self) -> tuple[Tensor, Tensor]:
+        """The memory that source and destination lie in: behind a view, the whole tensor."""
+        views = self.transfer.views
+        sides = (views.source, views.dest) if views is not None else (None, None)
+        own = (self.transfer.source, self.transfer.dest)
+        found = [t if view is None else view.buffer for t, view in zip(own, sides, strict=True)]
+        return found[0], found[1]
 
     @property
     def bits(self) -> int:
@@ -336,8 +346,9 @@ class Case:
             target, "dma", transfer.source.tier, transfer.dest.tier, transfer.dtype, limits, self.options.readings
         )
         instances = transfer_instances(
-            transfer.source, transfer.dest, transfer.stream, transfer.dtype, target, commands, limits, transfer.span
-        )
+            transfer.source, transfer.dest, transfer.stream, transfer.dtype, target, commands, limits, transfer.span,
+            self.buffers,
+        )  # fmt: skip
         span = next((c.span for c in commands if c.span is not None), None) or transfer.span
         instances += [
             Instance(one.scope, one.values, one.place, span, one.side) for one in derived(transfer, target, commands)
@@ -408,8 +419,12 @@ class Case:
             path,
             line,
             self.transfer.expect,
-            f"all {self.units:,} {word}" if self.units else "",
+            self._claim(word),
         )
+
+    def _claim(self, word: str) -> str:
+        each = f", in each of {self.iterations:,} iterations" if self.iterations > 1 else ""
+        return f"all {self.units:,} {word}{each}" if self.units else ""
 
 
 _RANK = {None: 0, "proved": 1, "not judged": 2, "reported": 3, "unknown": 4, "refuted": 5}

@@ -11,7 +11,7 @@ Source: DESIGN sections 4 and 5; PLANFILE, What is judged.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -29,13 +29,15 @@ from dmaverify.prove.program import (
 )
 from dmaverify.prove.scene import Side, full_counters, named_counters
 from dmaverify.prove.smt import Session
-from dmaverify.prove.static import Ruling, access_instances
+from dmaverify.prove.static import RuleReport, Ruling, access_instances
+from dmaverify.prove.views import at_iteration, looped, moved_commands, view_findings
 from dmaverify.transfer.access import Access, PlanProblem
 from dmaverify.transfer.adapters import derived_access, given_access, slice_move
 from dmaverify.transfer.command import Command, Sequencer
 from dmaverify.transfer.feasible import clashes, longest_run, missing
 from dmaverify.transfer.move import PLACES, Transfer
 from dmaverify.transfer.space import LOCAL_LIMIT, layout_of, unit_bits_of
+from dmaverify.transfer.views import corners
 from dmaverify.verdict import Finding, Label, Severity, Verdict
 
 STANDARD = Options()
@@ -64,7 +66,9 @@ def check_transfer(
     spaces = (space_of(machine, transfer.source.tier), space_of(machine, transfer.dest.tier))
     case = Case(transfer, machine, options, axes or {}, spaces)
     if case.well_formed(problems):
-        _overlap(case, _judge_programs(case))
+        judged = _judge_programs(case)
+        _views(case, judged, case.rules_on)
+        _overlap(case, judged)
     else:
         case.assumptions.append("nothing else was judged: the plan has no defined meaning")
     if keep is not None:
@@ -190,9 +194,36 @@ def _absent(case: Case, source: Layout, dest: Layout) -> None:
         )
 
 
+def _views(case: Case, commands: Sequence[Command], rules: Callable[[Sequence[Command]], RuleReport]) -> None:
+    """What of the views differs from iteration to iteration: the places, and what rules ask of addresses."""
+    views = case.transfer.views
+    if views is None:
+        return
+    session = Session(case.options.rlimit)
+    found = list(view_findings(views, commands, case.target, case.bits, session))
+    case.asked += session.asked
+    for finding in found:
+        case.status[finding.rule] = "refuted"
+        case.by[finding.rule] = "the places of the views, for all iterations"
+    case.findings += found
+    for counters in list(corners(views))[1:]:
+        told = {f.rule for f in case.findings}
+        report = rules(moved_commands(commands, views, counters, case.target))
+        note = f"found{at_iteration(views.turns, counters)}"
+        case.findings += [replace(f, notes=(*f.notes, note)) for f in report.findings if f.rule not in told]
+    case.iterations = views.count
+    if views.loops:
+        case.assumptions.append("each iteration was judged by itself: a program says what they make together")
+    if case.transfer.given:
+        case.assumptions.append("printed bases are those of the first iteration; the views move them")
+
+
 def _overlap(case: Case, commands: Sequence[Command]) -> None:
     """Source and destination regions that share bytes: an error unless every byte is read before it is written."""
-    source, dest = case.transfer.source, case.transfer.dest
+    source, dest = case.buffers
+    views = case.transfer.views
+    if views is not None:
+        commands = [looped(command, views, case.target) for command in commands]
     if source.tier != dest.tier:
         return
     for place in PLACES[:-1]:
@@ -286,6 +317,7 @@ def check_access(
         limits=access.limits,
         expect=access.expect,
         span=access.span,
+        views=access.views,
     )
     spaces = (space_of(machine, source.tier), space_of(machine, dest.tier))
     case = Case(transfer, machine, options, axes or {}, spaces)
@@ -336,13 +368,18 @@ def _judge_access(case: Case, access: Access, bits: int) -> None:
     judged = _judge_both(case, derived, given)
     limits = case.target.limits_with(access.limits)
     transfer = case.transfer
-    ruling = Ruling(
-        case.target,
-        access.engine,
-        transfer.source.tier,
-        transfer.dest.tier,
-        access.dtype,
-        limits,
-        case.options.readings,
-    )
-    case.take(ruling.judge(access_instances(access, judged, bits, limits)))
+
+    def rules(commands: Sequence[Command]) -> RuleReport:
+        ruling = Ruling(
+            case.target,
+            access.engine,
+            transfer.source.tier,
+            transfer.dest.tier,
+            access.dtype,
+            limits,
+            case.options.readings,
+        )
+        return ruling.judge(access_instances(access, commands, bits, limits))
+
+    case.take(rules(judged))
+    _views(case, judged, rules)

@@ -23,9 +23,16 @@ from dmaverify.verdict import Finding, Label, Severity, Status
 def hop_findings(
     program: Program, order: Order, target: Target, axes: Mapping[str, int], options: Options
 ) -> Iterator[Finding]:
+    ends: dict[Tensor, list[int]] = {}
     for i, first in enumerate(program.steps):
-        for j, second in enumerate(program.steps):
-            if first.transfer is None or second.transfer is None or not order.step_precedes(i, j):
+        if first.transfer is not None and _plain(first):
+            ends.setdefault(first.transfer.dest, []).append(i)
+    for j, second in enumerate(program.steps):
+        if second.transfer is None or not _plain(second):
+            continue
+        for i in ends.get(second.transfer.source, ()):
+            first = program.steps[i]
+            if first.transfer is None or not order.step_precedes(i, j):
                 continue
             if not _same(first.transfer, second.transfer) or not _between_only(program.steps, i, j, target):
                 continue
@@ -43,6 +50,11 @@ def hop_findings(
             verdict = check_transfer(direct, axes=axes, target=target, options=replace(options, repair=False))
             if verdict.status is Status.PROVED:
                 yield _advice(first, second, direct)
+
+
+def _plain(step: Step) -> bool:
+    """Whether the step is one whole transfer: no gather or scatter, no view, no loop."""
+    return step.indirect is None and not step.loops and step.transfer is not None and step.transfer.views is None
 
 
 def _same(first: Transfer, second: Transfer) -> bool:

@@ -19,15 +19,20 @@ from dmaverify.prove.check import Options, check_access, check_transfer
 from dmaverify.prove.concurrency import SECTION, Starvation, Starving, says, starvation
 from dmaverify.prove.hazards import Hazard, Hazards, hazards
 from dmaverify.prove.hops import hop_findings
+from dmaverify.prove.indirect import RUN_TIME, check_indirect
 from dmaverify.prove.regions import region_findings
 from dmaverify.prove.smt import Session, solver_version
+from dmaverify.prove.tiles import judge as judge_tiles
+from dmaverify.prove.tiles import outputs, read_tensors, worse
+from dmaverify.prove.tiles_told import tile_findings
 from dmaverify.prove.touches import Work, named, where, work_of
 from dmaverify.transfer.access import Access
 from dmaverify.transfer.move import Transfer
-from dmaverify.transfer.schedule import Circle, Order, Program, order_of
+from dmaverify.transfer.schedule import Circle, Order, Program, order_of, torn_body
 from dmaverify.verdict import Finding, Label, Obligation, Severity, Status, Verdict
 
 HAZARDS = ("core/hazard-raw", "core/hazard-war", "core/hazard-waw")
+TILES = ("core/tiles-once", "core/tiles-cover")
 REGIONS = ("core/regions", "core/region-capacity", "core/lifetime")
 _WORDS = {
     "core/hazard-raw": "reads what it writes, and nothing makes it wait",
@@ -79,6 +84,8 @@ class _Case:
                 verdict = None if step.inline else known.get(work.name)
                 if verdict is None:
                     verdict = self._judge(work, index, path)
+                if step.indirect is not None:  # what a plan promises of an index is assumed here, too
+                    self.assumptions += [f"`{work.name}`: {a}" for a in verdict.assumptions if a.endswith(RUN_TIME)]
                 if verdict.status is Status.REFUTED:
                     worst = "refuted"
                     self._step_finding(index, work, verdict)
@@ -88,6 +95,9 @@ class _Case:
         self.by["core/steps"] = f"{len(self.program.steps)} steps, {len(seen)} moves and accesses, each by itself"
 
     def _judge(self, work: Transfer | Access, index: int, path: str) -> Verdict:
+        indirect = self.program.steps[index].indirect
+        if indirect is not None:
+            return check_indirect(indirect, axes=self.axes, target=self.target, options=self.options, path=path)
         if isinstance(work, Access):
             return check_access(work, axes=self.axes, target=self.target, options=self.options, path=path)
         problems = self.program.steps[index].problems
@@ -123,7 +133,9 @@ class _Case:
         self.findings += [self._hazard(hazard) for hazard in result.found]
         self._untold(result)
         for step, work in zip(self.program.steps, works, strict=True):
-            if work.whole:
+            if step.indirect is not None:
+                self.assumptions.append(f"`{step.name}` may touch every row of its table")
+            elif work.whole:
                 self.assumptions.append(f"`{step.name}` has neither stream nor commands: it touches its tensors whole")
 
     def _untold(self, result: Hazards) -> None:
@@ -155,6 +167,12 @@ class _Case:
                 f"the accesses of `{first.name}` run together: {hazard.first.what} and {hazard.second.what} share bytes"
             )
         hint = f'add `after = ["{first.name}"]` to `{second.name}`, or move one of the tensors'
+        if hazard.first.step > hazard.second.step:
+            words = f"in the next iteration, {words}"
+            hint = (
+                f"put `{first.name}` and `{second.name}` into one context, or let them use two buffers in turn (a tile "
+                "that starts at `t % 2`): `after` orders an iteration, not the next one"
+            )
         if same:
             hint = "give the commit memory of its own, or make two steps of them"
         sides = [
@@ -174,6 +192,26 @@ class _Case:
             notes=(", ".join(sides),),
             labels=(Label(first.span, f"`{first.name}`"),) if first.span and not same else (),
         )
+
+    # ------------------------------------------------------------ tiles
+
+    def tiles(self, works: list[Work], order: Order) -> None:
+        """What views make together of the tensors that they write."""
+        steps = self.program.steps
+        found = outputs(steps)
+        if found is None:
+            self.status.update(dict.fromkeys(TILES, "unknown"))
+            self.assumptions.append("two steps cut one tensor into tiles that cannot be compared")
+            return
+        for output in found:
+            readers = [i for i, step in enumerate(steps) if output.tensor in read_tensors(step)]
+            result = judge_tiles(output, order, readers, self.session)
+            for rule, status in zip(TILES, (result.once, result.covers), strict=True):
+                self.status[rule] = worse(self.status.get(rule), status)
+                self.by[rule] = f"{len(found)} outputs in tiles, over all iterations"
+            self.findings += tile_findings(result, steps)
+            if result.on_purpose:
+                self.assumptions.append(f"{output.tensor.tier} {output.tensor.element}: partly unwritten on purpose")
 
     # ------------------------------------------------------------ regions, starvation, hops
 
@@ -288,7 +326,14 @@ def _judge(case: _Case) -> None:
         case.ill(f"{names} wait for each other", "take one `after` out of the circle")
         case.assumptions.append("nothing else was judged: the program never ends")
         return
-    parts: tuple[Callable[[list[Work], Order], None], ...] = (case.hazards, case.regions, case.starvation)
+    torn = torn_body(program, order)
+    if torn is not None:
+        case.ill(
+            f"`{torn[0]}` must run between the steps of a loop that it is not in: `{torn[1]}` waits for it",
+            "write it into the loop, or give the steps loops of their own",
+        )
+        return
+    parts: tuple[Callable[[list[Work], Order], None], ...] = (case.hazards, case.tiles, case.regions, case.starvation)
     for part in parts:
         part(works, order)
     if not any(work.troubles for work in works):
@@ -298,7 +343,7 @@ def _judge(case: _Case) -> None:
 def _verdict(case: _Case, seconds: float, path: str) -> Verdict:
     errors = [f for f in case.findings if f.severity is Severity.ERROR]
     status = Status.REFUTED if errors else Status.UNKNOWN if "unknown" in case.status.values() else Status.PROVED
-    first = ("core/well-formed", "core/steps", *HAZARDS, *REGIONS)
+    first = ("core/well-formed", "core/steps", *HAZARDS, *TILES, *REGIONS)
     names = [name for name in first if name in case.status] + [name for name in case.status if name not in first]
     return Verdict(
         case.program.name,

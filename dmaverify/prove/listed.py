@@ -26,6 +26,7 @@ class Item:
     span: Span | None
     facts: Sequence[Derived]
     tiers: tuple[str, str] = ("", "")
+    counted: bool = True  # whether it is one of the things that the claim counts
 
 
 def judge_listed(
@@ -47,7 +48,7 @@ def judge_listed(
                 )
             )
             continue
-        count += 1
+        count += item.counted
         ruling = Ruling(target, "dma", *item.tiers, "", target.limits, dict(readings or {}))
         report = ruling.judge(
             [

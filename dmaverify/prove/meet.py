@@ -8,7 +8,7 @@ both walks. Counts may be of any size: nothing is enumerated.
 Two walks meet when `sum(stride * t) = distance` has a solution, where each t is a difference of counters: loops of one
 stride, of either walk, are one bounded t. For every cut of the sorted strides the larger ones move in steps of their
 gcd and the smaller ones fill an interval: where no multiple of that gcd falls into it, the walks are apart (intervals,
-columns and residues are special cases; proofs/apart-is-disjoint).
+columns and residues are special cases; proofs/residue-apart).
 """
 
 from __future__ import annotations
@@ -225,6 +225,70 @@ def found_meeting(a: Walk, b: Walk, session: Session) -> Meeting | None:
     if answer.status != "sat":
         return None
     first, second = (tuple(answer.model[name] for name in side) for side in sides)
+    if a.address(first) != b.address(second):
+        raise ArithmeticError(f"{first} and {second} do not meet")
+    return Meeting(first, second, a.address(first))
+
+
+# ---------------------------------------------------------------- iterations of one loop
+
+
+@dataclass(frozen=True, slots=True)
+class When:
+    """Iterations of two walks around which the same loops turn: the first counters of each walk make its iteration
+    `sum(weight * counter)`; that of the second less that of the first lies in `low..high`.
+    """
+
+    first: tuple[int, ...]
+    second: tuple[int, ...]
+    low: int
+    high: int
+    alike: bool  # the counters are those of the same digits
+
+    @property
+    def same_iteration(self) -> bool:
+        return self.alike and self.low == self.high == 0
+
+
+def together(a: Walk, b: Walk, shared: int) -> Equation:
+    """Solvable exactly when the walks share an address at equal values of their first `shared` counters."""
+    parts = [(s - t, 0, n - 1) for (n, s), (_, t) in zip(a.loops[:shared], b.loops[:shared], strict=True)]
+    parts += [(stride, 0, count - 1) for count, stride in a.loops[shared:]]
+    parts += [(-stride, 0, count - 1) for count, stride in b.loops[shared:]]
+    return equation(parts, b.base - a.base)
+
+
+def meeting_question(a: Walk, b: Walk, when: When) -> Query:
+    """Its `unsat` is the proof that the walks are apart in all the iterations that `when` speaks of."""
+    names = [[f"{letter}{index}" for index in range(len(walk.loops))] for letter, walk in (("a", a), ("b", b))]
+    terms = [(stride, name) for (_, stride), name in zip(a.loops, names[0], strict=True)]
+    terms += [(-stride, name) for (_, stride), name in zip(b.loops, names[1], strict=True)]
+    turns = [(weight, name) for weight, name in zip(when.second, names[1], strict=False)]
+    turns += [(-weight, name) for weight, name in zip(when.first, names[0], strict=False)]
+    variables = tuple(
+        (name, 0, count)
+        for walk, side in ((a, names[0]), (b, names[1]))
+        for (count, _), name in zip(walk.loops, side, strict=True)
+    )
+    ahead = linear(0, turns)
+    return Query(
+        variables,
+        (
+            f"(= {linear(0, terms)} {number(b.base - a.base)})",
+            f"(<= {number(when.low)} {ahead})",
+            f"(<= {ahead} {number(when.high)})",
+        ),
+    )
+
+
+def meeting_when(a: Walk, b: Walk, when: When, session: Session) -> Meeting | None:
+    """The meeting with the smallest counters that the solver reaches; None where it has none."""
+    query = meeting_question(a, b, when)
+    answer = session.smallest(query, [name for name, _, _ in query.variables])
+    if answer.status != "sat":
+        return None
+    first = tuple(answer.model[f"a{index}"] for index in range(len(a.loops)))
+    second = tuple(answer.model[f"b{index}"] for index in range(len(b.loops)))
     if a.address(first) != b.address(second):
         raise ArithmeticError(f"{first} and {second} do not meet")
     return Meeting(first, second, a.address(first))

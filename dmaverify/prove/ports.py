@@ -139,8 +139,9 @@ def transfer_facts(
     return {
         **target.dtype_facts(dtype),
         "route": int((source.tier, dest.tier) in target.routes),
-        "same_chip": int(all(c.read.chip == c.write.chip for c in commands) if commands else source.chip == dest.chip),
+        "same_chip": _same_chip(source, dest, commands),
         "same_cluster": _same_cluster(source, dest, target, commands),
+        "same_dmn": _same_dmn(source, dest, target, commands),
         "source_chips": source.chip.size,
         "dest_chips": dest.chip.size,
         "source_clusters": source.cluster.size,
@@ -152,12 +153,33 @@ def transfer_facts(
     }
 
 
+def _same_chip(source: Tensor, dest: Tensor, commands: Sequence[Command]) -> int:
+    if commands:
+        return int(all(c.read.chip == c.write.chip for c in commands))
+    return int(source.chip == dest.chip and source.at_chip == dest.at_chip)
+
+
 def _same_cluster(source: Tensor, dest: Tensor, target: Target, commands: Sequence[Command]) -> int:
     if any("cluster" not in target.tiers[t.tier].places for t in (source, dest)):
         return 1
     if commands:
         return int(all(c.read.cluster == c.write.cluster and c.read.chip == c.write.chip for c in commands))
     return int(source.cluster == dest.cluster and source.at_cluster == dest.at_cluster)
+
+
+def _same_dmn(source: Tensor, dest: Tensor, target: Target, commands: Sequence[Command]) -> int:
+    """0 where the first copy of a command, or the last of one of its loops, joins slices of two ports."""
+    steps = [target.tiers[t.tier].slice_stride_bytes for t in (source, dest)]
+    ports = target.engines.slices // max(1, target.engines.dmns)
+    if not all(steps) or not ports:
+        return 1
+    for command in commands:
+        read, write = (step * 8 // command.unit_bits * ports for step in steps if step)
+        ends = [(0, 0), *((x.read * (x.count - 1), x.write * (x.count - 1)) for x in command.loops)]
+        for far_read, far_write in ends:
+            if (command.read.base + far_read) // read != (command.write.base + far_write) // write:
+                return 0
+    return 1
 
 
 def broadcast_axes(source: Tensor, dest: Tensor) -> int:

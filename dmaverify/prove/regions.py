@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dmaverify.machines.target import Target
-from dmaverify.prove.touches import Work
+from dmaverify.prove.touches import Work, whole_tensor
 from dmaverify.transfer.access import Access
 from dmaverify.transfer.adapters import is_fetch
 from dmaverify.transfer.move import PLACES, Tensor
@@ -107,10 +107,11 @@ def _overlaps(program: Program, order: Order, index: dict[str, int]) -> Iterator
 
 
 def _after(late: Region, early: Region, order: Order, index: dict[str, int]) -> bool:
-    """Whether the last step of one ends before the first of the other begins."""
+    """Whether the last step of one ends before the first of the other begins, also around a loop of both."""
     if late.lifetime is None or early.lifetime is None:
         return False
-    return order.step_precedes(index[early.lifetime[1]], index[late.lifetime[0]])
+    ends = [(index[a], index[b]) for a, b in (early.lifetime, late.lifetime)]
+    return order.step_precedes(ends[0][1], ends[1][0]) and order.comes_around(ends[1][1], ends[0][0])
 
 
 def _lifetimes(program: Program, order: Order, index: dict[str, int]) -> Iterator[Finding]:
@@ -134,10 +135,11 @@ def tensors_of(step: Step, target: Target) -> Iterator[tuple[str, Tensor, int]]:
     """(reads or writes, tensor, bits of an element) in memory that regions may lie in."""
     if step.transfer is not None:
         bits = target.dtypes[step.transfer.dtype]
-        yield "reads", step.transfer.source, bits
-        yield "writes", step.transfer.dest, bits
+        yield "reads", whole_tensor(step.transfer, "source"), bits
+        yield "writes", whole_tensor(step.transfer, "dest"), bits
     for access in step.accesses:
-        yield _side(access), access.memory, target.dtypes[access.dtype]
+        memory = whole_tensor(access, "source" if is_fetch(access) else "dest")
+        yield _side(access), memory, target.dtypes[access.dtype]
 
 
 def _side(access: Access) -> str:

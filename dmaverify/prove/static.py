@@ -185,12 +185,14 @@ def transfer_instances(
     commands: Sequence[Command],
     limits: Mapping[str, int],
     span: Span | None,
+    buffers: tuple[Tensor, Tensor] | None = None,
 ) -> list[Instance]:
-    """Everything that rules look at in a transfer."""
+    """Everything that rules look at in a transfer. `buffers`: the memory behind views of source and destination."""
     bits = target.dtypes[dtype]
+    whole = buffers or (source, dest)
     out = [
-        Instance("tensor", tensor_facts(source, bits), "source", source.span, "read", source.tier),
-        Instance("tensor", tensor_facts(dest, bits), "dest", dest.span, "write", dest.tier),
+        Instance("tensor", tensor_facts(whole[0], bits), "source", source.span, "read", source.tier),
+        Instance("tensor", tensor_facts(whole[1], bits), "dest", dest.span, "write", dest.tier),
         Instance("transfer", transfer_facts(source, dest, dtype, target, commands), "transfer", span),
     ]
     for index, command in enumerate(commands):

@@ -11,19 +11,21 @@ Source: "DMA Engine" (DMA Command Syntax), "Sequencer" (Interface: every slice r
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 
 from dmaverify.errors import Span
 from dmaverify.machines.target import Target
 from dmaverify.prove.meet import Walk
 from dmaverify.prove.program import Trouble, program_of_transfer, space_of
+from dmaverify.prove.views import shift_units
 from dmaverify.transfer.access import Access
 from dmaverify.transfer.adapters import derived_access, given_access, is_fetch
 from dmaverify.transfer.command import Command
 from dmaverify.transfer.move import PLACES, Tensor, Transfer
 from dmaverify.transfer.schedule import DMA_CONTEXT, Step
 from dmaverify.transfer.space import unit_bits_of
+from dmaverify.transfer.views import Turn, Views, turns_of
 
 Memory = tuple[str, int, int]
 """A memory by tier, chip and cluster (0 where the tier has none)."""
@@ -31,7 +33,9 @@ Memory = tuple[str, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Touch:
-    """One side of a command or access in one memory. `names` are those of the walk's counters."""
+    """One side of a command or access in one memory. `names` are those of the walk's counters; its first counters are
+    those of `turns`, the loops around the step.
+    """
 
     step: int
     lane: str
@@ -42,6 +46,18 @@ class Touch:
     what: str  # "command 2", "fetch f0"
     unit_bits: int = 8
     span: Span | None = field(default=None, compare=False, repr=False)
+    turns: tuple[Turn, ...] = ()
+    whole: bool = False  # a tensor of which nothing says what is touched
+
+
+def flat_weights(turns: Sequence[Turn]) -> tuple[int, ...]:
+    """What each counter adds to the number of the iteration of all loops together."""
+    inside: dict[str, int] = {}
+    total = 1
+    for loop, of in reversed(list(dict.fromkeys((turn.loop, turn.of) for turn in turns))):
+        inside[loop] = total
+        total *= of
+    return tuple(inside[turn.loop] * turn.weight for turn in turns)
 
 
 @dataclass(frozen=True)
@@ -57,9 +73,33 @@ class Work:
 
 
 def work_of(index: int, step: Step, target: Target) -> Work:
-    if step.transfer is not None:
-        return _transfer_work(index, step, step.transfer, target)
-    return _access_work(index, step, target)
+    work = (
+        _access_work(index, step, target)
+        if step.transfer is None
+        else _transfer_work(index, step, step.transfer, target)
+    )
+    return _around(work, step, target) if step.loops else work
+
+
+def _around(work: Work, step: Step, target: Target) -> Work:
+    """The work with the step's loops around every walk: each side moves as its view does."""
+    found = [work_views(one) for one in (step.transfer, *step.accesses) if one is not None]
+    plain = Views(step.loops, turns_of(step.loops, {}))
+    named = {one.name: views for one, views in zip((step.transfer, *step.accesses), found, strict=False) if one}
+    touches = []
+    for touch in work.touches:
+        only = found[0] if step.transfer is not None else named.get(touch.what.partition(" ")[2])
+        views = only or plain
+        view = None if touch.whole else views.dest if touch.writes else views.source
+        steps = shift_units(view, views, target, touch.unit_bits).steps
+        walk = Walk(touch.walk.base, (*zip((t.count for t in views.turns), steps, strict=True), *touch.walk.loops))
+        names = (*map(str, views.turns), *touch.names)
+        touches.append(replace(touch, walk=walk, names=names, turns=views.turns))
+    return replace(work, touches=tuple(touches))
+
+
+def work_views(work: Transfer | Access | None) -> Views | None:
+    return None if work is None else work.views
 
 
 # ---------------------------------------------------------------- transfers
@@ -71,9 +111,12 @@ def _transfer_work(index: int, step: Step, transfer: Transfer, target: Target) -
     if found is None:
         lane = step.context or DMA_CONTEXT
         touches = [
-            *_region(index, lane, transfer.source, bits, target, False),
-            *_region(index, lane, transfer.dest, bits, target, True),
+            *_region(index, lane, whole_tensor(transfer, "source"), bits, target, False),
+            *_region(index, lane, whole_tensor(transfer, "dest"), bits, target, True),
         ]
+        if step.indirect is not None:
+            index_bits = target.dtypes[step.indirect.index.dtype]
+            touches += _region(index, lane, step.indirect.index.tensor, index_bits, target, False, "the index")
         return Work((lane,), tuple(touches), whole=True)
     if isinstance(found, list):
         return Work((step.context or DMA_CONTEXT,), (), troubles=tuple(found))
@@ -109,12 +152,21 @@ def loop_names(command: Command) -> tuple[str, ...]:
     return tuple(out)
 
 
-def _region(index: int, lane: str, tensor: Tensor, bits: int, target: Target, writes: bool) -> Iterator[Touch]:
+def _region(
+    index: int, lane: str, tensor: Tensor, bits: int, target: Target, writes: bool, what: str = "the whole tensor"
+) -> Iterator[Touch]:
     unit = unit_bits_of(bits)
     extent = tensor.element.size * bits // unit
     walk = Walk(tensor.base * 8 // unit, ((extent, 1),))
     for memory, moved, names in _in_places(tensor, walk, ("in tensor",), target, unit):
-        yield Touch(index, lane, writes, memory, moved, names, "the whole tensor", unit, tensor.span)
+        yield Touch(index, lane, writes, memory, moved, names, what, unit, tensor.span, whole=True)
+
+
+def whole_tensor(work: Transfer | Access, side: str) -> Tensor:
+    """The memory of a side (`source` or `dest`; of an access, its own): behind a view, the whole tensor."""
+    own = work.memory if isinstance(work, Access) else work.source if side == "source" else work.dest
+    view = None if work.views is None else work.views.source if side == "source" else work.views.dest
+    return own if view is None else view.buffer
 
 
 def _in_places(

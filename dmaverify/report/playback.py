@@ -4,7 +4,8 @@ Knows: verdicts and witnesses, how a transfer is executed, judged again, or look
 Does not know: pytest, command lines.
 Law: same verdicts, same text. A test fails as long as its transfer breaks the promise, with the counterexample as the
 message, and passes once it is kept: by running every unit in numpy; where the units are too many, by the meaning of the
-units of the witnesses, and then by proof; where a run cannot show it (a rule of the machine), by judging it again.
+units of the witnesses, and then by proof; where a run cannot show it (a rule of the machine, a program, a view that
+moves, a gather), by judging it again.
 """
 
 from __future__ import annotations
@@ -142,8 +143,10 @@ def replay(
 
     plan = select(read_plan(path, target=target), name)
     left = set(rules)
-    if plan.transfers and left & SHOWN_BY_RUNNING and not any(p.fatal for p in plan.transfers[0].problems):
-        said, ran = _run(plan, plan.transfers[0], witnesses, readings or {}, limit_units)
+    item = plan.transfers[0] if plan.transfers else None
+    runs = item is not None and item.transfer.views is None and not any(p.fatal for p in item.problems)
+    if item is not None and runs and left & SHOWN_BY_RUNNING:  # views move: one run shows one iteration only
+        said, ran = _run(plan, item, witnesses, readings or {}, limit_units)
         if said:
             raise BrokenPromise(said)
         left -= SHOWN_BY_RUNNING if ran else set()

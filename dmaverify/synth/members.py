@@ -39,10 +39,11 @@ class Member:
     packets: tuple[int, ...]
 
     @property
-    def rank(self) -> tuple[float, bool, int, int]:
-        """Cheaper, then what the closed form counts whole, then fewer commands, then fewer loops."""
+    def rank(self) -> tuple[float, bool, int, int, int]:
+        """Cheaper, then what the closed form counts whole, then more alike, then fewer commands, then fewer loops."""
         counted = self.cost.cycles >= self.cycles
-        return self.cycles, not counted, len(self.commands), sum(len(c.loops) for c in self.commands)
+        loops = [one.loops for one in self.commands]
+        return round(self.cycles, 5), not counted, len(set(loops)), len(loops), sum(map(len, loops))
 
 
 @dataclass

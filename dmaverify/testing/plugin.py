@@ -5,8 +5,8 @@ Does not know: how anything is proved; everything of dmaverify is imported when 
 Law: a test passes only for a verdict that is as the plan expects (without `expect`: proved); unknown and unreadable
 fail.
 
-Files named `*.dma.toml` are collected, one test for each transfer, access and program; `dmaverify_files` in the ini
-file names others, kernels (`src/*.rs`) among them. The entry point is in pyproject.toml.
+Files named `*.dma.toml` are collected, one test for each transfer, access, gather, scatter and program;
+`dmaverify_files` in the ini file names others, kernels (`src/*.rs`) among them. The entry point is in pyproject.toml.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def assert_plan(plan: str | Path, name: str | None = None, *, target: str | None
 
     verdicts = tuple(verdicts_of(_read(plan, name, target)))
     if not verdicts:
-        raise PlanFailed(f"{plan} has no transfer or access")
+        raise PlanFailed(f"{plan} has nothing to check")
     wrong = [verdict for verdict in verdicts if not verdict.as_expected]
     if wrong:
         raise PlanFailed(_rendered(wrong), wrong)
@@ -187,7 +187,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 class PlanFile(pytest.File):
-    """A plan file: one test for each transfer, access and program."""
+    """A plan file: one test for each entry that is judged."""
 
     def collect(self) -> Iterable[pytest.Item]:
         try:
@@ -199,10 +199,11 @@ class PlanFile(pytest.File):
             return
         for item in plan.transfers:
             yield PlanItem.from_parent(self, name=item.name, plan=plan, line=item.line)
-        for access in plan.accesses:
-            yield PlanItem.from_parent(self, name=access.name, plan=plan, line=access.line)
-        for program in plan.programs:
-            yield PlanItem.from_parent(self, name=program.name, plan=plan, line=program.line)
+        lines = [(one.name, one.line) for one in plan.accesses]
+        lines += [(one.name, one.line) for one in plan.indirects]
+        lines += [(one.name, one.line) for one in plan.programs]
+        for name, line in lines:
+            yield PlanItem.from_parent(self, name=name, plan=plan, line=line)
 
     def _kernel(self, plan: Any) -> Iterable[pytest.Item]:
         """One test for each call of a transfer; all of them are judged when the first one runs."""

@@ -11,11 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from dmaverify.errors import Span
 from dmaverify.transfer.command import Sequencer
 from dmaverify.transfer.move import Stream, Tensor
+
+if TYPE_CHECKING:
+    from dmaverify.transfer.views import Views
 
 
 class PlanProblem(NamedTuple):
@@ -32,7 +35,8 @@ class Access:
     """One named access of a plan. `engine` is "fetch" (reads) or "commit" (writes), `context` "main" or "sub".
 
     `config` is None where it is to be derived, `expect` where the plan says nothing, () for "proved". `key_spans` maps
-    dotted keys such as `memory.element` to the places of their values.
+    dotted keys such as `memory.element` to the places of their values. With `views`, memory is what the first iteration
+    moves.
     """
 
     name: str
@@ -49,3 +53,4 @@ class Access:
     line: int = 0
     span: Span | None = field(default=None, compare=False, repr=False)
     key_spans: Mapping[str, Span] = field(default_factory=dict, compare=False, repr=False)
+    views: Views | None = None

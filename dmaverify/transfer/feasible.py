@@ -89,7 +89,7 @@ def longest_run(source: Layout, dest: Layout) -> Run:
     """Walks inwards to outwards while both sides step alike. Top padding that follows in the destination may be
     written.
     """
-    run = 1
+    run = common = 1
     inner = [d for d in reversed(dest.digits) if d.slots > 1]
     strides: list[int] = []
     growing = True
@@ -102,6 +102,7 @@ def longest_run(source: Layout, dest: Layout) -> Run:
             continue
         assert other is not None
         run *= min(digit.live, other.slots)
+        common = run
         if digit.live == min(digit.live, other.slots) and digit.slots > digit.live:
             run, growing = digit.step * digit.slots, False
         elif other.slots != digit.slots or digit.live < digit.slots:
@@ -109,6 +110,6 @@ def longest_run(source: Layout, dest: Layout) -> Run:
             if digit.slots > other.slots:
                 strides.append(run)
     reads = [
-        d.step for i, d in enumerate(source.digits) if i not in source.beyond_index and d.slots > 1 and d.step >= run
+        d.step for i, d in enumerate(source.digits) if i not in source.beyond_index and d.slots > 1 and d.step >= common
     ]
     return Run(run, gcd(source.origin, *reads), gcd(dest.origin, *strides))

@@ -12,10 +12,14 @@ Source: DESIGN sections 2 and 3; "DMA Engine", Structural Requirements; facts/rn
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from dmaverify.errors import Span
 from dmaverify.language.expr import ONE, Expr, pair
 from dmaverify.transfer.command import Engine, GivenCommand
+
+if TYPE_CHECKING:
+    from dmaverify.transfer.views import Views
 
 PLACES = ("chip", "cluster", "slice", "element")
 
@@ -85,7 +89,8 @@ class Transfer:
     """One named move of a plan: what is promised, and whatever the plan says of how it is kept.
 
     `streams` are those of a heterogeneous aggregate, one per command, instead of `stream`. `given` are the sequencers
-    as written, in order, not yet paired. `expect` is None where the plan says nothing, `()` for proved.
+    as written, in order, not yet paired. `expect` is None where the plan says nothing, `()` for proved. With `views`,
+    source and dest are what the first iteration moves.
     """
 
     name: str
@@ -101,3 +106,4 @@ class Transfer:
     streams: tuple[EngineStream, ...] = ()
     options: tuple[tuple[str, int | str], ...] = ()  # what the machine's own module reads
     facts: tuple[tuple[str, tuple[tuple[str, int], ...], str], ...] = ()  # scope, ports, place
+    views: Views | None = None

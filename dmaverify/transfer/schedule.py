@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 
 from dmaverify.errors import Span
 from dmaverify.transfer.access import Access, PlanProblem
+from dmaverify.transfer.indirect import Indirect
 from dmaverify.transfer.move import PLACES, Tensor, Transfer
 
 ORDERS = ("contexts", "written", "none")
@@ -30,7 +31,8 @@ class Step:
     """One operation: a transfer, or the Fetch and Commit accesses that run together.
 
     `context` None: the engines of a transfer, or the accesses' own context. `inline` says that nothing else in the plan
-    judges it. `reads` and `writes` name regions that its tensors must lie in.
+    judges it. `reads` and `writes` name regions that its tensors must lie in. `loops` are around it, outer to inner;
+    steps that follow each other with the same loops are the body of these loops, done once per iteration.
     """
 
     name: str
@@ -42,6 +44,8 @@ class Step:
     writes: str | None = None
     inline: bool = False
     problems: tuple[PlanProblem, ...] = ()  # of the transfer; an access holds its own
+    loops: tuple[tuple[str, int], ...] = ()
+    indirect: Indirect | None = None  # a gather or scatter; `transfer` then stands for all that it may touch
     span: Span | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -130,21 +134,50 @@ class Order:
     pieces: tuple[Piece, ...]
     before: tuple[int, ...]
     of_step: tuple[tuple[int, ...], ...]
+    bodies: tuple[int, ...] = ()  # of each step, the number of the loop body that it is in, -1 for none
+    later: Mapping[tuple[int, int], int] = field(default_factory=dict)  # see `gap`
 
     def index(self, step: int, lane: str) -> int:
         return next(i for i in self.of_step[step] if self.pieces[i].lane == lane)
 
     def precedes(self, a: int, b: int) -> bool:
-        """Whether piece a ends before piece b begins."""
+        """Whether piece a ends before piece b begins; of one loop body: in the same iteration."""
         return bool(self.before[b] >> a & 1)
 
+    def one_body(self, a: int, b: int) -> bool:
+        """Whether two pieces are done in the iterations of the same loops."""
+        first, second = (self.pieces[i].step for i in (a, b))
+        return bool(self.bodies) and self.bodies[first] >= 0 and self.bodies[first] == self.bodies[second]
+
+    def gap(self, a: int, b: int) -> int | None:
+        """Of two pieces of one body: the least d such that a in iteration n ends before b in iteration n + d begins."""
+        return 0 if a != b and self.precedes(a, b) else self.later.get((a, b))
+
+    def free(self, a: int, b: int) -> tuple[int | None, int | None] | None:
+        """How many iterations b may run ahead of a (least, most; None: without bound) while nothing orders the two;
+        None where everything does. For pieces of one body.
+        """
+        ahead, behind = self.gap(a, b), self.gap(b, a)
+        low, high = None if behind is None else 1 - behind, None if ahead is None else ahead - 1
+        return None if low is not None and high is not None and low > high else (low, high)
+
     def ordered(self, a: int, b: int) -> bool:
+        """Whether one of the two ends before the other begins, whatever iterations of a loop are meant."""
+        if a != b and self.one_body(a, b):
+            return self.free(a, b) is None
         return self.precedes(a, b) or self.precedes(b, a)
 
     def step_precedes(self, a: int, b: int) -> bool:
         """Whether all of step a ends before any of step b begins."""
         wanted = sum(1 << i for i in self.of_step[a])
         return all(self.before[j] & wanted == wanted for j in self.of_step[b])
+
+    def comes_around(self, a: int, b: int) -> bool:
+        """Whether all of step a ends before step b of the next iteration begins; outside of one loop, nothing comes
+        around.
+        """
+        pairs = [(i, j) for i in self.of_step[a] for j in self.of_step[b] if self.one_body(i, j)]
+        return all((gap := self.gap(i, j)) is not None and gap <= 1 for i, j in pairs)
 
     def concurrent(self, a: int, b: int) -> bool:
         """Whether some of step a may run at the same time as some of step b."""
@@ -169,7 +202,78 @@ def order_of(program: Program, lanes: Sequence[Sequence[str]]) -> Order | Circle
     before = _closure(direct)
     if isinstance(before, frozenset):
         return Circle(tuple(dict.fromkeys(program.steps[pieces[i].step].name for i in sorted(before))))
-    return Order(tuple(pieces), tuple(before), tuple(of_step))
+    bodies = bodies_of(program.steps)
+    later = _later(program, pieces, of_step, before, bodies)
+    return Order(tuple(pieces), tuple(before), tuple(of_step), bodies, later)
+
+
+# ---------------------------------------------------------------- loops
+
+
+def bodies_of(steps: Sequence[Step]) -> tuple[int, ...]:
+    """Steps in a row with the same loops have one number, steps without loops -1."""
+    out: list[int] = []
+    for index, step in enumerate(steps):
+        follows = index > 0 and out[-1] >= 0 and steps[index - 1].loops == step.loops
+        out.append(-1 if not step.loops else out[-1] if follows else index)
+    return tuple(out)
+
+
+def torn_body(program: Program, order: Order) -> tuple[str, str] | None:
+    """A step outside of a loop that must wait for one step of the body and be waited for by another: (it, the body's
+    step that waits). Such a loop has no iterations to speak of.
+    """
+    for outside, pieces in enumerate(order.of_step):
+        for inside, others in enumerate(order.of_step):
+            body = order.bodies[inside]
+            if body < 0 or order.bodies[outside] == body:
+                continue
+            fellows = [i for i, number in enumerate(order.bodies) if number == body]
+            first = any(order.precedes(p, q) for p in pieces for q in others)
+            if first and any(order.precedes(q, p) for f in fellows for q in order.of_step[f] for p in pieces):
+                return program.steps[outside].name, program.steps[inside].name
+    return None
+
+
+def _later(
+    program: Program, pieces: Sequence[Piece], of_step: Sequence[tuple[int, ...]], before: Sequence[int],
+    bodies: Sequence[int],
+) -> dict[tuple[int, int], int]:  # fmt: skip
+    """For pieces of one body, the least number of iterations after which one surely precedes the other, where it is not
+    0: around the loop, a piece follows itself, a lane its own last piece, and in written order everything.
+    """
+    out: dict[tuple[int, int], int] = {}
+    for body in sorted(set(bodies) - {-1}):
+        steps = [i for i, number in enumerate(bodies) if number == body]
+        members = [p for i in steps for p in of_step[i]]
+        around = {p: 1 << p for p in members}
+        lanes: dict[str, list[int]] = {}
+        for p in members:
+            lanes.setdefault(pieces[p].lane, []).append(p)
+        if program.order == "contexts":
+            for found in lanes.values():
+                around[found[0]] |= 1 << found[-1]
+        elif program.order == "written":
+            for p in of_step[steps[0]]:
+                around[p] |= sum(1 << q for q in of_step[steps[-1]])
+        own = sum(1 << p for p in members)
+        now = {p: before[p] & own | 1 << p for p in members}  # what ends before p, or is p, in the same iteration
+        for distance in range(1, len(members) + 2):
+            wrapped = {p: _united(now, around[p]) for p in members}
+            now = {p: _united(wrapped, before[p] & own | 1 << p) for p in members}
+            fresh = [(a, p) for p in members for a in _bits(now[p]) if (a, p) not in out]
+            out.update({pair: distance for pair in fresh if pair[0] == pair[1] or not before[pair[1]] >> pair[0] & 1})
+    return out
+
+
+def _united(masks: Mapping[int, int], chosen: int) -> int:
+    out = 0
+    for index in _bits(chosen):
+        out |= masks[index]
+    return out
+
+
+# ---------------------------------------------------------------- the order within an iteration
 
 
 def _direct(program: Program, pieces: Sequence[Piece], of_step: Sequence[tuple[int, ...]]) -> list[int]:

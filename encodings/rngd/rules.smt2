@@ -59,6 +59,7 @@
 (define-fun rngd/host-route ((route Int)) Bool (= route 1))
 (define-fun rngd/spm-same-chip ((same_chip Int)) Bool (= same_chip 1))
 (define-fun rngd/pcie ((same_chip Int)) Bool (= same_chip 1))
+(define-fun rngd/dmn-local ((same_dmn Int)) Bool (= same_dmn 1))
 (define-fun rngd/cross-cluster-sync ((same_cluster Int)) Bool (= same_cluster 1))
 
 ; types
@@ -88,12 +89,28 @@
   (= 0 (mod packet_bytes fetch_packet_multiple)))
 (define-fun rngd/commit-packet ((packet_bytes Int)) Bool
   (or (= packet_bytes 8) (= packet_bytes 16) (= packet_bytes 24) (= packet_bytes 32)))
+(define-fun rngd/commit-one-write ((runs_per_packet Int) (sub_context Int)) Bool
+  (<= runs_per_packet (ite (= sub_context 1) 4 1)))
 (define-fun rngd/commit-stride ((stride_gcd Int) (commit_multiple Int)) Bool
   (= 0 (mod stride_gcd commit_multiple)))
 (define-fun rngd/commit-base ((base_bytes Int) (commit_multiple Int)) Bool
   (= 0 (mod base_bytes commit_multiple)))
 (define-fun rngd/access-places ((clusters Int) (slices Int)) Bool
   (and (<= 1 clusters 2) (or (= slices 1) (= slices 64) (= slices 128) (= slices 256))))
+
+; gather and scatter
+(define-fun rngd/index-dtype ((index_bits Int) (index_number_bits Int)) Bool (= index_bits index_number_bits))
+(define-fun rngd/index-scale ((index_remainder Int)) Bool (= index_remainder 0))
+(define-fun rngd/index-fits ((index_most Int) (index_number_max Int)) Bool (<= index_most index_number_max))
+(define-fun rngd/index-list ((scaled Int) (index_list_bytes Int) (index_list_bytes_max Int)) Bool
+  (or (= scaled 1) (<= index_list_bytes index_list_bytes_max)))
+(define-fun rngd/index-tier ((scaled Int) (index_with_table Int) (index_with_payload Int)) Bool
+  (or (and (= scaled 1) (= index_with_table 1)) (and (not (= scaled 1)) (= index_with_payload 1))))
+(define-fun rngd/indirect-route ((table_sliced Int) (payload_sliced Int)) Bool
+  (and (= table_sliced 0) (= payload_sliced 1)))
+(define-fun rngd/scatter-key ((key_outside Int)) Bool (= key_outside 0))
+(define-fun rngd/scatter-scaled ((scaled Int)) Bool (= scaled 1))
+(define-fun rngd/gather-replicates ((replicated_axes Int)) Bool (= replicated_axes 0))
 
 ; alignment, as the vendor's library asserts it
 (define-fun rngd/std-tail ((tail_bits Int) (std_align Int)) Bool

@@ -24,6 +24,8 @@ from dmaverify.synth.synthesize import synthesize
 
 EVALUATIONS = 100_000
 """Enough to go through all of these spaces."""
+EVERY = 10
+"""Moves after which the error stream says how far it is."""
 
 
 def judged(seed: int, engines: int) -> tuple[str, int]:
@@ -55,6 +57,8 @@ def main() -> int:
             bad += 1
             sys.stdout.write(f"seed {seed}: {says}\n")
             sys.stdout.flush()
+        if (seed - first) % EVERY == EVERY - 1:
+            sys.stderr.write(f"{seed - first + 1} moves, {total:,} members\n")
     seconds = time.perf_counter() - started
     sys.stdout.write(
         f"{many - bad} of {many} moves agree, {total:,} members priced, {engines} engines, {seconds:.0f} s\n"

@@ -6,6 +6,8 @@ Law: every tolerance is the document's own rounding, said beside the number.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from cost_programs import (
     BASIC,
@@ -21,6 +23,7 @@ from cost_programs import (
     well_ordered_4,
 )
 
+from dmaverify.cost.explain import explain
 from dmaverify.cost.model import Cost, cost
 from dmaverify.cost.simulate import simulate
 from dmaverify.transfer.command import Command, Engine
@@ -44,6 +47,20 @@ def test_example_4_pays_about_40_cycles_for_nearly_every_request() -> None:
     assert result.cycles == pytest.approx(655_860, rel=0.016)
     assert result.binding == "row switches, all engines"
     assert simulate(example_4()).cycles == pytest.approx(655_860, rel=0.005)
+
+
+def test_the_readme_prints_what_both_evaluators_say_of_the_examples() -> None:
+    table = (Path(__file__).resolve().parents[2] / "README.md").read_text().partition("| example | printed |")[2]
+    rows = [[cell.strip() for cell in line.split("|")[1:5]] for line in table.splitlines()[2:8]]
+    programs = [EXAMPLE_1, EXAMPLE_2, EXAMPLE_3, example_4(), example_5(), example_6()]
+    assert [row[0] for row in rows] == list("123456")
+    for row, program in zip(rows, programs, strict=True):
+        assert row[2] == f"{cost(program).cycles:,.0f}"
+        assert row[3] == f"{simulate(program).cycles:,.0f}"
+    assert "654,580 in order of arrival" in table
+    assert 500 + (explain(example_4()).sides[0].row_changes or 0) / 32 * 40 == 654_580
+    assert "overlapped they are 628" in table
+    assert next(e.cycles for e in cost(example_6()).engines if str(e.engine) == "(0, 0, 0)") == 628
 
 
 def test_example_5_costs_what_its_16_channels_need() -> None:

@@ -59,6 +59,22 @@ PRINTED = {
     "sequencer/insufficient-input": ["insufficient-input"],
     "sequencer/incompatible-shapes": ["incompatible-shapes"],
 }
+# Whole programs of the documents and of the vendor's library: what is judged in README's table.
+PROGRAMS = {
+    "programs/aggregates": [
+        "p-example-4-printed", "p-example-4", "p-example-5", "p-example-6-printed", "p-example-6",
+        "p-example-6-unsegmented", "p-heterogeneous",
+    ],
+    "programs/cumulative": [
+        "sum-51", "sum-56", "sum-66", "sum-63", "sum-64", "serialised", "single-62", "single-63", "four-63", "four-64",
+        "other-banks", "rotating",
+    ],
+    "programs/views": ["pipeline", "pipeline-by-tiles", "pipeline-shifted", "pipeline-of-two-engines"],
+    "programs/gather": [
+        "embedding", "embedding-by-elements", "promised", "printed", "twice", "scatter-then-read", "scatter-waited-for",
+    ],
+    "programs/routes": ["hop", "direct-route", "used-twice", "needed-hop"],
+}
 TUTORIALS = ["first", "broken", "toy"]
 # Printed, refuted, and right as soon as it is split or given its bases: their twins have names of their own.
 OTHER_TWINS = {"basic-pseudocode": "basic-corrected", "packet-4099-whole": "packet-4099-split"}
@@ -70,7 +86,8 @@ def text_of(file: str) -> str:
 
 def tables(file: str) -> dict[str, dict[str, object]]:
     plan = tomllib.loads(text_of(file))
-    return {**plan.get("transfer", {}), **plan.get("access", {})}
+    kinds = ("transfer", "access", "gather", "scatter", "program")
+    return {name: table for kind in kinds for name, table in plan.get(kind, {}).items()}
 
 
 # ---------------------------------------------------------------- the files
@@ -114,19 +131,35 @@ def test_the_printed_relation_of_tensor_memory_mapping_is_what_the_mapping_means
         assert {axis: value for axis, value in found.coords if value} == {a: v for a, v in wanted.items() if v}
 
 
+@pytest.mark.parametrize("file", PROGRAMS)
+def test_a_program_is_exactly_as_it_says(file: str) -> None:
+    verdicts = dv.check(EXAMPLES / f"{file}.toml")
+    assert {v.name for v in verdicts} == set(tables(file))
+    assert {v.name for v in verdicts} >= set(PROGRAMS[file])
+    for verdict in verdicts:
+        assert verdict.as_expected, (verdict.name, verdict.status, sorted({f.rule for f in verdict.errors}))
+
+
+def test_every_program_of_the_examples_is_in_the_table() -> None:
+    assert {f"programs/{path.stem}" for path in (EXAMPLES / "programs").glob("*.toml")} == set(PROGRAMS)
+    for file, shown in PROGRAMS.items():
+        assert set(reasons(file)) == set(shown)
+
+
 # ---------------------------------------------------------------- README
 
 
 def reasons(file: str) -> dict[str, str]:
     """The `#:` line above each table."""
-    found = re.findall(r"^#: (.+)\n\[(?:transfer|access)\.([\w-]+)\]$", text_of(file), re.MULTILINE)
+    kinds = "transfer|access|gather|scatter|program"
+    found = re.findall(rf"^#: (.+)\n\[(?:{kinds})\.([\w-]+)\]$", text_of(file), re.MULTILINE)
     return {name: why for why, name in found}
 
 
 def table() -> str:
     """What dmaverify says of each printed example; that it does say so is what `as it says` tests."""
     lines = ["| document | example | dmaverify says | why |", "|---|---|---|---|"]
-    for file, names in PRINTED.items():
+    for file, names in {**PRINTED, **PROGRAMS}.items():
         document, title = tomllib.loads(text_of(file))["name"].split(": ", 1)
         why, moves = reasons(file), tables(file)
         for name in names:

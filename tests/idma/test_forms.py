@@ -31,7 +31,10 @@ def test_a_descriptor_survives_being_written_and_read(form: str) -> None:
     other = Descriptor(replace(REQUEST, src=0x3000, length=1), (Dim(2, -64, 0), Dim(3, 4, 4)))
     written = write_image(form, [told(THREE_D), told(other)])
     assert form_of(written) == form.replace("reg_32_3d", "reg32_3d")
-    assert read_image(written).told == (told(THREE_D), told(other))
+    image = read_image(written)
+    assert [one.descriptor for one in image.told] == [THREE_D, other]
+    assert image.told[0].options["dst_protocol"] == "obi"
+    assert image.told[0].options["src_max_llen"] == 3
 
 
 @pytest.mark.parametrize(
@@ -119,8 +122,8 @@ def link(at: int, next_: int | None, dest: int = 0x20000, flags: int = 0x0A) -> 
 
 def test_what_is_wrong_with_a_chain_is_a_fact_of_its_descriptors() -> None:
     good = facts(CHAIN + link(0x8000, 0x8040) + link(0x8040, None))
-    assert good == [{"place": at, "again": 0, "crowded": 0, "clobbered": 0, "src_burst": 1, "dst_burst": 1, "length": 64,
-                     "ends": 1} for at in (0x8000, 0x8040)]  # fmt: skip
+    fine = {"again": 0, "crowded": 0, "clobbered": 0, "src_burst": 1, "dst_burst": 1, "length": 64, "ends": 1}
+    assert good == [{"place": at, **fine} for at in (0x8000, 0x8040)]
     assert [f["again"] for f in facts(CHAIN + link(0x8000, 0x8040) + link(0x8040, 0x8000))] == [1, 0]
     assert [f["ends"] for f in facts(CHAIN + link(0x8000, 0x9000))] == [0]
     assert [f["clobbered"] for f in facts(CHAIN + link(0x8000, None, dest=0x7FF0))] == [32]
@@ -143,7 +146,8 @@ def test_a_written_chain_ends_and_raises_its_interrupt_at_the_end() -> None:
 
 
 def test_instructions_stick_until_they_are_said_again() -> None:
-    text = "inst64\ndmsrc 0x1000, 0\ndmdst 0x2000, 0\ndmstr 16, 8\ndmrep 2\ndmcpyi 8, 2\ndmdst 0x3000, 0\ndmcpyi 8, 2\ndmcpyi 8, 0\n"
+    begun = "inst64\ndmsrc 0x1000, 0\ndmdst 0x2000, 0\ndmstr 16, 8\ndmrep 2\n"
+    text = begun + "dmcpyi 8, 2\ndmdst 0x3000, 0\ndmcpyi 8, 2\ndmcpyi 8, 0\n"
     assert addresses([t.descriptor for t in read_image(text).told]) == [
         [0x1000, 0x2000, 8], [0x1010, 0x2008, 8], [0x1000, 0x3000, 8], [0x1010, 0x3008, 8], [0x1000, 0x3000, 8],
     ]  # fmt: skip

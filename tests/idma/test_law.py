@@ -1,5 +1,7 @@
 """Cycles: the RTL sample, the law against a literal reading of it, its closed form and bound, the paper's figures."""
 
+import io
+import json
 import random
 import time
 from collections.abc import Sequence
@@ -166,7 +168,7 @@ def test_8_kib_over_64_bit_take_no_less_than_their_data_and_no_more_than_the_pap
 
 
 def test_the_first_read_request_comes_in_the_second_cycle() -> None:
-    """One clock after the accepting edge, which is cycle 2 inclusive: a one-word copy is that, and the two latencies."""
+    """One clock after the accepting edge, cycle 2 inclusive: a one-word copy is that, and the two latencies."""
     for memory in (SRAM, RPC_DRAM, HBM):
         one_word = exact([Run((Beats(1, 1),))], Depth(2, 5, memory))
         assert one_word - 2 * memory.latency - 1 == 2
@@ -246,3 +248,16 @@ def test_the_sweep_is_drawn_and_listed(tmp_path: Path, capsys: pytest.CaptureFix
     assert said.count("outstanding ") == 18
     assert "HBM" in picture.read_text(encoding="utf-8")
     assert cli.invoke(["utilization", "--total", "2048", "--output", "u.bmp"]) == 2
+
+
+def test_a_line_of_stdin_answers_with_the_cycles_of_the_rtl(
+    cycle_rows: list[dict[str, str]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    some = cycle_rows[:20]
+    lines = [json.dumps({k: v for k, v in row.items() if k not in ("cycles", "rbeats", "wbeats")}) for row in some]
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n".join([*lines, '{"frag": 0}', '{"frag": 4, "latency": 3}'])))
+    assert cli.invoke(["cost", "--stdin"]) == 0
+    *answers, zero, unknown = (json.loads(line) for line in capsys.readouterr().out.splitlines())
+    assert [answer["cycles"] for answer in answers] == [int(row["cycles"]) for row in some]
+    assert "error" in zero
+    assert "error" in unknown

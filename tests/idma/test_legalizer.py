@@ -158,7 +158,7 @@ def test_the_closed_form_is_what_the_steps_make() -> None:
         stuck += found.write.stuck is not None
         if not found.coupled and request.src_protocol != TILELINK:
             bits = window_bits(backend, request.src_protocol, request.src_reduce_len, request.src_max_llen)
-            assert found.read.count == window_count(request.src, request.length, bits)
+            assert found.read.bursts == window_count(request.src, request.length, bits)
     assert coupled > 100
     assert stuck > 0
 

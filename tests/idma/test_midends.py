@@ -2,6 +2,7 @@
 
 import random
 from itertools import product
+from pathlib import Path
 
 import pytest
 
@@ -125,3 +126,40 @@ def test_a_period_is_kept_exactly_where_the_rule_says_so() -> None:
     assert not any(rule.holds(fact.values) for fact in bad)
     served = launches([Event(100, 60), Event(100, 40)], 3000)
     assert all(end - expiry <= 100 for _, expiry, _, end in served)
+
+
+EVENTS = """rt3d
+bypass = 200
+event = {first}
+src = 0x1000
+dst = 0x20000
+length = 64
+dim = 8, 256, 64
+launch
+event = 5000
+src = 0x8000
+dst = 0x30000
+length = 4
+dim = 16, 64, 4
+launch
+"""
+
+
+def test_periods_of_a_file_are_held_against_the_cycles_of_its_transfers(tmp_path: Path) -> None:
+    from dmaverify.cost.idma.price import descriptor_cycles
+    from dmaverify.inputs.idma.check import verdict_of_file
+    from dmaverify.inputs.idma.forms import read_image
+    from dmaverify.machines.idma.setup import setup_of
+    from dmaverify.machines.target import load_target
+
+    image = read_image(EVENTS.format(first=1000))
+    assert (image.periods, image.bypass) == (((0, 1000), (1, 5000)), 200)
+    setup = setup_of(load_target("idma"))
+    worst = sum(descriptor_cycles(setup, told.descriptor) for told in image.told) + 2 * 200
+    for period, rules in ((worst, set()), (worst - 1, {"idma/event-period"})):
+        file = tmp_path / f"{period}.idma"
+        file.write_text(EVENTS.format(first=period), encoding="utf-8")
+        verdict = verdict_of_file(str(file))
+        assert verdict is not None
+        assert {f.rule for f in verdict.errors} == rules
+        assert verdict.claim == "all 2 descriptors"

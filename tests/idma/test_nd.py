@@ -1,7 +1,12 @@
 """ND requests: RTL, both ways of counting strides, corners."""
 
+import io
+import json
 import random
 
+import pytest
+
+from dmaverify import cli
 from dmaverify.machines.idma.engine import Request
 from dmaverify.machines.idma.nd import (
     Descriptor,
@@ -84,3 +89,15 @@ def test_strides_are_twos_complement_of_the_address_width() -> None:
     assert pairs_of(descriptor) == [(0x1000, 0), (0xF00, 8)]
     reach = extent(descriptor, "read", 32)
     assert (reach.low, reach.end) == (0xF00, 0x1040)
+
+
+def test_a_line_of_stdin_answers_with_the_transfers_of_the_rtl(
+    nd_rows: list[dict[str, str]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = [json.dumps({k: v for k, v in row.items() if k != "transfers"}) for row in nd_rows]
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n".join([*lines, '{"dim0": "1:2"}'])))
+    assert cli.invoke(["bursts", "--stdin"]) == 0
+    *answers, bad = (json.loads(line) for line in capsys.readouterr().out.splitlines())
+    for row, answer in zip(nd_rows, answers, strict=True):
+        assert answer["transfers"] == [[int(x, 16) for x in pair.split(">")] for pair in row["transfers"].split()]
+    assert "error" in bad

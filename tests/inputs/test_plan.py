@@ -694,7 +694,7 @@ def test_the_json_schema_names_every_key_of_the_format() -> None:
     assert schema["properties"]["schema"]["const"] == 1
     assert schema["additionalProperties"] is False
     definitions = schema["$defs"]
-    assert set(definitions["TransferTable"]["properties"]) == {*KEYS, "target", "commands"}
+    assert set(definitions["TransferTable"]["properties"]) == {*KEYS, "target", "commands", "loop", "options"}
     assert definitions["TransferTable"]["required"] == ["dtype", "source", "dest"]
     assert definitions["TransferTable"]["dependentRequired"]["read"] == ["write"]
     assert set(definitions["CommandTable"]["properties"]) == {"engine", "read", "write", "sequencer", "unit"}

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from math import prod
 
 from dmaverify.api import check
-from dmaverify.api_pto import check_text
 from dmaverify.errors import Source
 from dmaverify.execute_kernel import Run, run_kernel
+from dmaverify.inputs.pto_check import check_text
 from dmaverify.inputs.pto_read import read_kernels
 from dmaverify.testing.kernels import Kernel, Tile, kernel_of, mutant_of
 from dmaverify.verdict import Status, Verdict

@@ -190,3 +190,34 @@ def test_a_transfer_that_is_gone_is_no_kept_promise(folder: Path) -> None:
     checked(SMALL)
     with pytest.raises(InputError, match=r"no transfer.* `other`"):
         replay("row.toml", "other", rules=["core/covers"])
+
+
+# ---------------------------------------------------------------- programs and views
+
+
+def test_a_refuted_program_is_judged_again(folder: Path) -> None:
+    first = '[program.p]\n[[program.p.step]]\ntransfer = "small"\ncontext = "x"\n'
+    steps = f'{first}[[program.p.step]]\nname = "b"\ntransfer = "small"\ncontext = "y"\n'
+    path = folder / "program.toml"
+    path.write_text(HEAD + SMALL + steps)
+    verdicts = [v for v in api.check(path) if v.errors]
+    assert [v.name for v in verdicts] == ["p"]
+    assert "core/hazard-waw" in playback_text(verdicts)
+    with pytest.raises(BrokenPromise, match="core/hazard-waw"):
+        replay(str(path), "p", rules=["core/hazard-waw"])
+    path.write_text(HEAD + SMALL + steps.replace('context = "y"', 'context = "x"'))
+    replay(str(path), "p", rules=["core/hazard-waw"])
+
+
+def test_a_view_is_judged_again_since_one_run_shows_one_iteration(folder: Path) -> None:
+    text = (
+        '[transfer.v]\ndtype = "i8"\nloop = { t = 8 }\n'
+        'source = { tier = "gm", element = "A, C", view = { tile = "A", start = "START" } }\n'
+        'dest = { tier = "ub", element = "C" }\nstream = { packet = "C" }\n'
+    )
+    path = folder / "view.toml"
+    path.write_text(HEAD + text.replace("START", "t + 1"))
+    with pytest.raises(BrokenPromise, match="at t = 7"):
+        replay(str(path), "v", rules=["core/in-bounds"])
+    path.write_text(HEAD + text.replace("START", "t"))
+    replay(str(path), "v", rules=["core/in-bounds"])

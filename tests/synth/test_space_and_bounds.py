@@ -112,6 +112,33 @@ def test_a_limit_of_entries_is_kept_by_the_orders_that_merge_and_named_where_non
     assert none.refused[0][0] == "rngd/entries-max"
 
 
+def test_a_loop_longer_than_a_sequencer_counts_is_cut_and_one_that_just_fits_is_not():
+    for rows, loops in ((65_536, 2), (131_072, 3)):
+        axes = {"A": rows, "B": 2, "C": 8}
+        moved = move(axes, {"tier": "hbm", "element": "A, B, C"}, {"tier": "hbm", "base": 1 << 24, "element": "B, A, C"})
+        found = synthesize(moved, RNGD, axes=axes, engines=1, advise=False)
+        (one,) = found.commands
+        assert len(one.loops) == loops
+        assert max(loop.count for loop in one.loops) <= 65_536
+
+
+def test_equal_parts_are_preferred_to_fewer_commands():
+    axes = {"A": 64, "B": 8, "C": 256}
+    moved = move(axes, {"tier": "hbm", "element": "A, B, C"}, {"tier": "dm", "slice": "A", "element": "B, C"})
+    found = synthesize(moved, RNGD, axes=axes, advise=False)
+    assert len({one.loops for one in found.commands}) == 1
+
+
+def test_a_time_budget_that_ends_says_so_and_leaves_a_plan_with_its_gap():
+    axes = {"O": 3840, "I": 3840}
+    spread = {"tier": "dm", "slice": "O / 15", "element": "O % 15, I"}
+    moved = move(axes, {"tier": "hbm", "element": "O, I"}, spread, "i4")
+    found = synthesize(moved, RNGD, axes=axes, profile="measured", budget_seconds=1e-3, advise=False)
+    assert found.found
+    assert found.gap > 0
+    assert any("the time ended" in line for line in found.evidence)
+
+
 def test_fixed_parts_are_kept():
     axes = {"A": 8, "B": 8, "C": 256}
     moved = move(axes, {"tier": "hbm", "element": "A, B, C"}, {"tier": "hbm", "base": 1 << 16, "element": "B, A, C"})

@@ -246,3 +246,28 @@ def test_kernels_are_collected_when_the_ini_file_says_so(tmp_path: Path) -> None
     assert f"src/mistakes.rs::{wrong[0].name}" in done.stdout
     with pytest.raises(PlanFailed, match=r"error\["):
         assert_plan(tmp_path / "src/mistakes.rs")
+
+
+# ---------------------------------------------------------------- programs, gathers
+
+PROGRAM = PLAN + (
+    '[program.both]\n[[program.both.step]]\ntransfer = "good"\ncontext = "x"\n[[program.both.step]]\nname = "again"\n'
+    'transfer = "good"\ncontext = "y"\n'
+)
+
+
+def test_a_program_of_a_plan_file_is_a_test_as_well(tmp_path: Path) -> None:
+    (tmp_path / "row.dma.toml").write_text(PROGRAM)
+    done = pytest_run(tmp_path)
+    assert "1 failed, 1 passed" in done.stdout
+    assert "FAILED row.dma.toml::both" in done.stdout
+    assert "error[core/hazard-waw]" in done.stdout
+    (tmp_path / "row.dma.toml").write_text(PROGRAM.replace('context = "y"', 'context = "x"'))
+    assert pytest_run(tmp_path).returncode == 0
+
+
+def test_assert_plan_judges_programs() -> None:
+    with pytest.raises(PlanFailed, match="core/hazard-waw"):
+        assert_plan(PROGRAM)
+    ordered = PROGRAM.replace('context = "y"', 'context = "x"')
+    assert [verdict.name for verdict in assert_plan(ordered)] == ["good", "both"]

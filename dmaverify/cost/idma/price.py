@@ -21,7 +21,7 @@ from dmaverify.errors import InputError
 from dmaverify.machines.idma.derive import descriptor_of, dims_of, length_of
 from dmaverify.machines.idma.engine import Request
 from dmaverify.machines.idma.legalizer import is_coupled, window_bits
-from dmaverify.machines.idma.nd import requests
+from dmaverify.machines.idma.nd import Descriptor, requests
 from dmaverify.machines.idma.setup import Setup, setup_of
 from dmaverify.machines.target import Target
 from dmaverify.transfer.command import Command, Engine
@@ -90,6 +90,22 @@ def price_on(setup: Setup, commands: Sequence[Command]) -> Cost:
     every = sorted((*terms, *own), key=lambda term: -term.cycles)
     engine = EngineCost(Engine(), len(commands), cycles)
     return Cost(cycles, tuple(every), known, every[0].name, PROFILE, (engine,))
+
+
+def descriptor_cycles(setup: Setup, descriptor: Descriptor) -> int:
+    """Cycles of one descriptor alone, in whole: exact for coupled AXI, else its beats one by one with two latencies.
+
+    Raises InputError where it has more transfers than are gone through.
+    """
+    if descriptor.transfers > EXACT:
+        raise InputError(f"a periodic descriptor of {descriptor.transfers:,} transfers", None, f"at most {EXACT:,}")
+    meter, depth = Meter(setup.backend), Depth.of(setup.backend, memory_of(setup))
+    bursts = [b for r in requests(descriptor, setup.backend.address_width) for b in meter.beats(r)]
+    later = sum(1 for name in setup.midends if name != "tensor_nd")
+    if is_coupled(setup.request):
+        return exact([Run(tuple(bursts))], depth) + later
+    slow = 2 * depth.memory.latency + 2
+    return sum(b.read + b.write + slow for b in bursts) + later
 
 
 def programming(setup: Setup, commands: Sequence[Command]) -> int:

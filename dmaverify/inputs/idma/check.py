@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from dmaverify.errors import InputError, Source
-from dmaverify.inputs.idma.forms import form_of, read_image
+from dmaverify.inputs.idma.forms import form_of, period_facts, read_image
 from dmaverify.inputs.idma.jobs import image_of, read_jobs
 from dmaverify.inputs.idma.lists import Listed, listed_of, looks_like_lists, read_lists
 from dmaverify.inputs.idma.text import Image, Told
@@ -100,5 +100,8 @@ def _items(image: Image, target: Target) -> Iterator[Item]:
         else:
             facts = list(descriptor_facts(setup, d.request.src, d.request.dst, d.request.length, dims, ""))
         yield Item(f"descriptor {number}", told.span, facts, ("mem", "mem"))
+    if image.periods:
+        setup = setup_for(image.told[0], target)
+        yield Item("events", image.told[0].span, period_facts(image, setup), counted=False)
     if image.facts:
-        yield Item("chain", image.told[0].span, image.facts)
+        yield Item("chain", image.told[0].span, image.facts, counted=False)

@@ -4,26 +4,31 @@ Knows: the names of all forms, how descriptors become sequencers. Does not know:
 Law: a descriptor and the sequencers made of it have the same 1D transfers, in the same order.
 
     reg32_3d | reg64_2d | ...     registers         desc64     a chain         inst64     instructions
-    job 3                         a job file with three dimensions             nd         one request, key = value
+    job 3                         a job file with three dimensions             nd         requests, key = value
+    rt3d                          the same with periods
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
+from dmaverify.cost.idma.price import descriptor_cycles
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.inputs.idma import desc64, inst64, registers
 from dmaverify.inputs.idma.jobs import Job, image_of, read_jobs, request_options, write_jobs
-from dmaverify.inputs.idma.text import Image, Told, lines_of
+from dmaverify.inputs.idma.text import Image, Line, Told, lines_of
 from dmaverify.inputs.machine_forms import Formed
 from dmaverify.machines.idma.engine import Request, protocol_named
+from dmaverify.machines.idma.midends import Event, event_facts
 from dmaverify.machines.idma.nd import Descriptor, Dim, absolute
+from dmaverify.machines.idma.setup import Setup, setup_of
+from dmaverify.machines.modules import Derived
 from dmaverify.machines.target import Target
 from dmaverify.transfer.command import Entry, GivenCommand, Sequencer
 
 PAPER = {one.paper: name for name, one in registers.MAPS.items()} | {"desc_64": "desc64", "inst_64": "inst64"}
-NAMES = (*registers.MAPS, "desc64", "inst64", "job", "nd")
+NAMES = (*registers.MAPS, "desc64", "inst64", "job", "nd", "rt3d")
 
 
 def form_of(text: str) -> str | None:
@@ -35,6 +40,14 @@ def form_of(text: str) -> str | None:
 
 def read_image(text: str, source: Source | None = None, offset: int = 0) -> Image:
     """The descriptors of a text in any form. Raises InputError with the place."""
+    try:
+        return _read_image(text, source, offset)
+    except InputError as error:
+        first = next(iter(lines_of(source or Source("<image>", text), offset, text)), None)
+        raise InputError(error.message, error.span or (first.span if first else None), error.hint) from None
+
+
+def _read_image(text: str, source: Source | None, offset: int) -> Image:
     origin = source or Source("<image>", text)
     form = form_of(text)
     first = next(iter(lines_of(origin, offset, text)), None)
@@ -50,7 +63,7 @@ def read_image(text: str, source: Source | None = None, offset: int = 0) -> Imag
         return desc64.read(body, origin, body_at)
     if form == "inst64":
         return inst64.read(body, origin, body_at)
-    if form == "nd":
+    if form in ("nd", "rt3d"):
         return _nd(body, origin, body_at)
     dims = first.number(1, "the number of dimensions") if len(first.words) > 1 else 0
     return image_of(read_jobs(body, dims, source=origin, offset=body_at))
@@ -96,39 +109,67 @@ _REQUEST = ("src", "dst", "length", "src_protocol", "dst_protocol", "decouple_rw
 _BOOLS = ("decouple_rw", "decouple_aw", "src_reduce_len", "dst_reduce_len")
 
 
+@dataclass(slots=True)
+class _Begun:
+    """A request as far as it was read."""
+
+    values: dict[str, int] = field(default_factory=dict)
+    dims: list[Dim] = field(default_factory=list)
+    period: int | None = None
+    span: Span | None = None
+
+    def take(self, line: Line, name: str) -> None:
+        """One line that is part of a request. Raises InputError."""
+        self.span = line.span if self.span is None else self.span.to(line.span)
+        if name == "dim":
+            self.dims.append(Dim(*(line.number(i, w) for i, w in ((1, "reps"), (2, "src_stride"), (3, "dst_stride")))))
+            if self.dims[-1].reps < 0:
+                line.refuse("repetitions below 0", "0 or more", 1)
+        elif name == "event":
+            self.period = line.number(1, "the period")
+        elif name in ("src_protocol", "dst_protocol") and len(line.words) > 1:
+            word = line.words[1][0]
+            self.values[name] = protocol_named(int(word) if word.isdecimal() else word)
+        elif name in _REQUEST:
+            self.values[name] = line.number(1, name)
+        elif name != "launch":
+            line.refuse(f"`{name}` is no part of a request", f"{', '.join(_REQUEST)}, dim, launch", 0)
+
+    def told(self, line: Line) -> Told:
+        """The request as it stands: options are those that were written."""
+        for needed in ("src", "dst", "length"):
+            if needed not in self.values:
+                line.refuse(f"`{needed}` is missing", "a request has src, dst and length")
+        request = Request(**{k: bool(v) if k in _BOOLS else v for k, v in self.values.items()})  # type: ignore[arg-type]
+        options = {k: v for k, v in request_options(request).items() if k in self.values}
+        return Told(Descriptor(request, tuple(self.dims)), options, self.span)
+
+
 def _nd(text: str, source: Source, offset: int) -> Image:
     """`src = 0x0`, `dst = 0x100`, `length = 64`, then `dim = reps, src_stride, dst_stride`, innermost first; `launch`
     ends each request.
+
+    In the form `rt3d`, `event = PERIOD` makes a request periodic (cycles), and `bypass = CYCLES` says how long a
+    transfer of others may take.
     """
     told: list[Told] = []
-    values: dict[str, int] = {}
-    dims: list[Dim] = []
-    begun: Span | None = None
+    periods: list[tuple[int, int]] = []
+    bypass, begun = 0, _Begun()
     lines = list(lines_of(source, offset, text))
     for number, line in enumerate(lines):
-        begun = begun or line.span
         name = line.words[0][0].lower()
-        if name == "dim":
-            dims.append(Dim(*(line.number(i, w) for i, w in ((1, "reps"), (2, "src_stride"), (3, "dst_stride")))))
-            if dims[-1].reps < 0:
-                line.refuse("repetitions below 0", "0 or more", 1)
-        elif name in ("src_protocol", "dst_protocol") and len(line.words) > 1:
-            word = line.words[1][0]
-            values[name] = protocol_named(int(word) if word.isdecimal() else word)
-        elif name in _REQUEST:
-            values[name] = line.number(1, name)
-        elif name != "launch":
-            line.refuse(f"`{name}` is no part of a request", f"{', '.join(_REQUEST)}, dim, launch", 0)
-        if name == "launch" or number == len(lines) - 1:
-            for needed in ("src", "dst", "length"):
-                if needed not in values:
-                    line.refuse(f"`{needed}` is missing", "a request has src, dst and length")
-            request = Request(**{k: bool(v) if k in _BOOLS else v for k, v in values.items()})  # type: ignore[arg-type]
-            told.append(Told(Descriptor(request, tuple(dims)), request_options(request), begun.to(line.span)))
-            values, dims, begun = {}, [], None
+        if name == "bypass":
+            bypass = line.number(1, "the bypass transfer")
+        else:
+            begun.take(line, name)
+        if name == "launch" or (number == len(lines) - 1 and begun.span is not None):
+            if begun.period is not None:
+                periods.append((len(told), begun.period))
+            told.append(begun.told(line))
+            begun = _Begun()
     if not told:
         raise InputError("the text holds no request", None, "src = 0x0, dst = 0x100, length = 64, one a line")
-    return Image(tuple(told))
+    return Image(tuple(told), (), tuple(periods), bypass)
 
 
 def _nd_text(told: Sequence[Told]) -> str:
@@ -163,14 +204,22 @@ def given_of(told: Told, unit_bits: int = 8) -> GivenCommand:
     return GivenCommand(None, sides[0], sides[1], told.span)
 
 
-def read_commands(text: str, target: Target, unit_bits: int, source: Source, offset: int) -> Formed | None:
+def read_commands(
+    text: str, target: Target, unit_bits: int, source: Source, offset: int, written: Mapping[str, int | str]
+) -> Formed | None:
     """The commands of a text in one of the forms, with the options that all its descriptors ask for.
+
+    `written` are the options of the plan: the engine whose times periods are held against.
 
     None where the text is in no form of iDMA. Raises InputError; descriptors of one transfer must ask for one set of
     options, because a transfer has one.
     """
     if form_of(text) is None:
-        return None
+        if text.lstrip().startswith(("HashMap", "(")):
+            return None
+        line = next(iter(lines_of(source, offset, text)), None)
+        word, span = line.words[0] if line else ("", None)
+        raise InputError(f"`{word}` is no form of commands", span, f"the first line names one of {', '.join(NAMES)}")
     image = read_image(text, source, offset)
     first = image.told[0].options
     for one in image.told[1:]:
@@ -180,13 +229,29 @@ def read_commands(text: str, target: Target, unit_bits: int, source: Source, off
                 f"this descriptor has another {', '.join(other)} than the first", one.span,
                 "descriptors of one transfer have the same options; write two transfers",
             )  # fmt: skip
-    moved = [one for one in image.told if not one.descriptor.empty]
-    problems = tuple(
-        (
-            "all repetitions are 0: nothing moves, and the mid-end answers with an error", one.span,
+    moved = [one for one in image.told if one.descriptor.bytes]
+    problems = tuple((*_wrong(one), one.span) for one in image.told if not one.descriptor.bytes)
+    periods = period_facts(image, setup_of(target, {**first, **written})) if image.periods else ()
+    return Formed(
+        tuple(given_of(one, unit_bits) for one in moved), first, (*image.facts, *periods),
+        tuple((what, span, hint) for what, hint, span in problems),
+    )  # fmt: skip
+
+
+def _wrong(told: Told) -> tuple[str, str]:
+    """What is said of a descriptor that moves nothing, and what to do."""
+    if told.descriptor.empty:
+        return (
+            "all repetitions are 0: nothing moves, and the mid-end answers with an error",
             "set the repetitions before the launch: they are 0 after reset",
         )
-        for one in image.told
-        if one.descriptor.empty
-    )  # fmt: skip
-    return Formed(tuple(given_of(one, unit_bits) for one in moved), first, image.facts, problems)
+    return "a transfer of 0 bytes: the back-end rejects it with an error", "leave it out"
+
+
+def period_facts(image: Image, setup: Setup) -> list[Derived]:
+    """The instances of scope `event` of the periodic descriptors of an image."""
+    events = [
+        Event(period, descriptor_cycles(setup, image.told[number].descriptor), image.told[number].descriptor)
+        for number, period in image.periods
+    ]
+    return event_facts(events, image.bypass)

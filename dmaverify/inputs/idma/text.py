@@ -28,10 +28,16 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """All that a text tells the engine, in order; `facts` are instances of the scopes of `chain` and the like."""
+    """All that a text tells the engine, in order; `facts` are instances of the scopes of `chain` and the like.
+
+    `periods` are cycles between launches, by number of the descriptor; `bypass` is how many cycles a transfer takes
+    that may come before any of them.
+    """
 
     told: tuple[Told, ...]
     facts: tuple[Derived, ...] = ()
+    periods: tuple[tuple[int, int], ...] = ()
+    bypass: int = 0
 
 
 @dataclass(frozen=True, slots=True)

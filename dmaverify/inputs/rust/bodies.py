@@ -40,7 +40,7 @@ from dmaverify.inputs.rust.values import (
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-MAX_DEPTH = 120
+MAX_DEPTH = 100
 _THROUGH = {
     "reference_expression", "parenthesized_expression", "unary_expression", "try_expression", "await_expression",
     "return_expression", "break_expression", "const_block", "async_block", "unsafe_block", "expression_statement",

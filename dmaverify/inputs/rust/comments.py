@@ -88,7 +88,7 @@ def _remarks(plan: KernelPlan) -> Iterator[Remark]:
 
 def _owners(plan: KernelPlan, remark: Remark) -> list[SiteTransfers]:
     line = _line_below(plan, remark.span.line) if remark.alone else remark.span.line
-    found = [one for one in plan.sites if line in _lines(one.site, remark.alone)]
+    found = [one for one in plan.every if line in _lines(one.site, remark.alone)]
     if not found:
         where = "above the statement of a transfer, at the end of its line, or above its function"
         raise InputError("this comment belongs to no transfer", remark.span, f"write it {where}")

@@ -34,7 +34,7 @@ from dmaverify.inputs.rust.views import plain
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-MAX_INSTANCES = 3000
+MAX_INSTANCES = 64  # sets of generic arguments for which one function is visited
 
 
 class Functions(Sites):
@@ -177,7 +177,10 @@ class Functions(Sites):
             self.found(item)
             return
         self.later.setdefault(id(item), item)
-        if any(n not in bound or not known(bound[n]) for n, _ in names) or len(self.asked) > MAX_INSTANCES:
+        if any(n not in bound or not known(bound[n]) for n, _ in names):
+            return
+        if sum(1 for own, _ in self.asked if own == id(item)) >= MAX_INSTANCES:
+            self.crowded.add(item.name)
             return
         text = ", ".join(f"{n} = {_text(bound[n])}" for n, _ in names)
         key = (id(item), repr(sorted((n, _text(v, True)) for n, v in bound.items())))

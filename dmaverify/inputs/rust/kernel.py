@@ -17,6 +17,7 @@ from dmaverify.errors import InputError, Source
 from dmaverify.inputs.rust.bodies import Bodies
 from dmaverify.inputs.rust.code import Code, walk
 from dmaverify.inputs.rust.crate import Crate, crate_of
+from dmaverify.inputs.rust.functions import MAX_INSTANCES
 from dmaverify.inputs.rust.module import Item, Scope
 from dmaverify.inputs.rust.moves import TRANSFERS, Site
 from dmaverify.inputs.rust.values import Unknown, Value
@@ -72,6 +73,7 @@ def read_kernel(path: str | Path) -> Kernel:
     _uncalled_anyway(reader)
     own = [site for site in reader.sites if site.span.source is code.source]
     _owners(own, reader)
+    _crowded(own, reader)
     own += list(_unused_macros(code, tree, len(reader.sites), own))
     return Kernel(code.source, tuple(sorted(own, key=lambda site: (site.span.start, site.number))))
 
@@ -91,6 +93,7 @@ def read_kernel_text(text: str, name: str = "<kernel>") -> Kernel:
     _uncalled_anyway(reader)
     own = list(reader.sites)
     _owners(own, reader)
+    _crowded(own, reader)
     own += list(_unused_macros(code, tree, len(own), own))
     return Kernel(source, tuple(sorted(own, key=lambda site: (site.span.start, site.number))))
 
@@ -190,6 +193,14 @@ def _owners(sites: Sequence[Site], reader: Bodies) -> None:
         if around:
             item = min(around, key=lambda pair: pair[0])[1]
             site.function, site.attributes = item.name, item.attributes
+
+
+def _crowded(sites: Sequence[Site], reader: Bodies) -> None:
+    """Says of calls in functions with too many instances that some of them are not checked."""
+    for site in sites:
+        if site.function in reader.crowded:
+            why = f"`{site.function}` is called with more than {MAX_INSTANCES} sets of arguments; the rest is not read"
+            site.refuse(Unknown(why, site.span))
 
 
 def _unused_macros(code: Code, tree: Node, number: int, sites: Sequence[Site]) -> Iterator[Site]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _AXIS = re.compile(r"\s*([A-Za-z_]\w*)\s*=\s*([^,]+?)\s*(?:,|$)")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 MAX_EXPANSIONS = 400  # macro invocations that one module expands, nested ones included
+MAX_NESTED = 24  # macros within the expansions of macros
 _KINDS = {
     "type_item": "type",
     "struct_item": "struct",
@@ -87,6 +88,8 @@ class Scope:
     inline: list[Scope] = field(default_factory=list)
     functions: list[Item] = field(default_factory=list)
     tried: set[tuple[str, str]] = field(default_factory=set)
+    nested: int = 0
+    known: dict[tuple[tuple[str, ...], bool], Item | None] = field(default_factory=dict)  # what names meant so far
 
     @property
     def module(self) -> Scope:
@@ -103,22 +106,24 @@ class Scope:
 
     def find(self, name: str, values: bool = False) -> Item | None:
         """What a bare name means here."""
-        scope: Scope | None = self
-        while scope is not None:
-            found = scope._inside(name, values)
-            if found is not None or scope.kind == "module":
-                return found
-            scope = scope.around
-        return None
+        key = ((name,), values)
+        if key not in self.known:
+            own = self._inside(name, values)
+            outer = self.around if own is None and self.kind == "block" else None
+            self.known[key] = outer.find(name, values) if outer is not None else own
+        return self.known[key]
 
     def path(self, parts: tuple[str, ...], values: bool = False) -> Item | None:
         """What `a::b::c` means here."""
-        if len(parts) == 1:
-            return self.find(parts[0], values)
-        scope = self._module_of(parts[0])
-        for part in parts[1:-1]:
-            scope = scope._submodule(part) if scope is not None else None
-        return scope._inside(parts[-1], values) if scope is not None else None
+        if len(parts) < 2:
+            return self.find(parts[0], values) if parts else None
+        key = (parts, values)
+        if key not in self.known:
+            scope = self._module_of(parts[0])
+            for part in parts[1:-1]:
+                scope = scope._submodule(part) if scope is not None else None
+            self.known[key] = scope._inside(parts[-1], values) if scope is not None else None
+        return self.known[key]
 
     def _inside(self, name: str, values: bool) -> Item | None:
         """An item of this scope by itself: its own, else one it imports by name, else by `*`."""
@@ -304,12 +309,15 @@ def _invoke(scope: Scope, code: Code, node: Node) -> None:
         declare_axes(scope, code, body)
         return
     rules = scope.macro(called) if scope.kind == "module" else None  # in a block it makes statements, not items
-    if rules is None or len(scope.module.expanded) >= MAX_EXPANSIONS:
+    module = scope.module
+    if rules is None or len(module.expanded) >= MAX_EXPANSIONS or module.nested >= MAX_NESTED:
         return
     made = expand(rules[0], code, body)
     if made is not None:
-        scope.module.expanded.append(made)
+        module.expanded.append(made)
+        module.nested += 1
         fill(scope, made[0], made[1].children)
+        module.nested -= 1
 
 
 def declare_axes(scope: Scope, code: Code, body: Node) -> None:

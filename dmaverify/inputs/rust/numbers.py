@@ -16,6 +16,7 @@ from dmaverify.inputs.rust.values import Numbers
 
 MAX_VALUE = 1 << 70
 MAX_DEPTH = 60
+MAX_TEXT = 2_000
 _TOKEN = re.compile(
     r"\s*(?:(?P<comment>//[^\n]*|/\*.*?\*/)|(?P<number>0x[0-9a-fA-F_]+|0b[01_]+|0o[0-7_]+|\d[\d_]*)(?P<suffix>[iu]\w+)?"
     r"|(?P<word>[A-Za-z_$]\w*)|(?P<sign><<|>>|::|\.\.=?|&&|\|\||[<>=!]=|\S))",
@@ -29,6 +30,8 @@ Look = Callable[[str, str], Numbers | None]
 
 def number_of(text: str, look: Look) -> Numbers | None:
     """The value of a constant expression, or None."""
+    if len(text) > MAX_TEXT:
+        return None
     try:
         reader = _Reader(text, look)
         value = reader.sum(0, 0)
@@ -89,6 +92,8 @@ class _Reader:
     def cast(self, value: Numbers) -> Numbers:
         while self.peek() == "as" or (self.peek() == "." and self.peek(2) == "("):
             if self.peek() == "as":
+                if not self.peek(1).isidentifier():
+                    raise _Stop
                 self.at += 2
             else:
                 value = self.method(value)
@@ -124,9 +129,8 @@ class _Reader:
         token = self.tokens[self.at]
         if token.kind == "number":
             self.at += 1
-            return Numbers.of(
-                int(token.text.replace("_", ""), 0 if token.text[:2].lower() in ("0x", "0b", "0o") else 10)
-            )
+            prefixed = token.text[:2].lower() in ("0x", "0b", "0o")
+            return _small(Numbers.of(int(token.text.replace("_", ""), 0 if prefixed else 10)))
         if token.text in ("(", "{") or (token.text == "const" and self.peek(1) == "{"):
             self.at += 2 if token.text == "const" else 1
             value = self.sum(0, depth + 1)
@@ -219,6 +223,8 @@ def _operate(sign: str, a: Numbers, b: Numbers) -> Numbers | None:
         whole = a.low % n == 0 and a.step % n == 0
         return Numbers(a.low // n, a.high // n, a.step // n if whole else 1, a.exact and (whole or a.step == 1))
     if sign == "%":
+        if a.step % n == 0:
+            return Numbers.of(a.low % n)
         if a.low // n == a.high // n:
             return Numbers(a.low % n, a.high % n, a.step, a.exact)
         return Numbers(0, n - 1, 1, a.exact and a.step == 1 and a.high - a.low >= n - 1)

@@ -57,9 +57,12 @@ class SiteTransfers:
 
 @dataclass(frozen=True)
 class KernelPlan(Plan):
-    """The plan of a Rust file. `sites` are all its calls, in order; a call without names was not resolved."""
+    """The plan of a Rust file. `sites` are its calls, in order; a call without names was not resolved. `every` are
+    those of the whole file, where `sites` are a selection.
+    """
 
     sites: tuple[SiteTransfers, ...] = ()
+    every: tuple[SiteTransfers, ...] = ()
     moves: Mapping[str, Move] = field(default_factory=dict)
 
     @property
@@ -108,7 +111,7 @@ def plan_of(kernel: Kernel, target: str | None = None) -> KernelPlan:
             axes.update(axes_of(tensor.mapping))
     return KernelPlan(
         kernel.source.name, kernel.source, "", MappingProxyType(axes), MappingProxyType({}),
-        MappingProxyType({target or _TARGET: machine}), tuple(transfers), (), sites=tuple(sites),
+        MappingProxyType({target or _TARGET: machine}), tuple(transfers), (), sites=tuple(sites), every=tuple(sites),
         moves=MappingProxyType(moves),
     )  # fmt: skip
 

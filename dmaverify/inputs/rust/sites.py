@@ -54,6 +54,7 @@ class Sites:
         self.result: Value | None = None
         self.instance, self.let = "", ""
         self.item: Item | None = None
+        self.crowded: set[str] = set()  # functions called with more sets of arguments than are visited
         self.ledger = Ledger()
         self.branches = 0
 

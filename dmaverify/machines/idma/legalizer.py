@@ -12,8 +12,7 @@ Source: iDMA paper, 2.3 (Transfer Legalizer) and Table 3; iDMA v0.7.0, `idma_leg
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from dmaverify.machines.idma.engine import (
     AXI,
@@ -32,8 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-@dataclass(frozen=True, slots=True)
-class Cuts:
+class Cuts(NamedTuple):
     """The burst starts of one side, as offsets into the transfer: 0, then `cuts`, up to `length` (exclusive).
 
     `cuts` is a `range` wherever the closed form is one progression. `stuck` is the offset at which the legalizer makes
@@ -46,12 +44,11 @@ class Cuts:
     stuck: int | None = None
 
     @property
-    def count(self) -> int:
+    def bursts(self) -> int:
         return 0 if self.length < 0 else len(self.cuts) + 1
 
 
-@dataclass(frozen=True, slots=True)
-class Bursts:
+class Bursts(NamedTuple):
     """Both sides of a legalized request; `space` is 2^address_width, at which addresses wrap."""
 
     read: Cuts
@@ -62,8 +59,8 @@ class Bursts:
     def pairs(self, side: str) -> list[tuple[int, int]]:
         """(address, bytes) of every burst of `read` or `write`, in order."""
         cuts = self.read if side == "read" else self.write
-        starts = [0, *cuts.cuts] if cuts.count else []
-        ends = [*cuts.cuts, cuts.length] if cuts.count else []
+        starts = [0, *cuts.cuts] if cuts.bursts else []
+        ends = [*cuts.cuts, cuts.length] if cuts.bursts else []
         return [((cuts.base + a) % self.space, b - a) for a, b in zip(starts, ends, strict=True)]
 
     def array(self, side: str) -> NDArray[np.uint64]:
@@ -71,7 +68,7 @@ class Bursts:
         import numpy as np
 
         cuts = self.read if side == "read" else self.write
-        if not cuts.count:
+        if not cuts.bursts:
             return np.zeros((0, 2), dtype=np.uint64)
         inner: NDArray[np.uint64] = (
             np.arange(cuts.cuts.start, cuts.cuts.stop, cuts.cuts.step, dtype=np.uint64)

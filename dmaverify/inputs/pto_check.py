@@ -242,15 +242,10 @@ def finding_of(remark: Remark) -> Finding:
 
 def _with_corruption(findings: Sequence[Finding], kernel: Kernel) -> list[Finding]:
     """Values that do not fit their field say what they change when they are packed by shifts, without a mask."""
-    fields: tuple[str, ...] = (
-        "pto/n-burst",
-        "pto/len-burst",
-        "pto/loop-size",
-        "pto/gm-stride",
-        "pto/ub-stride",
-        "pto/pad-count",
-    )
-    fields += ("pto/cache-ctl", "pto/stream-id", "pto/local-rows", "pto/local-length", "pto/local-gap")
+    fields = {
+        "pto/n-burst", "pto/len-burst", "pto/loop-size", "pto/gm-stride", "pto/ub-stride", "pto/pad-count",
+        "pto/cache-ctl", "pto/stream-id", "pto/local-rows", "pto/local-length", "pto/local-gap",
+    }  # fmt: skip
     out = []
     for finding in findings:
         copy = next((c for c in kernel.copies if finding.rule in fields and _about(finding, c)), None)

@@ -1,0 +1,335 @@
+"""Gathers and scatters: a row by proof, the index number by number, against running every row in numpy."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from dmaverify import api
+from dmaverify.inputs.plan import InputErrors, read_plan_text
+from dmaverify.prove.check import Options
+from dmaverify.verdict import Status, Verdict
+
+HEAD = 'schema = 1\ntarget = "rngd"\n[axes]\nR = 80\nK = 64\nC = 128\nQ = 2\n'
+ROWS = [(7 * k) % 64 for k in range(64)]
+BYTES = 256  # of a row of 128 bf16
+
+
+def gather(
+    index: str, *, kind: str = "gather", tier: str = "hbm", table: str = "R, C",
+    side: str = 'slice = "K", element = "C"', more: str = 'stream = { time = "K", packet = "C" }', dtype: str = "bf16",
+) -> str:  # fmt: skip
+    sides = [f'{{ tier = "hbm", element = "{table}" }}', f'{{ tier = "dm", {side} }}']
+    if kind == "scatter":
+        sides.reverse()
+    return (
+        f'[{kind}.g]\ndtype = "{dtype}"\nsource = {sides[0]}\ndest = {sides[1]}\n'
+        f'index = {{ tier = "{tier}", base = 131072, element = "K", {index} }}\n{more}\n'
+    )
+
+
+def judged(text: str, name: str = "g", units: int = 0) -> Verdict:
+    (verdict,) = api.check(HEAD + text, name, options=Options(cross_check=units))
+    return verdict
+
+
+def errors(text: str) -> set[str]:
+    return {f.rule for f in judged(text).errors}
+
+
+def values(rows: list[int], scale: int = BYTES, more: str = "") -> str:
+    return f"values = {[row * scale for row in rows]}{more}"
+
+
+# ---------------------------------------------------------------- the index
+
+
+def test_a_gather_of_known_rows_is_proved_and_run() -> None:
+    found = judged(gather(values(ROWS)), units=1 << 16)
+    assert found.status is Status.PROVED
+    assert "numpy agrees on all 16,384 units" in found.assumptions
+
+
+@pytest.mark.parametrize(
+    ("index", "rule", "said"),
+    [
+        (
+            values(ROWS, 128),
+            "rngd/index-scale",
+            "they count elements (128 to a row) where bytes are meant: multiply by 2",
+        ),
+        (values(ROWS, 1), "rngd/index-scale", "they are row numbers: multiply by 256"),
+        (values([*ROWS[:-1], 80]), "core/in-bounds", "20480 at K = 63, byte 20480 of 20480"),
+        (values([-1, *ROWS[1:]]), "core/in-bounds", "-256 at K = 0"),
+    ],
+)
+def test_a_wrong_number_is_named_with_the_mistake_behind_it(index: str, rule: str, said: str) -> None:
+    found = judged(gather(index))
+    assert {f.rule for f in found.errors} == {rule}
+    assert any(said in f"{f.message} {f.hint}" for f in found.errors)
+    assert all(f.span is not None for f in found.errors)
+
+
+def test_the_last_row_of_the_table_is_the_last_number() -> None:
+    assert errors(gather(values([*ROWS[:-1], 79]))) == set()
+
+
+def test_an_unscaled_index_holds_row_numbers_and_lies_in_data_memory() -> None:
+    assert errors(gather(values(ROWS, 1, ", scaled = false"), tier="dm")) == set()
+    assert errors(gather(values(ROWS, 1, ", scaled = false"))) == {"rngd/index-tier"}
+    assert errors(gather(values(ROWS), tier="dm")) == {"rngd/index-tier"}
+    found = judged(gather(values(ROWS, BYTES, ", scaled = false"), tier="dm"))
+    assert {f.rule for f in found.errors} == {"core/in-bounds"}
+    assert "they count bytes (256 to a row) where row numbers are meant" in found.errors[0].hint
+
+
+def test_the_list_of_row_numbers_fits_the_scratchpad_of_a_pe_or_not() -> None:
+    for count, found in ((1024, set()), (1280, {"rngd/index-list"})):
+        head = HEAD.replace("K = 64", f"K = {count}")
+        text = gather(
+            "scaled = false, rows = [0, 79]",
+            tier="dm",
+            side=f'slice = "K / {count // 64}", element = "K % {count // 64}, C"',
+        )
+        (verdict,) = api.check(head + text, "g")
+        assert {f.rule for f in verdict.errors} == found
+        (scaled,) = api.check(
+            head + text.replace("scaled = false, ", "").replace('index = { tier = "dm"', 'index = { tier = "hbm"'), "g"
+        )
+        assert not scaled.errors
+
+
+def test_what_is_known_at_run_time_only_is_promised_or_unknown() -> None:
+    assert judged(gather('dtype = "i32"')).status is Status.UNKNOWN
+    found = judged(gather("rows = [0, 79]"))
+    assert found.status is Status.PROVED
+    assert any("names rows 0..79, as multiples of 256 bytes, at run time" in said for said in found.assumptions)
+    assert errors(gather("rows = [0, 80]")) == {"core/in-bounds"}
+    scatter = judged(gather("rows = [0, 79]", kind="scatter"))
+    assert scatter.status is Status.UNKNOWN
+    assert judged(gather("rows = [0, 79], distinct = true", kind="scatter")).status is Status.PROVED
+
+
+def test_an_index_of_i32_reaches_two_gigabytes() -> None:
+    for rows, found in ((8388608, set()), (8388609, {"rngd/index-fits"})):
+        text = gather(f"rows = [0, {rows - 1}]").replace("131072", "4294967296")
+        (verdict,) = api.check(HEAD.replace("R = 80", f"R = {rows}") + text, "g")
+        assert {f.rule for f in verdict.errors} == found
+    assert errors(gather(values(ROWS)).replace('element = "K", values', 'element = "K", dtype = "i16", values')) == {
+        "rngd/index-dtype"
+    }
+
+
+# ---------------------------------------------------------------- scatter
+
+
+def test_a_scatter_writes_each_row_once_and_says_what_it_leaves() -> None:
+    found = judged(gather(values(ROWS), kind="scatter"))
+    assert found.status is Status.PROVED
+    assert "16 of 80 rows of the table keep what they held" in found.assumptions
+    twice = judged(gather(values([*ROWS[:-1], ROWS[0]]), kind="scatter"))
+    assert {f.rule for f in twice.errors} == {"core/writes-once"}
+    assert "by K = 0 and again by K = 63" in twice.errors[0].message
+    assert errors(gather(values(ROWS, 1, ", scaled = false"), kind="scatter", tier="dm")) == {"rngd/scatter-scaled"}
+
+
+def test_the_key_of_a_scatter_lies_in_slice_and_element() -> None:
+    assert errors(gather(values(ROWS), kind="scatter", side='slice = "K / 4 # 64", element = "K % 4, C"')) == set()
+    outside = gather(
+        values(ROWS), kind="scatter", side='chip = "K / 32", slice = "K % 32 # 64", element = "C"', more=""
+    )
+    assert "rngd/scatter-key" in errors(outside)
+
+
+def test_a_gather_does_not_replicate_over_places() -> None:
+    assert errors(gather(values(ROWS), side='cluster = "1 # 2", slice = "K", element = "C"', more="")) == set()
+    assert errors(gather(values(ROWS), side='cluster = "2", slice = "K", element = "C"', more="")) == {
+        "rngd/gather-replicates"
+    }
+    assert errors(gather(values(ROWS), side='cluster = "Q", slice = "K", element = "C"', more="")) == {
+        "rngd/gather-replicates"
+    }
+
+
+def test_the_way_goes_from_hbm_to_data_memory_and_back() -> None:
+    text = gather(values(ROWS)).replace('source = { tier = "hbm"', 'source = { tier = "dm"')
+    assert "rngd/indirect-route" in errors(text)
+
+
+# ---------------------------------------------------------------- shapes of rows
+
+
+def test_random_gathers_are_judged_as_running_them_says() -> None:
+    """`cross_check` raises where the two disagree; both verdicts occur."""
+    draw = random.Random(4)
+    seen: set[bool] = set()
+    for _ in range(40):
+        kind = draw.choice(["gather", "scatter"])
+        table, row = draw.choice([("R, C", 16), ("R, C # 24", 24), ("C / 8, R, C % 8", 8)])
+        side = draw.choice(
+            ['slice = "K", element = "C"', 'slice = "K / 2 # 64", element = "K % 2, C"',
+             'slice = "K % 4 # 64", element = "K / 4, C"', 'slice = "1 # 64", element = "C / 8, K, C % 8"']
+        )  # fmt: skip
+        packet = "C % 8" if "C % 8" in table or "C % 8" in side else "C"
+        time = {"C % 8": "K, C / 8", "C": "K"}[packet]
+        scale = draw.choice([row, row, row, 1, 2 * row])
+        rows = draw.sample(range(12), 8) if draw.random() < 0.7 else [draw.randrange(13) for _ in range(8)]
+        text = gather(
+            values(rows, scale), kind=kind, table=table, side=side, dtype="i8",
+            more=f'stream = {{ time = "{time}", packet = "{packet}" }}',
+        )  # fmt: skip
+        head = HEAD.replace("R = 80", "R = 12").replace("K = 64", "K = 8").replace("C = 128", "C = 16")
+        (verdict,) = api.check(head + text, "g", options=Options(cross_check=1 << 16))
+        assert any("numpy agrees" in said for said in verdict.assumptions), text
+        core = {f.rule for f in verdict.errors} - {"rngd/index-scale"}
+        assert all(rule.startswith("core/") for rule in core), (text, core)
+        inside = scale == row and max(rows) < 12 and (kind == "gather" or len(set(rows)) == 8)
+        if scale in (row, 2 * row):
+            fits = max(r * scale // row for r in rows) < 12 and (kind == "gather" or len(set(rows)) == 8)
+            assert bool(verdict.errors) != fits
+        seen.add(inside)
+    assert seen == {True, False}
+
+
+def test_a_row_that_is_moved_wrongly_is_refuted_for_all_rows() -> None:
+    found = judged(
+        gather(values(ROWS), side='slice = "K", element = "C"', more='stream = { time = "K", packet = "C % 64" }')
+    )
+    assert "core/covers" in {f.rule for f in found.errors}
+    assert all("of every row alike" in f.notes for f in found.errors)
+
+
+def test_an_axis_without_rows_of_its_own_is_no_table() -> None:
+    assert errors(gather(values(ROWS), table="R / 8, C, R % 8", more="")) == {"core/well-formed"}
+    assert errors(gather(values(ROWS), side='slice = "K / 2 % 32 # 64", element = "C"', more="")) == {
+        "core/well-formed"
+    }
+    assert errors(gather(values(ROWS[:-1]))) == {"core/well-formed"}
+
+
+# ---------------------------------------------------------------- printed configurations
+
+SMALL = HEAD.replace("R = 80", "R = 4").replace("K = 64", "K = 4")
+
+
+def printed(read: str, write: str) -> Verdict:
+    text = gather(
+        values([0, 2, 1, 3]), side='slice = "K # 64", element = "C"', more=f'read = "{read}"\nwrite = "{write}"'
+    )
+    (verdict,) = api.check(SMALL + text, "g", options=Options(cross_check=1 << 16))
+    return verdict
+
+
+WRITE = "[K=4:slice_stride, C=256:1]:256 DM/D@0"
+
+
+@pytest.mark.parametrize(
+    ("read", "write", "found"),
+    [
+        ("[K=4:[0, 512, 256, 768], C=256:1]:256 HBM/D@0", WRITE, set()),
+        ("[K=4:index, C=256:1]:256 HBM/D@0", WRITE, set()),
+        ("[K=4:[0, 256, 128, 384], C=256:1]:256 HBM/D@0", WRITE, {"core/same-element"}),
+        ("[K=4:[0, 512, 256, 512], C=256:1]:256 HBM/D@0", WRITE, {"core/same-element"}),
+        ("[K=4:index, C=256:1]:256 HBM/D@0", "[K=4:256, C=256:1]:256 DM/D@0", {"core/same-element"}),
+        ("[K=4:index, C=256:1]:256 HBM/D@256", WRITE, {"core/reads-live"}),
+        ("[K=4:index, C=2:128, C=128:1]:128 HBM/D@0", "[K=4:slice_stride, C=2:128, C=128:1]:128 DM/D@0", set()),
+    ],
+)
+def test_a_printed_indirect_loop_is_held_against_the_index(read: str, write: str, found: set[str]) -> None:
+    verdict = printed(read, write)
+    assert {f.rule for f in verdict.errors} >= found if found else not verdict.errors
+    assert bool(verdict.errors) == bool(found)
+
+
+def test_offsets_in_elements_are_named() -> None:
+    verdict = printed("[K=4:[0, 256, 128, 384], C=256:1]:256 HBM/D@0", WRITE)
+    assert "the offsets count elements: multiply them by 2" in verdict.errors[0].hint
+
+
+def test_packets_in_another_order_than_rows_are_refuted() -> None:
+    """The gather that puts packet after packet of all rows: every value right, none at its place."""
+    verdict = printed("[K=4:index, C=2:128, C=128:1]:128 HBM/D@0", "[K=4:slice_stride, C=2:256, C=128:1]:128 DM/D@0")
+    assert {"core/same-element", "core/in-bounds"} & {f.rule for f in verdict.errors}
+
+
+# ---------------------------------------------------------------- input, programs
+
+
+def loops(read: str, write: str) -> str:
+    return gather(values(ROWS), more=f'read = "{read}"\nwrite = "{write}"')
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (gather(values(ROWS) + ", rows = [0, 1]"), "`rows` beside `values`"),
+        (gather("rows = [3, 1]"), "goes from the first to the last row"),
+        (loops("[K=64:0, C=256:1]:256", "[K=64:0, C=256:1]:256"), "no indirect loop"),
+        (loops("[K=2:[0, 1, 2], C=256:1]:256", "[K=2:0, C=256:1]:256"), "has 3 offsets"),
+        (loops("[K=2:[0, x], C=256:1]:256", "[K=2:0, C=256:1]:256"), "`x` is no offset"),
+        (loops("[K=2:index, C=256:1]:256", "[C=256:1]:256"), "no loop like the indirect"),
+        (gather(values(ROWS), more='read = "[K=2:index, C=256:1]:256"'), "`read` without `write`"),
+        (gather(values(ROWS), more='axis = "Z"'), "`Z` is no axis"),
+        (gather(values(ROWS), more="foo = 1"), "unknown key `foo`"),
+        (gather("values = []"), "`values` is empty"),
+        (gather("values = [0.5]"), "must be an integer"),
+        (gather("values = [0]").replace('"R, C"', '"R, C", view = { pad = 99 }', 1), "takes no view"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_read_is_told_at_its_place(text: str, said: str) -> None:
+    with pytest.raises(InputErrors) as found:
+        read_plan_text(HEAD + text)
+    assert any(said in error.message and error.span is not None for error in found.value.errors), found.value
+
+
+def test_another_axis_than_the_library_picks_is_a_finding() -> None:
+    text = gather(values(ROWS), table="Q, R, C", more='axis = "R"')
+    found = judged(text)
+    assert any("the library picks Q" in f.message for f in found.errors)
+
+
+def test_a_read_after_a_scatter_is_a_hazard_without_an_order() -> None:
+    read = (
+        '[transfer.read]\ndtype = "bf16"\nsource = { tier = "hbm", element = "R, C" }\n'
+        'dest = { tier = "dm", base = 65536, slice = "64", element = "R, C" }\n'
+    )
+    steps = (
+        '[program.p]\n[[program.p.step]]\nscatter = "g"\n[[program.p.step]]\ntransfer = "read"\ncontext = "other"\n%s'
+    )
+    text = gather(values(ROWS), kind="scatter") + read
+    for after, found in (("", {"core/hazard-raw"}), ('after = ["g"]\n', set())):
+        verdicts = api.check(HEAD + text + steps % after, options=Options(repair=False))
+        (program,) = [v for v in verdicts if v.name == "p"]
+        assert {f.rule for f in program.errors} == found
+    promised = gather("rows = [0, 79], distinct = true", kind="scatter") + read
+    (program,) = api.check(HEAD + promised + steps % 'after = ["g"]\n', "p")
+    assert program.status is Status.PROVED
+    assert sum(said.endswith("at run time") for said in program.assumptions) == 2
+    refuted = gather(values([ROWS[0], *ROWS[:-1]]), kind="scatter") + read
+    (program,) = api.check(HEAD + refuted + steps % 'after = ["g"]\n', "p")
+    assert {f.rule for f in program.errors} == {"core/steps"}
+
+
+# ---------------------------------------------------------------- running
+
+
+def run_of(text: str, capsys: pytest.CaptureFixture[str], path: Path) -> tuple[int, str]:
+    from dmaverify.cli import invoke
+
+    path.write_text(HEAD + text)
+    code = invoke(["run", f"{path}::g"])
+    said = capsys.readouterr()
+    return code, said.out + said.err
+
+
+def test_a_gather_is_run_row_by_row(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    code, said = run_of(gather(values(ROWS)), capsys, tmp_path / "g.toml")
+    assert (code, "arrived   16,384 bytes of 16,384" in said) == (0, True)
+    code, said = run_of(gather(values([*ROWS[:-1], 80])), capsys, tmp_path / "g.toml")
+    assert code == 1
+    assert "core/in-bounds" in said
+    code, said = run_of(gather("rows = [0, 79]"), capsys, tmp_path / "g.toml")
+    assert code == 2
+    assert "known at run time only" in said

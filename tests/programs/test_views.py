@@ -1,0 +1,434 @@
+"""Views and loops: what is said of all iterations at once, against running and unrolling every one of them."""
+
+from __future__ import annotations
+
+import random
+from itertools import product
+
+import numpy as np
+import pytest
+
+from dmaverify import api
+from dmaverify.inputs.plan import InputErrors, read_plan_text
+from dmaverify.prove.check import Options
+from dmaverify.prove.views import moved_commands
+from dmaverify.transfer.views import every
+from dmaverify.verdict import Status
+
+HEAD = 'schema = 1\ntarget = "rngd"\n[axes]\nA = 16\nB = 4\nC = 32\nS = 64\n'
+
+
+def errors(text: str, name: str | None = None) -> set[str]:
+    return {f.rule for v in api.check(HEAD + text, name, options=Options(repair=False)) for f in v.errors}
+
+
+def store(view: str, *, loop: str = "loop = { t = 4 }", source: str = "A = 4, C", base: int = 0) -> str:
+    return (
+        f'[transfer.store]\ndtype = "i8"\n{loop}\n'
+        f'source = {{ tier = "dm", base = {base}, slice = "S", element = "{source}" }}\n'
+        f'dest = {{ tier = "hbm", element = "S, A, C", view = {view} }}\n'
+        'stream = { time = "S, A = 4", packet = "C" }\n'
+    )
+
+
+PROGRAM = '[program.p]\nstep = [{ transfer = "store" }]\n'
+
+
+def tile(start: str, more: str = "") -> str:
+    return f'{{ tile = "A", length = 4, start = {start}{more} }}'
+
+
+# ---------------------------------------------------------------- both sides of every edge
+
+
+@pytest.mark.parametrize(
+    ("start", "loop", "found"),
+    [
+        ('"4 * t"', "loop = { t = 4 }", set()),
+        ('"12 - 4 * t"', "loop = { t = 4 }", set()),
+        ('"8 * (t % 2) + 4 * (t / 2)"', "loop = { t = 4 }", set()),
+        ('"8 * u + 4 * t"', "loop = { u = 2, t = 2 }", set()),
+        ('"4 * t"', "loop = { t = 3 }", {"core/tiles-cover"}),
+        ('"4 * t"', "loop = { t = 5 }", {"core/in-bounds", "core/steps"}),
+        ('"4 * t + 1"', "loop = { t = 4 }", {"core/in-bounds", "core/steps", "core/tiles-cover"}),
+        ('"t"', "loop = { t = 4 }", {"core/tiles-once", "core/tiles-cover"}),
+        ('"3 * t"', "loop = { t = 5 }", {"core/tiles-once"}),
+        ('"4 * (t % 2)"', "loop = { t = 4 }", {"core/tiles-cover"}),
+        ("12", "", {"core/tiles-cover"}),
+        ("13", "", {"core/in-bounds", "core/steps", "core/tiles-cover"}),
+    ],
+)
+def test_tiles_cover_an_output_once_or_the_program_says_what_they_do(start: str, loop: str, found: set[str]) -> None:
+    assert errors(store(tile(start), loop=loop) + PROGRAM) == found
+
+
+def test_what_is_left_on_purpose_is_no_finding() -> None:
+    (verdict,) = api.check(HEAD + store(tile("8", ", partial = true"), loop="") + PROGRAM, "p")
+    assert verdict.status is Status.PROVED
+    assert any("on purpose" in said for said in verdict.assumptions)
+
+
+def test_the_finding_gives_the_first_element_and_a_start_that_was_checked() -> None:
+    (verdict,) = api.check(HEAD + store(tile('"t"')) + PROGRAM, "p")
+    once, cover = sorted(verdict.errors, key=lambda f: f.rule, reverse=True)
+    assert (once.rule, cover.rule) == ("core/tiles-once", "core/tiles-cover")
+    assert once.witness["position"] == {"A": 1}
+    assert (once.witness["first"], once.witness["second"]) == ({"step": "store", "t": 0}, {"step": "store", "t": 1})
+    assert cover.witness["position"] == {"A": 7}
+    assert "`4 * t`" in cover.hint
+    assert errors(store(tile('"4 * t"')) + PROGRAM) == set()
+
+
+def test_two_steps_share_an_output() -> None:
+    low = store(tile('"4 * t"'), loop="loop = { t = 2 }")
+    high = store(tile('"4 * t + 8"'), loop="loop = { t = 2 }").replace("store", "high")
+    late = store(tile('"4 * t + 4"'), loop="loop = { t = 2 }").replace("store", "high")
+    both = '[program.p]\nstep = [{ transfer = "store" }, { transfer = "high" }]\n'
+    assert errors(low + high + both) == set()
+    assert errors(low + late + both) == {"core/tiles-once", "core/tiles-cover"}
+
+
+def test_tiles_of_other_digits_of_one_axis_are_compared() -> None:
+    fine = store(tile('"4 * t"'), loop="loop = { t = 2 }")
+    coarse = (
+        '[transfer.rest]\ndtype = "i8"\nsource = { tier = "dm", slice = "S", element = "A = 8, C" }\n'
+        'dest = { tier = "hbm", element = "S, A, C", view = { tile = "A / 8", start = START } }\n'
+        'stream = { time = "S, A = 8", packet = "C" }\n'
+    )
+    both = '[program.p]\nstep = [{ transfer = "store" }, { transfer = "rest" }]\n'
+    assert errors(fine + coarse.replace("START", "1") + both) == set()
+    assert errors(fine + coarse.replace("START", "0") + both) == {"core/tiles-once", "core/tiles-cover"}
+
+
+def test_what_was_read_may_be_overwritten_by_a_later_tile() -> None:
+    again = store(tile('"4 * t"')).replace("store", "again")
+    read = (
+        '[transfer.read]\ndtype = "i8"\nsource = { tier = "hbm", element = "S, A, C" }\n'
+        'dest = { tier = "dm", base = 4096, slice = "S", element = "A, C" }\nstream = { time = "S, A", packet = "C" }\n'
+    )
+    steps = '[program.p]\norder = "written"\nstep = [{ transfer = "store" }, %s{ transfer = "again" }]\n'
+    text = store(tile('"4 * t"')) + again + read
+    assert errors(text + steps % '{ transfer = "read" }, ') == set()
+    assert errors(text + steps % "") == {"core/tiles-once"}
+
+
+def test_a_million_iterations_are_judged_at_once() -> None:
+    axes = HEAD.replace("A = 16", "A = 4194304")
+    for start, found in (("4 * t", set()), ("2 * t", {"core/tiles-once", "core/tiles-cover"})):
+        text = (
+            axes
+            + store(tile(f'"{start}"'), loop="loop = { t = 1048576 }")
+            .replace('"S, A, C"', '"A, C"')
+            .replace('slice = "S", ', "")
+            .replace('"S, A = 4"', '"A = 4"')
+            + PROGRAM
+        )
+        (verdict,) = api.check(text, "p")
+        assert {f.rule for f in verdict.errors} == found
+        assert verdict.seconds < 30
+
+
+# ---------------------------------------------------------------- what a view may show
+
+
+@pytest.mark.parametrize(
+    ("view", "said"),
+    [
+        ('{ tile = "B", start = 1 }', "`B` is no digit of `S, A, C`"),
+        ('{ tile = "A", length = 17 }', "a tile of 17 of `A`, which has 16"),
+        ('{ tile = "S, A" }', "is no digit"),
+        ("{ pad = 3 }", "`S` has 64 positions already"),
+        ("{ unpad = true }", "has no Top padding to take off"),
+        ('{ tile = "A", place = "chip", length = 1 }', "`A` is no digit of `1`"),
+    ],
+)
+def test_a_view_that_shows_nothing_is_a_finding_at_its_place(view: str, said: str) -> None:
+    (verdict,) = api.check(HEAD + store(view, loop=""), "store")
+    assert {f.rule for f in verdict.errors} >= {"core/well-formed"}
+    assert any(said in f.message and f.span is not None for f in verdict.errors)
+
+
+@pytest.mark.parametrize(
+    ("view", "said"),
+    [
+        ("{ length = 4 }", "a view has neither `tile`, `pad` nor `unpad`"),
+        ('{ tile = "A", pad = 8 }', "a view has `tile` and `pad`"),
+        ("{ pad = 128, start = 3 }", "`start` belongs to a tile"),
+        (tile('"4 * t * t"'), "two loop indices cannot be multiplied"),
+        (tile('"4 * x"'), "no loop `x`"),
+        (tile('"t / 3"'), "4 counts of `t` cannot be cut at 3"),
+        (tile('"4 * (t"'), "this parenthesis is not closed"),
+        (tile('"4 t"'), "behind the start"),
+        (tile('""'), "the start ends too early"),
+        (tile('"(3 * t + 1) / 2"'), "does not come out even"),
+        (tile('"t ^ 2"'), "behind the start"),
+        ('{ tile = "A", lenght = 4 }', "unknown key `lenght`"),
+        ('{ tile = "A", length = 0 }', "must be at least 1"),
+    ],
+)
+def test_a_view_that_cannot_be_read_is_an_error_at_its_place(view: str, said: str) -> None:
+    with pytest.raises(InputErrors) as found:
+        read_plan_text(HEAD + store(view))
+    assert any(said in error.message and error.span is not None for error in found.value.errors), found.value
+
+
+def test_holes_hold_anything_when_read_and_nothing_may_touch_them_when_written() -> None:
+    whole = store(tile("4"), loop="").replace('"S, A = 4"', '"S, A"').replace('"A = 4, C"', '"A, C"')
+    found = errors(whole, "store")  # the rows beside the tile are written too
+    assert {"core/padding", "core/in-bounds"} & found
+    read = (
+        '[transfer.load]\ndtype = "i8"\nsource = { tier = "hbm", element = "S, A, C", view = %s }\n'
+        'dest = { tier = "dm", slice = "S", element = "A = 4 # 16, C" }\n'
+        'stream = { time = "S, A = 4 # 16", packet = "C" }\n'
+    )
+    assert errors(read % tile("0"), "load") == set()
+    assert errors(read % tile("4"), "load") == {"core/in-bounds"}  # 4 + 16 rows end behind the tensor
+    assert errors((read % tile("12")).replace("S, A, C", "A, S, C"), "load") == {"core/in-bounds"}
+
+
+def test_padding_inside_a_tile_is_no_tile_of_elements() -> None:
+    text = (
+        '[transfer.store]\ndtype = "i8"\nloop = { t = 4 }\n'
+        'source = { tier = "dm", slice = "S", element = "N # 16 / 4 = 1, N # 16 % 4" }\n'
+        'dest = { tier = "hbm", element = "S, N # 16 / 4, N # 16 % 4", view = { tile = "N # 16 / 4", start = "t" } }\n'
+        'stream = { time = "S, N # 16 / 4 = 1", packet = "N # 16 % 4" }\n'
+    )
+    head = HEAD.replace("A = 16", "A = 16\nN = 15")
+    (verdict,) = api.check(head + text, "store")
+    assert {f.rule for f in verdict.errors} == {"core/in-bounds"}
+    assert "3 of 4 positions hold elements" in verdict.errors[0].message
+
+
+def test_pad_declares_more_of_the_outermost_factor_and_unpad_less() -> None:
+    load = (
+        '[transfer.load]\ndtype = "i8"\nsource = {{ tier = "hbm", element = "{0}", view = {1} }}\n'
+        'dest = {{ tier = "dm", slice = "S", element = "{2}" }}\nstream = {{ time = "{3}", packet = "C" }}\n'
+    )
+    plain = load.format("A, C", "{ pad = 20 }", "A # 20, C", "A # 20").replace('slice = "S", ', "")
+    assert errors(plain, "load") == set()
+    bare = plain.replace(", view = { pad = 20 }", "")
+    assert errors(bare, "load") == {"core/in-bounds"}
+    assert (
+        errors(load.format("A # 20, C", "{ unpad = true }", "A, C", "A").replace('slice = "S", ', ""), "load") == set()
+    )
+
+
+def test_both_tiles_must_look_at_the_same_coordinates() -> None:
+    move = (
+        '[transfer.move]\ndtype = "i8"\nloop = { t = 4 }\nsource = { tier = "hbm", element = "A, C", view = SOURCE }\n'
+        'dest = { tier = "hbm", base = 4096, element = "C, A", view = DEST }\n'
+        'stream = { time = "A = 4, C", packet = "1" }\n'
+    )
+
+    def said(source: str, dest: str) -> set[str]:
+        return errors(move.replace("SOURCE", tile(source)).replace("DEST", tile(dest)), "move")
+
+    assert said('"4 * t"', '"4 * t"') == set()
+    assert said('"t"', '"4 * t"') == {"core/same-element"}
+    assert said('"4 * t"', '"12 - 4 * t"') == {"core/same-element"}
+
+
+def test_alignment_is_judged_in_every_iteration() -> None:
+    load = (
+        '[transfer.load]\ndtype = "i8"\nloop = { t = 4 }\nsource = { tier = "hbm", element = "A, C", view = VIEW }\n'
+        'dest = { tier = "dm", element = "C / 8 = 1, C % 8" }\nstream = { time = "1", packet = "C % 8" }\n'
+    )
+    chunk = '[{ tile = "A", start = 1 }, { tile = "C / 8", start = "t" }]'
+    odd = '[{ tile = "A", start = 1 }, { tile = "C", length = 8, start = "t" }]'
+    assert errors(load.replace("VIEW", chunk), "load") == set()
+    text = load.replace("C / 8 = 1, C % 8", "C = 8").replace("C % 8", "C = 8").replace("VIEW", odd)
+    assert errors(text, "load") == {"rngd/hbm-dm-align"}  # the first iteration alone is aligned
+    assert errors(text.replace("loop = { t = 4 }\n", "").replace('"t"', "0"), "load") == set()
+
+
+# ---------------------------------------------------------------- against running every iteration
+
+
+def test_running_every_iteration_moves_what_the_tiles_say() -> None:
+    draw = random.Random(3)
+    ran = 0
+    for _ in range(40):
+        order = draw.sample(["A", "B", "C"], 3)
+        other = draw.sample(["A", "B", "C"], 3)
+        axis = draw.choice("AB")
+        size = {"A": 16, "B": 4}[axis]
+        length = draw.choice([n for n in (1, 2, 4) if size % n == 0])
+        loops = size // length
+        small = [f"{axis} = {length}" if name == axis else name for name in order]
+        text = (
+            f'[transfer.m]\ndtype = "i8"\nloop = {{ t = {loops} }}\n'
+            f'source = {{ tier = "hbm", element = "{", ".join(order)}", view = {{ tile = "{axis}", length = {length}, '
+            f'start = "{length} * t" }} }}\ndest = {{ tier = "hbm", base = 4096, element = "{", ".join(other)}", '
+            f'view = {{ tile = "{axis}", length = {length}, start = "{length} * t" }} }}\n'
+            f'stream = {{ time = "{", ".join(small)}", packet = "1" }}\n[program.p]\nstep = [{{ transfer = "m" }}]\n'
+        )
+        plan = read_plan_text(HEAD + text)
+        verdicts = api.check(plan)
+        assert not any(v.errors for v in verdicts), text
+        sizes = {"A": 16, "B": 4, "C": 32}
+        memory = np.full(8192, -1)
+        memory[:2048] = np.arange(2048)
+        commands = api.program_of(plan, "m")
+        views = plan.transfers[0].transfer.views
+        for at in every(views.turns):
+            for command in moved_commands(commands, views, at, plan.targets["rngd"]):
+                for counters in product(*(range(x.count) for x in command.loops), range(command.burst)):
+                    moved = [(x.read * c, x.write * c) for x, c in zip(command.loops, counters, strict=False)]
+                    read = command.read.base + sum(r for r, _ in moved) + counters[-1]
+                    write = command.write.base + sum(w for _, w in moved) + counters[-1]
+                    memory[write] = memory[read]
+        source = memory[:2048].reshape([sizes[n] for n in order])
+        dest = memory[4096 : 4096 + 2048].reshape([sizes[n] for n in other])
+        assert (dest.transpose([other.index(n) for n in order]) == source).all()
+        ran += 1
+    assert ran == 40
+
+
+def test_tiles_of_random_starts_are_judged_as_enumeration_says() -> None:
+    draw = random.Random(8)
+    seen: set[frozenset[str]] = set()
+    for _ in range(70):
+        u, t = draw.choice([1, 2, 3]), draw.choice([1, 2, 4])
+        length = draw.choice([1, 2, 4])
+        k, m, c = draw.choice([0, 1, 2, 4, 8, -2]), draw.choice([0, 1, 2, 4, 8]), draw.choice([0, 0, 2, 4])
+        text = (
+            f'[transfer.m]\ndtype = "i8"\nloop = {{ u = {u}, t = {t} }}\n'
+            f'source = {{ tier = "hbm", element = "A = {length}, C" }}\n'
+            f'dest = {{ tier = "hbm", base = 4096, element = "A, C", view = {{ tile = "A", length = {length}, '
+            f'start = "{c} + {k} * u + {m} * t" }} }}\nstream = {{ time = "A = {length}", packet = "C" }}\n'
+            '[program.p]\nstep = [{ transfer = "m" }]\n'
+        ).replace("+ -", "- ")
+        starts = [c + k * i + m * j for i in (range(u) if k else [0]) for j in (range(t) if m else [0])]
+        written = [start + i for start in starts for i in range(length)]
+        wanted = set()
+        if min(written) < 0 or max(written) > 15:
+            wanted |= {"core/in-bounds", "core/steps"}
+        if len(set(written)) < len(written):
+            wanted.add("core/tiles-once")
+        if not set(range(16)) <= set(written):
+            wanted.add("core/tiles-cover")
+        found = errors(text)
+        assert found == wanted, (text, found, wanted)
+        seen.add(frozenset(wanted))
+    assert len(seen) >= 5
+
+
+# ---------------------------------------------------------------- hazards of loops, against unrolled programs
+
+
+def loop_program(draw: random.Random) -> tuple[str, str]:
+    """A program with a loop, and the same unrolled."""
+    count = draw.choice([2, 3, 4])
+    slots = draw.choice([1, 2]) if count % 2 == 0 else 1
+    contexts = [draw.choice(["x", "y", "z"]) for _ in range(3)]
+    order = draw.choice(["contexts", "contexts", "contexts", "written"])
+    after = [draw.random() < 0.7, draw.random() < 0.7]
+    buffer = draw.choice([0, 0, 512])
+
+    def body(t: int | None) -> tuple[str, str]:
+        start = "4 * t" if t is None else str(4 * t)
+        slot = "t % 2" if t is None else str(t % 2)
+        loop = f"loop = {{ t = {count} }}\n" if t is None else ""
+        name = "" if t is None else f"_{t}"
+        view = f', view = {{ tile = "B / 2", start = "{slot}", partial = true }}' if slots == 2 else ""
+        inner = "B / 2, A = 4, C" if slots == 2 else "A = 4, C"
+        bare = "A = 4, C"
+        tables = (
+            f'[transfer.load{name}]\ndtype = "i8"\n{loop}source = {{ tier = "hbm", element = "A, C", '
+            f'view = {{ tile = "A", length = 4, start = "{start}" }} }}\n'
+            f'dest = {{ tier = "dm", element = "{inner}"{view} }}\nstream = {{ time = "A = 4", packet = "C" }}\n'
+            f'[transfer.use{name}]\ndtype = "i8"\n{loop}source = {{ tier = "dm", element = "{inner}"{view} }}\n'
+            f'dest = {{ tier = "dm", base = {1024 + buffer}, element = "{bare}" }}\n'
+            'stream = { time = "A = 4", packet = "C" }\n'
+            f'[transfer.store{name}]\ndtype = "i8"\n{loop}source = {{ tier = "dm", base = 1024, element = "{bare}" }}\n'
+            f'dest = {{ tier = "hbm", base = 65536, element = "A, C", view = {{ tile = "A", '
+            f'length = 4, start = "{start}", '
+            'partial = true } }\nstream = { time = "A = 4", packet = "C" }\n'
+        )
+        steps = "".join(
+            f'[[program.p.step]]\ntransfer = "{what}{name}"\ncontext = "{context}"\n'
+            + (f'after = ["{before}{name}"]\n' if before and after[i - 1] else "")
+            for i, (what, before, context) in enumerate(
+                zip(("load", "use", "store"), (None, "load", "use"), contexts, strict=True)
+            )
+        )
+        return tables, steps
+
+    def whole(parts: list[tuple[str, str]]) -> str:
+        return HEAD + "".join(t for t, _ in parts) + f'[program.p]\norder = "{order}"\n' + "".join(s for _, s in parts)
+
+    return whole([body(None)]), whole([body(t) for t in range(count)])
+
+
+def test_hazards_of_a_loop_are_those_of_the_program_unrolled() -> None:
+    draw = random.Random(21)
+    both: set[bool] = set()
+    kinds: set[str] = set()
+    for _ in range(24):
+        looped, unrolled = loop_program(draw)
+        found = [
+            {
+                f.rule
+                for v in api.check(text, "p", options=Options(repair=False))
+                for f in v.errors
+                if "hazard" in f.rule
+            }
+            for text in (looped, unrolled)
+        ]
+        assert found[0] == found[1], looped
+        both.add(bool(found[0]))
+        kinds |= found[0]
+    assert both == {True, False}
+    assert kinds >= {"core/hazard-raw", "core/hazard-war"}
+
+
+def test_a_step_between_the_steps_of_a_loop_is_refused() -> None:
+    move = (
+        '[transfer.{0}]\ndtype = "i8"\nsource = {{ tier = "hbm", element = "C" }}\n'
+        'dest = {{ tier = "dm", base = {1}, element = "C" }}\n'
+    )
+    text = "".join(move.format(name, 128 * number) for number, name in enumerate("abc"))
+    steps = (
+        '[program.p]\nstep = [{{ transfer = "a", loop = {{ t = 4 }} }}, '
+        '{{ transfer = "b", loop = {{ t = 4 }}, after = ["{0}"], '
+        'context = "y" }}, {{ transfer = "c", after = ["a"], context = "z" }}]\n'
+    )
+    (verdict,) = api.check(HEAD + text + steps.format("c"), "p")
+    assert [f.rule for f in verdict.errors] == ["core/well-formed"]
+    assert "`c` must run between the steps of a loop that it is not in: `b` waits for it" in verdict.errors[0].message
+    assert errors(text + steps.format("a"), "p") == set()
+
+
+def test_a_step_and_what_it_does_have_one_loop() -> None:
+    text = store(tile('"4 * t"')) + '[program.p]\nstep = [{ transfer = "store", loop = { t = 3 } }]\n'
+    with pytest.raises(InputErrors, match="has loop"):
+        read_plan_text(HEAD + text)
+
+
+def test_a_loop_with_another_name_or_shape_is_told_at_its_place() -> None:
+    with pytest.raises(InputErrors, match="cannot be the name of a loop"):
+        read_plan_text(HEAD + store(tile("4"), loop="loop = { T = 4 }"))
+    with pytest.raises(InputErrors, match="must be at least 1"):
+        read_plan_text(HEAD + store(tile("4"), loop="loop = { t = 0 }"))
+
+
+def test_regions_that_take_turns_within_an_iteration_must_do_so_around_the_loop() -> None:
+    move = (
+        '[transfer.{0}]\ndtype = "i8"\nloop = {{ t = 4 }}\n'
+        'source = {{ tier = "{1}", base = {2}, element = "A = 4, C" }}\n'
+        'dest = {{ tier = "{3}", base = {4}, element = "A = 4, C" }}\nstream = {{ time = "A = 4", packet = "C" }}\n'
+    )
+    text = (
+        move.format("a", "hbm", 0, "dm", 0) + move.format("b", "dm", 0, "hbm", 4096)
+        + move.format("c", "hbm", 8192, "dm", 0) + move.format("d", "dm", 0, "hbm", 12288)
+        + '[region.one]\ntier = "dm"\nsize = 128\nlifetime = ["a", "b"]\n'
+        + '[region.two]\ntier = "dm"\nsize = 128\nlifetime = ["c", "d"]\n'
+    )  # fmt: skip
+    steps = (
+        '[program.p]\nregions = ["one", "two"]\n'
+        'step = [{ transfer = "a", context = "x" }, { transfer = "b", context = "x" }, '
+        '{ transfer = "c", context = "Y", after = ["b"] }, { transfer = "d", context = "Y" }]\n'
+    )
+    assert errors(text + steps.replace("Y", "x"), "p") == set()
+    assert "core/regions" in errors(text + steps.replace("Y", "y"), "p")
+    assert errors((text + steps.replace("Y", "y")).replace("loop = { t = 4 }\n", ""), "p") == set()

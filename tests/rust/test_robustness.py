@@ -1,0 +1,84 @@
+"""Broken, truncated and random Rust: never an exception but InputError, and every call in the text has a verdict."""
+
+# ruff: noqa: E501  (kernel text reads best on one line)
+
+import random
+import re
+from pathlib import Path
+
+import pytest
+from kernels import verdicts
+
+from dmaverify.errors import InputError
+from dmaverify.inputs.rust.moves import TRANSFERS
+from dmaverify.inputs.rust.plans import read_kernel_plan_text
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "rust"
+TEXTS = {path.name: path.read_text(encoding="utf-8") for path in sorted(EXAMPLES.glob("*.rs"))}
+WORDS = [
+    *"(){}[]<>,;:=.&#!|+-*/%\n\"'", "::", "->", "=>", "..", "//", "/*", "m![", "axes![A = 4]", "A", "B", "to_dm", ".to_dm(", "fn f",
+    "let", "mut", "if", "match", "for i in 0..4", "impl", "macro_rules!", "$x", "Self", "self", "HbmTensor<", "1", "0x", "'a",
+    ".tile::<", "unsafe", "async", "é", "#[device(", "use crate::*;", "mod a {", "type T = T;", "const N: usize = N;",
+]  # fmt: skip
+
+
+def survives(text: str) -> int:
+    """How many verdicts the text has; comments that are refused count as none."""
+    try:
+        made = read_kernel_plan_text(text, "x.rs")
+        found = verdicts(made)
+    except InputError:
+        return 0
+    assert len(found) == len(made.sites)
+    assert len({v.name for v in found if v.findings == ()}) <= len(found)
+    return len(found)
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_every_truncation_of_an_example_is_read(name: str) -> None:
+    text = TEXTS[name]
+    drawn = random.Random(name)
+    seen = [survives(text[: drawn.randrange(len(text))]) for _ in range(25)]
+    assert survives(text) == max([*seen, survives(text)])
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_mutated_examples_are_read(name: str) -> None:
+    drawn = random.Random(name + "mutated")
+    text = TEXTS[name].replace("dmaverify:", "")
+    for _ in range(25):
+        at, end = sorted(drawn.randrange(len(text)) for _ in range(2))
+        if end - at > 60:
+            end = at + drawn.randrange(60)
+        survives(text[:at] + " ".join(drawn.choice(WORDS) for _ in range(drawn.randrange(4))) + text[end:])
+
+
+def test_random_words_are_read() -> None:
+    drawn = random.Random(5)
+    for _ in range(150):
+        survives(" ".join(drawn.choice(WORDS) for _ in range(drawn.randrange(60))))
+
+
+def test_every_call_of_a_transfer_in_the_text_has_a_verdict() -> None:
+    called = re.compile(r"(?:\.|::)\s*(?:" + "|".join(TRANSFERS) + r")\b\s*(?:::<|\()")
+    for name, text in TEXTS.items():
+        assert survives(text) == len(called.findall(text)), name
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "type T = T;\nfn f(x: T) { x.to_dm(c); }",
+        "type A1 = B1; type B1 = A1;\nfn f(x: HbmTensor<i8, A1, B1>) { x.to_hbm(c); }",
+        "const N: usize = M; const M: usize = N;\naxes![A = N];\nfn f(x: HbmTensor<i8, m![1], m![A / { N }]>) { x.to_hbm(c); }",
+        "mod a { pub use super::b::*; } mod b { pub use super::a::*; }\nuse a::*;\nfn f(x: HbmTensor<i8, m![1], m![Q]>) { x.to_hbm(c); }",
+        "macro_rules! m1 { () => { m1!(); } }\nm1!();\nfn f() { m1!(); x.to_dm(c); }",
+        "fn g<T: M>(x: HbmTensor<i8, m![1], T>) { g::<m![{ T }, 2]>(x); x.to_hbm::<D, T>(c); }\nfn f() { g::<m![2]>(y); }",
+        "fn f() { " + "(" * 3000 + "x.to_dm(c)" + ")" * 3000 + " }",
+        "fn f() { x" + ".a()" * 3000 + ".to_dm(c) }",
+        "fn f(x: HbmTensor<i8, m![1], m![" + "[" * 500 + "1" + "]" * 500 + "]>) { x.to_hbm(c); }",
+        "fn f() { let a = " + "-" * 5000 + "1; x.to_dm(c); }",
+    ],
+)
+def test_cycles_and_depth_end_in_a_verdict(text: str) -> None:
+    assert survives(text) >= 1

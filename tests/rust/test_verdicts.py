@@ -1,0 +1,349 @@
+"""Verdicts on kernels: the levels of the rules, legality, what went silently wrong, comments. Both sides of each edge."""
+
+# ruff: noqa: E501  (kernel text reads best on one line)
+
+import pytest
+from kernels import body, broken, plan, verdicts, warned
+
+from dmaverify.errors import InputError
+from dmaverify.inputs.rust.plans import select_kernel
+from dmaverify.verdict import Status, exit_code
+
+
+def load(source: str, dest: str, dtype: str = "i8") -> str:
+    """A function that loads an HBM tensor of mapping `source` into data memory of `dest`."""
+    return (
+        f"fn f(ctx: &mut C, x: &HbmTensor<{dtype}, Chip, m![{source}]>) {{\n"
+        f"    let y: DmTensor<{dtype}, Chip, Cluster, {dest}> = x.to_dm(&mut ctx.tdma);\n}}\n"
+    )
+
+
+def store(source: str, dest: str, dtype: str = "i8") -> str:
+    return (
+        f"fn f(ctx: &mut C, y: &DmTensor<{dtype}, Chip, Cluster, {source}>) -> HbmTensor<{dtype}, Chip, m![{dest}]> {{\n"
+        "    y.to_hbm(&mut ctx.tdma)\n}\n"
+    )
+
+
+# ---------------------------------------------------------------- levels
+
+
+def test_a_row_of_eight_bytes_passes_at_both_levels() -> None:
+    assert broken(plan(load("A, B", "m![A], m![B]"))) == [set()]
+
+
+def test_rows_of_twenty_bytes_break_what_the_hardware_asks_and_what_the_library_asserts() -> None:
+    made = plan(load("A, C", "m![A], m![C]", "i32"))
+    hard, library = {"rngd/dm-packet-multiple", "rngd/hbm-dm-align"}, {"rngd/std-tail", "rngd/std-stride"}
+    assert broken(made) == [hard | library]
+    assert broken(made, alignment="hw") == [hard]
+    assert broken(made, alignment="std") == [library]
+
+
+def test_padding_the_destination_alone_satisfies_the_library_and_not_the_hardware() -> None:
+    made = plan(load("A, C", "m![A], m![C # 6]", "i32"))
+    assert broken(made, alignment="std") == [set()]
+    assert broken(made) == [{"rngd/hbm-dm-align"}]
+    assert broken(plan(load("A, C # 6", "m![A], m![C # 6]", "i32"))) == [set()]
+
+
+def test_a_transpose_of_the_innermost_axis_moves_single_bytes() -> None:
+    made = plan(load("A, B", "m![B / 4, 1 # 16], m![B % 4, A]"))
+    assert {"rngd/dm-write-align", "rngd/dm-packet-multiple", "rngd/std-tail"} <= broken(made)[0]
+
+
+def test_a_tile_that_starts_off_eight_bytes_is_seen_by_the_hardware_level_alone() -> None:
+    for start, rules in ((8, set()), (4, {"rngd/hbm-dm-align"})):
+        made = body(
+            f"let part = x.view().tile::<m![B], 8, m![A, B = 8 # 64]>({start});\n"
+            "let y: DmTensor<i8, Chip, Cluster, m![A], m![B = 8]> = part.to_dm(&mut ctx.tdma);"
+        )
+        assert broken(made) == [rules], start
+        assert broken(made, alignment="std") == [set()]
+
+
+def test_a_loop_is_refused_for_one_start_that_is_not_aligned() -> None:
+    for step, rules in ((8, set()), (4, {"rngd/hbm-dm-align"})):
+        made = body(
+            f"for i in 0..7 {{ let part = x.view().tile::<m![B], 8, m![A, B = 8 # 64]>({step} * i);\n"
+            "let y: DmTensor<i8, Chip, Cluster, m![A], m![B = 8]> = part.to_dm(&mut ctx.tdma); }"
+        )
+        assert broken(made) == [rules], step
+
+
+# ---------------------------------------------------------------- legality of the move
+
+
+def test_a_source_axis_that_the_destination_does_not_name_goes_nowhere() -> None:
+    assert broken(plan(load("C, B", "m![1 # 256], m![B]"))) == [{"core/consumes"}]
+    assert broken(plan(load("C, B", "m![1 # 256], m![C, B]"))) == [set()]
+
+
+def test_a_source_range_that_the_destination_does_not_hold_goes_nowhere() -> None:
+    assert broken(plan(load("D, B", "m![D = 256], m![B]"))) == [{"core/consumes"}]
+    assert broken(plan(load("D = 256, B", "m![D = 256], m![B]"))) == [set()]
+
+
+def test_a_destination_range_that_the_source_does_not_hold_is_nobodys_element() -> None:
+    assert broken(plan(load("D = 128, B", "m![D = 256], m![B]"))) == [{"core/same-element"}]
+
+
+def test_padding_of_either_side_asks_for_nothing() -> None:
+    assert broken(plan(load("A # 300, B", "m![A], m![B # 128]"))) == [set()]
+
+
+def test_axes_that_are_cut_without_common_refinement_are_no_move() -> None:
+    head = "axes![E = 1536];\n"
+    assert "core/well-formed" in broken(plan(head + load("E % 3, E / 3", "m![E / 512 # 256], m![E % 512]")))[0]
+
+
+def test_a_load_replicates_over_an_axis_that_the_source_lacks_and_a_store_does_not() -> None:
+    assert broken(plan(load("B", "m![A], m![B]"))) == [set()]
+    assert broken(plan(store("m![A], m![B]", "C, A, B"))) == [{"rngd/store-broadcast"}]
+
+
+def test_a_bare_number_that_both_sides_have_is_no_replication() -> None:
+    assert broken(plan(store("m![A / 2, 2], m![A % 2, B]", "A / 2, 2, A % 2, B"))) == [set()]
+    assert broken(plan(store("m![A / 2, 1 # 2], m![A % 2, B]", "A / 2, 2, A % 2, B"))) == [{"rngd/store-broadcast"}]
+
+
+def test_zeros_that_nobody_writes_and_cells_that_may_not_be_read() -> None:
+    assert broken(plan(load("A, B", "m![A], m![B #{0} 128]"))) == [{"core/padding"}]
+    assert "core/padding" in broken(plan(load("A, B #{!} 128", "m![A], m![B # 128]")))[0]
+
+
+def test_element_types_on_both_sides_are_the_same() -> None:
+    made = body(
+        "x.view().to_hbm_view(&mut ctx.tdma, out);",
+        "x: &HbmTensor<i8, Chip, m![B]>, out: HbmTensorViewMut<'_, u8, Chip, m![B]>",
+    )
+    assert broken(made) == [{"core/well-formed"}]
+
+
+def test_places_are_those_of_the_device() -> None:
+    def on(device: str) -> list[set[str]]:
+        return broken(plan(f"#[device(chip = 1{device})]\n" + load("A, B", "m![A / 4], m![A % 4, B]")))
+
+    assert on("") == [set()]
+    assert on(", pe = 8") == [{"rngd/spatial-sizes"}]
+    made = plan("#[device(chip = 1, pe = 2)]\n" + load("A, B", "m![A / 2], m![A % 2, B]").replace("Cluster", "m![1]"))
+    assert broken(made) == [set()]
+
+
+# ---------------------------------------------------------------- views that do not fit
+
+
+@pytest.mark.parametrize(
+    ("tile", "rules"),
+    [
+        ("tile::<m![B], 16, m![A, B = 16 # 64]>(48)", set()),
+        ("tile::<m![B], 16, m![A, B = 16 # 64]>(49)", {"core/well-formed", "rngd/hbm-dm-align"}),
+        ("tile::<m![B], 16, m![A, B = 16 #{!} 64]>(0)", {"core/well-formed", "core/padding"}),
+        ("tile::<m![B], 16, m![A, B = 16]>(0)", {"core/well-formed"}),
+        ("tile::<m![B], 16, m![A, B = 32 # 64]>(0)", {"core/well-formed", "core/consumes"}),
+        ("tile::<m![B / 16], 1, m![A, 1 # 4, B % 16]>(2)", set()),
+        ("tile::<m![B % 16], 16, m![A, B / 16 = 1 # 4, B % 16]>(0)", {"core/well-formed"}),
+    ],
+)
+def test_a_tile_has_the_mapping_that_follows_from_it(tile: str, rules: set[str]) -> None:
+    dest = "B % 16" if "% 16" in tile else "B = 16"
+    made = body(
+        f"let part = x.view().{tile};\n"
+        f"let y: DmTensor<i8, Chip, Cluster, m![A], m![{dest}]> = part.to_dm(&mut ctx.tdma);"
+    )
+    assert broken(made) == [rules]
+
+
+def test_a_reshape_may_regroup_and_not_permute() -> None:
+    for mapping, rules in (("A, B", set()), ("B, A", {"core/well-formed"}), ("A", {"core/well-formed"})):
+        made = body(
+            f"let other: HbmTensorView<'_, i8, Chip, m![{mapping}]> = unsafe {{ x.view().reshape() }};\n"
+            f"let y = other.to_dm::<Cluster, m![1 # 256], m![{mapping}]>(&mut ctx.tdma);"
+        )
+        assert broken(made) == [rules], mapping
+
+
+def test_windows_of_a_loop_that_start_closer_than_they_are_long_overlap() -> None:
+    for start, rules in (("16 * i", set()), ("i", {"core/well-formed"})):
+        made = body(
+            "let mut out = HbmTensor::<i8, Chip, m![A, B]>::new();\nfor i in 0..4 {\n"
+            "let part = x.view().tile::<m![B], 16, m![A, B = 16 # 64]>(16 * i);\n"
+            f"let into = out.view_mut().tile::<m![B], 16, m![A, B = 16 #{{!}} 64]>({start});\n"
+            "part.to_hbm_view(&mut ctx.tdma, into);\n}"
+        )
+        assert broken(made) == [rules], start
+        assert ("core/tiles-cover" in warned(made)) == bool(rules)
+
+
+def test_cells_that_the_tiles_of_a_function_leave_are_warned_of_with_the_first_one() -> None:
+    made = body(
+        "let mut out = HbmTensor::<i8, Chip, m![A, B]>::new();\n"
+        "x.view().tile::<m![B], 16, m![A, B = 16 # 64]>(0).to_hbm_view(&mut ctx.tdma, "
+        "out.view_mut().tile::<m![B], 16, m![A, B = 16 #{!} 64]>(0));"
+    )
+    (found,) = [f for v in verdicts(made) for f in v.findings]
+    assert found.message.startswith("12,288 of 16,384 elements of `out` are never written by its tiles")
+    assert found.witness is not None
+    assert found.witness["coordinates"] == {"A": 0, "B": 16}
+
+
+def test_an_overwrite_may_overtake_a_read_that_its_data_does_not_depend_on() -> None:
+    parameters = "x: &mut HbmTensor<i8, Chip, m![A, B]>, z: &HbmTensor<i8, Chip, m![A, B]>"
+    read = "let y: DmTensor<i8, Chip, Cluster, m![A], m![B]> = x.to_dm(&mut ctx.tdma);\n"
+    other = "let w: DmTensor<i8, Chip, Cluster, m![A], m![B]> = z.to_dm(&mut ctx.tdma);\n"
+    assert warned(body(read + other + "w.view().to_hbm_view(&mut ctx.tdma, x.view_mut());", parameters)) == {
+        "core/hazard-war"
+    }
+    assert warned(body(read + "y.view().to_hbm_view(&mut ctx.tdma, x.view_mut());", parameters)) == set()
+
+
+# ---------------------------------------------------------------- gather and scatter
+
+
+def gather(entries: str, method: str = "dma_gather_unscaled", slices: str = "m![A]") -> list[set[str]]:
+    index = (
+        "DmTensor<i32, Chip, Cluster, m![A], m![%s]>"
+        if method == "dma_gather_unscaled"
+        else "HbmTensor<i32, Chip, m![A, %s]>"
+    )
+    return broken(
+        body(
+            f"let r: DmTensor<i8, Chip, Cluster, {slices}, m![{entries}, B]> = table.{method}(&index);",
+            f"table: &HbmTensor<i8, Chip, m![D, B]>, index: &{index % entries}",
+        )
+    )
+
+
+def test_an_unscaled_index_fits_the_scratchpad_of_one_engine() -> None:
+    assert gather("C = 4") == [set()]
+    assert gather("C") == [{"core/indirect"}]
+    assert gather("C", "dma_gather_scaled") == [set()]
+
+
+def test_a_gather_does_not_replicate_over_places_that_the_index_lacks() -> None:
+    made = body(
+        "let r: DmTensor<i8, Chip, m![2], m![A], m![B]> = table.dma_gather_scaled(index);",
+        "table: &HbmTensor<i8, Chip, m![D, B]>, index: &HbmTensor<i32, Chip, m![A]>",
+    )
+    assert broken(made) == [{"core/covers"}]
+
+
+def test_the_key_of_a_scatter_lies_in_slices_and_elements() -> None:
+    for cluster, slices, rules in (("1 # 2", "A", set()), ("A / 128", "A % 128, 1 # 2", {"core/indirect"})):
+        made = body(
+            "r.dma_scatter::<m![A], _, _>(index, out);",
+            f"r: &DmTensor<i8, Chip, m![{cluster}], m![{slices}], m![B]>, index: &HbmTensor<i32, Chip, m![A]>, "
+            "out: &mut HbmTensor<i8, Chip, m![D, B]>",
+        )
+        assert broken(made) == [rules], cluster
+
+
+def test_an_index_is_i32() -> None:
+    made = body(
+        "let r: DmTensor<i8, Chip, Cluster, m![A], m![B]> = table.dma_gather_scaled(index);",
+        "table: &HbmTensor<i8, Chip, m![D, B]>, index: &HbmTensor<i16, Chip, m![A]>",
+    )
+    assert broken(made) == [{"core/indirect"}]
+
+
+# ---------------------------------------------------------------- counting, unresolved, comments
+
+
+def test_what_was_found_is_what_was_judged_and_what_was_reported() -> None:
+    made = body("let y = x.to_dm::<Cluster, m![A], m![B]>(&mut ctx.tdma);\nnobody.to_hbm(&mut ctx.tdma);")
+    seen = verdicts(made)
+    assert [v.status for v in seen] == [Status.PROVED, Status.UNKNOWN]
+    assert seen[0].claim == "all 16,384 bytes, as a move"
+    assert [f.rule for f in seen[1].findings] == ["core/unresolved-transfer"]
+    assert exit_code(seen) == 3
+
+
+def test_instances_of_one_call_share_a_verdict_that_is_as_bad_as_the_worst() -> None:
+    made = plan(
+        "fn g<E: M>(ctx: &mut C, x: &HbmTensor<i8, Chip, m![A, B]>) {\n"
+        "    let y: DmTensor<i8, Chip, Cluster, m![A], E> = x.to_dm(&mut ctx.tdma);\n}\n"
+        "fn f(ctx: &mut C, x: &HbmTensor<i8, Chip, m![A, B]>) { g::<m![B]>(ctx, x); g::<m![B = 32]>(ctx, x); }\n"
+    )
+    (verdict,) = verdicts(made)
+    assert verdict.status is Status.REFUTED
+    assert [f.notes for f in verdict.findings] == [("for E = m![B = 32]",)]
+
+
+SHORT = "let y: DmTensor<i32, Chip, Cluster, m![A], m![C # 6]> = x.to_dm(&mut ctx.tdma);"
+ROWS = "x: &HbmTensor<i32, Chip, m![A, C]>"
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "// dmaverify: allow(rngd/hbm-dm-align) read once, at load\n" + SHORT,
+        SHORT + " // dmaverify: allow(rngd/hbm-dm-align) read once, at load",
+        "// dmaverify: allow(rngd/hbm-dm-align) read once, at load\n// and more words\n"
+        + SHORT.replace("x.to", "x\n.to"),
+    ],
+)
+def test_a_suppression_with_a_reason_excuses_its_rule_at_its_call(lines: str) -> None:
+    (verdict,) = verdicts(body(lines, ROWS))
+    assert verdict.as_expected
+    assert [(f.rule, f.excuse.reason) for f in verdict.excused if f.excuse] == [
+        ("rngd/hbm-dm-align", "read once, at load")
+    ]
+    assert exit_code([verdict]) == 0
+
+
+def test_a_suppression_above_a_function_is_for_all_its_calls_and_one_that_excuses_nothing_is_told() -> None:
+    made = plan("// dmaverify: allow(rngd/hbm-dm-align) old layout\n" + load("A, C", "m![A], m![C # 6]", "i32"))
+    assert verdicts(made)[0].as_expected
+    unused = body("// dmaverify: allow(rngd/packet-max) once upon a time\n" + SHORT, ROWS)
+    assert "core/unused-suppression" in warned(unused)
+    assert not verdicts(unused)[0].as_expected
+
+
+def test_an_unresolved_call_can_be_suppressed_and_is_still_counted() -> None:
+    (verdict,) = verdicts(
+        body("// dmaverify: allow(core/unresolved-transfer) made elsewhere\nq.to_hbm(&mut ctx.tdma);")
+    )
+    assert verdict.as_expected
+    assert verdict.status is Status.REFUTED
+    assert exit_code([verdict]) == 0
+
+
+def test_an_expectation_is_met_exactly() -> None:
+    for rules, met in (
+        ("rngd/hbm-dm-align", True),
+        ("rngd/packet-max", False),
+        ("rngd/hbm-dm-align, core/covers", False),
+    ):
+        (verdict,) = verdicts(body(f"// dmaverify: expect({rules})\n{SHORT}", ROWS))
+        assert verdict.as_expected is met, rules
+
+
+@pytest.mark.parametrize(
+    "comment",
+    ["allow(rngd/packet-max)", "alow(rngd/packet-max) why", "expect()", "allow(rngd/no-such-rule) why", "hello"],
+)
+def test_a_comment_that_says_nothing_is_refused_at_its_place(comment: str) -> None:
+    with pytest.raises(InputError) as caught:
+        verdicts(body(f"// dmaverify: {comment}\n{SHORT}", ROWS))
+    assert caught.value.span is not None
+    assert comment in caught.value.span.text
+
+
+def test_a_comment_that_belongs_to_no_transfer_is_refused() -> None:
+    with pytest.raises(InputError, match="belongs to no transfer"):
+        verdicts(body(f"{SHORT}\n// dmaverify: allow(rngd/hbm-dm-align) why\nlet n = 3;", ROWS))
+
+
+def test_a_selected_function_knows_the_comments_of_the_others() -> None:
+    made = body(f"// dmaverify: expect(rngd/hbm-dm-align)\n{SHORT}", ROWS)
+    other = plan(
+        load("A, B", "m![A], m![B]")
+        + "// dmaverify: expect(core/covers)\n"
+        + load("A", "m![A], m![1 # 8]").replace("f(", "g(")
+    )
+    assert verdicts(made)[0].as_expected
+    assert [v.name for v in verdicts(select_kernel(other, "f"))] == ["f-y"]
+
+
+def test_documentation_and_texts_say_nothing_to_dmaverify() -> None:
+    assert verdicts(body('/// dmaverify: check\nlet s = "http://dmaverify: x";\n' + SHORT, ROWS))[0].findings
