@@ -155,6 +155,8 @@ class _Reader(CopyReader):
 
     def _stmt(self, op: Op) -> Stmt | list[Stmt] | None:
         name = op.name
+        if name in ("arith.constant", "pto.castptr", "pto.addptr") and len(op.results) != 1:
+            raise InputError(f"{name} gives one value, not {len(op.results)}", op.name_span, "write `%name = ...`")
         if name == "arith.constant":
             return self._constant(op)
         if name.startswith("arith.") and name[6:] in _ARITH:

@@ -133,7 +133,10 @@ def integer_of(text: str) -> int:
     try:
         return int(text, 0)
     except ValueError:
-        return int(float(text))
+        try:
+            return int(float(text))
+        except (ValueError, OverflowError):
+            raise InputError(f"`{text[:40]}` is no number that an operand can have") from None
 
 
 class TypeReader:
@@ -222,7 +225,13 @@ def float_bits(text: str, name: str, bits: int) -> int:
     """Raw bits of a float constant; hexadecimal ones are the bits already."""
     if text.lower().startswith(("0x", "-0x")):
         return int(text, 16)
-    value = float(text)
+    try:
+        return _packed(float(text), name, bits)
+    except (OverflowError, struct.error):
+        raise InputError(f"`{text[:40]}` does not fit {name}") from None
+
+
+def _packed(value: float, name: str, bits: int) -> int:
     if name == "bf16":
         (raw,) = struct.unpack("<I", struct.pack("<f", value))
         return int((raw + 0x7FFF + ((raw >> 16) & 1)) >> 16) & 0xFFFF

@@ -105,6 +105,7 @@ class Asker:
         self.world = world
         self.session = Session(min(rlimit, 2_000_000))
         self.needs: list[Cond] = []
+        self._asked: dict[Query, Reply] = {}
         self._known: dict[tuple[Cond, tuple[Cond, ...], int], Reply] = {}
 
     def holds(self, claim: Cond, when: Sequence[Cond] = ()) -> Reply:
@@ -127,8 +128,10 @@ class Asker:
         extra: Iterable[tuple[str, int | None, int | None]] = (),
         texts: Sequence[str] = (),
         names: Iterable[str] = (),
+        *,
+        small: bool = False,
     ) -> Reply:
-        """Whether all can hold at once: `refuted` means yes, with values; `proved` means never."""
+        """Whether all can hold at once: `refuted` means yes, with values (small ones if asked for), `proved` never."""
         decided = [self.world.decide(c) for c in conditions]
         if False in decided:
             return Reply("proved")
@@ -136,12 +139,14 @@ class Asker:
         variables, facts = self.world.context(names)
         constraints = [*facts, *(self.world.cond_text(c) for c in (*conditions, *self.needs)), *texts]
         query = Query(tuple(variables) + tuple(extra), tuple(constraints))
-        answer = self.session.ask(query, "claim")
-        if answer.status == "unsat":
-            return Reply("proved", {}, "z3")
-        if answer.status == "sat":
-            return Reply("refuted", self._small(query, answer.model, variables), "z3")
-        return Reply("unknown", {}, answer.why)
+        found = self._asked.get(query)
+        if found is None:
+            answer = self.session.ask(query, "claim")
+            found = Reply({"unsat": "proved", "sat": "refuted"}.get(answer.status, "unknown"), answer.model, "z3")
+            self._asked[query] = found
+        if small and found.status == "refuted":
+            return Reply("refuted", self._small(query, found.values, variables), "z3")
+        return found
 
     def _small(
         self, query: Query, model: Mapping[str, int], variables: Sequence[tuple[str, int | None, int | None]]
@@ -153,7 +158,7 @@ class Asker:
         return self.session.smallest(query, order, Answer("sat", model)).model
 
     def _solved(self, claim: Cond, when: Sequence[Cond]) -> Reply:
-        return self.possible([*when, claim.negated()])
+        return self.possible([*when, claim.negated()], small=True)
 
     def required(self, claim: Cond, when: Sequence[Cond] = ()) -> Reply:
         """As `holds`; but where the claim depends on values whose range nobody stated and can be met, it is assumed.

@@ -37,7 +37,7 @@ from dmaverify.transfer.affine import Cond, Lin, World, compare
 from dmaverify.transfer.instructions import Branch, Copy, Event, Fence, Loop, Signal, Token, Touch, Use
 from dmaverify.verdict import Finding, Label, Severity
 
-MOST_STEPS = 96  # iterations of one loop that are followed until its state must have repeated
+MOST_STEPS = 48  # iterations of one loop that are followed until its state must have repeated
 SMALL_TRIP = 32  # loops of at most this many iterations are followed to their end
 OLD = 6  # ages from this on are one: "at least so many iterations ago"
 MOST_STATES = 24
