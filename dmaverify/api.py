@@ -85,6 +85,11 @@ def check(
     """
     from dmaverify.report.verdicts import verdicts_of
 
+    if isinstance(plan, str | Path) and str(plan).partition("::")[0].endswith((".pto", ".mlir")):
+        from dmaverify.inputs.pto_check import STANDARD, check_file
+
+        path, _, inner = str(plan).partition("::")
+        return check_file(path, name or inner or None, options or STANDARD)
     return verdicts_of(load(plan, name, target=target), options, keep)
 
 

@@ -23,7 +23,7 @@ from dmaverify.cli_check import Outcome, Terminal
 from dmaverify.cli_options import OPTIONS, options
 from dmaverify.cli_rust import extract_command, with_references
 from dmaverify.errors import InputError
-from dmaverify.jobs import errors_of, readings_of
+from dmaverify.jobs import errors_of, is_kernel, readings_of
 
 
 class Stop(Exception):
@@ -83,6 +83,8 @@ LATE = {
     "sweep": "cli_sweep",
     "merge": "cli_sweep",
     "utilization": "cli_bursts",
+    "viz": "cli_trace",
+    "trace": "cli_trace",
 }
 """Commands by name, with the module that holds each under that name."""
 
@@ -150,19 +152,14 @@ def progress(total: int) -> Callable[[int], None]:
 
 def _lines(answer: Callable[[dict[str, Any]], Any]) -> None:
     """One JSON object a line in, one out, in order; a bad line answers `{"error", "where"}` and the rest go on."""
-    from msgspec import DecodeError
-    from msgspec.json import decode
-
     from dmaverify.report.machine import dumps
+    from dmaverify.requests import decoded
 
     for number, line in enumerate(sys.stdin, 1):
         if not line.strip():
             continue
         try:
-            try:
-                request = decode(line)
-            except DecodeError:
-                request = json.loads(line)  # numbers of any size, and its words for what is wrong
+            request = decoded(line)
             if not isinstance(request, dict):
                 raise InputError("a line is one JSON object")
             reply = answer(request)
@@ -227,7 +224,8 @@ def derive(path: str, explain: bool, merge: bool, as_json: bool) -> None:
 
     plan = _load(path)
     out, code = [], 0
-    for name in plan.names:
+    moves = [*(t.name for t in plan.transfers), *(a.name for a in plan.accesses)]
+    for name in moves or plan.names:
         try:
             out.append(derivation_json(plan, name, merge) if as_json else derivation_text(plan, name, explain, merge))
         except InputError as error:
@@ -266,34 +264,12 @@ def _told(answer: Any) -> Stop:
 @click.option("--json", "as_json", is_flag=True)
 def run(path: str, limit: int, as_json: bool) -> None:
     """Execute a transfer in numpy, byte by byte, and compare with the literal meaning."""
-    from dmaverify import api
-    from dmaverify.execute import Aliased, TooLarge, report_json, report_text
+    from dmaverify.cli_run import executed
     from dmaverify.report.machine import dumps
 
-    plan = api.load(path)
-    if not plan.transfers:
-        raise fail([InputError(f"{path} has no transfer to run")])
-    codes = []
-    answers = []
-    for item in plan.transfers:
-        try:
-            done = api.run(plan, item.name, limit_units=limit)
-        except TooLarge as error:
-            raise fail(
-                [InputError(f"`{item.name}` moves {error.units:,} units", None, "raise --limit, or shrink the axes")]
-            ) from None
-        except Aliased as error:
-            raise fail([InputError(str(error))]) from None
-        broken = bool(done.broken - {"core/consumes"})
-        expected = item.transfer.expect
-        codes.append(int(broken != bool(expected)))
-        if as_json:
-            answers.append({"name": item.name, **report_json(done)})
-        else:
-            say(f"{item.name}\n{report_text(done)}")
-    if as_json:
-        say(dumps(answers))
-    raise Stop(max(codes))
+    ran = executed(path, limit)
+    say(dumps([data for _, data, _ in ran]) if as_json else "\n".join(text for text, _, _ in ran))
+    raise Stop(max(code for _, _, code in ran))
 
 
 # ---------------------------------------------------------------- equiv
@@ -307,37 +283,16 @@ def run(path: str, limit: int, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True)
 def equiv(a: str, b: str, axes: str, rlimit: int, as_json: bool) -> None:
     """Whether two mappings mean the same everywhere, or two plans or kernels (PATH::NAME) do the same."""
-    from dmaverify.jobs import is_kernel
-
     if is_kernel(a.partition("::")[0]):
         from dmaverify.cli_pto import compared
 
         said, code = compared(a, b, as_json=as_json)
         say(said)
         raise Stop(code)
-    from dmaverify.prove.equiv import equivalent_mappings, equivalent_plans
+    from dmaverify.cli_equiv import compared_texts
     from dmaverify.report.machine import dumps
 
-    if axes.strip():
-        from dmaverify.api import mapping
-        from dmaverify.language.parse import parse_axes
-
-        sizes = parse_axes(axes)
-        answer = equivalent_mappings(mapping(a, sizes), mapping(b, sizes), rlimit=rlimit)
-    else:
-        from dmaverify import api
-
-        programs = []
-        for text in (a, b):
-            plan = api.load(text)
-            if len(plan.transfers) != 1:
-                names = ", ".join(t.name for t in plan.transfers)
-                raise fail(
-                    [InputError(f"{text} names no single transfer", None, f"write PATH::NAME with one of {names}")]
-                )
-            item = plan.transfers[0]
-            programs.append((item.transfer, api.program_of(plan, item.name), plan.targets[item.transfer.target]))
-        answer = equivalent_plans(programs[0], programs[1], rlimit=rlimit)
+    answer = compared_texts(a, b, axes, rlimit)
     if as_json:
         say(dumps(answer.as_json()))
     else:
@@ -461,12 +416,7 @@ def synth(
     results = synth_paths(paths, settings, workers)
     if (output or certificate) and len(results) != 1:
         raise fail([InputError(f"{len(results)} transfers, but one plan to write", None, "name one: PATH::NAME")])
-    if emit is not None:
-        from dmaverify.cli_idma import emitted
-
-        say("\n".join(emitted(result, emit) for result in results if result.found))
-        raise Stop(0 if all(result.found for result in results) else 1)
-    say(synth_shown(results, as_json, timings))
+    say(synth_shown(results, as_json, timings, emit))
     if results[0].found and output is not None:
         Path(output).write_text(results[0].plan, encoding="utf-8")
     if results[0].found and certificate is not None:
@@ -495,8 +445,6 @@ def cost(
         return _lines(lambda request: cost_request(request, profile, simulate, explain))
     if path is None:
         raise fail([InputError("nothing to price", None, "dmaverify cost PATH::NAME")])
-    from dmaverify.jobs import is_kernel
-
     if is_kernel(path.partition("::")[0]):
         from dmaverify.cli_pto import priced
 
@@ -512,37 +460,6 @@ def cost(
 
         for name, price, data in found:
             say(cost_text(name, price, data, program_of(plan, name), explain=explain, formula=formula))
-    raise Stop(0)
-
-
-@cli.command()
-@click.argument("paths", nargs=-1, required=True, metavar="PATH::NAME [PATH::NAME]")
-@click.option("--output", required=True, metavar="FILE", help="A .svg, .png or .html file.")
-@click.option("--profile", default="book", show_default=True, help="Constants of the model.")
-def viz(paths: tuple[str, ...], output: str, profile: str) -> None:
-    """Draw the access order and the load over channels, banks, DMNs and slices; two plans side by side."""
-    from dmaverify.cli_synth import draw_plans
-
-    draw_plans(paths, output, profile)
-    say(f"wrote {output}")
-    raise Stop(0)
-
-
-@cli.command()
-@click.argument("path", metavar="PATH::NAME")
-@click.option("--output", required=True, metavar="FILE", help="A JSON file for a trace viewer, or .sqlite.")
-@click.option("--profile", default="book", show_default=True, help="Constants of the model.")
-def trace(path: str, output: str, profile: str) -> None:
-    """A transfer request by request, or a program step by step, as a timeline for Chrome's or Perfetto's viewer."""
-    from dmaverify.cli_synth import write_traces
-
-    plan = _load(path)
-    if len(plan.programs) == 1 and not plan.transfers:
-        from dmaverify.cli_trace import write_program_trace
-
-        say(write_program_trace(plan, output, profile))
-        raise Stop(0)
-    say(f"wrote {output}: {write_traces(path, output, profile):,} requests")
     raise Stop(0)
 
 

@@ -146,7 +146,7 @@ def _deep(body: tuple[ops.Stmt, ...]) -> Iterator[ops.Stmt]:
 
 def slices_of(path: str) -> list[str]:
     """What every copy of a kernel moves, inferred from its operands."""
-    from dmaverify.api_pto import slice_of
+    from dmaverify.inputs.pto_check import slice_of
 
     _, _, kernel = kernel_at(path)
     return [slice_of(copy) for copy in kernel.copies]

@@ -16,6 +16,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dmaverify.cli_rust import with_references
 from dmaverify.errors import InputError
 
 if TYPE_CHECKING:
@@ -189,11 +190,15 @@ def synth_request(request: dict[str, Any], base: SynthSettings) -> Any:
     return found[0] if len(found) == 1 else found
 
 
-def synth_shown(results: Sequence[Any], as_json: bool, timings: bool) -> str:
-    """Results as text, or as JSON."""
+def synth_shown(results: Sequence[Any], as_json: bool, timings: bool, form: str | None = None) -> str:
+    """Results as text, as JSON, or only their commands in a form of the machine's own."""
     from dmaverify.report.machine import dumps
     from dmaverify.report.synth import synth_text
 
+    if form is not None and all(result.found for result in results):
+        from dmaverify.cli_idma import emitted
+
+        return "\n".join(emitted(result, form) for result in results)
     if as_json:
         return dumps([result.as_data() for result in results])
     return "\n\n".join(synth_text(result, timings=timings) for result in results)
@@ -339,7 +344,7 @@ def draw_plans(paths: Sequence[str], output: str, profile: str) -> None:
 
     programs: list[tuple[str, Sequence[Command]]] = []
     for path in paths:
-        plan = api.load(path)
+        plan = with_references(api.load(path), profile)
         programs += [(item.name, api.program_of(plan, item.name)) for item in plan.transfers]
     if not 1 <= len(programs) <= 2:
         raise InputError(f"{len(programs)} transfers to draw", None, "name one, or two to compare: PATH::NAME")
@@ -367,7 +372,7 @@ def write_traces(path: str, output: str, profile: str) -> int:
     from dmaverify.cost.simulate import simulate
     from dmaverify.report.trace import write_sqlite, write_trace
 
-    plan = api.load(path)
+    plan = with_references(api.load(path), profile)
     if len(plan.transfers) != 1:
         raise InputError(f"{len(plan.transfers)} transfers to trace", None, "name one: PATH::NAME")
     result = simulate(api.program_of(plan, plan.transfers[0].name), "rngd", profile, record=1 << 20)

@@ -1,4 +1,4 @@
-"""`trace` of a whole program: its steps taken apart, priced, and laid out in time.
+"""`viz` and `trace`: pictures and timelines of transfers; of whole programs, their steps priced and laid out in time.
 
 Knows: which rooms answer which question.
 Does not know: how a step is priced, how a trace is written.
@@ -13,12 +13,46 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from dmaverify.errors import InputError
 
 if TYPE_CHECKING:
     from dmaverify.inputs.plan import Plan
     from dmaverify.prove.touches import Work
     from dmaverify.report.timeline import Duration
+
+
+@click.command()
+@click.argument("paths", nargs=-1, required=True, metavar="PATH::NAME [PATH::NAME]")
+@click.option("--output", required=True, metavar="FILE", help="A .svg, .png or .html file.")
+@click.option("--profile", default="book", show_default=True, help="Constants of the model.")
+def viz(paths: tuple[str, ...], output: str, profile: str) -> None:
+    """Draw the access order and the load over channels, banks, DMNs and slices; two plans side by side."""
+    from dmaverify.cli import Stop, say
+    from dmaverify.cli_synth import draw_plans
+
+    draw_plans(paths, output, profile)
+    say(f"wrote {output}")
+    raise Stop(0)
+
+
+@click.command()
+@click.argument("path", metavar="PATH::NAME")
+@click.option("--output", required=True, metavar="FILE", help="A JSON file for a trace viewer, or .sqlite.")
+@click.option("--profile", default="book", show_default=True, help="Constants of the model.")
+def trace(path: str, output: str, profile: str) -> None:
+    """A transfer request by request, or a program step by step, as a timeline for Chrome's or Perfetto's viewer."""
+    from dmaverify import api
+    from dmaverify.cli import Stop, say
+    from dmaverify.cli_synth import write_traces
+
+    plan = api.load(path)
+    if len(plan.programs) == 1 and not plan.transfers:
+        say(write_program_trace(plan, output, profile))
+        raise Stop(0)
+    say(f"wrote {output}: {write_traces(path, output, profile):,} requests")
+    raise Stop(0)
 
 
 def write_program_trace(plan: Plan, output: str, profile: str) -> str:

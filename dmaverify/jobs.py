@@ -15,7 +15,7 @@ from typing import Any, Literal
 from dmaverify.errors import InputError
 from dmaverify.verdict import Verdict
 
-FORMATS = ("full", "concise", "json", "json-lines", "sarif", "junit", "github", "summary", "html")
+FORMATS = ("full", "concise", "json", "json-lines", "sarif", "junit", "github", "gitlab", "summary", "html")
 
 Job = tuple[str, str | None, str | None, dict[str, Any]]
 """Path, name of a transfer or None for all, target or None for the file's own, settings of `Options`."""
@@ -107,7 +107,7 @@ def is_kernel(path: str) -> bool:
 def check_job(job: Job) -> tuple[list[Any], str, dict[str, Any]]:
     """Verdicts of one file, or of an unreadable one; an internal disagreement as text; the questions asked."""
     if is_kernel(job[0]):
-        from dmaverify.api_pto import check_job as check_kernels
+        from dmaverify.inputs.pto_check import check_job as check_kernels
 
         return check_kernels(job)
     from dmaverify import api

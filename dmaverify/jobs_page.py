@@ -42,6 +42,7 @@ def _program(verdict: Verdict, plans: dict[str, Any]) -> tuple[tuple[Any, ...], 
     from dmaverify import api
     from dmaverify.cost.model import cost
     from dmaverify.inputs.plan import InputErrors
+    from dmaverify.machines.modules import part_of
 
     try:
         if verdict.path not in plans:
@@ -51,7 +52,11 @@ def _program(verdict: Verdict, plans: dict[str, Any]) -> tuple[tuple[Any, ...], 
         if plan is None or verdict.name not in {item.name for item in plan.transfers}:
             return (), None
         commands = api.program_of(plan, verdict.name)
-        target = next(plan.targets[t.transfer.target] for t in plan.transfers if t.name == verdict.name)
+        transfer = next(item.transfer for item in plan.transfers if item.name == verdict.name)
+        target = plan.targets[transfer.target]
+        own = part_of(target, "cost", "price")
+        if own is not None:
+            return commands, own.price(transfer, target, commands).as_data()
         if "hbm" not in target.tiers:
             return commands, None
         return commands, cost(commands).as_data()

@@ -7,13 +7,34 @@ Law: a request with an unknown key, a wrong type or no meaning raises InputError
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from dmaverify.errors import InputError
-from dmaverify.jobs import errors_of, readings_of
+from dmaverify.jobs import errors_of, is_kernel, readings_of
 
 MOST_CELLS = 1 << 20
+
+
+def decoded(line: str) -> Any:
+    """The value of a line of JSON. Raises json.JSONDecodeError, with its words for what is wrong."""
+    decode, loads, refused = _decoders()
+    try:
+        return decode(line)
+    except refused:
+        return loads(line)  # also reads numbers of any size
+
+
+@lru_cache(maxsize=1)
+def _decoders() -> tuple[Callable[[str], Any], Callable[[str], Any], type[Exception]]:
+    """The fast reader, the one of the standard library, and what the first raises."""
+    import json
+
+    from msgspec import DecodeError
+    from msgspec.json import decode
+
+    return decode, json.loads, DecodeError
 
 
 def texts_of(value: Any) -> list[str]:
@@ -50,7 +71,7 @@ def check_request(
     from dmaverify.prove.witness import Disagreement
     from dmaverify.report.machine import verdict_json
 
-    known = {"plan", "path", "name", "target", "select", "ignore", "reading", "rlimit", "execute", "bursts"}
+    known = {"plan", "path", "name", "target", "select", "ignore", "reading", "rlimit", "execute", "bursts", "kernel"}
     only_known(request, known)
     if "bursts" in request:
         from dmaverify.inputs.idma.check import judged_list
@@ -64,6 +85,8 @@ def check_request(
     if request.get("execute") is False:
         own["cross_check"] = 0
     text, path = request.get("plan"), request.get("path")
+    if "kernel" in request or (isinstance(path, str) and text is None and is_kernel(path.partition("::")[0])):
+        return _kernel_request(request, Options(**own), select, ignore)
     if (text is None) == (path is None):
         raise InputError("give either `plan` (the text of a plan file) or `path`")
     if not isinstance(text if text is not None else path, str):
@@ -86,6 +109,29 @@ def check_request(
             verdicts, [*select, *texts_of(request.get("select", []))], [*ignore, *texts_of(request.get("ignore", []))]
         )
     ]
+
+
+def _kernel_request(request: dict[str, Any], options: Any, select: Sequence[str], ignore: Sequence[str]) -> Any:
+    """The verdicts of PTO text: `{"kernel": text}`, or `{"path": ...}` of a .pto or .mlir file."""
+    from dmaverify import api
+    from dmaverify.errors import Source
+    from dmaverify.inputs.pto_check import check_file, check_text
+    from dmaverify.report.machine import verdict_json
+
+    text = request.get("kernel")
+    path, _, inner = str(request.get("path", "<stdin>")).partition("::")
+    name = request.get("name") or inner or None
+    if text is not None and not isinstance(text, str):
+        raise InputError("`kernel` is a text")
+    try:
+        if text is None:
+            verdicts = check_file(path, name, options)
+        else:
+            verdicts = check_text(Source("<stdin>", text), name, options)
+    except InputError as error:
+        return [verdict_json(api.unreadable(errors_of(error), path))]
+    chosen = [*select, *texts_of(request.get("select", []))], [*ignore, *texts_of(request.get("ignore", []))]
+    return [verdict_json(v) for v in api.only(verdicts, *chosen)]
 
 
 def cells_request(request: dict[str, Any], raw: bool) -> Any:

@@ -17,9 +17,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from dmaverify.cost.constants import CostData, cost_data
-from dmaverify.cost.model import Cost, cost, engine_of
+from dmaverify.cost.model import Cost, cost, engine_of, engines_in_turn
 from dmaverify.cost.nest import Nest, residues
-from dmaverify.cost.sides import HbmUse, Side
+from dmaverify.cost.sides import REREADS, HbmUse, Side
 from dmaverify.transfer.command import Command
 
 INNER_REQUESTS = 64
@@ -246,6 +246,7 @@ def advice(result: Cost, facts: Sequence[SideFacts], data: CostData) -> list[str
             found += [*_channel_advice(side, data), *_row_advice(side, data), *_window_advice(side)]
         elif side.tier == "dm" and side.dmns == 1 and side.packets > 1:
             found.append(f"the {side.role} side uses one DMN: alternate between two (bit 27) for twice the rate")
+    found += _shared_advice(result, data)
     issue = [term for term in result.terms if term.name.endswith("issue")]
     first = next((term for term in result.terms if term.name == "start-up"), None)
     if first is not None and issue and first.cycles > max(term.cycles for term in issue):
@@ -253,9 +254,28 @@ def advice(result: Cost, facts: Sequence[SideFacts], data: CostData) -> list[str
     return found
 
 
+def _shared_advice(result: Cost, data: CostData) -> list[str]:
+    """What silicon is slow at and the documents do not speak of; only profiles that price it say so."""
+    found = []
+    many = max((engines_in_turn(read, data) for read, _ in result.sides), default=1)
+    if many > 1:
+        found.append(
+            f"{many} engines read the same windows in the same order and wait for each other: "
+            "let each begin at another window, or load once and copy within DM"
+        )
+    if result.binding.startswith("stack port"):
+        why = next(term.why for term in result.terms if term.name == result.binding)
+        found.append(f"{why}: spread each cluster's part over both stacks (address bit 8)")
+    return found
+
+
 def _channel_advice(side: SideFacts, data: CostData) -> list[str]:
-    if side.channels in (0, data.hbm_channels) or side.windows < data.hbm_channels:
+    if side.channels == 0 or side.channels * 4 > data.hbm_channels * 3 or side.windows < data.hbm_channels:
         return []
+    distinct = -(-side.windows // side.readers)
+    if side.readers >= REREADS and distinct < data.hbm_channels:
+        few = f"{distinct} windows in {side.channels} of {data.hbm_channels} channels"
+        return [f"the {side.role} side asks for each of {few} {side.readers} times: load once and copy within DM"]
     bits = [bit for bit in range(8, 13) if bit not in side.toggled]
     said = f"the {side.role} side uses {side.channels} of {data.hbm_channels} channels"
     if 8 not in side.toggled:

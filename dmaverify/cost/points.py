@@ -126,7 +126,8 @@ def _hardware_point(row: Mapping[str, str], run: int, runs: int, cycles: int) ->
     live = re.search(r"(\d+) live/cl", said)
     most = clusters * (int(live.group(1)) if live else CLUSTER_SLICES // 2 if told["half_dmns"] else CLUSTER_SLICES)
     slices = next(n for n in (most, 512, 256, 128, 64, 32, 16, 8, 4, 2, 1) if n <= most and runs % n == 0)
-    regions = regions_of(said.replace("x", " "), runs)
+    shared = re.search(r"(\d+) regions", said)
+    regions = int(shared.group(1)) if shared else int("one region" in said or "same region" in said)
     direction = "DM>HBM" if "store" in row["what"] else "HBM>DM"
     plain = Point(row["id"], direction, clusters, slices, run, runs, regions, float(cycles), spread=True)
     return replace(plain, serial=told["serial"], half_dmns=told["half_dmns"], one_stack=told["one_stack"])

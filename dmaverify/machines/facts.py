@@ -114,6 +114,8 @@ _ACCESS = (
     Fact("entries", "entries", "loop entries of time and packet together, neighbours merged within each", 1),
     Fact("iterations", "iterations", "largest count of an entry after merging", 1),
     Fact("time_size", "packets", "packets of the stream", 1),
+    Fact("runs_per_packet", "runs", "contiguous runs of memory that one packet lies in", 1),
+    Fact("sub_context", "0 or 1", "1 in the sub context, 0 in the main one"),
 )
 
 _COPY = (

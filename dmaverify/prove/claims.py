@@ -170,13 +170,14 @@ def _padding(claim: Claim, nests: Sequence[tuple[Copy, tuple[Loop, ...]]], bits:
     positions = np.arange(size, dtype=np.int64)
     found = finalize_array(cells_array(claim.dest.element, positions), axes_of(claim.dest.element))
     kind = np.repeat(found.kind, width)
-    if not (kind > 1).any():
-        return
     state = np.full(size * width, _UNTOUCHED, dtype=np.int16)
+    outside = {"fill": 0, "unknown": 0}
     for copy, loops in nests:
         for touch in sorted(copy.touches, key=lambda t: t.kind == "data"):
             if touch.writes and touch.place.memory == copy.write.memory:
-                _lay(state, touch, loops, claim.dest.base)
+                beyond = _lay(state, touch, loops, claim.dest.base)
+                outside[touch.kind] = outside.get(touch.kind, 0) + beyond
+    _outside(claim, nests[0][0], outside, out)
     zero, bottom = kind == 2, kind == 3
     wrong = np.flatnonzero(zero & (state != 0))
     touched = np.flatnonzero(bottom & (state != _UNTOUCHED))
@@ -195,6 +196,7 @@ def _padding(claim: Claim, nests: Sequence[tuple[Copy, tuple[Loop, ...]]], bits:
                 f"{claim.dest.base + int(touched[0]):,}",
                 "destination",
                 copy.span,
+                labels=(Label(claim.span, "the move that it should make"),),
             )
         )
     if not len(wrong) and not len(touched) and out.status.get("core/padding") != "refuted":
@@ -230,8 +232,20 @@ def _not_zero(claim: Claim, copy: Copy, at: int, state: int, count: int, width: 
     )
 
 
-def _lay(state: Any, touch: Touch, loops: Sequence[Loop], base: int) -> None:
-    """Writes what a touch leaves into the bytes of the destination."""
+def _outside(claim: Claim, copy: Copy, outside: dict[str, int], out: ClaimResult) -> None:
+    """Padding that leaves the destination is wrong; the unknown rest of a block is said."""
+    for kind, severity in (("fill", Severity.ERROR), ("unknown", Severity.WARNING)):
+        if outside[kind]:
+            what = "padding" if kind == "fill" else "the unknown rest of a block"
+            said = f"{what} changes {outside[kind]:,} bytes outside of the destination"
+            labels = (Label(claim.span, "the move that it should make"),)
+            out.findings.append(Finding("core/in-bounds", severity, said, "destination", copy.span, labels=labels))
+            if severity is Severity.ERROR:
+                out.status["core/in-bounds"] = "refuted"
+
+
+def _lay(state: Any, touch: Touch, loops: Sequence[Loop], base: int) -> int:
+    """Writes what a touch leaves into the bytes of the destination; how many bytes lie outside of it."""
     import numpy as np
 
     terms = dict(touch.place.address.terms)
@@ -252,3 +266,4 @@ def _lay(state: Any, touch: Touch, loops: Sequence[Loop], base: int) -> None:
         values = np.array([touch.pattern[(phase + i) % len(touch.pattern)] for i in range(length)])
     inside = (at >= 0) & (at < len(state))
     state[at[inside]] = np.tile(values, len(starts))[inside]
+    return int(len(at) - np.count_nonzero(inside))

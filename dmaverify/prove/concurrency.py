@@ -22,7 +22,7 @@ from dmaverify.prove.smt import Session
 from dmaverify.prove.starvation import prove_run
 from dmaverify.prove.touches import Work
 from dmaverify.transfer.access import Access
-from dmaverify.transfer.adapters import access_bytes, memory_text
+from dmaverify.transfer.adapters import bank_bytes, memory_text
 from dmaverify.transfer.command import Command
 from dmaverify.transfer.schedule import Box, Order, Step, antichains, box_of
 from dmaverify.transfer.starvation import (
@@ -149,7 +149,7 @@ def access_nest(access: Access, command: Command, dtype_bits: int) -> AccessNest
 
     Addresses in half bytes and packets that end inside a byte have no accesses of whole bytes.
     """
-    size = access_bytes(command, access, dtype_bits)
+    size = bank_bytes(command, access, dtype_bits)
     if command.unit_bits != 8 or size < 1:
         return None
     port = command.read if access.engine == "fetch" else command.write

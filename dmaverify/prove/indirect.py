@@ -32,7 +32,7 @@ from dmaverify.transfer.space import Space, unit_bits_of
 from dmaverify.transfer.views import ViewError
 from dmaverify.verdict import Finding, Label, Obligation, Severity, Status, Verdict
 
-MOST_TOLD = 3  # entries of an index that one finding lists
+RUN_TIME = "at run time"  # how assumptions end that a plan promises
 ORDER = ("core/well-formed", "core/in-bounds", "core/same-element", "core/covers", "core/writes-once")
 SOURCE = "furiosa-opt v0.6.0, dma_gather_scaled, dma_gather_unscaled and dma_scatter; Sequencer, Indirect Access"
 
@@ -169,10 +169,10 @@ class _Case:
             )  # fmt: skip
         else:
             unit = f"multiples of {self.row_bytes} bytes" if index.scaled else "row numbers"
-            self.assumptions.append(f"the index names rows {index.low}..{index.high} at run time, as {unit}")
+            self.assumptions.append(f"the index names rows {index.low}..{index.high}, as {unit}, {RUN_TIME}")
         if self.move.scatter:
             if index.distinct:
-                self.assumptions.append("no row is named twice by the index at run time")
+                self.assumptions.append(f"no row is named twice by the index {RUN_TIME}")
             else:
                 self._open("core/writes-once")
                 self.assumptions.append("whether a row is written twice is not known: promise `distinct = true`")
@@ -422,6 +422,32 @@ class _Case:
         if listed is not None:
             keyed = [k * listed.stride for k in range(listed.count)]
         return (keyed, picked) if self.move.scatter else (picked, keyed)
+
+
+@dataclass(frozen=True, slots=True)
+class RowProgram:
+    """What a machine does for an index with known numbers: the commands of row 0, and what is added to the addresses of
+    each key's, in units.
+    """
+
+    commands: tuple[Command, ...]
+    read_shifts: tuple[int, ...]
+    write_shifts: tuple[int, ...]
+    spaces: tuple[Space, Space]
+
+
+def row_program(move: Indirect, target: Target, axes: Mapping[str, int]) -> RowProgram | str:
+    """The program of all rows, or why there is none."""
+    case = _Case(move, target, Options(), axes)
+    row = case.row() if case.shaped() else None
+    if row is None:
+        return case.findings[0].message
+    commands, shifts = case.commands(row), case.shifts()
+    if shifts is None:
+        return "the numbers of the index are known at run time only"
+    if not commands:
+        return "neither a stream nor configurations are given"
+    return RowProgram(commands, tuple(shifts[0]), tuple(shifts[1]), case._spaces())
 
 
 def _around(text: Sequencer | None, count: int, stride: int, label: str) -> Sequencer | None:

@@ -19,11 +19,12 @@ from dmaverify.prove.check import Options, check_access, check_transfer
 from dmaverify.prove.concurrency import SECTION, Starvation, Starving, says, starvation
 from dmaverify.prove.hazards import Hazard, Hazards, hazards
 from dmaverify.prove.hops import hop_findings
-from dmaverify.prove.indirect import check_indirect
+from dmaverify.prove.indirect import RUN_TIME, check_indirect
 from dmaverify.prove.regions import region_findings
 from dmaverify.prove.smt import Session, solver_version
 from dmaverify.prove.tiles import judge as judge_tiles
-from dmaverify.prove.tiles import outputs, read_tensors, tile_findings, worse
+from dmaverify.prove.tiles import outputs, read_tensors, worse
+from dmaverify.prove.tiles_told import tile_findings
 from dmaverify.prove.touches import Work, named, where, work_of
 from dmaverify.transfer.access import Access
 from dmaverify.transfer.move import Transfer
@@ -83,6 +84,8 @@ class _Case:
                 verdict = None if step.inline else known.get(work.name)
                 if verdict is None:
                     verdict = self._judge(work, index, path)
+                if step.indirect is not None:  # what a plan promises of an index is assumed here, too
+                    self.assumptions += [f"`{work.name}`: {a}" for a in verdict.assumptions if a.endswith(RUN_TIME)]
                 if verdict.status is Status.REFUTED:
                     worst = "refuted"
                     self._step_finding(index, work, verdict)

@@ -107,10 +107,11 @@ def _overlaps(program: Program, order: Order, index: dict[str, int]) -> Iterator
 
 
 def _after(late: Region, early: Region, order: Order, index: dict[str, int]) -> bool:
-    """Whether the last step of one ends before the first of the other begins."""
+    """Whether the last step of one ends before the first of the other begins, also around a loop of both."""
     if late.lifetime is None or early.lifetime is None:
         return False
-    return order.step_precedes(index[early.lifetime[1]], index[late.lifetime[0]])
+    ends = [(index[a], index[b]) for a, b in (early.lifetime, late.lifetime)]
+    return order.step_precedes(ends[0][1], ends[1][0]) and order.comes_around(ends[1][1], ends[0][0])
 
 
 def _lifetimes(program: Program, order: Order, index: dict[str, int]) -> Iterator[Finding]:

@@ -16,14 +16,12 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from dmaverify.errors import Span
-from dmaverify.machines.target import load_obligations
 from dmaverify.prove.smt import Query, Session, all_of, any_of, linear, number
 from dmaverify.transfer.access import Access
 from dmaverify.transfer.adapters import is_fetch
 from dmaverify.transfer.move import Tensor, Transfer
 from dmaverify.transfer.schedule import Order, Step
 from dmaverify.transfer.views import Affine, Turn, View, Views, loop_values
-from dmaverify.verdict import Finding, Label, Severity
 
 MOST_JUMPS = 4096  # tiles that the search for the first unwritten element steps over
 
@@ -382,56 +380,6 @@ def _steps_fit(start: Affine, tiles: Tiles, length: int) -> bool:
     return True
 
 
-# ---------------------------------------------------------------- findings
-
-
 def worse(one: str | None, other: str) -> str:
     order = ("proved", "unknown", "refuted")
     return max(one or "proved", other, key=order.index)
-
-
-def tile_findings(result: Together, steps: Sequence[Step]) -> Iterator[Finding]:
-    tensor = result.output.tensor
-    name = f"{tensor.tier} {tensor.element}"
-    better = result.unwritten.better if result.unwritten else ""
-    for twice in result.twice:
-        first, second = (steps[t.step] for t in (twice.first, twice.second))
-        ends = [_iteration(step, at) for step, at in ((first, twice.first_at), (second, twice.second_at))]
-        yield Finding(
-            "core/tiles-once", Severity.ERROR,
-            f"{_position(twice.where)} of {name} is written by {ends[0]} and again by {ends[1]}",
-            f"step {second.name}", twice.second.span or second.span, dict(twice.where),
-            {"position": dict(twice.where), "first": {"step": first.name, **twice.first_at},
-             "second": {"step": second.name, **twice.second_at}},
-            load_obligations()["core/tiles-once"].source,
-            hint=f"start the tiles at `{better}`: then they follow each other without gap (checked)" if better
-            else "start the tiles their length apart",
-            labels=(Label(twice.first.span, "and here"),) if first is not second and twice.first.span else (),
-        )  # fmt: skip
-    if result.covers == "refuted" and result.unwritten is not None:
-        yield _unwritten(result, result.unwritten, name, steps)
-
-
-def _unwritten(result: Together, found: Unwritten, name: str, steps: Sequence[Step]) -> Finding:
-    tiles = result.output.tiles
-    what = f"{_position(found.where)} of {name}" if found.where is not None else f"a part of {name}"
-    total = prod(digit[2] for digit in result.output.digits)
-    message = f"{what} is never written"
-    if found.count:
-        message += f" ({found.count:,} of {total:,} positions are not)"
-    hint = f"start the tiles at `{found.better}` (checked)" if found.better else "add iterations, or lengthen the tile"
-    return Finding(
-        "core/tiles-cover", Severity.ERROR, message, f"step {steps[tiles[0].step].name}", tiles[0].span,
-        dict(found.where or {}), {"position": dict(found.where)} if found.where else None,
-        load_obligations()["core/tiles-cover"].source, hint=f"{hint}; if it is meant, say `partial = true` in the view",
-        labels=tuple(Label(one.span, "and these tiles") for one in tiles[1:] if one.span),
-    )  # fmt: skip
-
-
-def _iteration(step: Step, at: Mapping[str, int]) -> str:
-    values = ", ".join(f"{name} = {value}" for name, value in at.items())
-    return f"`{step.name}`" + (f" at {values}" if values else "")
-
-
-def _position(where: Mapping[str, int] | None) -> str:
-    return ", ".join(f"{label} = {value}" for label, value in (where or {}).items())

@@ -16,7 +16,7 @@ def explanation_lines(found: Explanation) -> list[str]:
     """Facts of both sides, what binds, what would lift it."""
     lines = [f"  binds     {found.because}"]
     for side in found.sides:
-        lines += ["", f"  {side.role} side, {side.tier}", *(f"    {word:<16}{said}" for word, said in _facts(side))]
+        lines += ["", f"  {side.role} side, {side.tier}", *(f"    {word:<18}{said}" for word, said in _facts(side))]
     lines += ["", *(f"  advice    {text}" for text in found.advice)]
     return lines
 
@@ -27,9 +27,9 @@ def _facts(side: SideFacts) -> list[tuple[str, str]]:
         ("packets", f"{side.packets:,} of {side.packet_bytes} B"),
         ("run", f"{side.run_bytes:,} B contiguous"),
         ("offsets mod 256", offsets),
-        ("windows", f"{side.windows:,} aligned 256-byte windows touched, {side.windows_per_run:.2f} a run"),
+        ("windows", f"{side.windows:,} aligned 256-byte windows touched, {_each(side)}"),
     ]
-    if side.partial_windows:
+    if side.partial_windows and side.role == "write" and side.tier == "hbm":
         facts.append(("partial windows", f"{side.partial_windows:,}"))
     if side.crossing_packets:
         facts.append(("crossing packets", f"{side.crossing_packets:,}"))
@@ -48,6 +48,12 @@ def _facts(side: SideFacts) -> list[tuple[str, str]]:
         told = ", ".join(f"{bit} ({name})" for bit, name in side.never)
         facts.append(("bits, never", f"{told}: no loop and no engine changes them"))
     return facts
+
+
+def _each(side: SideFacts) -> str:
+    """Windows of a run; and of a packet, where a run holds several."""
+    of_run = f"{side.windows_per_run:.2f} a run"
+    return of_run if side.run_bytes == side.packet_bytes else f"{side.windows / side.packets:.2f} a packet, {of_run}"
 
 
 def _bits(bits: Sequence[int]) -> str:

@@ -44,7 +44,10 @@ def commands_of(plan: Plan, name: str) -> tuple[Transfer | Access, tuple[Command
             if isinstance(found, Trouble):
                 raise InputError(found.message, found.span, found.hint)
             return transfer, found, target
-    access = next(a for a in plan.accesses if a.name == name)
+    access = next((a for a in plan.accesses if a.name == name), None)
+    if access is None:
+        kind = "program" if any(p.name == name for p in plan.programs) else "gather or scatter"
+        raise InputError(f"`{name}` is a {kind}: no stream to derive from", None, "name a transfer or an access")
     target = plan.targets[access.target]
     _must_make_sense(plan, (access.memory,), [access.stream])
     one = derived_access(access, space_of(target, access.memory.tier), target.dtypes[access.dtype])

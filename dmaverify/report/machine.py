@@ -246,6 +246,10 @@ def write(format: str, verdicts: Iterable[Verdict], version: str = "") -> str:
         from dmaverify.report.sarif import sarif
 
         return sarif(seen, version)
+    if format == "gitlab":
+        from dmaverify.report.gitlab import gitlab
+
+        return gitlab(seen)
     if format == "summary":
         from dmaverify.report.summary import summary
 
@@ -259,4 +263,4 @@ _WRITERS: Mapping[str, Callable[[Iterable[Verdict]], str]] = {
     "junit": junit,
     "github": github,
 }
-FORMATS = ("json", "json-lines", "sarif", "junit", "github", "summary")
+FORMATS = ("json", "json-lines", "sarif", "junit", "github", "gitlab", "summary")

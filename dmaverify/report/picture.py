@@ -43,6 +43,9 @@ READ, WRITE, GREY, TOLD = "#2b6cb0", "#c05621", "#a0aec0", "#4a5568"
 FEW_ROWS = 8
 """Rows at which the scale of rows ends at least, so that one row looks like little."""
 
+MANY = 64
+"""Bars that are drawn one by one; more are drawn as one outline, which looks the same and is quick."""
+
 HIDDEN = 6
 """A panel this many times lower than its neighbour gets a scale of its own."""
 
@@ -208,7 +211,7 @@ def _dmn_load(axes: Axes, loads: Loads, every: Sequence[Loads], _: CostData) -> 
 
 def _slice_load(axes: Axes, loads: Loads, every: Sequence[Loads], _: CostData) -> None:
     _say(axes, "Load of the slices")
-    _bars(axes, loads.slices, _top([one.slices for one in every], loads.slices), "slice (cluster 0, then 1)", 1.0)
+    _bars(axes, loads.slices, _top([one.slices for one in every], loads.slices), "slice (cluster 0, then 1)")
 
 
 def _top(every: Sequence[Sequence[int]], own: Sequence[int]) -> int:
@@ -217,8 +220,11 @@ def _top(every: Sequence[Sequence[int]], own: Sequence[int]) -> int:
     return tallest if max(own) * HIDDEN >= tallest else max(own)
 
 
-def _bars(axes: Axes, counts: Sequence[int], top: int, label: str, width: float = 0.8) -> None:
-    axes.bar(range(len(counts)), counts, color=READ, width=width, linewidth=0)
+def _bars(axes: Axes, counts: Sequence[int], top: int, label: str) -> None:
+    if len(counts) > MANY:
+        axes.stairs(counts, [index - 0.5 for index in range(len(counts) + 1)], color=READ, fill=True, linewidth=0)
+    else:
+        axes.bar(range(len(counts)), counts, color=READ, width=0.8, linewidth=0)
     even = sum(counts) / len(counts)
     axes.axhline(even, color=WRITE, linewidth=0.8, linestyle="--")
     axes.text(len(counts) - 0.4, even, "even", fontsize=7, color=WRITE, ha="left", va="center")

@@ -220,11 +220,16 @@ def _target_lines(target: Target) -> list[str]:
 
 
 def _cost_lines(target: Target) -> list[str]:
-    """The constants of each cost profile: cycles, basis, source."""
-    lines = []
-    for profile, table in target.raw.get("cost", {}).items():
-        for name, one in table.items():
-            lines += _field("cost", f"{profile}: {name} {one['cycles']:.4g} cycles ({one['basis']}: {one['source']})")
+    """The constants of the cost model: of each profile with basis and source, or plain ones, which share theirs."""
+    lines, table = [], target.raw.get("cost", {})
+    for profile, part in table.items():
+        for name, one in part.items() if isinstance(part, dict) else ():
+            if isinstance(one, dict) and "cycles" in one:
+                said = f"{profile}: {name} {one['cycles']:.4g} cycles ({one['basis']}: {one['source']})"
+                lines += _field("cost", said)
+    plain = ", ".join(f"{name} {value}" for name, value in table.items() if isinstance(value, int | float))
+    if plain:
+        lines += _field("cost", f"{plain} ({table.get('basis', 'no basis')}: {table.get('source', 'no source')})")
     return lines
 
 

@@ -64,7 +64,7 @@ def verdicts_of(plan: Plan, options: Options | None = None, keep: Asked | None =
         for program in plan.programs:
             judge(check_program, program, program.target, known=known)
     if plan.kernels:
-        from dmaverify.api_pto import check_plan_kernel
+        from dmaverify.inputs.pto_check import check_plan_kernel
 
         found += [verdict for kernel in plan.kernels for verdict in check_plan_kernel(kernel, plan, chosen)]
     return with_suppressions(sorted(found, key=lambda verdict: verdict.line), plan.source)

@@ -28,6 +28,7 @@ from dmaverify.transfer.tables import access_bytes_of, contiguous_run
 
 STREAM = "stream"
 LOCAL = PortRule((), {})  # an address of one slice, or of the stream, has no leading parts
+COMMIT_BYTES = (8, 16, 24, 32)  # packets of a Commit
 SUB_ACCESS_BYTES = 8  # the sub-context moves 8 bytes at once (facts/rngd 4.3)
 
 
@@ -252,6 +253,27 @@ def access_bytes(command: Command, access: Access, dtype_bits: int) -> int:
     return access_bytes_of(most)
 
 
+def bank_bytes(command: Command, access: Access, dtype_bits: int) -> int:
+    """Bytes that the banks see at once; 0 where nothing fits.
+
+    A Commit of the main context writes a packet in one go where its memory is contiguous, also one of 24 bytes
+    (facts/rngd 4.3); everything else goes access by access.
+    """
+    packet = packet_units(command, access, dtype_bits)
+    whole = packet * command.unit_bits // 8
+    alone = not is_fetch(access) and access.context == "main" and runs_per_packet(command, access, dtype_bits) == 1
+    if alone and whole in COMMIT_BYTES and live_prefix(access.stream.packet) == access.stream.packet.size:
+        return whole
+    return access_bytes(command, access, dtype_bits)
+
+
+def runs_per_packet(command: Command, access: Access, dtype_bits: int) -> int:
+    """Contiguous runs of memory that a packet lies in; 1 where all of it follows itself."""
+    packet = packet_units(command, access, dtype_bits)
+    run = _run(_entries(command, access), dtype_bits // command.unit_bits)
+    return packet // max(1, gcd(packet, run))
+
+
 def _run(entries: Sequence[tuple[int, int]], width: int) -> int:
     """Units of the contiguous run; an element that repeats (stride 0 just above its bytes) repeats as a whole."""
     moving = [entry for entry in entries if entry[0] != 1]
@@ -291,6 +313,8 @@ def access_facts(command: Command, access: Access, dtype_bits: int) -> dict[str,
         "entries": max(1, len(time) + len(inner)),
         "iterations": max([1, *(count for count, _ in (*time, *inner))]),
         "time_size": command.amount // packet,
+        "runs_per_packet": runs_per_packet(command, access, dtype_bits),
+        "sub_context": int(access.context == "sub"),
     }
 
 

@@ -172,6 +172,13 @@ class Order:
         wanted = sum(1 << i for i in self.of_step[a])
         return all(self.before[j] & wanted == wanted for j in self.of_step[b])
 
+    def comes_around(self, a: int, b: int) -> bool:
+        """Whether all of step a ends before step b of the next iteration begins; outside of one loop, nothing comes
+        around.
+        """
+        pairs = [(i, j) for i in self.of_step[a] for j in self.of_step[b] if self.one_body(i, j)]
+        return all((gap := self.gap(i, j)) is not None and gap <= 1 for i, j in pairs)
+
     def concurrent(self, a: int, b: int) -> bool:
         """Whether some of step a may run at the same time as some of step b."""
         return any(not self.ordered(i, j) for i in self.of_step[a] for j in self.of_step[b])

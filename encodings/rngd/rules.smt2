@@ -89,6 +89,8 @@
   (= 0 (mod packet_bytes fetch_packet_multiple)))
 (define-fun rngd/commit-packet ((packet_bytes Int)) Bool
   (or (= packet_bytes 8) (= packet_bytes 16) (= packet_bytes 24) (= packet_bytes 32)))
+(define-fun rngd/commit-one-write ((runs_per_packet Int) (sub_context Int)) Bool
+  (<= runs_per_packet (ite (= sub_context 1) 4 1)))
 (define-fun rngd/commit-stride ((stride_gcd Int) (commit_multiple Int)) Bool
   (= 0 (mod stride_gcd commit_multiple)))
 (define-fun rngd/commit-base ((base_bytes Int) (commit_multiple Int)) Bool

@@ -84,6 +84,8 @@ def test_a_region_that_four_engines_read_is_served_at_a_sixth_of_the_peak_rate()
         ("one HBM stack per cluster", {"one_stack": True}),
         ("32 rows/slice (64 live/cl)", {"slices": 128}),
         ("8 regions x64 readers", {"regions": 8}),
+        ("x reload; all slices the same region", {"regions": 1}),
+        ("same small rows; all aligned", {"regions": 0}),
         ("q_weight", {"clusters": 2, "slices": 512, "regions": 0, "direction": "HBM>DM"}),
     ],
 )

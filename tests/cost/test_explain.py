@@ -9,12 +9,25 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from cost_programs import BASIC, EXAMPLE_1, EXAMPLE_2, EXAMPLE_3, SLICE, command, dm, example_4, example_5, hbm
+from cost_programs import (
+    BASIC,
+    EXAMPLE_1,
+    EXAMPLE_2,
+    EXAMPLE_3,
+    SLICE,
+    command,
+    dm,
+    engines,
+    example_4,
+    example_5,
+    hbm,
+)
 
 from dmaverify.cost.explain import explain
 from dmaverify.cost.formula import formula
 from dmaverify.cost.model import cost
 from dmaverify.errors import InputError
+from dmaverify.report.cost import explanation_lines
 from dmaverify.transfer.command import Command
 
 
@@ -56,6 +69,34 @@ def test_bits_that_nothing_toggles_are_told_with_what_they_select() -> None:
     assert [bit for bit, _ in by_xor.sides[0].never] == [8]
     one_dmn = explain([command(hbm(), dm(), [(32, 256, SLICE)], 256)])
     assert one_dmn.sides[1].never == ((27, "DMN of the engine"),)
+
+
+def test_what_silicon_is_slow_at_is_told_by_the_profile_that_prices_it() -> None:
+    """Four engines over the same 60 windows; and four engines of a cluster over one stack."""
+    shared = [command(hbm(), dm(e.dmn * 64 * SLICE), [(60, 256, 256), (64, 0, SLICE)], 256, e) for e in engines()[:4]]
+    seen = explain(shared, profile="measured")
+    assert "4 engines read the same windows in turn" in seen.because
+    assert "let each begin at another window" in seen.advice[-1]
+    assert not any("window" in line for line in explain(shared).advice)
+    lone = explain(example_5()[:4], profile="measured")
+    assert lone.binding.startswith("stack port")
+    assert any("spread each cluster's part over both stacks" in line for line in lone.advice)
+
+
+def test_a_window_that_everybody_reads_is_to_be_loaded_once() -> None:
+    one = [command(hbm(), dm(), [(64, 0, SLICE)], 256)]
+    assert explain(one).advice[0].endswith("1 windows in 1 of 32 channels 64 times: load once and copy within DM")
+
+
+def test_two_channels_less_are_no_reason_for_another_layout() -> None:
+    """64 runs of 120 bytes touch 30 windows, each in a channel of its own."""
+    assert not any("channels" in line for line in explain([command(hbm(), dm(), [(64, 120, SLICE)], 120)]).advice)
+
+
+def test_the_text_tells_windows_of_a_packet_and_of_a_run() -> None:
+    lines = "\n".join(explanation_lines(explain([command(hbm(), dm(), [(64, 120, SLICE)], 120)])))
+    assert "92 aligned 256-byte windows touched, 1.44 a packet, 92.00 a run" in lines
+    assert "partial windows" not in lines
 
 
 def test_half_bytes_are_refused_with_what_to_write() -> None:

@@ -31,7 +31,10 @@ def test_a_descriptor_survives_being_written_and_read(form: str) -> None:
     other = Descriptor(replace(REQUEST, src=0x3000, length=1), (Dim(2, -64, 0), Dim(3, 4, 4)))
     written = write_image(form, [told(THREE_D), told(other)])
     assert form_of(written) == form.replace("reg_32_3d", "reg32_3d")
-    assert read_image(written).told == (told(THREE_D), told(other))
+    image = read_image(written)
+    assert [one.descriptor for one in image.told] == [THREE_D, other]
+    assert image.told[0].options["dst_protocol"] == "obi"
+    assert image.told[0].options["src_max_llen"] == 3
 
 
 @pytest.mark.parametrize(

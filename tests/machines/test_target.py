@@ -415,12 +415,14 @@ def test_the_core_has_its_obligations_in_order_those_of_a_move_first() -> None:
         "core/padding", "core/overlap", "core/consumes", "core/same-program", "core/not-vacuous",
         "core/steps", "core/hazard-raw", "core/hazard-war", "core/hazard-waw", "core/tiles-once", "core/tiles-cover",
         "core/regions", "core/region-capacity", "core/lifetime", "core/needless-hop",
-        "core/unused-suppression", "core/unresolved-copy", "core/registers", "core/flags", "core/definite",
+        "core/unused-suppression", "core/unresolved-transfer", "core/indirect",
+        "core/unresolved-copy", "core/registers",
+        "core/flags", "core/definite",
     ]  # fmt: skip
     assert "broadcast-missing" in load_obligations()["core/same-element"].readings
     assert "strict" in load_obligations()["core/consumes"].readings
     assert {ob.id for ob in load_obligations().values() if ob.severity is not ERROR} == {
-        "core/consumes", "core/needless-hop", "core/unused-suppression",
+        "core/consumes", "core/needless-hop", "core/unused-suppression", "core/unresolved-transfer",
     }  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
 import pytest
 
@@ -104,7 +105,7 @@ def test_what_is_known_at_run_time_only_is_promised_or_unknown() -> None:
     assert judged(gather('dtype = "i32"')).status is Status.UNKNOWN
     found = judged(gather("rows = [0, 79]"))
     assert found.status is Status.PROVED
-    assert any("names rows 0..79 at run time" in said for said in found.assumptions)
+    assert any("names rows 0..79, as multiples of 256 bytes, at run time" in said for said in found.assumptions)
     assert errors(gather("rows = [0, 80]")) == {"core/in-bounds"}
     scatter = judged(gather("rows = [0, 79]", kind="scatter"))
     assert scatter.status is Status.UNKNOWN
@@ -302,6 +303,33 @@ def test_a_read_after_a_scatter_is_a_hazard_without_an_order() -> None:
         verdicts = api.check(HEAD + text + steps % after, options=Options(repair=False))
         (program,) = [v for v in verdicts if v.name == "p"]
         assert {f.rule for f in program.errors} == found
+    promised = gather("rows = [0, 79], distinct = true", kind="scatter") + read
+    (program,) = api.check(HEAD + promised + steps % 'after = ["g"]\n', "p")
+    assert program.status is Status.PROVED
+    assert sum(said.endswith("at run time") for said in program.assumptions) == 2
     refuted = gather(values([ROWS[0], *ROWS[:-1]]), kind="scatter") + read
     (program,) = api.check(HEAD + refuted + steps % 'after = ["g"]\n', "p")
     assert {f.rule for f in program.errors} == {"core/steps"}
+
+
+# ---------------------------------------------------------------- running
+
+
+def run_of(text: str, capsys: pytest.CaptureFixture[str], path: Path) -> tuple[int, str]:
+    from dmaverify.cli import invoke
+
+    path.write_text(HEAD + text)
+    code = invoke(["run", f"{path}::g"])
+    said = capsys.readouterr()
+    return code, said.out + said.err
+
+
+def test_a_gather_is_run_row_by_row(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    code, said = run_of(gather(values(ROWS)), capsys, tmp_path / "g.toml")
+    assert (code, "arrived   16,384 bytes of 16,384" in said) == (0, True)
+    code, said = run_of(gather(values([*ROWS[:-1], 80])), capsys, tmp_path / "g.toml")
+    assert code == 1
+    assert "core/in-bounds" in said
+    code, said = run_of(gather("rows = [0, 79]"), capsys, tmp_path / "g.toml")
+    assert code == 2
+    assert "known at run time only" in said

@@ -383,13 +383,26 @@ def test_hazards_of_a_loop_are_those_of_the_program_unrolled() -> None:
 
 
 def test_a_step_between_the_steps_of_a_loop_is_refused() -> None:
-    looped, _ = loop_program(random.Random(1))
-    between = looped.replace(
-        '[[program.p.step]]\ntransfer = "use"',
-        '[[program.p.step]]\nname = "once"\ntransfer = "load"\nloop = { t = 1 }\n',
+    move = (
+        '[transfer.{0}]\ndtype = "i8"\nsource = {{ tier = "hbm", element = "C" }}\n'
+        'dest = {{ tier = "dm", base = {1}, element = "C" }}\n'
     )
+    text = "".join(move.format(name, 128 * number) for number, name in enumerate("abc"))
+    steps = (
+        '[program.p]\nstep = [{{ transfer = "a", loop = {{ t = 4 }} }}, '
+        '{{ transfer = "b", loop = {{ t = 4 }}, after = ["{0}"], '
+        'context = "y" }}, {{ transfer = "c", after = ["a"], context = "z" }}]\n'
+    )
+    (verdict,) = api.check(HEAD + text + steps.format("c"), "p")
+    assert [f.rule for f in verdict.errors] == ["core/well-formed"]
+    assert "`c` must run between the steps of a loop that it is not in: `b` waits for it" in verdict.errors[0].message
+    assert errors(text + steps.format("a"), "p") == set()
+
+
+def test_a_step_and_what_it_does_have_one_loop() -> None:
+    text = store(tile('"4 * t"')) + '[program.p]\nstep = [{ transfer = "store", loop = { t = 3 } }]\n'
     with pytest.raises(InputErrors, match="has loop"):
-        read_plan_text(between)
+        read_plan_text(HEAD + text)
 
 
 def test_a_loop_with_another_name_or_shape_is_told_at_its_place() -> None:
@@ -397,3 +410,25 @@ def test_a_loop_with_another_name_or_shape_is_told_at_its_place() -> None:
         read_plan_text(HEAD + store(tile("4"), loop="loop = { T = 4 }"))
     with pytest.raises(InputErrors, match="must be at least 1"):
         read_plan_text(HEAD + store(tile("4"), loop="loop = { t = 0 }"))
+
+
+def test_regions_that_take_turns_within_an_iteration_must_do_so_around_the_loop() -> None:
+    move = (
+        '[transfer.{0}]\ndtype = "i8"\nloop = {{ t = 4 }}\n'
+        'source = {{ tier = "{1}", base = {2}, element = "A = 4, C" }}\n'
+        'dest = {{ tier = "{3}", base = {4}, element = "A = 4, C" }}\nstream = {{ time = "A = 4", packet = "C" }}\n'
+    )
+    text = (
+        move.format("a", "hbm", 0, "dm", 0) + move.format("b", "dm", 0, "hbm", 4096)
+        + move.format("c", "hbm", 8192, "dm", 0) + move.format("d", "dm", 0, "hbm", 12288)
+        + '[region.one]\ntier = "dm"\nsize = 128\nlifetime = ["a", "b"]\n'
+        + '[region.two]\ntier = "dm"\nsize = 128\nlifetime = ["c", "d"]\n'
+    )  # fmt: skip
+    steps = (
+        '[program.p]\nregions = ["one", "two"]\n'
+        'step = [{ transfer = "a", context = "x" }, { transfer = "b", context = "x" }, '
+        '{ transfer = "c", context = "Y", after = ["b"] }, { transfer = "d", context = "Y" }]\n'
+    )
+    assert errors(text + steps.replace("Y", "x"), "p") == set()
+    assert "core/regions" in errors(text + steps.replace("Y", "y"), "p")
+    assert errors((text + steps.replace("Y", "y")).replace("loop = { t = 4 }\n", ""), "p") == set()

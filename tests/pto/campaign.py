@@ -12,12 +12,14 @@ import random
 import sys
 from collections import Counter
 from dataclasses import dataclass
+from math import prod
 
-from dmaverify.api_pto import check_text
+from dmaverify.api import check
 from dmaverify.errors import Source
-from dmaverify.execute_kernel import run_kernel
+from dmaverify.execute_kernel import Run, run_kernel
+from dmaverify.inputs.pto_check import check_text
 from dmaverify.inputs.pto_read import read_kernels
-from dmaverify.testing.kernels import Kernel, kernel_of, mutant_of
+from dmaverify.testing.kernels import Kernel, Tile, kernel_of, mutant_of
 from dmaverify.verdict import Status, Verdict
 
 CATEGORY = {
@@ -41,6 +43,8 @@ CATEGORY = {
     "core/flags": "flags",
     "core/registers": "state",
 }
+
+CLAIMED = "the move that it should make"
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,71 @@ def categories(verdict: Verdict) -> frozenset[str]:
     return frozenset(CATEGORY.get(f.rule, f.rule) for f in verdict.errors)
 
 
+def claim_of(kernel: Kernel, mutant: Kernel) -> str | None:
+    """A plan that claims of the mutant's load what the kernel's load does; None for kernels in loops."""
+    if kernel.body:
+        return None
+    load = next(p for p in kernel.before if isinstance(p, Tile))
+    item, (inner, outer) = kernel.item, (*[n for n, _, _ in load.loops], 1, 1)[:2]
+    columns, wide, pitch = load.length // item, load.gm_pitch // item, load.ub_pitch // item
+    filled = columns if load.pad is None else -(-(load.length + load.pad[1] * item) // 32) * 32 // item
+    kind = {2: "f16", 4: "f32"}[item]
+    return "\n".join(
+        [
+            'schema = 1\ntarget = "pto"\n[axes]',
+            f"B = {outer}\nA = {inner}\nR = {load.rows}\nC = {columns}\n[kernel.k]\ntext = '''\n{mutant.text()}'''",
+            f'[[kernel.k.move]]\ncopies = [1]\ndtype = "{kind}"',
+            f'source = {{ tier = "gm", base = 0, element = "B, A, R, C # {wide}" }}',
+            f'dest = {{ tier = "ub", base = {load.ub}, element = "B, A, R, C #{{0}} {filled} # {pitch}" }}',
+        ]
+    )
+
+
+def claim_agrees(kernel: Kernel, mutant: Kernel) -> bool | None:
+    """Whether the claimed move of a mutant is refuted exactly where its bytes are not those of the kernel."""
+    plan = claim_of(kernel, mutant)
+    if plan is None:
+        return None
+    (verdict,) = check(plan)
+    refuted = any(label.text == CLAIMED for f in verdict.errors for label in f.labels)
+    runs = []
+    for one in (kernel, mutant):
+        _, (function,) = read_kernels(Source("kernel.mlir", one.text()))
+        runs.append(run_kernel(function, one.tensors))
+    if "field" in runs[1].found or not runs[1].copies:
+        return None
+    if runs[1].found & {"capacity", "rows"} or runs[1].copies[0][0] != 1:
+        return None
+    right, made = moved(runs[0]), moved(runs[1])
+    load = next(p for p in kernel.before if isinstance(p, Tile))
+    region = range(load.ub, load.ub + load.rows * load.ub_pitch * prod(n for n, _, _ in load.loops))
+    wrong = any(made.get(at) != byte for at, byte in right.items()) or any(at not in region for at in made)
+    wrong = wrong or any(byte >= kernel.tensors["src"] for byte in made.values())
+    wrong = wrong or padded(kernel, runs[0]) != padded(kernel, runs[1])
+    return refuted == wrong
+
+
+def moved(run: Run) -> dict[int, int]:
+    """Which byte of the source the first copy put at each byte of the destination."""
+    _, _, reads, _, writes = run.copies[0]
+    return dict(zip(writes.tolist(), reads.tolist(), strict=True))
+
+
+def padded(kernel: Kernel, run: Run) -> list[int]:
+    """Bytes that the first load of the kernel pads, as they are in the end; those that nothing wrote are -1."""
+    load = next(p for p in kernel.before if isinstance(p, Tile))
+    if load.pad is None:
+        return []
+    end = -(-(load.length + load.pad[1] * kernel.item) // 32) * 32
+    rows = [load.ub + r * load.ub_pitch for r in range(load.rows)]
+    for count, _, step in load.loops:
+        rows = [at + step * i for i in range(count) for at in rows]
+    memory = run.memory["ub"]
+    return [
+        int(memory.bytes_[at]) if memory.state[at] == 1 else -1 for r in rows for at in range(r + load.length, r + end)
+    ]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kernels", type=int, default=2000)
@@ -79,11 +148,19 @@ def main() -> int:
     options = parser.parse_args()
     rng = random.Random(options.seed)
     found: Counter[str] = Counter()
+    claims: Counter[bool | None] = Counter()
     bad = good = 0
     for number in range(options.kernels):
         kernel = kernel_of(rng)
+        claimed = None
         if number % 10:
-            kernel = mutant_of(rng, kernel)
+            mutant = mutant_of(rng, kernel)
+            claimed, kernel = (kernel, mutant), mutant
+        agreed = claim_agrees(*claimed) if claimed else None
+        claims[agreed] += 1
+        if agreed is False and claims[False] <= options.show:
+            print(f"--- {number}: the claim of {kernel.note} and its bytes disagree")
+            print(kernel.text())
         got = outcome(kernel)
         found.update(got.ran or {"nothing"})
         if got.agree:
@@ -95,7 +172,8 @@ def main() -> int:
             print(kernel.text())
     print(f"{good:,} of {options.kernels:,} agree, {bad:,} do not")
     print(", ".join(f"{name} {count}" for name, count in sorted(found.items())))
-    return int(bad > 0)
+    print(f"claimed moves: {claims[True]:,} agree, {claims[False]:,} do not")
+    return int(bad > 0 or claims[False] > 0)
 
 
 if __name__ == "__main__":

@@ -32,3 +32,11 @@ def test_proof_and_execution_agree_on_mutants(seed: int) -> None:
     outcomes = [campaign.outcome(mutant_of(rng, kernel_of(rng))) for _ in range(25)]
     assert [o for o in outcomes if not o.agree] == []
     assert sum(bool(o.ran) for o in outcomes) > 12
+
+
+def test_claimed_moves_are_refuted_exactly_where_bytes_are_wrong() -> None:
+    rng = random.Random(3)
+    pairs = [(kernel, mutant_of(rng, kernel)) for kernel in (kernel_of(rng) for _ in range(30))]
+    answers = [campaign.claim_agrees(*pair) for pair in pairs]
+    assert answers.count(True) >= 10
+    assert answers.count(False) == 0

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dmaverify.api_pto import check_text
 from dmaverify.errors import InputError, Source
+from dmaverify.inputs.pto_check import check_text
 from dmaverify.inputs.pto_read import read_kernels
 from dmaverify.language.mlir import read_mlir
 from dmaverify.machines import pto_ops as ops

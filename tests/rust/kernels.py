@@ -1,9 +1,8 @@
 """Small kernels for the tests: a frame around a few lines, and what is asked of them."""
 
-from dmaverify.api import _verdicts
 from dmaverify.inputs.rust.plans import KernelPlan, read_kernel_plan_text
 from dmaverify.prove.check import Options
-from dmaverify.report.excuses import with_suppressions
+from dmaverify.report.verdicts import verdicts_of
 from dmaverify.verdict import Severity, Verdict
 
 HEAD = """use furiosa_opt_std::prelude::*;
@@ -40,7 +39,7 @@ def reasons(made: KernelPlan) -> list[str]:
 
 def verdicts(made: KernelPlan, **readings: str) -> list[Verdict]:
     named = {key.replace("_", "-"): value for key, value in readings.items()}
-    return with_suppressions(_verdicts(made, Options(readings=named), None), made.source, made)
+    return verdicts_of(made, Options(readings=named))
 
 
 def broken(made: KernelPlan, **readings: str) -> list[set[str]]:

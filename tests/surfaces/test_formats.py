@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -11,9 +12,10 @@ import pytest
 
 from dmaverify.errors import Source, Span
 from dmaverify.report.fingerprint import baseline_text, fingerprint, read_baseline, with_baseline
+from dmaverify.report.gitlab import gitlab
 from dmaverify.report.sarif import sarif_json
 from dmaverify.report.summary import summary
-from dmaverify.verdict import Finding, Obligation, Severity, Status, Verdict, exit_code
+from dmaverify.verdict import Excuse, Finding, Obligation, Severity, Status, Verdict, exit_code
 
 SOURCE = Source("a.toml", "x = 1\ny = 22\n")
 
@@ -36,7 +38,7 @@ def test_one_run_writes_every_format_and_the_same_bytes_whatever_the_number_of_p
     shell.write(good, "plans/a.toml")
     shell.write(wrong, "plans/b.toml")
     shell.write(wrong.replace("swap", "other"), "plans/c.toml")
-    names = ("json", "json-lines", "sarif", "junit", "github", "summary", "full", "concise")
+    names = ("json", "json-lines", "sarif", "junit", "github", "gitlab", "summary", "full", "concise")
     made = []
     for run, workers in (("one", "1"), ("two", "2")):
         outputs = [part for name in names for part in ("--output", f"{name}={run}/{name}")]
@@ -105,6 +107,25 @@ def test_every_result_names_its_rule_by_number():
     run = sarif_json([refuted(finding("toy/align"), finding("core/covers")), UNKNOWN])["runs"][0]
     for result in run["results"]:
         assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
+
+
+# ---------------------------------------------------------------- GitLab
+
+
+def test_gitlab_gets_what_decides_with_severity_place_and_a_fingerprint_of_its_own():
+    excused = replace(finding(), excuse=Excuse("suppressed", "why"))
+    expected = replace(refuted(finding()), expect=("toy/align",))
+    twice = refuted(finding(), finding(start=5), finding("core/covers", Severity.WARNING), excused)
+    issues = json.loads(gitlab([twice, UNKNOWN, expected]))
+    assert [(i["check_name"], i["severity"], i["location"]) for i in issues] == [
+        ("core/covers", "minor", {"path": "a.toml", "lines": {"begin": 1}}),
+        ("toy/align", "critical", {"path": "a.toml", "lines": {"begin": 1}}),
+        ("toy/align", "critical", {"path": "a.toml", "lines": {"begin": 1}}),
+        ("core/covers", "major", {"path": "u", "lines": {"begin": 1}}),
+    ]
+    assert len({issue["fingerprint"] for issue in issues}) == 4
+    assert all(set(i) == {"description", "check_name", "fingerprint", "severity", "location"} for i in issues)
+    assert gitlab([]) == "[]\n"
 
 
 # ---------------------------------------------------------------- baseline

@@ -82,6 +82,13 @@ def test_a_card_has_source_proof_cost_order_and_counterexample():
     assert 'tr class="error" title="core/covers"' in page or 'tr class="error" title="core/' in page
 
 
+def test_machines_with_a_cost_of_their_own_and_kernels_have_cards_too():
+    page = page_of("idma/tiles.toml", "rust/relayout.rs")
+    assert page.count("<h2>Cost</h2>") >= 1
+    assert "let rows" in page or "to_dm" in page
+    assert len(Reader(page).cards) == page.count("<h2>Proof</h2>")
+
+
 def test_text_of_users_is_never_markup():
     evil = '<script>alert("x")</script>&amp;\'"'
     source = Source("a.toml", evil)

@@ -158,14 +158,15 @@ def _counted(whole: Tensor, writes: Sequence[Effect]) -> Iterator[tuple[Site, Fi
     unwritten = live[count[live] == 0]
     if unwritten.size:
         yield last, _cell_finding(
-            "core/covers", f"{unwritten.size:,} of {live.size:,} elements of `{name}` are never written by its tiles",
+            "core/tiles-cover",
+            f"{unwritten.size:,} of {live.size:,} elements of `{name}` are never written by its tiles",
             "first unwritten", int(unwritten[0]), element, writes,
             "let the tiles cover the tensor, or write it whole first",
         )  # fmt: skip
     twice = live[count[live] > 1]
     if twice.size and not any(effect.branch for effect in writes) and not _whole_first(writes):
         yield last, _cell_finding(
-            "core/writes-once", f"{twice.size:,} elements of `{name}` are written more than once by its tiles",
+            "core/tiles-once", f"{twice.size:,} elements of `{name}` are written more than once by its tiles",
             "first written twice", int(twice[0]), element, writes,
             "starts are positions of the digit that the tile cuts",
         )  # fmt: skip

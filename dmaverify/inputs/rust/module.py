@@ -89,6 +89,7 @@ class Scope:
     functions: list[Item] = field(default_factory=list)
     tried: set[tuple[str, str]] = field(default_factory=set)
     nested: int = 0
+    known: dict[tuple[tuple[str, ...], bool], Item | None] = field(default_factory=dict)  # what names meant so far
 
     @property
     def module(self) -> Scope:
@@ -105,22 +106,24 @@ class Scope:
 
     def find(self, name: str, values: bool = False) -> Item | None:
         """What a bare name means here."""
-        scope: Scope | None = self
-        while scope is not None:
-            found = scope._inside(name, values)
-            if found is not None or scope.kind == "module":
-                return found
-            scope = scope.around
-        return None
+        key = ((name,), values)
+        if key not in self.known:
+            own = self._inside(name, values)
+            outer = self.around if own is None and self.kind == "block" else None
+            self.known[key] = outer.find(name, values) if outer is not None else own
+        return self.known[key]
 
     def path(self, parts: tuple[str, ...], values: bool = False) -> Item | None:
         """What `a::b::c` means here."""
         if len(parts) < 2:
             return self.find(parts[0], values) if parts else None
-        scope = self._module_of(parts[0])
-        for part in parts[1:-1]:
-            scope = scope._submodule(part) if scope is not None else None
-        return scope._inside(parts[-1], values) if scope is not None else None
+        key = (parts, values)
+        if key not in self.known:
+            scope = self._module_of(parts[0])
+            for part in parts[1:-1]:
+                scope = scope._submodule(part) if scope is not None else None
+            self.known[key] = scope._inside(parts[-1], values) if scope is not None else None
+        return self.known[key]
 
     def _inside(self, name: str, values: bool) -> Item | None:
         """An item of this scope by itself: its own, else one it imports by name, else by `*`."""
