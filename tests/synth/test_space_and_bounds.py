@@ -115,7 +115,8 @@ def test_a_limit_of_entries_is_kept_by_the_orders_that_merge_and_named_where_non
 def test_a_loop_longer_than_a_sequencer_counts_is_cut_and_one_that_just_fits_is_not():
     for rows, loops in ((65_536, 2), (131_072, 3)):
         axes = {"A": rows, "B": 2, "C": 8}
-        moved = move(axes, {"tier": "hbm", "element": "A, B, C"}, {"tier": "hbm", "base": 1 << 24, "element": "B, A, C"})
+        there = {"tier": "hbm", "base": 1 << 24, "element": "B, A, C"}
+        moved = move(axes, {"tier": "hbm", "element": "A, B, C"}, there)
         found = synthesize(moved, RNGD, axes=axes, engines=1, advise=False)
         (one,) = found.commands
         assert len(one.loops) == loops
