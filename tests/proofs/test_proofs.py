@@ -154,7 +154,8 @@ each_proof = pytest.mark.parametrize("proof", ALL, ids=lambda proof: proof.name)
 
 def z3_says(text: str, rlimit: int = Z3_RLIMIT) -> str:
     context = z3.Context()
-    return str(z3.Z3_eval_smtlib2_string(context.ref(), f"(set-option :rlimit {rlimit})\n{text}")).strip()
+    limited = f"(set-option :rlimit {rlimit})\n{text}\n(set-option :rlimit 0)"  # the option outlives its context
+    return str(z3.Z3_eval_smtlib2_string(context.ref(), limited)).strip()
 
 
 def cvc5_says(text: str, rlimit: int = CVC5_RLIMIT) -> str:
