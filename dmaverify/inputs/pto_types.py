@@ -21,39 +21,7 @@ from dmaverify.machines.pto_ops import (
 
 _SPACES = {"gm": "gm", "ub": "ub", "vec": "ub", "l1": "l1", "l0a": "l0a", "l0b": "l0b", "l0c": "l0c", "fb": "fb"}
 _WIDTH = {"index": 64, "bf16": 16, "hif8": 8, "f8E4M3FN": 8, "f8E5M2": 8, "f4E1M2x2": 8, "f4E2M1x2": 8}
-_ARITH = frozenset(
-    [
-        "addi",
-        "subi",
-        "muli",
-        "divui",
-        "divsi",
-        "ceildivui",
-        "ceildivsi",
-        "floordivsi",
-        "remui",
-        "remsi",
-        "shli",
-        "shrui",
-        "shrsi",
-        "andi",
-        "ori",
-        "xori",
-        "cmpi",
-        "select",
-        "minui",
-        "minsi",
-        "maxui",
-        "maxsi",
-        "index_cast",
-        "index_castui",
-        "extui",
-        "extsi",
-        "trunci",
-    ]
-)
 GROUPS = ("nburst", "loop", "loop1", "loop2", "pad", "l2_cache_ctl")
-_CUBE = ("_l1", "_l0", "l0c", "_fb", "cbuf", "_fix", "_bt")
 
 
 class Cursor:

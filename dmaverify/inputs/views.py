@@ -273,8 +273,3 @@ def _view(
     except ViewError as error:
         problems.append(PlanProblem(error.message, error.span or reader.doc.span(path), error.hint))
         return None
-
-
-def unmoved(loops: Mapping[str, int]) -> Views | None:
-    """Loops around something that no view moves."""
-    return Views(tuple(loops.items()), turns_of(tuple(loops.items()), {})) if loops else None

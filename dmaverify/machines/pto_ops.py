@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from dmaverify.errors import Span
 
 LOAD, STORE, LOCAL = "load", "store", "local"
-PIPES = ("MTE1", "MTE2", "MTE3", "V", "S", "M", "FIX")
 COPY_ROLES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "pto.copy_gm_to_ubuf": (
         LOAD,

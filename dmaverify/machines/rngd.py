@@ -221,11 +221,6 @@ class DmMap:
         """Masks of the DMN within the cluster."""
         return tuple(1 << bit for bit in self.dmn)
 
-    @property
-    def slice_masks(self) -> tuple[int, ...]:
-        """Masks of the slice within the cluster: within the DMN first, then the DMN."""
-        return tuple(1 << bit for bit in (*self.slice, *self.dmn))
-
 
 def dm_map(tables: Mapping[str, Any] | None = None) -> DmMap:
     """The map of data memory."""

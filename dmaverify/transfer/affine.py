@@ -157,12 +157,6 @@ class World:
         self.symbols[name] = Symbol(name, low, high, stated, (), side, shown or name)
         return Lin(0, ((name, 1),))
 
-    def narrow(self, name: str, low: int | None, high: int | None) -> None:
-        old = self.symbols[name]
-        low = old.low if low is None else low if old.low is None else max(low, old.low)
-        high = old.high if high is None else high if old.high is None else min(high, old.high)
-        self.symbols[name] = Symbol(name, low, high, old.stated, old.definition, old.side, old.shown)
-
     def _derive(self, definition: tuple[object, ...], low: int | None, high: int | None) -> Lin:
         name = self.derived.get(definition)
         if name is None:
@@ -279,10 +273,6 @@ class World:
         if (low is not None and low > 0) or (high is not None and high < 0):
             return when.op == "ne"
         return None
-
-    def open_names(self, value: Lin) -> set[str]:
-        """Free symbols below a term whose range nobody stated."""
-        return {n for n in self.roots(value) if not self.symbols[n].stated}
 
     def roots(self, value: Lin | Cond) -> set[str]:
         """The free symbols that a term depends on, those that bound a loop counter included."""

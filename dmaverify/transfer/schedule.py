@@ -22,7 +22,6 @@ from dmaverify.transfer.access import Access, PlanProblem
 from dmaverify.transfer.indirect import Indirect
 from dmaverify.transfer.move import PLACES, Tensor, Transfer
 
-ORDERS = ("contexts", "written", "none")
 DMA_CONTEXT = "tdma"  # of transfers that name neither an engine nor a context
 
 
@@ -47,10 +46,6 @@ class Step:
     loops: tuple[tuple[str, int], ...] = ()
     indirect: Indirect | None = None  # a gather or scatter; `transfer` then stands for all that it may touch
     span: Span | None = field(default=None, compare=False, repr=False)
-
-    @property
-    def is_dma(self) -> bool:
-        return self.transfer is not None
 
 
 @dataclass(frozen=True, slots=True)

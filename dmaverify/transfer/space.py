@@ -9,12 +9,11 @@ next unseen.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
 from dmaverify.language.expr import Expr, axes_of
-from dmaverify.layout.digits import Digit, Form, NotDigits, coalesce, compile_digits, digits_of, finalize
+from dmaverify.layout.digits import Digit, Form, NotDigits, compile_digits
 from dmaverify.layout.refine import Layout, Nest, Room, lay_out
 from dmaverify.transfer.command import Command, Port
 from dmaverify.transfer.move import PLACES, Tensor
@@ -132,12 +131,3 @@ def nest_of(command: Command) -> Nest:
     return Nest.of(
         global_address(command.read, command.read.base), global_address(command.write, command.write.base), loops
     )
-
-
-def normal_form(expr: Expr) -> Form:
-    """The digits of one mapping by itself (for messages and `equiv`). Raises NotDigits."""
-    return digits_of(expr)
-
-
-def flat_form(expr: Expr, sizes: Mapping[str, int]) -> Form:
-    return coalesce(finalize(compile_digits(expr), sizes))

@@ -25,7 +25,6 @@ from dmaverify.machines.idma.nd import Descriptor, Dim, signed
 CONF, STATUS, NEXT_ID, DONE_ID = 0x00, 0x04, 0x44, 0x84
 STREAMS = 16
 """Copies of status, next_id and done_id, four bytes apart."""
-COUNT_WIDTH = 32
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,6 @@ NUMBERS = ("src_max_llen", "dst_max_llen", "src_burst", "dst_burst")
 PROTOCOLS = ("src_protocol", "dst_protocol")
 ACTIONS = ("none", "continue", "abort", "replay")
 KNOWN = ("preset", "on_error", *ENGINE, *FLAGS, *NUMBERS, *PROTOCOLS)
-_TEXTS = ("variant", "front_end", "memory", "preset", "on_error")
 
 
 @dataclass(frozen=True, slots=True)
