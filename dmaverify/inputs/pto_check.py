@@ -138,7 +138,7 @@ def check_function(
         status,
         tuple(findings),
         obligations,
-        (*kernel.assumptions, *judged.assumptions, *allowed, *contested),
+        (*kernel.assumptions, *judged.assumptions, *_unclaimed(kernel, moves), *allowed, *contested),
         dict(options.readings),
         time.perf_counter() - started,
         judged.solver,
@@ -269,6 +269,13 @@ def _corruption(copy: Copy) -> list[str]:
         what = "; ".join(changed) or "the bits above its field are lost"
         notes.append(f"{misfit.field} = {misfit.value:,} in {misfit.bits} bits, packed without a mask: {what}")
     return notes
+
+
+def _unclaimed(kernel: Kernel, moves: Sequence[PlanMove]) -> tuple[str, ...]:
+    """What a kernel by itself does not say, so that nobody takes its verdict for more."""
+    if moves or not kernel.copies:
+        return ()
+    return ("no move is claimed: whether these are the elements that were meant was not judged",)
 
 
 def slice_of(copy: Copy) -> str:
