@@ -471,6 +471,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     import gc
 
     gc.set_threshold(100_000, 50, 50)  # starting makes many objects and no garbage
+    words = sys.argv[1:] if arguments is None else arguments
+    if words[:1] == ["check"] and not {"--no-execute", "--stdin", "-j"} & set(words):
+        from dmaverify.execute_beside import Beside
+
+        Beside.begin()
     sys.exit(invoke(arguments))
 
 

@@ -1,0 +1,75 @@
+"""The executor beside the proof gives the answers of the executor here, and nobody waits for it or depends on it."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dmaverify.execute_beside import Beside, Task, broken_by
+from dmaverify.language.parse import parse
+from dmaverify.transfer.command import Command, Loop, Port
+from dmaverify.transfer.move import Tensor
+from dmaverify.transfer.space import Space
+
+ROOT = Path(__file__).resolve().parents[2]
+HOST = Space("host", ("element",))
+AXES = {"A": 4, "B": 8}
+SOURCE = Tensor("host", base=0, element=parse("A, B", AXES))
+DEST = Tensor("host", base=64, element=parse("B, A", AXES))
+
+
+def commands(stride: int) -> list[Command]:
+    return [Command(Port("host", 0), Port("host", 64), (Loop(4, 8, 1), Loop(8, 1, stride)), 1, 1)]
+
+
+def judged(stride: int) -> frozenset[str] | None:
+    return broken_by(SOURCE, DEST, (HOST, HOST), 8, commands(stride), {})
+
+
+@pytest.fixture
+def beside(monkeypatch: pytest.MonkeyPatch) -> Iterator[Beside]:
+    monkeypatch.setattr("dmaverify.execute_beside._another_core", lambda: True)
+    Beside.begin()
+    assert Beside.running is not None
+    yield Beside.running
+    Beside.end()
+
+
+@pytest.mark.parametrize(("stride", "keeps"), [(4, True), (5, False), (3, False)])
+def test_it_answers_as_the_executor_does_here(beside: Beside, stride: int, keeps: bool) -> None:
+    found = judged(stride)
+    assert found == Task(SOURCE, DEST, (HOST, HOST), 8, tuple(commands(stride)), {}).broken()
+    assert (found == frozenset()) is keeps
+
+
+def test_without_it_the_move_is_executed_here() -> None:
+    assert Beside.running is None
+    assert judged(4) == frozenset()
+
+
+def test_when_it_is_gone_the_move_is_executed_here(beside: Beside) -> None:
+    os.kill(beside.child, signal.SIGKILL)
+    assert judged(4) == frozenset()
+    assert Beside.running is None
+    assert judged(5)
+
+
+def test_a_run_of_the_command_says_what_was_executed_and_leaves_no_process_that_holds_its_output() -> None:
+    code = "from dmaverify.cli import main; main()"
+    plan = str(ROOT / "examples" / "dma-engine" / "example-1.toml")
+    said = [
+        subprocess.run(
+            [sys.executable, "-c", code, "check", plan, "-v", "--no-cache", *more],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        for more in ([], ["--no-execute"])
+    ]
+    assert "numpy agrees on all 16,384 units" in said[0].stdout
+    assert "numpy agrees" not in said[1].stdout
+    assert not said[0].stderr
