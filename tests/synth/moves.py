@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from math import prod
 
 from dmaverify.language.parse import parse
 from dmaverify.transfer.move import Stream, Tensor, Transfer
@@ -46,5 +47,6 @@ def drawn(seed: int) -> tuple[dict[str, int], Transfer]:
         if "," in dest[0]:
             target["element"] = ", ".join(dest)
     elif not into_dm:
-        target = {"tier": "hbm", "base": 1 << 20, "element": ", ".join(dest)}
+        bytes_ = prod(sizes) * (2 if dtype == "bf16" else 1)  # regions that overlap are another question
+        target = {"tier": "hbm", "base": max(1 << 20, 1 << (bytes_ - 1).bit_length()), "element": ", ".join(dest)}
     return axes, move(axes, {"tier": "hbm", "element": ", ".join(source)}, target, dtype)
