@@ -23,7 +23,7 @@ from dmaverify.cli_check import Outcome, Terminal
 from dmaverify.cli_options import OPTIONS, options
 from dmaverify.cli_rust import extract_command, with_references
 from dmaverify.errors import InputError
-from dmaverify.jobs import errors_of, is_kernel, readings_of
+from dmaverify.jobs import errors_of, is_copy_text, readings_of
 
 
 class Stop(Exception):
@@ -283,7 +283,7 @@ def run(path: str, limit: int, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True)
 def equiv(a: str, b: str, axes: str, rlimit: int, as_json: bool) -> None:
     """Whether two mappings mean the same everywhere, or two plans or kernels (PATH::NAME) do the same."""
-    if is_kernel(a.partition("::")[0]):
+    if is_copy_text(a.partition("::")[0]):
         from dmaverify.cli_pto import compared
 
         said, code = compared(a, b, as_json=as_json)
@@ -445,7 +445,7 @@ def cost(
         return _lines(lambda request: cost_request(request, profile, simulate, explain))
     if path is None:
         raise fail([InputError("nothing to price", None, "dmaverify cost PATH::NAME")])
-    if is_kernel(path.partition("::")[0]):
+    if is_copy_text(path.partition("::")[0]):
         from dmaverify.cli_pto import priced
 
         raise _told(priced(path, as_json=as_json))

@@ -51,11 +51,12 @@ def plan_files(paths: Sequence[str]) -> list[tuple[str, str | None]]:
             if name:
                 raise InputError(f"{file} is a folder, so `::{name}` names nothing", None, "name a plan file")
             found = sorted(str(p) for p in Path(file).rglob("*.toml") if not _hidden(p, file) and is_plan(p))
-            texts = [str(p) for p in Path(file).rglob("*") if not _hidden(p, file) and is_kernel(str(p))]
+            texts = [str(p) for p in Path(file).rglob("*") if not _hidden(p, file) and is_copy_text(str(p))]
             found = sorted([*found, *kernel_files(Path(file)), *texts])
             if not found:
                 raise InputError(
-                    f"{file} holds no plan file (*.toml with `schema = 1`) and no kernel (*.rs with a transfer)",
+                    f"{file} holds no plan file (*.toml with `schema = 1`) and no kernel (*.rs with a transfer, *.pto, "
+                    "*.mlir)",
                     None,
                     "write one, or name a file",
                 )
@@ -99,14 +100,14 @@ def kernel_files(folder: Path) -> list[str]:
     return found
 
 
-def is_kernel(path: str) -> bool:
+def is_copy_text(path: str) -> bool:
     """PTO text, by its suffix."""
     return path.endswith((".pto", ".mlir"))
 
 
 def check_job(job: Job) -> tuple[list[Any], str, dict[str, Any]]:
     """Verdicts of one file, or of an unreadable one; an internal disagreement as text; the questions asked."""
-    if is_kernel(job[0]):
+    if is_copy_text(job[0]):
         from dmaverify.inputs.pto_check import check_job as check_kernels
 
         return check_kernels(job)

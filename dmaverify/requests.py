@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from dmaverify.errors import InputError
-from dmaverify.jobs import errors_of, is_kernel, readings_of
+from dmaverify.jobs import errors_of, is_copy_text, readings_of
 
 MOST_CELLS = 1 << 20
 
@@ -85,7 +85,7 @@ def check_request(
     if request.get("execute") is False:
         own["cross_check"] = 0
     text, path = request.get("plan"), request.get("path")
-    if "kernel" in request or (isinstance(path, str) and text is None and is_kernel(path.partition("::")[0])):
+    if "kernel" in request or (isinstance(path, str) and text is None and is_copy_text(path.partition("::")[0])):
         return _kernel_request(request, Options(**own), select, ignore)
     if (text is None) == (path is None):
         raise InputError("give either `plan` (the text of a plan file) or `path`")
