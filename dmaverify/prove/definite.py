@@ -14,6 +14,8 @@ from typing import Any
 
 from dmaverify.errors import Span
 from dmaverify.prove.ask import Asker
+from dmaverify.prove.lifted import apart_or_alike
+from dmaverify.prove.lifted import lifted as whole_loop
 from dmaverify.transfer.affine import ONE, Cond, Lin, World, compare
 from dmaverify.transfer.instructions import Branch, Copy, Event, Loop, Touch, Use
 from dmaverify.verdict import Finding, Label, Severity
@@ -46,6 +48,8 @@ class DefiniteJudge:
     findings: dict[Any, Finding] = field(default_factory=dict)
     unjudged: dict[str, None] = field(default_factory=dict)
     reads: int = 0
+    ordered: Sequence[str] = ()
+    _lifted: dict[int, list[Use] | None] = field(default_factory=dict)
     _events: int = 0
     _tails: dict[int, Span] = field(default_factory=dict)
     _bases: list[int] = field(default_factory=list)
@@ -106,8 +110,7 @@ class DefiniteJudge:
         first = paths[0]
         for other in paths[1:]:
             if first.bytes_ != other.bytes_:
-                pairs = zip(first.bytes_, other.bytes_, strict=True)
-                first.bytes_ = bytearray(a if a == b else MAYBE for a, b in pairs)
+                first.bytes_ = _either(first.bytes_, other.bytes_)
             first.rows = [r for r in first.rows if r in other.rows]
         return [_Path(first.bytes_, first.rows)]
 
@@ -115,6 +118,8 @@ class DefiniteJudge:
         self, loop: Loop, paths: list[_Path], at: Mapping[str, Lin], lifted: tuple[tuple[str, Lin], ...]
     ) -> list[_Path]:
         trip = self.world.put(loop.trip, at)
+        if trip.is_const and trip.const > 0 and (uses := self._whole(loop)) is not None:
+            return self._run(uses, paths, at, lifted)
         period = self._period(loop, at)
         if trip.is_const and (
             trip.const <= 2 * (period or 0)
@@ -135,6 +140,13 @@ class DefiniteJudge:
             paths = self._run(loop.body, paths, {**at, loop.counter: Lin(step)}, lifted)
         ends = ends or paths
         return self._joined(ends) if len(ends) > 1 else ends
+
+    def _whole(self, loop: Loop) -> list[Use] | None:
+        """A loop of accesses as one of each, where their order does not matter to what is written before what."""
+        if id(loop) not in self._lifted:
+            uses = whole_loop(loop, self.world, self.ordered)
+            self._lifted[id(loop)] = uses if uses is not None and apart_or_alike(uses, self.world) else None
+        return self._lifted[id(loop)]
 
     def _assuming(self, path: _Path, condition: Cond) -> _Path:
         if condition.known is None and condition not in path.facts:
@@ -324,6 +336,14 @@ class DefiniteJudge:
             (),
             labels,
         )
+
+
+def _either(one: bytearray, two: bytearray) -> bytearray:
+    """The state of every byte where both agree, else MAYBE (which is 3: both bits of a state)."""
+    left, right = int.from_bytes(one, "little"), int.from_bytes(two, "little")
+    differ = left ^ right
+    differ = (differ | differ >> 1) & int.from_bytes(b"\1" * len(one), "little")
+    return bytearray((left | differ | differ << 1).to_bytes(len(one), "little"))
 
 
 def _set(memory: bytearray, start: int, end: int, state: int) -> None:

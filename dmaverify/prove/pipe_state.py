@@ -12,12 +12,31 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dmaverify.transfer.affine import Cond, Lin, World
+from dmaverify.transfer.affine import Cond, Lin, World, compare
 from dmaverify.transfer.instructions import Branch, Copy, Event, Loop, Touch, Use
 
 Ages = tuple[tuple[str, str, int], ...]  # (loop, "now" | "end", age); an age of OLD means OLD or more
 Instance = tuple[int, Ages]
 Flagged = tuple[str, str, int]
+OLD = 6  # ages from this on are one: "at least so many iterations ago"
+
+
+@dataclass(frozen=True, slots=True)
+class At:
+    """Where the walk is: the counters of the loops around as terms, and those loops from the outside in."""
+
+    counters: Mapping[str, Lin]
+    loops: tuple[Loop, ...] = ()
+
+
+def running(at: At, world: World) -> list[Cond]:
+    """That every loop around is inside its range."""
+    out = []
+    for loop in at.loops:
+        claim = compare("lt", at.counters[loop.counter] - world.put(loop.trip, at.counters))
+        if claim.known is None:
+            out.append(claim)
+    return out
 
 
 @dataclass(frozen=True)
@@ -80,18 +99,6 @@ def reach_of(touch: Touch, world: World) -> tuple[Lin, Lin]:
         if ends[1] is None or ends[1] > 0:
             high = high + world.least(reach, Lin(0), most=True)
     return low, high
-
-
-def numbers_of(touch: Touch) -> tuple[int | None, int]:
-    """First byte and first byte behind; None where a number is a symbol or the extent is not known."""
-    terms = [touch.place.address, touch.offset, touch.length, *(x for step in touch.steps for x in step)]
-    if any(term.terms for term in terms) or not touch.length.const:
-        return None, 0
-    low = high = touch.place.address.const + touch.offset.const
-    for count, stride in touch.steps:
-        reach = (count.const - 1) * stride.const
-        low, high = low + min(0, reach), high + max(0, reach)
-    return low, high + touch.length.const
 
 
 def solid(touch: Touch) -> bool:
