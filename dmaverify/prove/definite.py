@@ -242,7 +242,7 @@ class DefiniteJudge:
         if rows is None:
             if touch.kind == "unknown":
                 self._blur(touch, path)
-            else:
+            elif touch not in path.rows:
                 path.rows.append(touch)
             return
         for first, end in rows:
@@ -293,6 +293,8 @@ class DefiniteJudge:
             return False
         gap = read.place.address + read.offset - write.place.address - write.offset
         claims = [compare("le", -gap), compare("le", gap + read.length - write.length)]
+        if any(self.world.decide(claim) is False for claim in claims):
+            return False
         steps = dict.fromkeys(write.steps)
         for count, stride in read.steps:
             same = next(

@@ -104,5 +104,3 @@ def ends_of(touch: Touch, world: World) -> tuple[int | None, int | None]:
         low = None if low is None or reach[0] is None else low + min(0, reach[0])
         high = None if high is None or reach[1] is None else high + max(0, reach[1])
     return low, high
-
-

@@ -34,6 +34,8 @@ def settled(world: World, conditions: Sequence[Cond]) -> Mapping[str, int] | str
                 rows.append(-fact.left)
         elif fact.op == "const" and not fact.left.const:
             return NEVER
+    if _opposed(rows):
+        return NEVER
     for _ in range(ROUNDS):
         narrowed = [_narrow(row, box) for row in rows]
         if None in narrowed:
@@ -68,6 +70,14 @@ def _reached(world: World, conditions: Sequence[Cond]) -> tuple[set[str], list[C
                 elif isinstance(part, Cond):
                     fresh += part.symbols()
     return names, facts
+
+
+def _opposed(rows: Iterable[Lin]) -> bool:
+    """Whether two of the rows, each at most 0, say that one sum is below and above."""
+    most: dict[tuple[tuple[str, int], ...], int] = {}
+    for row in rows:
+        most[row.terms] = max(row.const, most.get(row.terms, row.const))
+    return any(const + most.get(tuple((n, -f) for n, f in terms), -const) > 0 for terms, const in most.items())
 
 
 def _narrow(row: Lin, box: dict[str, Ends]) -> bool | None:
