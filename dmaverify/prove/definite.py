@@ -9,7 +9,7 @@ What depends on symbols in a way that is not followed is said to be not judged, 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from dmaverify.errors import Span
@@ -17,13 +17,14 @@ from dmaverify.prove.ask import Asker
 from dmaverify.prove.lifted import apart_or_alike
 from dmaverify.prove.lifted import lifted as whole_loop
 from dmaverify.transfer.affine import ONE, Cond, Lin, World, compare
-from dmaverify.transfer.instructions import Branch, Copy, Event, Loop, Touch, Use
+from dmaverify.transfer.instructions import Branch, Copy, Event, Loop, Place, Touch, Use
 from dmaverify.verdict import Finding, Label, Severity
 
 NEVER, WRITTEN, TAIL, MAYBE = 0, 1, 2, 3
 PERIODS = (1, 2, 3, 4, 6, 8)
 MOST_EVENTS = 20_000
 MOST_PATHS = 8
+PIECE = 4096  # bytes that are joined at once
 
 
 @dataclass
@@ -201,14 +202,9 @@ class DefiniteJudge:
             factor = dict(address.terms).get(counter, 0)
             address = address - Lin(0, ((counter, factor),)) if factor else address
             steps.append((trip, Lin(factor)))
-        place = replace(touch.place, address=address)
-        return replace(
-            touch,
-            place=place,
-            offset=world.put(touch.offset, at),
-            length=world.put(touch.length, at),
-            steps=tuple(steps),
-        )
+        place = Place(touch.place.space, touch.place.root, address, touch.place.item_bytes, touch.place.dtype)
+        offset, length = world.put(touch.offset, at), world.put(touch.length, at)
+        return Touch(touch.kind, place, offset, length, tuple(steps), touch.pattern)
 
     def _rows(self, touch: Touch) -> list[tuple[int, int]] | None:
         """(start, end) of every row, rows that touch merged; None where a number is a symbol."""
@@ -342,10 +338,15 @@ class DefiniteJudge:
 
 def _either(one: bytearray, two: bytearray) -> bytearray:
     """The state of every byte where both agree, else MAYBE (which is 3: both bits of a state)."""
-    left, right = int.from_bytes(one, "little"), int.from_bytes(two, "little")
-    differ = left ^ right
-    differ = (differ | differ >> 1) & int.from_bytes(b"\1" * len(one), "little")
-    return bytearray((left | differ | differ << 1).to_bytes(len(one), "little"))
+    out = bytearray(one)
+    for start in range(0, len(one), PIECE):
+        mine, theirs = one[start : start + PIECE], two[start : start + PIECE]
+        if mine != theirs:
+            left = int.from_bytes(mine, "little")
+            differ = left ^ int.from_bytes(theirs, "little")
+            differ = (differ | differ >> 1) & int.from_bytes(b"\1" * len(mine), "little")
+            out[start : start + PIECE] = (left | differ | differ << 1).to_bytes(len(mine), "little")
+    return out
 
 
 def _set(memory: bytearray, start: int, end: int, state: int) -> None:

@@ -9,11 +9,11 @@ knew both.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from dmaverify.transfer.affine import Cond, Lin, World, compare
-from dmaverify.transfer.instructions import Branch, Copy, Event, Loop, Touch, Use
+from dmaverify.transfer.instructions import Branch, Copy, Event, Loop, Place, Touch, Use
 
 Ages = tuple[tuple[str, str, int], ...]  # (loop, "now" | "end", age); an age of OLD means OLD or more
 Instance = tuple[int, Ages]
@@ -45,7 +45,7 @@ class State:
 
     flags: Mapping[Flagged, tuple[frozenset[Instance], int]]
     pending: Mapping[Instance, frozenset[str]]
-    tokens: Mapping[int, frozenset[Instance]]
+    tokens: Mapping[int, tuple[frozenset[Instance], frozenset[str]]]  # what releases hand on, who holds it
     facts: tuple[Cond, ...] = ()
 
     def key(self) -> Any:
@@ -55,6 +55,9 @@ class State:
             frozenset(self.tokens.items()),
             self.facts,
         )
+
+    def under(self, facts: tuple[Cond, ...]) -> State:
+        return State(self.flags, self.pending, self.tokens, facts)
 
 
 EMPTY = State({}, {}, {})
@@ -71,21 +74,17 @@ def renamed(state: State, change: Any) -> State:
 
     pending = {new: frozenset.intersection(*(state.pending[i] for i in old)) for new, old in groups.items()}
     flags = {k: (known(v[0]), v[1]) for k, v in state.flags.items()}
-    return State(flags, pending, {k: known(v) for k, v in state.tokens.items()}, state.facts)
+    return State(flags, pending, {k: (known(v[0]), v[1]) for k, v in state.tokens.items()}, state.facts)
 
 
 def placed(touch: Touch, world: World, counters: Mapping[str, Lin]) -> Touch:
     if not counters:
         return touch
-    place = replace(touch.place, address=world.put(touch.place.address, counters))
-    steps = tuple((world.put(c, counters), world.put(s, counters)) for c, s in touch.steps)
-    return replace(
-        touch,
-        place=place,
-        offset=world.put(touch.offset, counters),
-        length=world.put(touch.length, counters),
-        steps=steps,
-    )
+    put = world.put
+    at = touch.place
+    place = Place(at.space, at.root, put(at.address, counters), at.item_bytes, at.dtype)
+    steps = tuple((put(c, counters), put(s, counters)) for c, s in touch.steps)
+    return Touch(touch.kind, place, put(touch.offset, counters), put(touch.length, counters), steps, touch.pattern)
 
 
 def reach_of(touch: Touch, world: World) -> tuple[Lin, Lin]:
