@@ -172,9 +172,10 @@ class SetPad(Stmt):
 
 @dataclass(frozen=True, slots=True)
 class SetAtomic(Stmt):
-    """The mode of stores: empty for none, else what they do instead of writing."""
+    """The mode of stores: empty for none, else what they do instead of writing; None where only `dtype` is set."""
 
-    mode: str = ""
+    mode: str | None = ""
+    dtype: str = ""
 
 
 @dataclass(frozen=True, slots=True)

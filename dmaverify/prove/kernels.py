@@ -70,7 +70,7 @@ def judge_kernel(
     out.findings += pipes.findings.values()
     for name, status in pipes.status.items():
         out.obligations[name] = (status, "every path and iteration", pipes.why if status == "unknown" else "")
-    out.assumptions += pipes.said
+    out.assumptions += [*judge.said, *pipes.said]
     definite = DefiniteJudge(asker, memory[0], memory[1], ordered=ordered)
     definite.judge(program.events)
     out.findings += definite.findings.values()

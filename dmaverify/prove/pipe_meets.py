@@ -150,17 +150,6 @@ class Meetings:
         return {"proved": False, "refuted": True}.get(reply.status)
 
 
-def accumulate(one: Copy | Use, two: Copy | Use) -> bool:
-    """Whether both add to (or take the most or least of) what is there, in the same way and in whole elements."""
-    if not isinstance(one, Copy) or not isinstance(two, Copy) or not one.atomic or one.atomic != two.atomic:
-        return False
-    item = one.write.item_bytes
-    strides = [step.write for copy in (one, two) for step in copy.steps]
-    numbers = [two.write.address - one.write.address, one.row, two.row, *strides]
-    alike = (one.write.dtype, item) == (two.write.dtype, two.write.item_bytes)
-    return alike and not any(n.is_const and n.const % item for n in numbers)
-
-
 def _numbers_meet(gap: Lin, one: Touch, two: Touch) -> bool | None:
     """Whether rows share a byte where all is numbers and there are not too many rows; else None."""
     if not gap.is_const:

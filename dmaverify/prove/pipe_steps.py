@@ -19,7 +19,7 @@ from typing import Any
 
 from dmaverify.errors import Span
 from dmaverify.prove.ask import Asker
-from dmaverify.prove.pipe_meets import Meetings, accumulate
+from dmaverify.prove.pipe_meets import Meetings
 from dmaverify.prove.pipe_state import (
     Ages,
     At,
@@ -30,7 +30,7 @@ from dmaverify.prove.pipe_state import (
     shown_flag,
 )
 from dmaverify.transfer.affine import Cond, Lin, World, compare
-from dmaverify.transfer.instructions import Copy, Event, Fence, Signal, Token, Use
+from dmaverify.transfer.instructions import Copy, Event, Fence, Signal, Token, Use, accumulate
 from dmaverify.verdict import Finding, Label, Severity
 
 NOBODY: frozenset[str] = frozenset()

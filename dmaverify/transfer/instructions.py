@@ -14,6 +14,9 @@ from dataclasses import dataclass, field
 from dmaverify.errors import Span
 from dmaverify.transfer.affine import Cond, Lin
 
+MIXED = "mixed"
+"""The mode of a copy that writes on one path and accumulates on another."""
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -90,7 +93,8 @@ class Copy:
     inline: bool = True
     setup: tuple[Span, ...] = ()  # where the registers that it depends on were set
     touches: tuple[Touch, ...] = ()
-    atomic: str = ""
+    order: int = 0  # which copy of the text it is, from 1
+    atomic: str = ""  # what it does instead of writing; MIXED where the path decides it
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +160,19 @@ class Branch:
 
 
 Event = Copy | Use | Signal | Fence | Token | Loop | Branch
+
+
+def accumulate(one: Event, two: Event) -> bool:
+    """Whether both add to (or take the most or least of) what is there, in the same way and in whole elements."""
+    if not isinstance(one, Copy) or not isinstance(two, Copy) or one.atomic != two.atomic:
+        return False
+    if one.atomic in ("", MIXED):
+        return False
+    item = one.write.item_bytes
+    strides = [step.write for copy in (one, two) for step in copy.steps]
+    numbers = [two.write.address - one.write.address, one.row, two.row, *strides]
+    alike = (one.write.dtype, item) == (two.write.dtype, two.write.item_bytes)
+    return alike and not any(n.is_const and n.const % item for n in numbers)
 
 
 @dataclass(frozen=True, slots=True)
