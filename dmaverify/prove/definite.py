@@ -50,6 +50,8 @@ class DefiniteJudge:
     unjudged: dict[str, None] = field(default_factory=dict)
     reads: int = 0
     ordered: Sequence[str] = ()
+    given: bool = False  # whether others write the memory too, and are waited for
+    _taken: list[tuple[int, int]] = field(default_factory=list)
     _lifted: dict[int, list[Use] | None] = field(default_factory=dict)
     _events: int = 0
     _tails: dict[int, Span] = field(default_factory=dict)
@@ -272,6 +274,8 @@ class DefiniteJudge:
                 self.unjudged[f"line {event.span.line}"] = None
             return
         for start, end in rows:
+            if self.given:
+                self._take(path.bytes_, start, end)
             if path.bytes_.count(WRITTEN, start, end) == max(0, end - start):
                 continue
             if any(self._holds(touch, row, (*path.facts, *event.when)) for row in path.rows):
@@ -282,6 +286,25 @@ class DefiniteJudge:
             else:
                 self.unjudged[f"line {event.span.line}"] = None
             return
+
+    def _take(self, memory: bytearray, start: int, end: int) -> None:
+        """Bytes that nothing here wrote count as written by others."""
+        while start < end and (start := memory.find(NEVER, start, end)) >= 0:
+            behind = next((at for at in range(start, end) if memory[at] != NEVER), end)
+            _set(memory, start, behind, WRITTEN)
+            self._taken.append((start, behind))
+            start = behind
+
+    @property
+    def taken(self) -> list[tuple[int, int]]:
+        """Bytes that were taken as written by others, first and first behind, in order."""
+        out: list[tuple[int, int]] = []
+        for start, end in sorted(self._taken):
+            if out and start <= out[-1][1]:
+                out[-1] = (out[-1][0], max(end, out[-1][1]))
+            else:
+                out.append((start, end))
+        return out
 
     def _holds(self, read: Touch, write: Touch, when: Sequence[Cond]) -> bool:
         """Whether rows written before hold the rows read: the same nest, or fewer of its rows, each no longer."""

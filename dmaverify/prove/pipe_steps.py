@@ -48,6 +48,7 @@ class PipeSteps:
     accesses: dict[int, Copy | Use] = field(default_factory=dict)
     said: dict[str, None] = field(default_factory=dict)
     flags_seen: int = 0
+    lost: bool = False  # an event that orders something was not understood: what seems to lack order may have it
     why: str = ""
     pipes: frozenset[str] = frozenset()
     _flag_spans: dict[int, Span] = field(default_factory=dict)
@@ -60,8 +61,9 @@ class PipeSteps:
     def meetings(self) -> Meetings:
         return Meetings(self.asker)
 
-    def _open(self, why: str) -> None:
+    def _open(self, why: str, *, lost: bool = False) -> None:
         self.why = self.why or why
+        self.lost = self.lost or lost
         for name in ("core/flags", "core/hazard-raw", "core/hazard-war", "core/hazard-waw"):
             if self.status.get(name) != "refuted":
                 self.status[name] = "unknown"
@@ -104,7 +106,7 @@ class PipeSteps:
         if not number.is_const:
             decided = self._chosen(number, state, at)
             if decided is None:
-                self._open(f"the event id at line {event.span.line} is not known")
+                self._open(f"the event id at line {event.span.line} is not known", lost=True)
                 return state
             number = Lin(decided)
         flag = (event.source, event.dest, number.const)
@@ -168,13 +170,14 @@ class PipeSteps:
         if not number.is_const:
             decided = self._chosen(number, state, at)
             if decided is None:
-                self._open(f"the buffer id at line {event.span.line} is not known")
+                self._open(f"the buffer id at line {event.span.line} is not known", lost=True)
                 return state
             number = Lin(decided)
         mode = self.world.put(event.mode, at.counters)
         if not mode.is_const or mode.const not in (0, 1):
             said = f"mode {mode.const:,}" if mode.is_const else "a mode that is no number"
-            self._open(f"the buffer at line {event.span.line} has {said}: only 0 and 1 have a meaning that is known")
+            why = f"the buffer at line {event.span.line} has {said}: only 0 and 1 have a meaning that is known"
+            self._open(why, lost=True)
             return state
         if mode.const:
             self.said[
@@ -220,8 +223,9 @@ class PipeSteps:
                 if key in self.findings:
                     continue
                 met = self.meetings.meet(instance, earlier, theirs, later, mine, state.facts, at)
-                if met is None:
-                    self.status[f"core/hazard-{kind}"] = "unknown"
+                if met is None or (met and self.lost):
+                    if self.status[f"core/hazard-{kind}"] != "refuted":
+                        self.status[f"core/hazard-{kind}"] = "unknown"
                 elif met:
                     self._hazard(kind, key, instance, earlier, later, mine.place.space)
 
@@ -269,7 +273,7 @@ class PipeSteps:
         warn: bool = False,
     ) -> None:
         key = (what, flag, span.start)
-        if key in self.findings:
+        if key in self.findings or self.lost:
             return
         self.status["core/flags"] = "refuted"
         labels = (Label(before, "set here"),) if before is not None and before.start != span.start else ()
