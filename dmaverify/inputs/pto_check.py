@@ -25,8 +25,10 @@ from dmaverify.machines.pto_moves import KNOBS, ORDERED_PIPES, SOURCES, UB_MEMOR
 from dmaverify.machines.pto_ops import Function
 from dmaverify.machines.pto_words import misfits
 from dmaverify.machines.target import Target, load_target
+from dmaverify.prove.ask import term_text
 from dmaverify.prove.kernels import Judged, judge_kernel
 from dmaverify.prove.options import Options
+from dmaverify.transfer.affine import ONE, Lin, World
 from dmaverify.transfer.instructions import Copy, Remark, Touch
 from dmaverify.verdict import Finding, Label, Obligation, Severity, Status, Verdict
 
@@ -309,21 +311,25 @@ def _unclaimed(kernel: Kernel, moves: Sequence[PlanMove]) -> tuple[str, ...]:
     return ("no move is claimed: whether these are the elements that were meant was not judged",)
 
 
-def slice_of(copy: Copy) -> str:
+def slice_of(copy: Copy, world: World) -> str:
     """What a copy moves, inferred from its operands."""
+
+    def said(term: Lin) -> str:
+        return term_text(term, world)
+
     ends = []
     for place, side in ((copy.read, "read"), (copy.write, "write")):
-        steps = [f" + {getattr(step, side).shown()} * {step.label}" for step in copy.steps if step.count.shown() != "1"]
-        ends.append(f"{place.root or place.space}[{place.address.shown()}{''.join(steps)}]")
-    counts = [f"{step.label} < {step.count.shown()}" for step in copy.steps if step.count.shown() != "1"]
+        steps = [f" + {said(getattr(step, side))} * {step.label}" for step in copy.steps if step.count != ONE]
+        ends.append(f"{place.root or place.space}[{said(place.address)}{''.join(steps)}]")
+    counts = [f"{step.label} < {said(step.count)}" for step in copy.steps if step.count != ONE]
     where = f", {', '.join(counts)}" if counts else ""
-    return f"line {copy.span.line}: {copy.row.shown()} bytes {ends[0]} -> {ends[1]}{where}"
+    return f"line {copy.span.line}: {said(copy.row)} bytes {ends[0]} -> {ends[1]}{where}"
 
 
 def _obligations(kernel: Kernel, judged: Judged, *, claimed: bool) -> tuple[Obligation, ...]:
     out = dict(judged.obligations)
     if not claimed:
-        slices = [slice_of(copy) for copy in kernel.copies]
+        slices = [slice_of(copy, kernel.world) for copy in kernel.copies]
         more = [f"and {len(slices) - 8} more (dmaverify emit --as slices)"] if len(slices) > 8 else []
         out["core/same-element"] = ("not judged", "", "no move is claimed; inferred: " + "; ".join(slices[:8] + more))
     lost = [r for r in kernel.remarks if r.kind == "unresolved" and r.always]

@@ -74,7 +74,7 @@ class Touch:
         return self.kind in ("data", "fill", "unknown")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Copy:
     """A copy instruction with every operand resolved. `ports` are facts for rules, each with its place in the text."""
 
@@ -97,7 +97,7 @@ class Copy:
     atomic: str = ""  # what it does instead of writing; MIXED where the path decides it
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Use:
     """An access of memory by a pipe that is no copy; `length` 0 means that its extent is not known."""
 
@@ -109,7 +109,7 @@ class Use:
     when: tuple[Cond, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Signal:
     """`set` or `wait` of a flag from one pipe to another."""
 
@@ -120,7 +120,7 @@ class Signal:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Fence:
     """What `pipe` was given before is done before what it is given next; `ALL` speaks of all pipes."""
 
@@ -128,7 +128,7 @@ class Fence:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Token:
     """`get` or `rls` of a buffer token by a pipe, in a mode."""
 
@@ -139,7 +139,7 @@ class Token:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Loop:
     """`trip` iterations of `body`; `counter` is the symbol that counts them from 0."""
 
@@ -149,7 +149,7 @@ class Loop:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Branch:
     """`then` where the condition holds, else `other`."""
 
@@ -175,7 +175,7 @@ def accumulate(one: Event, two: Event) -> bool:
     return alike and not any(n.is_const and n.const % item for n in numbers)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Remark:
     """Something that reading a kernel found: `kind` is unresolved, state, ill or note."""
 
