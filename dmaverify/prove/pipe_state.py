@@ -29,6 +29,9 @@ class At:
     loops: tuple[Loop, ...] = ()
 
 
+_MORE = frozenset({"what no pipe is called"})
+
+
 def running(at: At, world: World) -> list[Cond]:
     """That every loop around is inside its range."""
     out = []
@@ -55,6 +58,22 @@ class State:
             frozenset(self.tokens.items()),
             self.facts,
         )
+
+    def covers(self, other: State) -> bool:
+        """Whether all that can go wrong from the other state on goes wrong from this one: it knows no more of what is
+        outstanding there, and holds on every path that the other holds on.
+        """
+        if self.flags.keys() != other.flags.keys() or self.tokens.keys() != other.tokens.keys():
+            return False
+        if any(self.pending.get(i, _MORE) - known for i, known in other.pending.items()):
+            return False
+        if any(held != other.tokens[k][1] for k, (_, held) in self.tokens.items()):
+            return False
+        handed = [(self.flags[k][0], other.flags[k][0]) for k in self.flags]
+        handed += [(self.tokens[k][0], other.tokens[k][0]) for k in self.tokens]
+        if any(i in other.pending and i not in theirs for mine, theirs in handed for i in mine):
+            return False
+        return set(self.facts) <= set(other.facts)
 
     def under(self, facts: tuple[Cond, ...]) -> State:
         return State(self.flags, self.pending, self.tokens, facts)

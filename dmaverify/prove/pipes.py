@@ -59,11 +59,13 @@ class PipeJudge(PipeSteps):
     def _merged(self, states: list[State]) -> list[State]:
         if len(states) < 2:
             return states
-        unique = {state.key(): state for state in states}
-        if len(unique) > MOST_STATES:
+        kept: list[State] = []
+        for state in states:
+            if not any(other.covers(state) for other in kept):
+                kept = [*(other for other in kept if not state.covers(other)), state]
+        if len(kept) > MOST_STATES:
             self._open("more paths than can be followed")
-            return list(unique.values())[:MOST_STATES]
-        return list(unique.values())
+        return kept[:MOST_STATES]
 
     def _branch(self, event: Branch, state: State, at: At) -> Iterator[State]:
         when = self.world.put_cond(event.when, at.counters)
@@ -90,7 +92,7 @@ class PipeJudge(PipeSteps):
         alike: dict[Any, list[State]] = {}
         for state in left:
             alike.setdefault(self._without_path(state).key(), []).append(state)
-        return [group[0] if len(group) == 1 else self._without_path(group[0]) for group in alike.values()]
+        return self._merged([group[0] if len(group) == 1 else self._without_path(group[0]) for group in alike.values()])
 
     def _iterations(self, loop: Loop, trip: Lin, state: State, at: At) -> list[State]:
         """States in which the loop ends."""
@@ -146,8 +148,8 @@ class PipeJudge(PipeSteps):
             exits += [self._without_path(s) for s in after if not self._never(ended, s, inside)]
             more = ended.negated()
             later = [self._assuming(s, more) for s in after if not self._never(more, s, inside)]
-            keys = {self._forget(s, more, at).key() for s in later}
-            if keys - {s.key() for s in history[first + (index + 1) % period]}:
+            known = history[first + (index + 1) % period]
+            if not all(any(k.covers(s) for k in known) for s in (self._forget(s, more, at) for s in later)):
                 self._open(f"the iterations of the loop at line {loop.span.line} differ in a way that is not followed")
         return exits
 
