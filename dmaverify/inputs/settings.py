@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
-from difflib import get_close_matches
 from functools import reduce
 from pathlib import Path
 from types import MappingProxyType
@@ -210,6 +209,8 @@ def _settings(doc: Document, place: tuple[str, ...], table: Mapping[str, Any], p
 
 
 def _instead(key: str) -> str:
+    from difflib import get_close_matches
+
     close = get_close_matches(key.replace("_", "-").lower(), KEYS, n=1, cutoff=0.6)
     return f"did you mean `{close[0]}`?" if close else f"known: {', '.join(KEYS)}"
 
