@@ -57,6 +57,7 @@ docs: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python tests/bench/run.py $(ARGS)
 	$(BIN)/python tests/bench/programs.py
+	$(BIN)/python tests/bench/pto_kernel.py
 
 fuzz: $(STAMP)
 	$(BIN)/python tests/fuzz/run.py $(ARGS)

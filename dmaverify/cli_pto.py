@@ -149,7 +149,7 @@ def slices_of(path: str) -> list[str]:
     from dmaverify.inputs.pto_check import slice_of
 
     _, _, kernel = kernel_at(path)
-    return [slice_of(copy) for copy in kernel.copies]
+    return [slice_of(copy, kernel.world) for copy in kernel.copies]
 
 
 # ------------------------------------------------------------------------------------------ words

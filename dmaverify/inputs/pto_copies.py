@@ -35,6 +35,9 @@ from dmaverify.machines.pto_ops import (
     Type,
 )
 
+ATOMIC_TYPES = ("f32", "f16", "bf16", "s32", "s16", "s8", "i32", "i16", "i8")
+"""Element types that stores accumulate in, as `pto.set_atomic_f32` names them."""
+
 
 class CopyReader(TypeReader):
     """Operations that concern DMA."""
@@ -178,6 +181,8 @@ class CopyReader(TypeReader):
         mode = op.name.removeprefix("pto.set_atomic").strip("_")
         token = next((t for t in op.tokens if t.kind in ("string", "word")), None)
         mode = mode or (token.text.strip('"').lower() if token else "on")
+        if mode in ATOMIC_TYPES:
+            return SetAtomic(op.span, None, mode)
         return SetAtomic(op.span, "" if mode in ("none", "off") else mode)
 
     def _flag(self, op: Op) -> Stmt:

@@ -185,8 +185,6 @@ class _Meaning(Carried):
             dict(self.registers),
             dict(self.consumed),
             self.number,
-            self.atomic,
-            self.atomic_span,
             self.counters,
         )
         self.dry += 1
@@ -194,5 +192,5 @@ class _Meaning(Carried):
         self.block(stmt.body)
         self.dry -= 1
         after = self.registers
-        self.values, self.registers, self.consumed, self.number, self.atomic, self.atomic_span, self.counters = saved
+        self.values, self.registers, self.consumed, self.number, self.counters = saved
         return after

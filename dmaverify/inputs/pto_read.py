@@ -37,6 +37,7 @@ from dmaverify.machines.pto_ops import (
     Opaque,
     Operand,
     Problem,
+    SetAtomic,
     SetLoop,
     SetPad,
     Stmt,
@@ -171,6 +172,8 @@ class _Reader(CopyReader):
             return made
         if name.startswith("pto.set_loop"):
             return self._set_loop(op)
+        if name.startswith("pto.set_atomic"):
+            return self._atomic(op)
         return self._other(op)
 
     def _constant(self, op: Op) -> Stmt:
@@ -323,7 +326,7 @@ class _Reader(CopyReader):
         out: list[Stmt] = []
         if name.startswith(("pto.", "func.call", "call", "llvm.")):
             out += self._accesses(op)
-        if any(isinstance(s, (Copy, Flag, Barrier, SetLoop, SetPad, Buffer, Problem)) for s in _deep(inside)):
+        if any(isinstance(s, _ORDERED) for s in _deep(inside)):
             out.append(
                 Problem(
                     op.name_span,
@@ -390,11 +393,6 @@ _HANDLERS = {
     "pto.rls_buf": "_buffer",
     "pto.get_buf_dyn": "_buffer",
     "pto.rls_buf_dyn": "_buffer",
-    "pto.set_atomic": "_atomic",
-    "pto.set_atomic_none": "_atomic",
-    "pto.set_atomic_add": "_atomic",
-    "pto.set_atomic_max": "_atomic",
-    "pto.set_atomic_min": "_atomic",
     "scf.for": "_for",
     "scf.if": "_if",
     "scf.yield": "_yield",
@@ -403,6 +401,9 @@ _HANDLERS = {
     "return": "_ignore",
     "pto.mem_bar": "_ignore",
 }
+
+
+_ORDERED = (Copy, Flag, Barrier, SetAtomic, SetLoop, SetPad, Buffer, Problem)
 
 
 def _deep(stmts: list[Stmt] | tuple[Stmt, ...]) -> Iterator[Stmt]:

@@ -16,9 +16,10 @@ from dmaverify.errors import Span
 from dmaverify.inputs.pto_values import Register, Values
 from dmaverify.machines import pto_ops as ops
 from dmaverify.machines.pto_moves import PIPE_OF, touches_of
-from dmaverify.machines.pto_ops import LOCAL, STORE
+from dmaverify.machines.pto_ops import LOCAL, STORE, Type
 from dmaverify.transfer.affine import ONE, ZERO, Lin
 from dmaverify.transfer.instructions import (
+    MIXED,
     Copy,
     Fill,
     Place,
@@ -58,15 +59,27 @@ class Registers(Values):
         )
 
     def _setatomic(self, stmt: ops.SetAtomic) -> None:
-        self.atomic, self.atomic_span = stmt.mode, stmt.span
+        before = self.registers["atomic"].type
+        if stmt.mode is None:
+            kind = Type("atomic", before.name or "set", 0, stmt.dtype)
+        else:
+            kind = Type("atomic", stmt.mode, 0, before.space if stmt.mode else "")
+        self.registers["atomic"] = Register(ZERO, ZERO, stmt.span, type=kind)
+
+    def _store_mode(self) -> str:
+        """What a store does instead of writing: empty for a plain one, `mixed` where the path decides it."""
+        found = self.registers["atomic"]
+        return MIXED if found.mixed else f"{found.type.name} {found.type.space}".strip()
 
     def leave(self) -> None:
         """What the end of a function must find."""
-        if self.atomic and self.atomic_span is not None:
+        mode, register = self._store_mode(), self.registers["atomic"]
+        span = register.mixed[-1] if register.mixed else register.span
+        if mode and span is not None:
             self.remark(
                 "state",
-                f"the store mode `{self.atomic}` is left on",
-                self.atomic_span,
+                "the store mode is left on, on one path" if mode == MIXED else f"the store mode `{mode}` is left on",
+                span,
                 "set_atomic_none at the end",
                 always=False,
             )
@@ -116,7 +129,8 @@ class Registers(Values):
             stmt.inline,
             tuple(setup),
             (),
-            self.atomic if stmt.kind == STORE else "",
+            self.order_of[id(stmt)],
+            self._store_mode() if stmt.kind == STORE else "",
         )
         copy = replace(copy, touches=touches_of(copy, self.world, self.setting.readings))
         if not self.dry:

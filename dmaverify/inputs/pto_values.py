@@ -10,7 +10,7 @@ Source: MLIR arith; PTO castptr (bytes) and addptr (elements).
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dmaverify.errors import Span
@@ -70,6 +70,10 @@ class Register:
         )
 
 
+PLAIN = Register(ZERO, ZERO, type=Type("atomic", ""))
+"""Stores that write; the name of the type is what they do instead, its space the elements that they do it to."""
+
+
 @dataclass
 class Kernel:
     """A function as events, with all that was found and assumed on the way."""
@@ -83,7 +87,15 @@ class Kernel:
     assumptions: dict[str, None] = field(default_factory=dict)
     roots: dict[str, Type] = field(default_factory=dict)
     passed: tuple[tuple[str, int], ...] = ()
-    atomic: bool = False
+
+
+def copies_in(body: Sequence[ops.Stmt]) -> Iterator[ops.Copy]:
+    """The copies of the text, in its order, those that never run included."""
+    for stmt in body:
+        if isinstance(stmt, ops.Copy):
+            yield stmt
+        for part in ("body", "then", "other"):
+            yield from copies_in(getattr(stmt, part, ()))
 
 
 def name_of(text: str) -> str:
@@ -103,14 +115,13 @@ class Values:
         self.floats: dict[str, tuple[int, Type]] = {}
         self.bits: dict[str, int] = {}
         self.opaque: set[str] = set()
-        self.registers: dict[str, Register] = {}
+        self.registers: dict[str, Register] = {"atomic": PLAIN}
         self.consumed: dict[str, Span] = {}
         self.when: tuple[Cond, ...] = ()
         self.dry = 0
         self.number = 0
+        self.order_of = {id(stmt): index for index, stmt in enumerate(copies_in(function.body), 1)}
         self.pad_types: dict[str, Type] = {}
-        self.atomic = ""
-        self.atomic_span: Span | None = None
         self.counters = 0
         self.arguments = {a[0]: f"arg{i}" for i, a in enumerate(function.args)} if setting.canonical else {}
         for name, kind, span in function.args:

@@ -48,7 +48,7 @@ class Token:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Op:
     """An operation: results as written (`%a`, or `%a:2` as `%a#0`, `%a#1`), its name, the tokens behind the name."""
 
@@ -74,7 +74,7 @@ class Op:
         return Span(self.source, token.start, token.end)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Text:
     """A whole file: operations of its top level, type aliases by name, comments by line (text behind `//`)."""
 

@@ -62,14 +62,14 @@ class Operand:
     value: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Stmt:
     """What every statement has."""
 
     span: Span = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Const(Stmt):
     """A constant: `value` is the number, or the raw bits of a float."""
 
@@ -79,7 +79,7 @@ class Const(Stmt):
     shown: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Arith(Stmt):
     """`op` is the name behind `arith.`; casts have one operand; `predicate` belongs to cmpi."""
 
@@ -90,7 +90,7 @@ class Arith(Stmt):
     type: Type = INDEX
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class CastPtr(Stmt):
     """A byte address, or a pointer, as a pointer of another type."""
 
@@ -99,7 +99,7 @@ class CastPtr(Stmt):
     type: Type = OTHER
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class AddPtr(Stmt):
     """`offset` counts elements of the pointer's type."""
 
@@ -109,7 +109,7 @@ class AddPtr(Stmt):
     type: Type = OTHER
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Opaque(Stmt):
     """Results whose values nothing here defines; `least` where one is known (block indices start at 0)."""
 
@@ -119,7 +119,7 @@ class Opaque(Stmt):
     what: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Level:
     """A loop of a copy as written: count and the two strides (or gaps)."""
 
@@ -129,7 +129,7 @@ class Level:
     span: Span = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Pad:
     """Padding of an inline copy: the value and its type, the counts where written."""
 
@@ -139,7 +139,7 @@ class Pad:
     right: Operand | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Copy(Stmt):
     """A copy. `inline` ones carry their loops (`levels`, inner to outer, nburst first), others use registers."""
 
@@ -152,7 +152,7 @@ class Copy(Stmt):
     name_span: Span = field(default=None, compare=False, repr=False)  # type: ignore[assignment]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class SetLoop(Stmt):
     """A loop register of one direction: `what` is size, loop1 or loop2; operands in the order of the text."""
 
@@ -162,7 +162,7 @@ class SetLoop(Stmt):
     second: Operand = field(default=None, compare=False)  # type: ignore[assignment]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class SetPad(Stmt):
     """The padding value, with the type it was set by."""
 
@@ -170,14 +170,15 @@ class SetPad(Stmt):
     type: Type = OTHER
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class SetAtomic(Stmt):
-    """The mode of stores: empty for none, else what they do instead of writing."""
+    """The mode of stores: empty for none, else what they do instead of writing; None where only `dtype` is set."""
 
-    mode: str = ""
+    mode: str | None = ""
+    dtype: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Flag(Stmt):
     """`set` or `wait` of a flag from one pipe to another."""
 
@@ -187,14 +188,14 @@ class Flag(Stmt):
     event: Operand = field(default=None, compare=False)  # type: ignore[assignment]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Barrier(Stmt):
     """All that one pipe (or ALL) was given before is done before what it is given next."""
 
     pipe: str = "ALL"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Buffer(Stmt):
     """`get` or `rls` of a buffer token by a pipe."""
 
@@ -204,7 +205,7 @@ class Buffer(Stmt):
     mode: Operand = field(default=None, compare=False)  # type: ignore[assignment]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Access(Stmt):
     """A vector access of UB: `way` is r, w or rw; `offset` counts elements; `size` is bytes, 0 where not known."""
 
@@ -215,14 +216,14 @@ class Access(Stmt):
     what: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Yield(Stmt):
     """What a region gives back."""
 
     args: tuple[Operand, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class For(Stmt):
     """`scf.for`: the counter, its bounds, carried values as (name inside, first value), results."""
 
@@ -236,7 +237,7 @@ class For(Stmt):
     body: tuple[Stmt, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class If(Stmt):
     """`scf.if` with its two regions; the second may be empty."""
 
@@ -247,7 +248,7 @@ class If(Stmt):
     other: tuple[Stmt, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Block(Stmt):
     """A region that runs once, in place (a vector scope)."""
 
@@ -255,7 +256,7 @@ class Block(Stmt):
     what: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Problem(Stmt):
     """An operation that concerns DMA and cannot be read, or hides some: never skipped."""
 
@@ -263,7 +264,7 @@ class Problem(Stmt):
     hint: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Function:
     """One `func.func` (or a fragment without one, `name` empty) with its arguments and statements."""
 

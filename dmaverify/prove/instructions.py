@@ -11,13 +11,14 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from dmaverify.errors import Span
 from dmaverify.machines.rule import Rule
 from dmaverify.machines.target import Target
 from dmaverify.prove.ask import Asker, Reply, condition_of, shown, term_text
 from dmaverify.transfer.affine import ONE, ZERO, Cond, Lin, World, both, compare
-from dmaverify.transfer.instructions import Copy, Place, Touch
+from dmaverify.transfer.instructions import Copy, Place, Touch, accumulate
 from dmaverify.verdict import Finding, Label, Severity
 
 MOST_ROWS = 1 << 20  # rows of one copy that are compared one by one where no order of strides shows them apart
@@ -38,6 +39,10 @@ class CopyJudge:
     reached: dict[str, list[Lin]] = field(default_factory=dict)
     evaluated: set[str] = field(default_factory=set)
     used: set[str] = field(default_factory=set)
+    said: dict[str, None] = field(default_factory=dict)
+    _bound: dict[Any, list[Rule]] = field(default_factory=dict)
+    _limits: dict[tuple[str, str], Mapping[str, int]] = field(default_factory=dict)
+    _kept: set[Any] = field(default_factory=set)
 
     @property
     def world(self) -> World:
@@ -61,19 +66,33 @@ class CopyJudge:
 
     def _rules(self, copy: Copy) -> set[str]:
         broken: set[str] = set()
+        running, adds = self._running(copy), accumulate(copy, copy)
         for scope, side, place, ports, spans, what in self._instances(copy):
-            for rule in self.target.rules.values():
-                if rule.scope != scope or not rule.applies(
-                    copy.kind, copy.read.space, copy.write.space, side, place.space if place else ""
-                ):
+            space = place.space if place else ""
+            when = copy.when if scope == "copy" else running
+            for rule in self._binding(
+                scope, copy.kind, copy.read.space, copy.write.space, side, space, frozenset(ports)
+            ):
+                if adds and rule.id.endswith("row-overlap"):
                     continue
-                if set(rule.ports) - set(self.target.limits) - set(ports):
-                    continue
-                if self._rule(
-                    rule, ports, spans, what, copy.span, copy.when if scope == "copy" else self._running(copy)
-                ):
+                if self._rule(rule, ports, spans, what, copy.span, when):
                     broken.add(rule.id)
         return broken
+
+    def _binding(
+        self, scope: str, kind: str, source: str, dest: str, side: str, space: str, ports: frozenset[str]
+    ) -> list[Rule]:
+        """The rules of a scope that bind there and find all their ports."""
+        key = (scope, kind, source, dest, side, space, ports)
+        if key not in self._bound:
+            self._bound[key] = [
+                rule
+                for rule in self.target.rules.values()
+                if rule.scope == scope
+                and rule.applies(kind, source, dest, side, space)
+                and not set(rule.ports) - set(self.target.limits) - ports
+            ]
+        return self._bound[key]
 
     def _instances(
         self, copy: Copy
@@ -156,23 +175,26 @@ class CopyJudge:
         when: Sequence[Cond],
     ) -> bool:
         """Whether an error of this rule was found."""
+        seen = (rule.id, tuple(ports.get(port) for port in rule.ports), tuple(when))
+        if seen in self._kept:
+            return False
         severity = rule.severity_under(self.readings)
-        limits = {**self.target.limits, **rule.limits_under(self.readings)}
-        terms = {port: ports[port] if port in ports else Lin(limits[port]) for port in rule.ports}
+        terms = self._terms(rule, ports, self.readings)
         self.evaluated.add(rule.id)
         if rule.readings:
             self._other_readings(rule, ports)
         if severity is None or self._plainly(rule, terms):
+            self._kept.add(seen)
             return False
         claim = condition_of(rule.function.body, terms, self.world)
         if severity is not Severity.ERROR and self.asker.is_open(claim):
+            self._kept.add(seen)
             return False  # a warning about a value that nobody bounded would only say so
         reply = self.asker.required(claim, when)
-        if reply.status == "proved":
-            return False
-        if reply.status == "assumed":
+        if reply.status in ("proved", "assumed"):  # what was assumed holds from there on
             for part in reply.assumed:
                 self.assumed[f"{shown(part, self.world)} ({rule.id})"] = None
+            self._kept.add(seen)
             return False
         if reply.status == "unknown":
             self.status[rule.id] = "unknown"
@@ -200,6 +222,14 @@ class CopyJudge:
         )
         return severity is Severity.ERROR
 
+    def _terms(self, rule: Rule, ports: Mapping[str, Lin], readings: Mapping[str, str]) -> dict[str, Lin]:
+        """The ports of a rule, limits under these readings included."""
+        key = (rule.id, readings.get(rule.id, ""))
+        if key not in self._limits:
+            self._limits[key] = {**self.target.limits, **rule.limits_under(readings)}
+        limits = self._limits[key]
+        return {port: ports[port] if port in ports else Lin(limits[port]) for port in rule.ports}
+
     def _plainly(self, rule: Rule, terms: Mapping[str, Lin]) -> bool:
         """Whether all ports are numbers, and the predicate holds of them."""
         if any(term.terms for term in terms.values()):
@@ -215,8 +245,7 @@ class CopyJudge:
         for name in rule.readings:
             chosen = {**self.readings, rule.id: name}
             severity = rule.severity_under(chosen)
-            limits = {**self.target.limits, **rule.limits_under(chosen)}
-            terms = {port: ports[port] if port in ports else Lin(limits[port]) for port in rule.ports}
+            terms = self._terms(rule, ports, chosen)
             if severity is not Severity.ERROR or self._plainly(rule, terms):
                 outcomes.add(False)
                 continue
@@ -326,7 +355,10 @@ class CopyJudge:
         if self._apart(live, self._running(copy)):
             return
         clash = self._clash(steps, extent_at, copy)
-        if clash is None:
+        if clash != "" and accumulate(copy, copy):
+            said = f"rows of the atomic store at line {copy.span.line} may overlap: each adds to what is there"
+            self.said[said] = None
+        elif clash is None:
             self._worse("core/writes-once", "unknown")
         elif clash:
             self._worse("core/writes-once", "refuted")

@@ -49,8 +49,12 @@ def judge_kernel(
     extents: Mapping[str, int],
     ordered: Sequence[str],
     memory: tuple[str, int],
+    others: str = "",
 ) -> Judged:
-    """All that can be said of a kernel under the readings of `options`."""
+    """All that can be said of a kernel under the readings of `options`.
+
+    `others` says in words where the kernel waits for somebody else who writes that memory too.
+    """
     asker = Asker(program.world, options.rlimit)
     judge = CopyJudge(target, asker, options.readings, extents)
     for copy in program.copies:
@@ -70,11 +74,16 @@ def judge_kernel(
     out.findings += pipes.findings.values()
     for name, status in pipes.status.items():
         out.obligations[name] = (status, "every path and iteration", pipes.why if status == "unknown" else "")
-    definite = DefiniteJudge(asker, memory[0], memory[1])
+    out.assumptions += [*judge.said, *pipes.said]
+    definite = DefiniteJudge(asker, memory[0], memory[1], ordered=ordered, given=bool(others))
     definite.judge(program.events)
     out.findings += definite.findings.values()
     if definite.reads:
         out.obligations["core/definite"] = (definite.status, "every path", "")
+    out.assumptions += [
+        f"bytes {start:,} to {end - 1:,} of {memory[0].upper()} are taken as written by {others}"
+        for start, end in definite.taken
+    ]
     if definite.unjudged:
         out.assumptions.append(
             f"not judged, whether all bytes read were written before: {', '.join(definite.unjudged)}"
