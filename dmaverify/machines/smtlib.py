@@ -64,7 +64,7 @@ Node = Literal | Name | Apply | Let
 Value = int | bool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class Function:
     """One `define-fun`. `text` is the form as written, ready to be handed to a solver."""
 

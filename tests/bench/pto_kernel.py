@@ -250,7 +250,7 @@ def main() -> int:
     print(
         f"python -c pass {start[0]:.3f} s ({start[1]:.3f}), dmaverify --version {version[0]:.3f} s ({version[1]:.3f})"
     )
-    print("seconds are the least of the runs, medians in brackets\n")
+    print("least of the runs, medians in brackets; bytecode is kept, as where the package is installed\n")
     print("kernel      lines     command           / pass  / version   inside one process   a line")
     with tempfile.TemporaryDirectory() as folder:
         where = options.write or Path(folder)
