@@ -87,7 +87,7 @@ def check_text(
             end = len(source.text)
         notes = read_notes(source, whole.comments, previous, end)
         previous = end
-        if name is None or called == name:
+        if called == name or (name is None and not function.called):
             asked: list[tuple[str, str, str]] = []
             verdict = check_function(function, called, notes, target, options, asked)
             if keep is not None:
@@ -185,7 +185,8 @@ def _plan_verdict(
 
 def _judged(kernel: Kernel, target: Target, options: Options, notes: Notes, moves: Sequence[PlanMove]) -> Judged:
     """All that can be said of a kernel, the moves that its copies should make included."""
-    judged = judge_kernel(kernel, target, options, notes.extents, ORDERED_PIPES, UB_MEMORY)
+    shapes = {root: kind.bytes for root, kind in kernel.roots.items() if kind.bytes and kind.space != UB_MEMORY[0]}
+    judged = judge_kernel(kernel, target, options, shapes | notes.extents, ORDERED_PIPES, UB_MEMORY, ("gm",))
     order = ("proved", "reported", "not judged", "unknown", "refuted")
     for move in moves:
         from dmaverify.prove.claims import Claim, judge_claim

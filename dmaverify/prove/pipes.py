@@ -53,10 +53,14 @@ class _At:
 
 @dataclass
 class PipeJudge:
-    """Follows a kernel and collects findings. `ordered` are pipes whose own work is done in order."""
+    """Follows a kernel and collects findings. `ordered` are pipes whose own work is done in order.
+
+    In the memories `outer`, rows whose addresses come from memory are taken to lie apart (`apart` holds the lines).
+    """
 
     asker: Asker
     ordered: Sequence[str] = ("V", "S")
+    outer: Sequence[str] = ()
     findings: dict[Any, Finding] = field(default_factory=dict)
     status: dict[str, str] = field(default_factory=dict)
     accesses: dict[int, Copy | Use] = field(default_factory=dict)
@@ -64,11 +68,13 @@ class PipeJudge:
     flags_seen: int = 0
     why: str = ""
     pipes: frozenset[str] = frozenset()
-    _overlaps: dict[Any, bool | None] = field(default_factory=dict)
+    _overlaps: dict[Any, bool | str | None] = field(default_factory=dict)
     _fresh: int = 0
     _ends: dict[int, tuple[int | None, int]] = field(default_factory=dict)
     _kept_alive: list[Touch] = field(default_factory=list)
     _flag_spans: dict[int, Span] = field(default_factory=dict)
+    apart: dict[tuple[int, int], None] = field(default_factory=dict)
+    _anew: dict[frozenset[str], Mapping[str, Lin]] = field(default_factory=dict)
 
     @property
     def world(self) -> World:
@@ -235,7 +241,8 @@ class PipeJudge:
                 for name, kind, age in ages
             )
 
-        return renamed(state, older)
+        kept = tuple(f for f in state.facts if not self.world.changes(f, (loop.counter,)))
+        return renamed(replace(state, facts=kept), older)
 
     def _left(self, loop: Loop, state: State) -> State:
         """Outside of a loop, an age counts from its end: 1 is the last iteration."""
@@ -380,8 +387,12 @@ class PipeJudge:
                 if key in self.findings or self._far(theirs, mine):
                     continue
                 met = self._meet(instance, earlier, theirs, later, mine, state, at)
-                if met is None:
+                if met == "loaded" and mine.place.space in self.outer:
+                    self.apart[earlier.span.line, later.span.line] = None
+                elif met is None or met == "loaded":
                     self.status[f"core/hazard-{kind}"] = "unknown"
+                    where = f"lines {earlier.span.line} and {later.span.line}"
+                    self.why = self.why or f"whether {where} meet depends on values that are not followed"
                 elif met:
                     self._hazard(kind, key, instance, earlier, later, mine.place.space)
 
@@ -437,8 +448,8 @@ class PipeJudge:
         mine: Touch,
         state: State,
         at: _At,
-    ) -> bool | None:
-        """Whether both can touch one byte; None where that is open."""
+    ) -> bool | str | None:
+        """Whether both can touch one byte; None where that is open, `loaded` where values from memory decide it."""
         counters, facts = self._instant(instance, at)
         key = (instance, id(theirs), id(mine), tuple(sorted(at.counters.items())), state.facts)
         if key not in self._overlaps:
@@ -449,16 +460,29 @@ class PipeJudge:
                 *(self.world.put_cond(c, counters) for c in earlier.when),
                 *(self.world.put_cond(c, at.counters) for c in later.when),
             ]
-            self._overlaps[key] = self._share(
-                placed(theirs, self.world, counters), placed(mine, self.world, at.counters), conditions
-            )
+            one, two = placed(theirs, self.world, counters), placed(mine, self.world, at.counters)
+            shared: bool | str | None = self._share(one, two, conditions)
+            if shared is not False and self._loaded(one, two):
+                shared = "loaded"
+            self._overlaps[key] = shared
         return self._overlaps[key]
+
+    def _loaded(self, one: Touch, two: Touch) -> bool:
+        """Whether a value from memory decides how far two touches lie apart, or how much they touch."""
+        gap = two.place.address + two.offset - one.place.address - one.offset
+        sizes = [n for t in (one, two) for n in (t.length, *(x for step in t.steps for x in step))]
+        return any(self.world.loaded(term) for term in (gap, *sizes))
 
     def _instant(self, instance: Instance, at: _At) -> tuple[dict[str, Lin], list[Cond]]:
         """The counters of an earlier access: those of loops still running by age, of ended loops from their end."""
         number, ages = instance
-        counters: dict[str, Lin] = {}
+        moved = frozenset(name for name, kind, age in ages if kind != "now" or age)
+        if moved not in self._anew:
+            self._anew[moved] = self.world.anew(moved)
+        counters: dict[str, Lin] = dict(self._anew[moved])
         facts: list[Cond] = []
+        if counters:
+            facts += [self.world.put_cond(n, counters) for n in self.asker.needs if self.world.changes(n, moved)]
         for loop, (name, kind, age) in zip(self.loops_of[number], ages, strict=True):
             trip = self.world.put(loop.trip, {**at.counters, **counters})
             top = at.counters[name] if kind == "now" and name in at.counters else trip
