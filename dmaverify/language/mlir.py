@@ -35,7 +35,6 @@ _BARE = frozenset({"return", "module", "func", "call", "unreachable"})
 _HOLDS_REGION = frozenset(
     ["module", "builtin.module", "func.func"]
     + [f"scf.{name}" for name in ("for", "if", "while", "forall", "parallel", "execute_region", "index_switch")]
-    + [f"pto.{name}" for name in ("vecscope", "strict_vecscope", "fusion_region", "section.vector", "section.cube")]
 )
 _OPEN, _CLOSE = frozenset("([{"), frozenset(")]}")
 MOST_NESTED = 64
