@@ -86,7 +86,7 @@ def check_text(
         if function is functions[-1]:
             end = len(source.text)
         notes = read_notes(source, whole.comments, previous, end)
-        previous = end
+        previous = previous if function.called and called != name else end  # what stands there is for its caller
         if called == name or (name is None and not function.called):
             asked: list[tuple[str, str, str]] = []
             verdict = check_function(function, called, notes, target, options, asked)
@@ -187,6 +187,11 @@ def _judged(kernel: Kernel, target: Target, options: Options, notes: Notes, move
     """All that can be said of a kernel, the moves that its copies should make included."""
     shapes = {root: kind.bytes for root, kind in kernel.roots.items() if kind.bytes and kind.space != UB_MEMORY[0]}
     judged = judge_kernel(kernel, target, options, shapes | notes.extents, ORDERED_PIPES, UB_MEMORY, ("gm",))
+    if any(r.kind == "unresolved" and r.always for r in kernel.remarks):  # what was not read may have written them
+        doubted = [f for f in judged.findings if f.rule == "core/definite" and f.severity is Severity.ERROR]
+        judged.findings = [replace(f, severity=Severity.WARNING) if f in doubted else f for f in judged.findings]
+        if doubted:
+            judged.obligations["core/definite"] = ("unknown", "", "an operation that is not resolved may write them")
     order = ("proved", "reported", "not judged", "unknown", "refuted")
     for move in moves:
         from dmaverify.prove.claims import Claim, judge_claim

@@ -53,6 +53,7 @@ class ControlReader(BufferReader):
         super().__init__(text)
         self.functions: dict[str, Op] = {}
         self.calling: tuple[str, ...] = ()
+        self.own = ""
         self.calls = 0
         self.cube = 0
         self.cube_copies: Counter[str] = Counter()
@@ -255,7 +256,7 @@ class ControlReader(BufferReader):
         callee = self.functions.get(name)
         if callee is None or not callee.regions:
             return self._outside(op, name, given)
-        if name in self.calling:
+        if name in (self.own, *self.calling):
             raise InputError(f"@{name} calls itself: how deep is not known", op.at(token), "use scf.for")
         self.calls += 1
         if self.calls > MOST_CALLS:

@@ -129,8 +129,13 @@ class _Meaning(Carried):
 
     def _given(self, stmt: ops.Given) -> None:
         when = self.as_condition(self.value(stmt.condition))
-        if when is not None and when.known is None:
-            self.when = (*self.when, when)
+        if when is None or when.known is not None:
+            return
+        self.when = (*self.when, when)
+        roots = [self.world.symbols[n] for n in self.world.roots(when) if n not in self.around]
+        trip = self.trips.get(self.around[-1], "")
+        if not self.dry and when.op in ("lt", "le") and all(s.stated or s.name == trip for s in roots):
+            self.world.symbols[trip] = replace(self.world.symbols[trip], stated=True)  # the condition bounds the loop
 
     def _while(self, stmt: ops.While) -> Loop | list[Event] | None:
         """As a loop that counts to a number that nobody knows; what stands before the condition runs in each round."""
@@ -220,6 +225,8 @@ class _Meaning(Carried):
         saved_types = (dict(self.bits), dict(self.pad_types))
         outside = self.when
         self.around.append(name)
+        if stmt.unbounded and trip.terms:
+            self.trips[name] = trip.terms[0][0]
         self.values[stmt.counter] = low + counter * step.const
         first = [self.value(o) for _, o in stmt.carried]
         closed = self._carried(stmt, first, counter)

@@ -143,7 +143,8 @@ def _called(functions: Mapping[str, Op]) -> set[str]:
     found: set[str] = set()
     reached = [n for n in functions if not any(n in c for other, c in calls.items() if other != n)]
     while reached:
-        new = calls[reached.pop()] & set(functions) - found
+        name = reached.pop()
+        new = calls[name] & set(functions) - found - {name}
         found |= new
         reached += new
     return found
@@ -168,7 +169,7 @@ class _Reader(ControlReader):
             for n, k in parameters
         ]
         self.types |= dict(args)
-        self.calling = ()
+        self.own = _symbol(op)
         body = tuple(self.on_cube(ops)) if cube else self.whole(self.block(ops))
         given = tuple((name, kind, places.get(name, op.name_span)) for name, kind in args)
         return Function(_symbol(op), given, body, op.name_span, op.span, self.counted())

@@ -112,6 +112,7 @@ class Values:
         self.atomic = ""
         self.atomic_span: Span | None = None
         self.counters = 0
+        self.trips: dict[str, str] = {}  # for counters of loops that nobody bounds, how often they run
         self.reasons: dict[str, str] = {}
         self.around: list[str] = []  # counters of the loops around, outside in
         self.arguments = {a[0]: f"arg{i}" for i, a in enumerate(function.args)} if setting.canonical else {}
