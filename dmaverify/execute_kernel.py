@@ -123,6 +123,11 @@ class _Machine:
             raise Stuck(operand.name)
         return value
 
+    def _value(self, operand: ops.Operand) -> int | tuple[str, int, int]:
+        if operand.name not in self.values:
+            raise Stuck(operand.name)
+        return self.values[operand.name]
+
     def _block(self, body: Sequence[ops.Stmt]) -> list[int | tuple[str, int, int]]:
         given: list[int | tuple[str, int, int]] = []
         for stmt in body:
@@ -168,7 +173,13 @@ class _Machine:
                 given = self._block(stmt.then if self._int(stmt.condition) else stmt.other)
                 self.values |= dict(zip(stmt.results, given, strict=False))
             case ops.Block():
-                self._block(stmt.body)
+                self.values |= dict(zip(stmt.results, self._block(stmt.body), strict=False))
+            case ops.Bind():
+                self.values[stmt.result] = self._value(stmt.source)
+                if stmt.source.name in self.raw:
+                    self.raw[stmt.result] = self.raw[stmt.source.name]
+            case ops.While() | ops.Foreign():
+                raise Stuck("an operation that is not executed")
             case ops.Problem():
                 raise Stuck(stmt.message)
             case _:

@@ -169,7 +169,7 @@ def _plan_verdict(
     entry: PlanKernel, plan: Plan, target: Target, options: Options, name: str, expect: tuple[str, ...] | None
 ) -> Verdict:
     whole, functions = read_kernels(entry.source)
-    wanted = [f for f in functions if entry.function is None or f.name == entry.function]
+    wanted = [f for f in functions if (not f.called if entry.function is None else f.name == entry.function)]
     if len(wanted) != 1:
         names = ", ".join(f.name for f in functions) or "none"
         said = f"{entry.source.name} has {len(wanted)} functions to check ({names})"
@@ -413,7 +413,7 @@ def copies_of(
     out = []
     for function in functions:
         called = function.name or Path(path).stem
-        if name is None or called == name:
+        if called == name or (name is None and not function.called):
             kernel = meaning_of(function, settings_of(notes, readings or {}))
             out += [(called, copy, copy.span) for copy in kernel.copies]
     return out

@@ -190,6 +190,9 @@ class ControlReader(BufferReader):
         into, ops = self.inside(op, 1)
         types = tuple(self._of(o) for o in passed)
         body = self.block(ops)
+        given = body[-1] if body else None
+        if len(given.args if isinstance(given, Yield) else ()) != len(carried):
+            raise InputError(f"{op.name}: its body yields {len(carried)} values at its end", op.name_span, "scf.yield")
         kinds = self._result_types(op)
         self.types |= dict(zip(op.results, kinds, strict=True))
         if len(into) != len(passed):

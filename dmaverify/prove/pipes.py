@@ -25,6 +25,7 @@ from dmaverify.prove.pipe_state import (
     Flagged,
     Instance,
     State,
+    hazard,
     numbers_of,
     pipes_of,
     placed,
@@ -394,7 +395,8 @@ class PipeJudge:
                     where = f"lines {earlier.span.line} and {later.span.line}"
                     self.why = self.why or f"whether {where} meet depends on values that are not followed"
                 elif met:
-                    self._hazard(kind, key, instance, earlier, later, mine.place.space)
+                    self.status[f"core/hazard-{kind}"] = "refuted"
+                    self.findings[key] = hazard(kind, instance, earlier, later, mine.place.space)
 
     def _far(self, one: Touch, two: Touch) -> bool:
         """Whether two touches with numbers alone lie apart, by their first and last bytes."""
@@ -408,36 +410,6 @@ class PipeJudge:
             ends.append(found)
         (a, b), (c, d) = ends
         return a is not None and c is not None and (b <= c or d <= a)
-
-    def _hazard(
-        self, kind: str, key: Any, instance: Instance, earlier: Copy | Use, later: Copy | Use, space: str
-    ) -> None:
-        self.status[f"core/hazard-{kind}"] = "refuted"
-        one, two = earlier.pipe, later.pipe
-        verbs = {"raw": ("writes", "reads"), "war": ("reads", "overwrites"), "waw": ("writes", "overwrites")}[kind]
-        ages = [age for _, how, age in instance[1] if how == "now"]
-        when = " in an earlier iteration" if any(ages) else ""
-        where = space.upper()
-        if one == two:
-            hint = f"a barrier of {one} between them, or a round trip of flags through another pipe"
-        else:
-            hint = (
-                f'set_flag["PIPE_{one}", "PIPE_{two}", ...] behind the first, wait_flag with the same before the second'
-            )
-        self.findings[key] = Finding(
-            f"core/hazard-{kind}",
-            Severity.ERROR,
-            f"{two} {verbs[1]} bytes of {where} that {one} {verbs[0]}{when}, and nothing orders them",
-            f"{two} after {one}",
-            later.span,
-            {"pipes": [one, two]},
-            None,
-            "",
-            "documented",
-            hint,
-            (),
-            (Label(earlier.span, f"{one} {verbs[0]} them here"),),
-        )
 
     def _meet(
         self,
@@ -462,10 +434,31 @@ class PipeJudge:
             ]
             one, two = placed(theirs, self.world, counters), placed(mine, self.world, at.counters)
             shared: bool | str | None = self._share(one, two, conditions)
-            if shared is not False and self._loaded(one, two):
+            if shared is not False and self._loaded(placed(theirs, self.world, self._renamed(instance)), mine):
                 shared = "loaded"
+            elif shared and not self._soon(instance, theirs, mine, counters, at, conditions):
+                shared = None
             self._overlaps[key] = shared
         return self._overlaps[key]
+
+    def _soon(
+        self,
+        instance: Instance,
+        theirs: Touch,
+        mine: Touch,
+        counters: Mapping[str, Lin],
+        at: _At,
+        conditions: Sequence[Cond],
+    ) -> bool:
+        """Whether two touches meet also in the first rounds of loops whose number of rounds memory gives."""
+        around = [*self.loops_of[instance[0]], *at.loops]
+        open_ = {loop.counter for loop in around if self.world.loaded(loop.trip)}
+        if not open_:
+            return True
+        ages = {name: age for name, kind, age in instance[1] if kind == "now"}
+        first = {**counters, **dict.fromkeys(open_, Lin(0))}
+        second = {**at.counters, **{name: Lin(ages.get(name, 0)) for name in open_}}
+        return bool(self._share(placed(theirs, self.world, first), placed(mine, self.world, second), conditions))
 
     def _loaded(self, one: Touch, two: Touch) -> bool:
         """Whether a value from memory decides how far two touches lie apart, or how much they touch."""
@@ -473,16 +466,21 @@ class PipeJudge:
         sizes = [n for t in (one, two) for n in (t.length, *(x for step in t.steps for x in step))]
         return any(self.world.loaded(term) for term in (gap, *sizes))
 
+    def _renamed(self, instance: Instance) -> Mapping[str, Lin]:
+        """Values that vary with loops which have gone on since an earlier access: other symbols stand for them."""
+        moved = frozenset(name for name, kind, age in instance[1] if kind != "now" or age)
+        if moved not in self._anew:
+            self._anew[moved] = self.world.anew(moved)
+        return self._anew[moved]
+
     def _instant(self, instance: Instance, at: _At) -> tuple[dict[str, Lin], list[Cond]]:
         """The counters of an earlier access: those of loops still running by age, of ended loops from their end."""
         number, ages = instance
-        moved = frozenset(name for name, kind, age in ages if kind != "now" or age)
-        if moved not in self._anew:
-            self._anew[moved] = self.world.anew(moved)
-        counters: dict[str, Lin] = dict(self._anew[moved])
+        counters: dict[str, Lin] = dict(self._renamed(instance))
         facts: list[Cond] = []
         if counters:
-            facts += [self.world.put_cond(n, counters) for n in self.asker.needs if self.world.changes(n, moved)]
+            again = [self.world.put_cond(n, counters) for n in self.asker.needs]
+            facts += [n for n, old in zip(again, self.asker.needs, strict=True) if n != old]
         for loop, (name, kind, age) in zip(self.loops_of[number], ages, strict=True):
             trip = self.world.put(loop.trip, {**at.counters, **counters})
             top = at.counters[name] if kind == "now" and name in at.counters else trip

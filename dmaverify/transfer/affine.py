@@ -282,6 +282,9 @@ class World:
 
     def roots(self, value: Lin | Cond) -> set[str]:
         """The free symbols that a term depends on, those that bound a loop counter included."""
+        return self._closure(value, bounds=True)
+
+    def _closure(self, value: Lin | Cond, *, bounds: bool) -> set[str]:
         todo = [n for n, _ in value.terms] if isinstance(value, Lin) else list(value.symbols())
         seen: set[str] = set()
         while todo:
@@ -290,7 +293,7 @@ class World:
                 continue
             seen.add(name)
             symbol = self.symbols[name]
-            for part in (*symbol.definition[1:], *symbol.side):
+            for part in (*symbol.definition[1:], *(symbol.side if bounds else ())):
                 if isinstance(part, Lin):
                     todo += [n for n, _ in part.terms]
                 elif isinstance(part, Cond):
@@ -300,8 +303,8 @@ class World:
     # ------------------------------------------------------------ values that another iteration may change
 
     def loaded(self, value: Lin | Cond) -> bool:
-        """Whether a value that memory gives decides this one."""
-        return any(self.symbols[n].loaded for n in self.roots(value))
+        """Whether this is computed from a value that memory gives; what bounds a loop counter is left out."""
+        return any(self.symbols[n].loaded for n in self._closure(value, bounds=False))
 
     def changes(self, value: Lin | Cond, counters: Iterable[str]) -> bool:
         """Whether this depends on a value that may be another one in another iteration of those loops."""

@@ -355,6 +355,28 @@ def test_a_branch_on_memory_is_followed_both_ways_in_every_iteration() -> None:
     refuted(half, "core/flags", "set_flag")
 
 
+def test_a_number_of_rounds_from_memory_hides_no_missing_barrier() -> None:
+    rows = f"""    scf.for %j = %c0 to %at step %c1 {{
+      %skip2 = arith.muli %j, %c256 : index
+      %line = pto.addptr %b, %skip2 : <f32, gm> -> <f32, gm>
+{STORE.replace("%b,", "%line,")}    }}
+"""
+    once = TABLE.replace("  scf.for", LOAD + SET + WAIT + "  scf.for", 1)
+    proved(once + rows + ALL + "  }\n" + TAIL)
+    refuted(once + rows + "  }\n" + TAIL, "core/hazard-waw", "mte_ub_gm")
+    own = rows.replace(
+        "%skip2 = arith.muli %j,",
+        "%o = arith.muli %i, %c256 : index\n      %q = arith.addi %o, %j : index\n      %skip2 = arith.muli %q,",
+    )
+    apart = once + own + "  }\n" + TAIL
+    found = check(apart)
+    assert found.status is Status.UNKNOWN
+    assert {o.id: o.status for o in found.obligations}["core/hazard-waw"] == "unknown"
+    proved(once + own + ALL + "  }\n" + TAIL)
+    still = rows.replace("%skip2 : <f32", "%c0 : <f32")
+    refuted(once + still + ALL + "  }\n" + TAIL, "core/hazard-waw", "mte_ub_gm")
+
+
 def test_a_sum_of_loaded_values_has_no_closed_form() -> None:
     text = f"""func.func @k(%t: !pto.ptr<i64, gm>, %a: !pto.ptr<f32, gm>) {{
 {CONSTANTS}{UB}  %e = scf.for %i = %c0 to %c8 step %c1 iter_args(%sum = %c0) -> (index) {{
@@ -446,6 +468,7 @@ def test_what_a_while_loop_carries_in_no_known_form_is_any_value() -> None:
 def test_a_while_loop_may_not_move_anything_where_it_decides() -> None:
     unknown(kernel(WHILE.replace("    %more", LOAD + "    %more")), "where the loop decides")
     unknown(kernel(WHILE.replace("    scf.condition(%more) %n : index\n", "")), "scf.condition, which is missing")
+    unknown(kernel(WHILE.replace("    scf.yield %next : index\n", "")), "its body yields 1 values at its end")
 
 
 # ---------------------------------------------------------------- other operand lists
