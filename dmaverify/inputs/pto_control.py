@@ -157,8 +157,7 @@ class ControlReader(BufferReader):
         cursor.take("(")
         condition = cursor.operand()
         types = self._result_types(op)
-        then = self.block(op.regions[0]) if op.regions else ()
-        other = self.block(op.regions[1]) if len(op.regions) > 1 else ()
+        then, other = (self.block(self.inside(op, index)[1]) for index in (0, 1))
         self.types |= dict(zip(op.results, types, strict=True))
         return If(op.span, condition, op.results, types, then, other)
 

@@ -204,7 +204,8 @@ class CopyReader(TypeReader):
 
     def _flag(self, op: Op) -> Stmt:
         action = "set" if op.name.startswith("pto.set") else "wait"
-        named = flag_in(op)
+        pretty = bool(op.tokens) and op.tokens[0].text == "["
+        named = None if pretty else flag_in(op)
         if named is not None and named[2] is not None:
             return Flag(op.span, action, named[0].removeprefix("PIPE_"), named[1].removeprefix("PIPE_"), named[2])
         cursor = Cursor(op)
@@ -247,7 +248,7 @@ class CopyReader(TypeReader):
         cursor.at += 1
         for mark in (">", "]", ","):
             cursor.take(mark)
-        named = buffer_in(op)
+        named = buffer_in(op) if is_generic(op) else None
         args = cursor.operands() if named is None else named[1]
         if len(args) not in (1, 2):
             raise InputError(f"{op.name} takes a pipe, an id and a mode", op.name_span)
