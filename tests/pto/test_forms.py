@@ -361,7 +361,8 @@ def test_a_number_of_rounds_from_memory_hides_no_missing_barrier() -> None:
       %line = pto.addptr %b, %skip2 : <f32, gm> -> <f32, gm>
 {STORE.replace("%b,", "%line,")}    }}
 """
-    once = TABLE.replace("  scf.for", LOAD + SET + WAIT + "  scf.for", 1)
+    twice = TABLE.replace("%i = %c0 to %c8", "%i = %c0 to %c2").replace(UB, UB + "  %c2 = arith.constant 2 : index\n")
+    once = twice.replace("  scf.for", LOAD + SET + WAIT + "  scf.for", 1)
     proved(once + rows + ALL + "  }\n" + TAIL)
     refuted(once + rows + "  }\n" + TAIL, "core/hazard-waw", "mte_ub_gm")
     own = rows.replace(
