@@ -37,7 +37,7 @@ def _function(path: str) -> tuple[Source, ops.Function]:
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{file}: cannot be read") from error
     _, functions = read_kernels(source)
-    wanted = [f for f in functions if not name or f.name == name]
+    wanted = [f for f in functions if (f.name == name if name else not f.called)]
     if len(wanted) != 1:
         raise InputError(
             f"{path} names {len(wanted)} functions",
@@ -63,6 +63,9 @@ def emitted(path: str, surface: str) -> str:
     """The function's text with every copy in another surface."""
     source, function, kernel = kernel_at(path)
     statements = [s for s in _deep(function.body) if isinstance(s, ops.Copy)]
+    called = next((s for s in _deep(function.body) if isinstance(s, ops.Block) and s.what.startswith("@")), None)
+    if called is not None:
+        raise InputError(f"{called.what} is called: copies of several functions are not written again", called.span)
     copies = {copy.span.start: copy for copy in kernel.copies}
     text, edits = source.text, []
     names = _Names(next(p for p in ("dv", *(f"dv{n}" for n in range(2, 1000))) if f"%{p}_" not in text))

@@ -126,6 +126,11 @@ class _Machine:
             raise Stuck(operand.name)
         return value
 
+    def _value(self, operand: ops.Operand) -> int | tuple[str, int, int]:
+        if operand.name not in self.values:
+            raise Stuck(operand.name)
+        return self.values[operand.name]
+
     def _block(self, body: Sequence[ops.Stmt]) -> list[int | tuple[str, int, int]]:
         given: list[int | tuple[str, int, int]] = []
         for stmt in body:
@@ -174,7 +179,13 @@ class _Machine:
                 given = self._block(stmt.then if self._int(stmt.condition) else stmt.other)
                 self.values |= dict(zip(stmt.results, given, strict=False))
             case ops.Block():
-                self._block(stmt.body)
+                self.values |= dict(zip(stmt.results, self._block(stmt.body), strict=False))
+            case ops.Bind():
+                self.values[stmt.result] = self._value(stmt.source)
+                if stmt.source.name in self.raw:
+                    self.raw[stmt.result] = self.raw[stmt.source.name]
+            case ops.While() | ops.Foreign():
+                raise Stuck("an operation that is not executed")
             case ops.Problem():
                 raise Stuck(stmt.message)
             case _:
@@ -423,7 +434,7 @@ class _Machine:
                 ("war", event.writes, before.reads),
                 ("waw", event.writes, before.writes),
             ):
-                if kind == "waw" and event.atomic[0] and event.atomic == before.atomic:
+                if kind == "waw" and event.atomic[0] not in ("", "set") and event.atomic == before.atomic:
                     continue  # both add, in whatever order
                 for place in mine.keys() & theirs.keys():
                     if _share(mine[place], theirs[place]):

@@ -90,8 +90,8 @@ def check_text(
         if function is functions[-1]:
             end = len(source.text)
         notes = read_notes(source, whole.comments, previous, end)
-        previous = end
-        if name is None or called == name:
+        previous = previous if function.called and called != name else end  # what stands there is for its caller
+        if called == name or (name is None and not function.called):
             asked: list[tuple[str, str, str]] = []
             verdict = check_function(function, called, notes, target, options, asked)
             if keep is not None:
@@ -180,7 +180,7 @@ def _plan_verdict(
     entry: PlanKernel, plan: Plan, target: Target, options: Options, name: str, expect: tuple[str, ...] | None
 ) -> Verdict:
     whole, functions = read_kernels(entry.source)
-    wanted = [f for f in functions if entry.function is None or f.name == entry.function]
+    wanted = [f for f in functions if (not f.called if entry.function is None else f.name == entry.function)]
     if len(wanted) != 1:
         names = ", ".join(f.name for f in functions) or "none"
         said = f"{entry.source.name} has {len(wanted)} functions to check ({names})"
@@ -197,7 +197,15 @@ def _plan_verdict(
 def _judged(kernel: Kernel, target: Target, options: Options, notes: Notes, moves: Sequence[PlanMove]) -> Judged:
     """All that can be said of a kernel, the moves that its copies should make included."""
     others = _other_core(kernel)
-    judged = judge_kernel(kernel, target, options, notes.extents, ORDERED_PIPES, UB_MEMORY, others)
+    shapes = {root: kind.bytes for root, kind in kernel.roots.items() if kind.bytes and kind.space != UB_MEMORY[0]}
+    judged = judge_kernel(
+        kernel, target, options, shapes | notes.extents, ORDERED_PIPES, UB_MEMORY, others=others, outer=("gm",)
+    )
+    if any(r.kind == "unresolved" and r.always for r in kernel.remarks):  # what was not read may have written them
+        doubted = [f for f in judged.findings if f.rule == "core/definite" and f.severity is Severity.ERROR]
+        judged.findings = [replace(f, severity=Severity.WARNING) if f in doubted else f for f in judged.findings]
+        if doubted:
+            judged.obligations["core/definite"] = ("unknown", "", "an operation that is not resolved may write them")
     order = ("proved", "reported", "not judged", "unknown", "refuted")
     for move in moves:
         from dmaverify.prove.claims import Claim, judge_claim
@@ -444,7 +452,7 @@ def copies_of(
     out = []
     for function in functions:
         called = function.name or Path(path).stem
-        if name is None or called == name:
+        if called == name or (name is None and not function.called):
             kernel = meaning_of(function, settings_of(notes, readings or {}))
             out += [(called, copy, copy.span) for copy in kernel.copies]
     return out

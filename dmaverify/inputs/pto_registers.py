@@ -20,6 +20,7 @@ from dmaverify.machines.pto_ops import LOCAL, STORE, Type
 from dmaverify.transfer.affine import ONE, ZERO, Lin
 from dmaverify.transfer.instructions import (
     MIXED,
+    UNSAID,
     Copy,
     Fill,
     Place,
@@ -61,7 +62,7 @@ class Registers(Values):
     def _setatomic(self, stmt: ops.SetAtomic) -> None:
         before = self.registers["atomic"].type
         if stmt.mode is None:
-            kind = Type("atomic", before.name or "set", 0, stmt.dtype)
+            kind = Type("atomic", before.name or UNSAID, 0, stmt.dtype)
         else:
             kind = Type("atomic", stmt.mode, 0, before.space if stmt.mode else "")
         self.registers["atomic"] = Register(ZERO, ZERO, stmt.span, type=kind)
@@ -143,11 +144,15 @@ class Registers(Values):
         if isinstance(value, Place) and not (self.world.roots(value.address) & self.opaque):
             if stmt.types[index].name and not value.dtype:
                 value = replace(value, item_bytes=stmt.types[index].item_bytes, dtype=stmt.types[index].name)
+            if value.space != stmt.types[index].space:
+                said = f"`{operand.name}` points into {value.space}, not {stmt.types[index].space}"
+                self.remark("unresolved", said, operand.span, "the source comes first")
+                return None
             return value
         said = "source" if role == "src" else "destination"
         self.remark(
             "unresolved",
-            f"the {said} pointer `{operand.name}` cannot be resolved",
+            f"the {said} pointer `{operand.name}` cannot be resolved{self.because(operand)}",
             operand.span,
             "make it an argument, a castptr of a number, or addptr of those",
         )
@@ -164,7 +169,7 @@ class Registers(Values):
         return out
 
     def _inline(self, stmt: ops.Copy) -> Resolved | None:
-        own = self._numbers(stmt, ("l2", "len"))
+        own = self._numbers(stmt, ("l2", "len", "sid"))
         levels: list[tuple[Lin, Lin, Lin, ops.Level]] = []
         for level in stmt.levels:
             parts = [
@@ -205,7 +210,7 @@ class Registers(Values):
             Step(c, s, d, "nburst" if i == 0 else f"loop{i}", (lv.count.span, lv.src.span, lv.dst.span))
             for i, (c, s, d, lv) in enumerate(levels)
         ]
-        ports |= self._common_ports(stmt, fill, own.get("l2", ZERO), ZERO)
+        ports |= self._common_ports(stmt, fill, own.get("l2", ZERO), own.get("sid", ZERO))
         ports |= {
             "inner_count": levels[1][0] if len(levels) > 1 else ONE,
             "outer_count": levels[2][0] if len(levels) > 2 else ONE,
@@ -215,6 +220,8 @@ class Registers(Values):
                 spans[name] = levels[index][3].count.span
         if "l2" in stmt.roles:
             spans["cache_ctl"] = stmt.roles["l2"].span
+        if "sid" in stmt.roles:
+            spans["stream_id"] = stmt.roles["sid"].span
         return steps, row, fill, ports, spans, []
 
     def _common_ports(self, stmt: ops.Copy, fill: Fill | None, l2: Lin, sid: Lin) -> dict[str, Lin]:

@@ -123,6 +123,9 @@ class Values:
         self.order_of = {id(stmt): index for index, stmt in enumerate(copies_in(function.body), 1)}
         self.pad_types: dict[str, Type] = {}
         self.counters = 0
+        self.trips: dict[str, str] = {}  # for counters of loops that nobody bounds, how often they run
+        self.reasons: dict[str, str] = {}
+        self.around: list[str] = []  # counters of the loops around, outside in
         self.arguments = {a[0]: f"arg{i}" for i, a in enumerate(function.args)} if setting.canonical else {}
         for name, kind, span in function.args:
             self.argument(name, kind, span)
@@ -210,8 +213,23 @@ class Values:
             return compare("ne", value)
         return value if isinstance(value, Cond) else None
 
-    def fresh_opaque(self, name: str, low: int | None = None) -> Lin:
-        return self.world.free(name_of(name), low, None, stated=False, shown=name)
+    def fresh_opaque(self, name: str, low: int | None = None, *, fixed: bool = False) -> Lin:
+        """A value that nothing defines; in a loop it may be another one each time, unless it is `fixed`."""
+        varies = () if fixed else tuple(self.around)
+        return self.world.free(name_of(name), low, None, stated=False, shown=name, varies=varies)
+
+    def from_memory(self, name: str, kind: Type = ops.INDEX) -> Lin:
+        """A value that memory gives: any value, another one each time."""
+        stated = self.setting.ranges.get(name.lstrip("%"))
+        low, high = stated or ((0, 1) if kind.bits == 1 else (None, None))
+        return self.world.free(
+            name_of(name), low, high, stated=stated is not None, shown=name, loaded=True, varies=tuple(self.around)
+        )
+
+    def because(self, operand: Operand) -> str:
+        """Why a pointer is not known, where that was said."""
+        why = self.reasons.get(operand.name, "")
+        return f": {why}" if why else ""
 
     def _const(self, stmt: ops.Const) -> None:
         self.bits[stmt.result] = stmt.value
@@ -222,8 +240,10 @@ class Values:
 
     def _opaque(self, stmt: ops.Opaque) -> None:
         for name, kind in zip(stmt.results, stmt.types, strict=True):
-            if stmt.least is not None or kind.kind == "int":
-                value = self.fresh_opaque(name, stmt.least)
+            if stmt.loaded and kind.kind == "int":
+                self.values[name] = self.from_memory(name, kind)
+            elif stmt.least is not None or kind.kind == "int":
+                value = self.fresh_opaque(name, stmt.least, fixed=stmt.least is not None)
                 self.values[name] = value
                 if stmt.least is None:
                     self.opaque.add(value.terms[0][0])
@@ -235,6 +255,22 @@ class Values:
                         )
             else:
                 self.values[name] = None
+                if stmt.why:
+                    self.reasons[name] = stmt.why
+
+    def _bind(self, stmt: ops.Bind) -> None:
+        name = stmt.source.name
+        self._same_reason(stmt.result, stmt.source)
+        self.values[stmt.result] = self.value(stmt.source, stmt.type)
+        if name in self.bits:
+            self.bits[stmt.result] = self.bits[name]
+        if name in self.pad_types:
+            self.pad_types[stmt.result] = self.pad_types[name]
+        if name in self.floats:
+            self.floats[stmt.result] = self.floats[name]
+
+    def _assumed(self, stmt: ops.Assumed) -> None:
+        self.assume(stmt.text)
 
     def _arith(self, stmt: ops.Arith) -> None:
         self.values[stmt.result] = self._calculated(stmt)
@@ -328,7 +364,12 @@ class Values:
             made = Place(kind.space or "ub", "", source, kind.item_bytes, kind.name)
         else:
             made = None
+            self._same_reason(stmt.result, stmt.source)
         self.values[stmt.result] = made
+
+    def _same_reason(self, result: str, source: Operand) -> None:
+        if source.name in self.reasons:
+            self.reasons[result] = self.reasons[source.name]
 
     def _addptr(self, stmt: ops.AddPtr) -> None:
         base, offset = self.value(stmt.base, stmt.type), self.value(stmt.offset)
@@ -338,3 +379,4 @@ class Values:
             self.values[stmt.result] = replace(base, address=base.address + offset * base.item_bytes)
         else:
             self.values[stmt.result] = None
+            self._same_reason(stmt.result, stmt.base)

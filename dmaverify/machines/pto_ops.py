@@ -31,8 +31,24 @@ INLINE_ROLES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "pto.mte_ub_ub": (LOCAL, ("src", "dst", "len")),
     "pto.mte_load": (LOAD, ("src", "dst", "l2", "len")),
     "pto.mte_store": (STORE, ("src", "dst", "len")),
+    "pto.dma_load": (LOAD, ("src", "dst", "l2", "len")),
+    "pto.dma_store": (STORE, ("src", "dst", "len")),
+    "pto.dma_copy": (LOCAL, ("src", "dst", "len")),
 }
 """Operands before the groups of the copies that carry their loops themselves."""
+EARLY_STORE = (
+    "src",
+    "dst",
+    "valid_rows",
+    "valid_cols",
+    "sid",
+    "n_burst",
+    "len",
+    "reserved",
+    "dst_stride",
+    "src_stride",
+)
+"""Operands of `pto.copy_ubuf_to_gm` in its form of 2026-03."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +59,8 @@ class Type:
     name: str
     bits: int = 0
     space: str = ""
+    bytes: int = field(default=0, compare=False)  # that a buffer of a static contiguous shape holds
+    strides: tuple[int, ...] | None = field(default=None, compare=False)  # in elements, where they are numbers
 
     @property
     def item_bytes(self) -> int:
@@ -117,6 +135,8 @@ class Opaque(Stmt):
     types: tuple[Type, ...] = ()
     least: int | None = None
     what: str = ""
+    loaded: bool = False  # memory gives them: any values, others each time
+    why: str = ""  # a pointer among them is not known, in words
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -235,6 +255,28 @@ class For(Stmt):
     results: tuple[str, ...] = ()
     types: tuple[Type, ...] = ()
     body: tuple[Stmt, ...] = ()
+    unbounded: bool = False  # how often it runs is not known; the bounds say nothing
+
+
+@dataclass(frozen=True, slots=True)
+class While(Stmt):
+    """`scf.while`: carried values as (name, first value), statements that decide, what is handed to the body."""
+
+    carried: tuple[tuple[str, Operand], ...] = ()
+    before: tuple[Stmt, ...] = ()
+    condition: Operand = field(default=None, compare=False)  # type: ignore[assignment]
+    passed: tuple[Operand, ...] = ()
+    inside: tuple[tuple[str, Type], ...] = ()
+    body: tuple[Stmt, ...] = ()
+    results: tuple[str, ...] = ()
+    types: tuple[Type, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Given(Stmt):
+    """What follows in this region runs only where the condition holds."""
+
+    condition: Operand = field(default=None, compare=False)  # type: ignore[assignment]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -250,10 +292,39 @@ class If(Stmt):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Block(Stmt):
-    """A region that runs once, in place (a vector scope)."""
+    """A region that runs once, in place (a vector scope, a function that is called), with what it gives back."""
 
     body: tuple[Stmt, ...] = ()
     what: str = ""
+    results: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Bind(Stmt):
+    """Another name for a value: an argument of a block or of a function that is called."""
+
+    result: str = ""
+    source: Operand = field(default=None, compare=False)  # type: ignore[assignment]
+    type: Type = OTHER
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign(Stmt):
+    """An access of memory by a pipe that is no copy and no vector access; `size` is bytes, 0 where not known."""
+
+    pointer: Operand = field(default=None, compare=False)  # type: ignore[assignment]
+    offset: Operand | None = None
+    size: int = 0
+    way: str = "rw"
+    pipe: str = "S"
+    what: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Assumed(Stmt):
+    """What reading the text took for granted, in words."""
+
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -274,3 +345,4 @@ class Function:
     span: Span = field(compare=False, repr=False)
     whole: Span | None = field(default=None, compare=False, repr=False)
     passed: tuple[tuple[str, int], ...] = ()  # operations that do not concern DMA, with how many there are
+    called: bool = False  # by another function of the file, in which it is judged

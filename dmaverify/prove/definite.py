@@ -21,6 +21,7 @@ from dmaverify.transfer.instructions import Branch, Copy, Event, Loop, Place, To
 from dmaverify.verdict import Finding, Label, Severity
 
 NEVER, WRITTEN, TAIL, MAYBE = 0, 1, 2, 3
+_PERHAPS = bytes(MAYBE if b in (NEVER, TAIL) else b for b in range(256))
 PERIODS = (1, 2, 3, 4, 6, 8)
 MOST_EVENTS = 20_000
 MOST_PATHS = 8
@@ -129,10 +130,10 @@ class DefiniteJudge:
             or (trip.const * _size(loop.body) + self._events <= MOST_EVENTS and not lifted)
         ):
             for step in range(max(0, trip.const)):
-                paths = self._run(loop.body, paths, {**at, loop.counter: Lin(step)}, lifted)
+                paths = self._renewed(loop, self._run(loop.body, paths, {**at, loop.counter: Lin(step)}, lifted))
             return paths
         if period is None:
-            return self._run(loop.body, paths, at, (*lifted, (loop.counter, trip)))
+            return self._renewed(loop, self._run(loop.body, paths, at, (*lifted, (loop.counter, trip))))
         ends: list[_Path] = []
         for step in range(2 * period + 1):
             over = compare("le", trip - step)
@@ -140,7 +141,7 @@ class DefiniteJudge:
             if step == 2 * period:
                 break
             paths = [self._assuming(p, over.negated()) for p in paths if self._feasible(p, over.negated())]
-            paths = self._run(loop.body, paths, {**at, loop.counter: Lin(step)}, lifted)
+            paths = self._renewed(loop, self._run(loop.body, paths, {**at, loop.counter: Lin(step)}, lifted))
         ends = ends or paths
         return self._joined(ends) if len(ends) > 1 else ends
 
@@ -150,6 +151,17 @@ class DefiniteJudge:
             uses = whole_loop(loop, self.world, self.ordered)
             self._lifted[id(loop)] = uses if uses is not None and apart_or_alike(uses, self.world) else None
         return self._lifted[id(loop)]
+
+    def _renewed(self, loop: Loop, paths: list[_Path]) -> list[_Path]:
+        """Behind an iteration: what was said of values that the next one may change holds no more."""
+        for path in paths:
+            path.facts = tuple(f for f in path.facts if not self.world.changes(f, (loop.counter,)))
+            lost = [r for r in path.rows if any(self.world.changes(t, (loop.counter,)) for t in _terms(r))]
+            path.rows = [r for r in path.rows if r not in lost]
+            for touch in lost:
+                low, high = self._range(touch)
+                path.bytes_[low:high] = path.bytes_[low:high].translate(_PERHAPS)
+        return paths
 
     def _assuming(self, path: _Path, condition: Cond) -> _Path:
         if condition.known is None and condition not in path.facts:
@@ -386,6 +398,12 @@ def _touches(events: Sequence[Event]) -> Iterable[Touch]:
         elif isinstance(event, Branch):
             yield from _touches(event.then)
             yield from _touches(event.other)
+
+
+def _terms(touch: Touch) -> Iterable[Lin]:
+    yield from (touch.place.address, touch.offset, touch.length)
+    for step in touch.steps:
+        yield from step
 
 
 def _size(events: Sequence[Event]) -> int:

@@ -50,6 +50,7 @@ def judge_kernel(
     ordered: Sequence[str],
     memory: tuple[str, int],
     others: str = "",
+    outer: Sequence[str] = (),
 ) -> Judged:
     """All that can be said of a kernel under the readings of `options`.
 
@@ -69,7 +70,7 @@ def judge_kernel(
     for name in sorted(judge.evaluated | judge.used):
         status = "refuted" if name in broken else judge.status.get(name, "proved")
         out.obligations[name] = (status, "for all values" if program.world.symbols else "numbers", "")
-    pipes = PipeJudge(asker, ordered)
+    pipes = PipeJudge(asker, ordered, outer)
     pipes.judge(program.events)
     out.findings += pipes.findings.values()
     for name, status in pipes.status.items():
@@ -89,6 +90,9 @@ def judge_kernel(
             f"not judged, whether all bytes read were written before: {', '.join(definite.unjudged)}"
         )
     out.assumptions += [f"assumed of values without a stated range: {text}" for text in judge.assumed]
+    if pipes.apart:
+        pairs = [f"lines {a} and {b}" if a != b else f"line {a} each time" for a, b in pipes.apart]
+        out.assumptions.append(f"rows addressed by values from memory do not collide: {', '.join(pairs)}")
     out.assumptions += _undeclared(judge)
     out.assumptions += [f"{rule} would decide otherwise under another reading" for rule in judge.differs]
     out.asked = list(asker.session.asked)

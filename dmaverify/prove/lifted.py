@@ -3,7 +3,7 @@
 Knows: accesses of one pipe whose own work is done in order, constant distances between iterations.
 Does not know: machines, flags, what an access is compared with.
 Law: the lifted accesses touch exactly the bytes that the iterations touch, and happen if there is an iteration. What a
-loop does not say so plainly stays a loop.
+loop does not say so plainly, or what values decide that another iteration may change, stays a loop.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def lifted(loop: Loop, world: World, ordered: Collection[str]) -> list[Use] | No
 
 
 def _moves(value: Lin | Cond, counter: str, world: World) -> bool:
-    return counter in world.roots(value)
+    return counter in world.roots(value) or world.changes(value, (counter,))
 
 
 def _lifted(touch: Touch, loop: Loop, world: World) -> Touch | None:

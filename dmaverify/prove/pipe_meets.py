@@ -3,12 +3,13 @@
 Knows: touches as nests of rows over terms, the instants of earlier accesses, what holds on a path.
 Does not know: flags, fences, which pipe knows what, machines.
 Law: `False` is said only where no values of the symbols make two rows share a byte, `True` only where some do; what
-neither is shown of is None.
+neither is shown of is None, or `LOADED` where a value that memory gives decides. Such a value may be another one in
+each iteration: an earlier access has its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +19,7 @@ from dmaverify.prove.pipe_state import OLD, At, Instance, placed, reach_of, runn
 from dmaverify.transfer.affine import Cond, Lin, World, compare
 from dmaverify.transfer.instructions import Copy, Loop, Touch, Use
 
+LOADED = "loaded"  # the answer where a value that memory gives decides
 MOST_ROWS = 4096  # rows of one touch that are compared one by one
 
 Extent = tuple[tuple[str, str], bool, int | None, int | None, Touch]
@@ -31,7 +33,8 @@ class Meetings:
     asker: Asker
     loops_of: dict[int, tuple[Loop, ...]] = field(default_factory=dict)
     _extents: dict[int, tuple[Extent, ...]] = field(default_factory=dict)
-    _answers: dict[Any, bool | None] = field(default_factory=dict)
+    _answers: dict[Any, bool | str | None] = field(default_factory=dict)
+    _anew: dict[frozenset[str], Mapping[str, Lin]] = field(default_factory=dict)
     _fresh: int = 0
 
     @property
@@ -56,8 +59,8 @@ class Meetings:
         mine: Touch,
         facts: Sequence[Cond],
         at: At,
-    ) -> bool | None:
-        """Whether both can touch one byte, the earlier one in its iteration; None where that is open."""
+    ) -> bool | str | None:
+        """Whether both can touch one byte, the earlier one in its iteration; None or LOADED where that is open."""
         key = (instance, id(theirs), id(mine), tuple(sorted(at.counters.items())), tuple(facts))
         if key not in self._answers:
             counters, known = self._instant(instance, at)
@@ -68,16 +71,55 @@ class Meetings:
                 *(self.world.put_cond(c, counters) for c in earlier.when),
                 *(self.world.put_cond(c, at.counters) for c in later.when),
             ]
-            self._answers[key] = self._share(
-                placed(theirs, self.world, counters), placed(mine, self.world, at.counters), conditions
-            )
+            one, two = placed(theirs, self.world, counters), placed(mine, self.world, at.counters)
+            shared: bool | str | None = self._share(one, two, conditions)
+            if shared is not False and self._loaded(placed(theirs, self.world, self._renamed(instance)), mine):
+                shared = LOADED
+            elif shared and not self._soon(instance, theirs, mine, counters, at, conditions):
+                shared = None
+            self._answers[key] = shared
         return self._answers[key]
+
+    def _soon(
+        self,
+        instance: Instance,
+        theirs: Touch,
+        mine: Touch,
+        counters: Mapping[str, Lin],
+        at: At,
+        conditions: Sequence[Cond],
+    ) -> bool:
+        """Whether two touches meet also in the first rounds of loops whose number of rounds memory gives."""
+        around = [*self.loops_of[instance[0]], *at.loops]
+        open_ = {loop.counter for loop in around if self.world.loaded(loop.trip)}
+        if not open_:
+            return True
+        ages = {name: age for name, kind, age in instance[1] if kind == "now"}
+        first = {**counters, **dict.fromkeys(open_, Lin(0))}
+        second = {**at.counters, **{name: Lin(ages.get(name, 0)) for name in open_}}
+        return bool(self._share(placed(theirs, self.world, first), placed(mine, self.world, second), conditions))
+
+    def _loaded(self, one: Touch, two: Touch) -> bool:
+        """Whether a value from memory decides how far two touches lie apart, or how much they touch."""
+        gap = two.place.address + two.offset - one.place.address - one.offset
+        sizes = [n for t in (one, two) for n in (t.length, *(x for step in t.steps for x in step))]
+        return any(self.world.loaded(term) for term in (gap, *sizes))
+
+    def _renamed(self, instance: Instance) -> Mapping[str, Lin]:
+        """Values that vary with loops which have gone on since an earlier access: other symbols stand for them."""
+        moved = frozenset(name for name, kind, age in instance[1] if kind != "now" or age)
+        if moved not in self._anew:
+            self._anew[moved] = self.world.anew(moved)
+        return self._anew[moved]
 
     def _instant(self, instance: Instance, at: At) -> tuple[dict[str, Lin], list[Cond]]:
         """The counters of an earlier access: those of loops still running by age, of ended loops from their end."""
         number, ages = instance
-        counters: dict[str, Lin] = {}
+        counters: dict[str, Lin] = dict(self._renamed(instance))
         facts: list[Cond] = []
+        if counters:
+            again = [self.world.put_cond(n, counters) for n in self.asker.needs]
+            facts += [n for n, old in zip(again, self.asker.needs, strict=True) if n != old]
         for loop, (name, kind, age) in zip(self.loops_of[number], ages, strict=True):
             trip = self.world.put(loop.trip, {**at.counters, **counters})
             top = at.counters[name] if kind == "now" and name in at.counters else trip

@@ -14,6 +14,7 @@ from typing import Any
 
 from dmaverify.transfer.affine import Cond, Lin, World, compare
 from dmaverify.transfer.instructions import Branch, Copy, Event, Loop, Place, Touch, Use
+from dmaverify.verdict import Finding, Label, Severity
 
 Ages = tuple[tuple[str, str, int], ...]  # (loop, "now" | "end", age); an age of OLD means OLD or more
 Instance = tuple[int, Ages]
@@ -144,3 +145,28 @@ def pipes_of(events: Sequence[Event]) -> Iterator[str]:
 
 def shown_flag(flag: Flagged) -> str:
     return f"[{flag[0]}, {flag[1]}, {flag[2]}]"
+
+
+def hazard(kind: str, instance: Instance, earlier: Copy | Use, later: Copy | Use, space: str) -> Finding:
+    """The finding on two accesses of the same bytes that nothing orders."""
+    one, two = earlier.pipe, later.pipe
+    verbs = {"raw": ("writes", "reads"), "war": ("reads", "overwrites"), "waw": ("writes", "overwrites")}[kind]
+    when = " in an earlier iteration" if any(age for _, how, age in instance[1] if how == "now") else ""
+    if one == two:
+        hint = f"a barrier of {one} between them, or a round trip of flags through another pipe"
+    else:
+        hint = f'set_flag["PIPE_{one}", "PIPE_{two}", ...] behind the first, wait_flag with the same before the second'
+    return Finding(
+        f"core/hazard-{kind}",
+        Severity.ERROR,
+        f"{two} {verbs[1]} bytes of {space.upper()} that {one} {verbs[0]}{when}, and nothing orders them",
+        f"{two} after {one}",
+        later.span,
+        {"pipes": [one, two]},
+        None,
+        "",
+        "documented",
+        hint,
+        (),
+        (Label(earlier.span, f"{one} {verbs[0]} them here"),),
+    )

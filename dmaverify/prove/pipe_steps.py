@@ -19,13 +19,14 @@ from typing import Any
 
 from dmaverify.errors import Span
 from dmaverify.prove.ask import Asker
-from dmaverify.prove.pipe_meets import Meetings
+from dmaverify.prove.pipe_meets import LOADED, Meetings
 from dmaverify.prove.pipe_state import (
     Ages,
     At,
     Flagged,
     Instance,
     State,
+    hazard,
     running,
     shown_flag,
 )
@@ -39,14 +40,19 @@ NOTHING: frozenset[Instance] = frozenset()
 
 @dataclass
 class PipeSteps:
-    """What is known after each event, and findings. `ordered` are pipes whose own work is done in order."""
+    """What is known after each event, and findings. `ordered` are pipes whose own work is done in order.
+
+    In the memories `outer`, rows whose addresses come from memory are taken to lie apart (`apart` holds the lines).
+    """
 
     asker: Asker
     ordered: Sequence[str] = ("V", "S")
+    outer: Sequence[str] = ()
     findings: dict[Any, Finding] = field(default_factory=dict)
     status: dict[str, str] = field(default_factory=dict)
     accesses: dict[int, Copy | Use] = field(default_factory=dict)
     said: dict[str, None] = field(default_factory=dict)
+    apart: dict[tuple[int, int], None] = field(default_factory=dict)
     flags_seen: int = 0
     lost: bool = False  # an event that orders something was not understood: what seems to lack order may have it
     why: str = ""
@@ -223,41 +229,16 @@ class PipeSteps:
                 if key in self.findings:
                     continue
                 met = self.meetings.meet(instance, earlier, theirs, later, mine, state.facts, at)
-                if met is None or (met and self.lost):
+                if met == LOADED and mine.place.space in self.outer:
+                    self.apart[earlier.span.line, later.span.line] = None
+                elif met is None or met == LOADED or (met and self.lost):
                     if self.status[f"core/hazard-{kind}"] != "refuted":
                         self.status[f"core/hazard-{kind}"] = "unknown"
+                    where = f"lines {earlier.span.line} and {later.span.line}"
+                    self.why = self.why or f"whether {where} meet depends on values that are not followed"
                 elif met:
-                    self._hazard(kind, key, instance, earlier, later, mine.place.space)
-
-    def _hazard(
-        self, kind: str, key: Any, instance: Instance, earlier: Copy | Use, later: Copy | Use, space: str
-    ) -> None:
-        self.status[f"core/hazard-{kind}"] = "refuted"
-        one, two = earlier.pipe, later.pipe
-        verbs = {"raw": ("writes", "reads"), "war": ("reads", "overwrites"), "waw": ("writes", "overwrites")}[kind]
-        ages = [age for _, how, age in instance[1] if how == "now"]
-        when = " in an earlier iteration" if any(ages) else ""
-        where = space.upper()
-        if one == two:
-            hint = f"a barrier of {one} between them, or a round trip of flags through another pipe"
-        else:
-            hint = (
-                f'set_flag["PIPE_{one}", "PIPE_{two}", ...] behind the first, wait_flag with the same before the second'
-            )
-        self.findings[key] = Finding(
-            f"core/hazard-{kind}",
-            Severity.ERROR,
-            f"{two} {verbs[1]} bytes of {where} that {one} {verbs[0]}{when}, and nothing orders them",
-            f"{two} after {one}",
-            later.span,
-            {"pipes": [one, two]},
-            None,
-            "",
-            "documented",
-            hint,
-            (),
-            (Label(earlier.span, f"{one} {verbs[0]} them here"),),
-        )
+                    self.status[f"core/hazard-{kind}"] = "refuted"
+                    self.findings[key] = hazard(kind, instance, earlier, later, mine.place.space)
 
     # ------------------------------------------------------------ flags
 

@@ -179,7 +179,8 @@ class PipeJudge(PipeSteps):
                 for name, kind, age in ages
             )
 
-        return renamed(state, older)
+        kept = tuple(f for f in state.facts if not self.world.changes(f, (loop.counter,)))
+        return renamed(state.under(kept), older)
 
     def _left(self, loop: Loop, state: State) -> State:
         """Outside of a loop, an age counts from its end: 1 is the last iteration."""

@@ -15,6 +15,7 @@ from dmaverify.errors import Span
 from dmaverify.transfer.affine import Cond, Lin
 
 MIXED = "mixed"
+UNSAID = "unsaid"  # a type of stores was set, but not what they do: neither plain nor known to commute
 """The mode of a copy that writes on one path and accumulates on another."""
 
 
@@ -166,7 +167,7 @@ def accumulate(one: Event, two: Event) -> bool:
     """Whether both add to (or take the most or least of) what is there, in the same way and in whole elements."""
     if not isinstance(one, Copy) or not isinstance(two, Copy) or one.atomic != two.atomic:
         return False
-    if one.atomic in ("", MIXED):
+    if one.atomic in ("", MIXED) or one.atomic.startswith(UNSAID):
         return False
     item = one.write.item_bytes
     strides = [step.write for copy in (one, two) for step in copy.steps]
