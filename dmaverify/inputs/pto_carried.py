@@ -95,6 +95,8 @@ class Carried(Registers):
         inner = world.roots(end)
         if len(end.terms) == 1 and end.terms[0][1] == 1 and end.const == 0:
             what, *args = world.symbols[end.terms[0][0]].definition or ("",)
+            if what == "max" and (shrunk := self._shrinking(own, start, args, counter)) is not None:
+                return shrunk
             if what == "mod" and isinstance(args[0], Lin) and args[0].terms == ((own, 1),) and isinstance(args[1], int):
                 return world.modulo(start + counter * args[0].const, args[1])
         factor = dict(end.terms).get(own, 0)
@@ -131,6 +133,18 @@ class Carried(Registers):
                 return None
             value = world.choose(compare("eq", phase - at), left, right)
         return value if isinstance(value, Lin) else None
+
+    def _shrinking(self, own: str, start: Lin, args: Sequence[object], counter: Lin) -> Lin | None:
+        """`max(own - n, 0)` carried on: what is left of `start` after so many steps of `n`."""
+        less = next((a for a in args if isinstance(a, Lin) and a.terms == ((own, 1),) and a.const <= 0), None)
+        if less is None or ZERO not in args:
+            return None
+        low = self.world.interval(start)[0]
+        if low is None and not any(self.world.symbols[n].stated for n in self.world.roots(start)):
+            self.assume(f"{start.shown()} is not negative")
+        elif low is None or low < 0:
+            return None
+        return self.world.least(start + self.world.times(counter, Lin(less.const)), ZERO, most=True)
 
     def _alike(self, one: Value, other: Value) -> bool:
         if isinstance(one, Place) and isinstance(other, Place):

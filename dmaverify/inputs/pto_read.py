@@ -13,15 +13,14 @@ from collections import Counter
 from collections.abc import Iterator
 
 from dmaverify.errors import InputError, Source, Span
-from dmaverify.inputs.pto_copies import CopyReader
 from dmaverify.inputs.pto_types import Cursor, float_bits, integer_of
+from dmaverify.inputs.pto_vector import VectorReader
 from dmaverify.language.mlir import Op, Text, read_mlir
 from dmaverify.machines.pto_ops import (
     COPY_ROLES,
     INDEX,
     INLINE_ROLES,
     OTHER,
-    Access,
     AddPtr,
     Arith,
     Barrier,
@@ -76,7 +75,6 @@ _ARITH = frozenset(
     ]
 )
 _CUBE = ("_l1", "_l0", "l0c", "_fb", "cbuf", "_fix", "_bt")
-VECTOR_BYTES = 256
 
 
 def read_kernels(source: Source) -> tuple[Text, tuple[Function, ...]]:
@@ -102,7 +100,7 @@ def _functions(ops: tuple[Op, ...], loose: list[Op]) -> Iterator[Op]:
             loose.append(op)
 
 
-class _Reader(CopyReader):
+class _Reader(VectorReader):
     """Statements of one function. `types` holds the type of every value so far."""
 
     def __init__(self, text: Text) -> None:
@@ -171,7 +169,10 @@ class _Reader(CopyReader):
             return made
         if name.startswith("pto.set_loop"):
             return self._set_loop(op)
-        return self._other(op)
+        vector = self.vector(op)
+        if vector is not None:
+            self.passed[name] += 1
+        return self._other(op) if vector is None else vector
 
     def _constant(self, op: Op) -> Stmt:
         cursor = Cursor(op)
@@ -322,7 +323,8 @@ class _Reader(CopyReader):
             )
         out: list[Stmt] = []
         if name.startswith(("pto.", "func.call", "call", "llvm.")):
-            out += self._accesses(op)
+            out += self.open_accesses(op)
+        out += self.uses(op)
         if any(isinstance(s, (Copy, Flag, Barrier, SetLoop, SetPad, Buffer, Problem)) for s in _deep(inside)):
             out.append(
                 Problem(
@@ -340,36 +342,6 @@ class _Reader(CopyReader):
             raise InputError(
                 f"{name}: control flow between blocks is not followed", op.name_span, "use scf.for and scf.if"
             )
-        return out
-
-    def _accesses(self, op: Op) -> list[Stmt]:
-        """Vector accesses: every UB pointer that an operation names, with the offset in brackets behind it."""
-        out: list[Stmt] = []
-        short = op.name.rsplit(".", 1)[-1]
-        way = "r" if short.startswith(("vld", "ld")) else "w" if short.startswith(("vst", "st")) else "rw"
-        tokens = op.tokens
-        size = 0
-        if way != "rw":
-            found = next((i for i, t in enumerate(tokens) if t.text == "!pto.vreg"), None)
-            size = VECTOR_BYTES
-            if found is not None:
-                size = self._type(Cursor(op, tokens[found:])).bits // 8 or VECTOR_BYTES
-        for index, token in enumerate(tokens):
-            if token.text == ":":
-                break
-            kind = self.types.get(token.text, OTHER) if token.kind == "value" else OTHER
-            if kind.kind != "pointer" or kind.space != "ub":
-                continue
-            offset = None
-            if (
-                index + 2 < len(tokens)
-                and tokens[index + 1].text == "["
-                and tokens[index + 2].kind in ("value", "number")
-            ):
-                after = tokens[index + 2]
-                value = None if after.kind == "value" else integer_of(after.text)
-                offset = Operand(after.text if after.kind == "value" else "", op.at(after), value)
-            out.append(Access(op.name_span, Operand(token.text, op.at(token)), offset, size, way, op.name))
         return out
 
     def _ignore(self, op: Op) -> None:

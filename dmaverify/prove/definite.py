@@ -19,6 +19,7 @@ from dmaverify.transfer.instructions import Branch, Copy, Event, Loop, Touch, Us
 from dmaverify.verdict import Finding, Label, Severity
 
 NEVER, WRITTEN, TAIL, MAYBE = 0, 1, 2, 3
+_PERHAPS = bytes([MAYBE, WRITTEN, MAYBE, MAYBE]) + bytes(range(4, 256))
 PERIODS = (1, 2, 3, 4, 6, 8)
 MOST_EVENTS = 20_000
 MOST_PATHS = 8
@@ -218,13 +219,9 @@ class DefiniteJudge:
 
     def _write(self, touch: Touch, event: Copy | Use, path: _Path) -> None:
         state = TAIL if touch.kind == "unknown" else WRITTEN
-        if touch.length == Lin(0) and isinstance(event, Use):
-            start = touch.place.address
-            if start.is_const:
-                end = next((b for b in self._bases if b > start.const), self.size)
-                _set(path.bytes_, max(0, start.const), end, WRITTEN)
-            else:
-                _set(path.bytes_, 0, self.size, WRITTEN)
+        if touch.kind == "maybe":
+            for first, end in self._possible(touch):
+                path.bytes_[first:end] = path.bytes_[first:end].translate(_PERHAPS)
             return
         rows = self._rows(touch)
         if rows is None:
@@ -237,6 +234,14 @@ class DefiniteJudge:
             _set(path.bytes_, first, end, state)
             if state == TAIL:
                 self._tails[first] = event.span
+
+    def _possible(self, touch: Touch) -> list[tuple[int, int]]:
+        """Bytes that a touch may change, of which none surely is."""
+        if touch.open:
+            start = touch.place.address
+            first = max(0, start.const) if start.is_const else 0
+            return [(first, next((b for b in self._bases if b > first), self.size) if start.is_const else self.size)]
+        return self._rows(touch) or [self._range(touch)]
 
     def _blur(self, touch: Touch, path: _Path) -> None:
         low, high = self._range(touch)
@@ -253,7 +258,7 @@ class DefiniteJudge:
         return max(0, first or 0), self.size if last is None else min(self.size, max(0, last))
 
     def _read(self, touch: Touch, event: Copy | Use, path: _Path) -> None:
-        if touch.length == Lin(0):
+        if touch.open or (isinstance(event, Use) and event.inferred == "bytes"):
             return
         self.reads += 1
         rows = self._rows(touch)

@@ -85,7 +85,7 @@ def reach_of(touch: Touch, world: World) -> tuple[Lin, Lin]:
 def numbers_of(touch: Touch) -> tuple[int | None, int]:
     """First byte and first byte behind; None where a number is a symbol or the extent is not known."""
     terms = [touch.place.address, touch.offset, touch.length, *(x for step in touch.steps for x in step)]
-    if any(term.terms for term in terms) or not touch.length.const:
+    if any(term.terms for term in terms) or touch.open:
         return None, 0
     low = high = touch.place.address.const + touch.offset.const
     for count, stride in touch.steps:

@@ -377,13 +377,15 @@ class PipeJudge:
                     continue
                 kind = "waw" if mine.writes and theirs.writes else "raw" if theirs.writes else "war"
                 key = (kind, earlier.span.start, later.span.start)
-                if key in self.findings or self._far(theirs, mine):
+                doubtful = any(isinstance(e, Use) and e.inferred != "" for e in (earlier, later))
+                found = self.findings.get(key)
+                if (found is not None and (doubtful or found.basis != "inferred")) or self._far(theirs, mine):
                     continue
                 met = self._meet(instance, earlier, theirs, later, mine, state, at)
-                if met is None:
+                if met:
+                    self._hazard(kind, key, instance, earlier, later, mine.place.space, doubtful=doubtful)
+                elif met is None and not doubtful:
                     self.status[f"core/hazard-{kind}"] = "unknown"
-                elif met:
-                    self._hazard(kind, key, instance, earlier, later, mine.place.space)
 
     def _far(self, one: Touch, two: Touch) -> bool:
         """Whether two touches with numbers alone lie apart, by their first and last bytes."""
@@ -399,9 +401,18 @@ class PipeJudge:
         return a is not None and c is not None and (b <= c or d <= a)
 
     def _hazard(
-        self, kind: str, key: Any, instance: Instance, earlier: Copy | Use, later: Copy | Use, space: str
+        self,
+        kind: str,
+        key: Any,
+        instance: Instance,
+        earlier: Copy | Use,
+        later: Copy | Use,
+        space: str,
+        *,
+        doubtful: bool,
     ) -> None:
-        self.status[f"core/hazard-{kind}"] = "refuted"
+        if not doubtful:
+            self.status[f"core/hazard-{kind}"] = "refuted"
         one, two = earlier.pipe, later.pipe
         verbs = {"raw": ("writes", "reads"), "war": ("reads", "overwrites"), "waw": ("writes", "overwrites")}[kind]
         ages = [age for _, how, age in instance[1] if how == "now"]
@@ -415,14 +426,14 @@ class PipeJudge:
             )
         self.findings[key] = Finding(
             f"core/hazard-{kind}",
-            Severity.ERROR,
+            Severity.WARNING if doubtful else Severity.ERROR,
             f"{two} {verbs[1]} bytes of {where} that {one} {verbs[0]}{when}, and nothing orders them",
             f"{two} after {one}",
             later.span,
             {"pipes": [one, two]},
             None,
             "",
-            "documented",
+            "inferred" if doubtful else "documented",
             hint,
             (),
             (Label(earlier.span, f"{one} {verbs[0]} them here"),),
@@ -474,8 +485,12 @@ class PipeJudge:
 
     def _share(self, one: Touch, two: Touch, conditions: Sequence[Cond]) -> bool | None:
         world = self.world
-        if Lin(0) in (one.length, two.length):
+        if one.open or two.open:
             return self._unknown_extent(one, two, conditions)
+        touched = [compare("lt", -t.length) for t in (one, two)]
+        if any(claim.known is False for claim in touched):
+            return False
+        conditions = [*conditions, *(claim for claim in touched if claim.known is None)]
         gap = two.place.address + two.offset - one.place.address - one.offset
         ends = [reach_of(t, world) for t in (one, two)]
         apart = [compare("le", ends[0][1] - gap - ends[1][0]), compare("le", gap + ends[1][1] - ends[0][0])]
@@ -495,7 +510,7 @@ class PipeJudge:
 
     def _unknown_extent(self, one: Touch, two: Touch, conditions: Sequence[Cond]) -> bool | None:
         """An access whose extent is not known touches the buffer that it names: whatever begins at its address."""
-        open_, other = (one, two) if one.length == Lin(0) else (two, one)
+        open_, other = (one, two) if one.open else (two, one)
         gap = open_.place.address - other.place.address - other.offset
         low, high = reach_of(other, self.world)
         return self._yes([compare("le", low - gap), compare("lt", gap - high), *conditions])

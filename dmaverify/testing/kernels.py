@@ -43,12 +43,19 @@ class Sync:
 
 @dataclass(frozen=True, slots=True)
 class Vector:
-    """Reads and writes of the vector unit, `rows` times 256 bytes."""
+    """Reads and writes of the vector unit, `rows` times one register.
+
+    `kind`: plain takes whole registers; of `count` elements plt masks the last register, pack unpacks and packs them,
+    spread writes the first to all; point sums `count` elements of each row into one.
+    """
 
     read: int
     write: int
     step: int
     rows: int
+    kind: str = "plain"
+    count: int = 0
+    masked: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +88,9 @@ def kernel_of(rng: random.Random, *, inline: bool | None = None) -> Kernel:
     pitch = -(-length // 32) * 32 + rng.choice([0, 0, 32])
     wide = length + item * rng.choice([0, 0, 4, 16])
     surface = rng.random() < 0.5 if inline is None else inline
-    kind = rng.choice(["through", "vector", "loop", "pingpong", "nest"])
+    kind = rng.choice(["through", "vector", "loop", "pingpong", "nest", "masked"])
+    if kind == "masked":
+        return _masked(rng, surface)
     loops: tuple[tuple[int, int, int], ...] = ()
     outer = 1
     if kind == "nest":
@@ -124,6 +133,42 @@ def kernel_of(rng: random.Random, *, inline: bool | None = None) -> Kernel:
     drain = tuple(Sync("wait", "MTE3", "MTE2", i) for i in ids)
     body = (Sync("wait", "MTE3", "MTE2", parity), load, *through, store, Sync("set", "MTE3", "MTE2", parity))
     return Kernel(tensors, prime, body, drain, trips, item, surface)
+
+
+def _masked(rng: random.Random, surface: bool) -> Kernel:
+    """A vector kernel on buffers without a gap, beside a load that nothing orders with it."""
+    kind = rng.choice(["plt", "plt", "pack", "spread", "point"])
+    item = 2 if kind == "pack" else 4 if kind == "point" else rng.choice([2, 4])
+    lanes = 64 if kind == "pack" else 256 // item
+    rows = rng.randint(1, 3)
+    count = rng.randint(1, lanes) if kind == "point" else rng.randint(lanes * (rows - 1) + 1, lanes * rows)
+    inside = (rows - 1) * 256 + count * item if kind == "point" else item if kind == "spread" else count * item
+    made = rows * item if kind == "point" else count * item
+    room = [-(-n // 32) * 32 for n in (inside, made, 256)]
+    base = 32 * rng.randint(0, 64)
+    order = rng.sample([0, 1, 2], 3)
+    at = {which: base + sum(room[other] for other in order[:place]) for place, which in enumerate(order)}
+    tensors = {"src": inside + 256, "dst": made + 256}
+    pitch = count * item if kind == "point" and (count * item) % 32 == 0 else inside
+    load = Tile("load", "src", 0, 0, at[0], 0, 1, inside, pitch, pitch)
+    beside = Tile("load", "src", inside, 0, at[2], 0, 1, 256, 256, 256)
+    store = Tile("store", "dst", 0, 0, at[1], 0, 1, made, made, made)
+    away = Tile("store", "dst", made, 0, at[2], 0, 1, 256, 256, 256)
+    parts = (
+        load,
+        Sync("set", "MTE2", "V", 1),
+        *((Fence("MTE2"),) if inside % 32 else ()),
+        beside,
+        Sync("set", "MTE2", "MTE3", 3),
+        Sync("wait", "MTE2", "V", 1),
+        Vector(at[0], at[1], 0, rows, kind, count),
+        Sync("set", "V", "MTE3", 2),
+        Sync("wait", "V", "MTE3", 2),
+        store,
+        Sync("wait", "MTE2", "MTE3", 3),
+        away,
+    )
+    return Kernel(tensors, parts, (), (), 1, item, surface)
 
 
 def mutant_of(rng: random.Random, kernel: Kernel) -> Kernel:
@@ -174,7 +219,11 @@ def _changed(rng: random.Random, part: object, item: int) -> object:
             return replace(part, source=part.dest, dest=part.source)
         return replace(part, event=((part.event or 0) + rng.choice([1, 2])) % 8)
     if isinstance(part, Vector):
-        name = rng.choice(["read", "write", "rows"])
+        name = rng.choice(["read", "write", "rows", *(["count", "masked"] if part.kind != "plain" else [])])
+        if name == "masked":
+            return replace(part, masked=False)
+        if name == "count":
+            return replace(part, count=part.count + rng.choice([1, 8, 16, 32, -1, -8]))
         return replace(part, **{name: getattr(part, name) + (1 if name == "rows" else rng.choice([32, 256]))})
     return part
 
@@ -295,6 +344,9 @@ class _Writer:
         kind = {2: "f16", 4: "f32"}[item]
         lanes = 256 // item
         ub, reg = f"!pto.ptr<{kind}, ub>", f"!pto.vreg<{lanes}x{kind}>"
+        if part.kind != "plain":
+            self._partial(part, pad, n, kind, ub, reg)
+            return
         self.lines += [
             f"{pad}%vr{n} = pto.castptr {self.c(part.read)} : i64 -> {ub}",
             f"{pad}%vw{n} = pto.castptr {self.c(part.write)} : i64 -> {ub}",
@@ -305,6 +357,46 @@ class _Writer:
             f"{pad}    %a{n} = pto.vlds %vr{n}[%j{n}] : {ub} -> {reg}",
             f"{pad}    %b{n} = pto.vabs %a{n} : {reg} -> {reg}",
             f"{pad}    pto.vsts %b{n}, %vw{n}[%j{n}] : {reg}, {ub}",
+            f"{pad}  }}",
+            f"{pad}}}",
+        ]
+
+
+    def _partial(self, part: Vector, pad: str, n: int, kind: str, ub: str, reg: str) -> None:
+        """Masked work: what the last register has too much is neither used nor written."""
+        item = self.kernel.item
+        bits = 32 if part.kind == "pack" else 8 * item
+        lanes = 64 if part.kind == "pack" else 256 // item
+        mask = f"!pto.mask<b{bits}>"
+        load = {"pack": ' {dist = "UNPK_B16"}', "spread": f' {{dist = "BRC_B{8 * item}"}}'}.get(part.kind, "")
+        store = {"pack": "PK_B32", "point": f"1PT_B{8 * item}"}.get(part.kind, f"NORM_B{8 * item}")
+        source = "%lo" if part.kind == "spread" else f"%j{n}"
+        dest = f"%d{n}" if part.kind == "point" else f"%j{n}"
+        on = f", %m{n}" if part.masked else ""
+        self.lines += [
+            f"{pad}%vr{n} = pto.castptr {self.c(part.read)} : i64 -> {ub}",
+            f"{pad}%vw{n} = pto.castptr {self.c(part.write)} : i64 -> {ub}",
+            f"{pad}%vn{n} = arith.constant {part.rows * lanes} : index",
+            f"{pad}%vs{n} = arith.constant {lanes} : index",
+            f"{pad}%vc{n} = arith.constant {max(0, part.count)} : i32",
+            f"{pad}pto.vecscope {{",
+            f"{pad}  %last{n} = scf.for %j{n} = %lo to %vn{n} step %vs{n} iter_args(%left{n} = %vc{n}) -> (i32) {{",
+            f"{pad}    %m{n}, %rest{n} = pto.plt_b{bits} %left{n} : i32 -> {mask}, i32",
+            f"{pad}    %a{n} = pto.vlds %vr{n}[{source}]{load} : {ub} -> {reg}",
+        ]
+        value = f"%a{n}"
+        if part.kind == "plt":
+            self.lines.append(f"{pad}    %b{n} = pto.vabs %a{n}{on} : {reg}{', ' + mask if on else ''} -> {reg}")
+            value = f"%b{n}"
+        elif part.kind == "point":
+            self.lines.append(f"{pad}    %d{n} = arith.divui %j{n}, %vs{n} : index")
+            self.lines.append(f"{pad}    %b{n} = pto.vcadd %a{n}{on} : {reg}{', ' + mask if on else ''} -> {reg}")
+            value = f"%b{n}"
+        follow = f"%left{n}" if part.kind == "point" else f"%rest{n}"
+        behind = f"{', ' + mask if on else ''}"
+        self.lines += [
+            f'{pad}    pto.vsts {value}, %vw{n}[{dest}]{on} {{dist = "{store}"}} : {reg}, {ub}{behind}',
+            f"{pad}    scf.yield {follow} : i32",
             f"{pad}  }}",
             f"{pad}}}",
         ]
