@@ -159,7 +159,7 @@ class Accesses(Carried):
         """What a store writes: so much of its register as the mask lets through, in the distribution's proportion."""
         if stmt.mask is None:
             return _Extent(Lin(known.bytes), not known.partly)
-        active, sure = self._active(stmt)
+        active, sure = self._active(stmt, known.unit if known.unit > 1 else stmt.lane_bytes)
         least = self.world.interval(active)[0]
         if not known.register:
             whole = least is not None and least >= (self.unit.register_bytes if known.bytes > self._size(stmt) else 1)
@@ -167,14 +167,14 @@ class Accesses(Carried):
         length = self.world.divide(active * known.bytes + (known.register - 1), known.register)
         return _Extent(self.world.least(length, Lin(known.bytes)), sure and not known.partly)
 
-    def _active(self, stmt: ops.Access) -> tuple[Lin, bool]:
+    def _active(self, stmt: ops.Access, lane_bytes: int) -> tuple[Lin, bool]:
         """Bytes of the register up to the last lane that the mask may let through, and whether it lets all through."""
         size = self._size(stmt)
         lanes = self._lanes(stmt.mask)
         if stmt.mask is None or lanes is None:
             return Lin(size), stmt.mask is None
-        width = max(lanes.lane_bytes, stmt.lane_bytes)
-        sure = lanes.sure and lanes.lane_bytes in (stmt.lane_bytes or width,)
+        width = max(lanes.lane_bytes, lane_bytes)
+        sure = lanes.sure and (not lane_bytes or lanes.lane_bytes == lane_bytes)
         return self.world.least(lanes.count * width, Lin(size)), sure
 
     def _size(self, stmt: ops.Access) -> int:
@@ -184,7 +184,7 @@ class Accesses(Carried):
         stride = None if stmt.stride is None else self.value(stmt.stride)
         if not isinstance(stride, Lin) or self.world.roots(stride) & self.opaque:
             return _OPEN
-        active, sure = self._active(stmt)
+        active, sure = self._active(stmt, stmt.lane_bytes)
         block = self.unit.block_bytes
         whole = active.is_const and active.const % block == 0
         count = active.const // block if whole else self.unit.blocks

@@ -287,6 +287,7 @@ class DefiniteJudge:
         gap = read.place.address + read.offset - write.place.address - write.offset
         claims = [compare("le", -gap), compare("le", gap + read.length - write.length)]
         steps = dict.fromkeys(write.steps)
+        alone = dict.fromkeys(write.steps)  # levels that the read does not have: they must run at all
         for count, stride in read.steps:
             same = next(
                 (
@@ -299,6 +300,9 @@ class DefiniteJudge:
             )
             if same is None and count != ONE:
                 return False
+            if same is not None:
+                alone.pop(same, None)
+        claims += [compare("le", ONE - count) for count, _ in alone]
         return all(self.asker.holds(claim, when).status == "proved" for claim in claims)
 
     def _found(self, event: Copy | Use, at: int, kind: int, count: int) -> None:

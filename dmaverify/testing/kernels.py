@@ -361,7 +361,6 @@ class _Writer:
             f"{pad}}}",
         ]
 
-
     def _partial(self, part: Vector, pad: str, n: int, kind: str, ub: str, reg: str) -> None:
         """Masked work: what the last register has too much is neither used nor written."""
         item = self.kernel.item
