@@ -223,6 +223,7 @@ class VectorReader(CopyReader):
 
     def _mask(self, op: Op, parts: _Parts, what: str, bits: int) -> list[Stmt]:
         pattern = parts.named.get("pattern") or next(iter(parts.strings), "")
+        pattern = pattern if pattern.startswith("PAT_") or not pattern else f"PAT_{pattern}"
         count = parts.operands[0] if parts.operands else None
         self.types[op.results[0]] = Type("other", "!pto.mask", bits)
         rest = op.results[1] if len(op.results) > 1 else ""

@@ -444,6 +444,18 @@ def test_a_pointer_that_moves_on_is_the_base_of_the_next_access() -> None:
     assert errors(check(LOAD + scope(*chain), BESIDE - 508)) == {"core/hazard-raw"}
 
 
+def test_a_pointer_that_a_loop_moves_on_is_followed() -> None:
+    body = scope(
+        "%e = scf.for %j = %c0 to %c2 step %c1 iter_args(%w = %p) -> (!pto.ptr<f32, ub>) {",
+        "  %v, %next = pto.vlds %w[%c64] : !pto.ptr<f32, ub> -> !pto.vreg<64xf32>, !pto.ptr<f32, ub>",
+        "  pto.vsts %v, %o[%c0] : !pto.vreg<64xf32>, !pto.ptr<f32, ub>",
+        "  scf.yield %next : !pto.ptr<f32, ub>",
+        "}",
+    )
+    assert errors(check(LOAD + body, BESIDE - 512)) == set()
+    assert errors(check(LOAD + body, BESIDE - 508)) == {"core/hazard-raw"}
+
+
 def test_whether_the_access_is_at_the_base_or_behind_the_step_is_left_open() -> None:
     line = "%p1 = pto.vsts %w, %p[%c64] : !pto.vreg<64xf32>, !pto.ptr<f32, ub> -> !pto.ptr<f32, ub>"
     body = LOAD + scope("%w = pto.vbr %x : f32 -> !pto.vreg<64xf32>", line)
@@ -453,6 +465,16 @@ def test_whether_the_access_is_at_the_base_or_behind_the_step_is_left_open() -> 
     assert errors(behind) == set()
     assert [f.basis for f in behind.findings if f.rule == "core/hazard-waw"] == ["inferred"]
     assert [f for f in check(body, BESIDE - 512).findings if "hazard" in f.rule] == []
+
+
+def test_the_generic_form_has_its_offset_among_the_operands() -> None:
+    lines = (
+        '%m = "pto.pset_b32"() {pattern = "PAT_VL8"} : () -> !pto.mask<b32>',
+        '%v = "pto.vlds"(%p, %c64) <{dist = "NORM"}> : (!pto.ptr<f32, ub>, index) -> !pto.vreg<64xf32>',
+        '"pto.vsts"(%v, %o, %c0, %m) : (!pto.vreg<64xf32>, !pto.ptr<f32, ub>, index, !pto.mask<b32>) -> ()',
+    )
+    assert errors(check(LOAD + scope(*lines), BESIDE - 256 - 32)) == set()
+    assert errors(check(LOAD + scope(*lines), BESIDE - 256 - 31)) == {"core/hazard-raw"}
 
 
 @pytest.mark.parametrize(
