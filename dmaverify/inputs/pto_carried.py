@@ -15,11 +15,15 @@ from dataclasses import replace
 from dmaverify.inputs.pto_registers import Registers
 from dmaverify.inputs.pto_values import Value, name_of
 from dmaverify.machines import pto_ops as ops
+from dmaverify.prove.ask import Asker, term_text
+from dmaverify.prove.options import Options
 from dmaverify.transfer.affine import ONE, ZERO, Cond, Lin, compare
 from dmaverify.transfer.instructions import (
     Event,
     Place,
 )
+
+STANDARD = Options()
 
 
 class Carried(Registers):
@@ -139,11 +143,11 @@ class Carried(Registers):
         less = next((a for a in args if isinstance(a, Lin) and a.terms == ((own, 1),) and a.const <= 0), None)
         if less is None or ZERO not in args:
             return None
-        low = self.world.interval(start)[0]
-        if low is None and not any(self.world.symbols[n].stated for n in self.world.roots(start)):
-            self.assume(f"{start.shown()} is not negative")
-        elif low is None or low < 0:
-            return None
+        asker = Asker(self.world, STANDARD.rlimit)
+        if asker.holds(compare("le", -start)).status != "proved":
+            if all(self.world.symbols[n].stated for n in self.world.roots(start)):
+                return None
+            self.assume(f"{term_text(start, self.world)} is not negative")
         return self.world.least(start + self.world.times(counter, Lin(less.const)), ZERO, most=True)
 
     def _alike(self, one: Value, other: Value) -> bool:

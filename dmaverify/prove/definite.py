@@ -14,6 +14,7 @@ from typing import Any
 
 from dmaverify.errors import Span
 from dmaverify.prove.ask import Asker
+from dmaverify.prove.covered import Lifted, covers
 from dmaverify.transfer.affine import ONE, Cond, Lin, World, compare
 from dmaverify.transfer.instructions import Branch, Copy, Event, Loop, Touch, Use
 from dmaverify.verdict import Finding, Label, Severity
@@ -50,6 +51,7 @@ class DefiniteJudge:
     _events: int = 0
     _tails: dict[int, Span] = field(default_factory=dict)
     _bases: list[int] = field(default_factory=list)
+    _loops: dict[int, tuple[Touch, Lifted]] = field(default_factory=dict)
 
     @property
     def world(self) -> World:
@@ -172,13 +174,20 @@ class DefiniteJudge:
     def _access(
         self, event: Copy | Use, path: _Path, at: Mapping[str, Lin], lifted: tuple[tuple[str, Lin], ...]
     ) -> None:
-        touches = [self._put(t, at, lifted) for t in event.touches if self._mine(t)]
-        for touch in touches:
+        touches = [(t, self._put(t, at, lifted)) for t in event.touches if self._mine(t)]
+        for plain, touch in touches:
             if touch.kind == "read":
-                self._read(touch, event, path)
-        for touch in touches:
-            if touch.writes:
-                self._write(touch, event, path)
+                self._read(touch, event, path, (self._put(plain, at, ()), lifted))
+        own = [touch for _, touch in touches if touch.writes]
+        for touch in own:
+            self._loops[id(touch)] = (touch, lifted)
+            if touch.kind == "unknown":
+                path.rows = [r for r in path.rows if any(r is o for o in own) or self._beside(r, touch)]
+            self._write(touch, event, path)
+
+    def _beside(self, row: Touch, touch: Touch) -> bool:
+        (low, high), (first, end) = self._range(row), self._range(touch)
+        return high <= first or end <= low
 
     def _put(self, touch: Touch, at: Mapping[str, Lin], lifted: tuple[tuple[str, Lin], ...]) -> Touch:
         world = self.world
@@ -246,7 +255,6 @@ class DefiniteJudge:
     def _blur(self, touch: Touch, path: _Path) -> None:
         low, high = self._range(touch)
         path.bytes_[low:high] = path.bytes_[low:high].replace(bytes([WRITTEN]), bytes([MAYBE]))
-        path.rows = [r for r in path.rows if r.place == touch.place]
 
     def _range(self, touch: Touch) -> tuple[int, int]:
         """Bytes that a touch can reach at most."""
@@ -257,7 +265,11 @@ class DefiniteJudge:
         first, last = self.world.interval(low)[0], self.world.interval(high)[1]
         return max(0, first or 0), self.size if last is None else min(self.size, max(0, last))
 
-    def _read(self, touch: Touch, event: Copy | Use, path: _Path) -> None:
+    def _covered(self, read: tuple[Touch, Lifted], event: Copy | Use, path: _Path) -> bool:
+        when = (*path.facts, *event.when)
+        return any(covers(self.asker, *read, row, self._loops[id(row)][1], when) for row in path.rows)
+
+    def _read(self, touch: Touch, event: Copy | Use, path: _Path, plain: tuple[Touch, Lifted]) -> None:
         if touch.open or (isinstance(event, Use) and event.inferred == "bytes"):
             return
         self.reads += 1
@@ -265,7 +277,8 @@ class DefiniteJudge:
         if rows is None:
             low, high = self._range(touch)
             covered = low < high and path.bytes_.count(WRITTEN, low, high) == high - low
-            if not covered and not any(self._holds(touch, row, (*path.facts, *event.when)) for row in path.rows):
+            held = covered or any(self._holds(touch, row, (*path.facts, *event.when)) for row in path.rows)
+            if not held and not self._covered(plain, event, path):
                 self.unjudged[f"line {event.span.line}"] = None
             return
         for start, end in rows:
@@ -273,6 +286,8 @@ class DefiniteJudge:
                 continue
             if any(self._holds(touch, row, (*path.facts, *event.when)) for row in path.rows):
                 continue
+            if self._covered(plain, event, path):
+                return
             surely = [at for at in range(start, end) if path.bytes_[at] in (NEVER, TAIL)]
             if surely and not path.rows:
                 self._found(event, surely[0], path.bytes_[surely[0]], len(surely))

@@ -5,6 +5,8 @@ A buffer that nothing orders with the access lies at 8,192: where the access rea
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from dmaverify.errors import Source
@@ -429,6 +431,48 @@ def test_a_loop_that_may_not_run_writes_nothing_surely(least: int, judged: bool)
     verdict = check(loop + flags("MTE2", "MTE3") + STORE, notes=f"// dmaverify: assume %n in {least}..40\n")
     assert errors(verdict) == set()
     assert any("written before" in a for a in verdict.assumptions) is not judged
+
+
+ANY = (Path(__file__).parent / "corpus" / "vector-any-length.mlir").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "judged"),
+    [
+        ("", "", True),
+        ("iter_args(%left = %left0)", "iter_args(%left = %less)", False),
+        ("scf.for %j = %c0 to", "scf.for %j = %c64 to", False),
+        ("%b[%j], %m", "%b[%j], %one32", False),
+        ("mte_ub_gm %b, %out, %len", "mte_ub_gm %b, %out, %more", False),
+        ("pto.mte_gm_ub %in, %a, %z, %len", "pto.mte_gm_ub %in, %a, %z, %less4", False),
+        ("assume %n in 1..1000", "assume %n in 64..1000", True),
+    ],
+)
+def test_rows_of_a_loop_with_any_count_cover_what_is_stored(old: str, new: str, judged: bool) -> None:
+    extra = (
+        "  %i1 = arith.constant 1 : i32\n  %less = arith.subi %left0, %i1 : i32\n"
+        "  %more = arith.addi %len, %c4 : i64\n  %less4 = arith.subi %len, %c4 : i64\n"
+        '  %one32 = pto.pset_b32 "PAT_VL32" : !pto.mask<b32>\n'
+    )
+    text = ANY.replace("  %a = pto.castptr", extra + "  %a = pto.castptr").replace("expect proved", "allow(x/y) z")
+    text = text.replace("// dmaverify: allow(x/y) z\n", "").replace(old or "\0", new)
+    (verdict,) = check_text(Source("k.mlir", text))
+    surely = not any("written before" in a for a in verdict.assumptions) and "core/definite" not in errors(verdict)
+    assert surely is judged, (verdict.assumptions, [f.message for f in verdict.findings])
+
+
+def test_the_tail_of_a_shorter_row_takes_back_what_a_longer_one_wrote() -> None:
+    short = LOAD.replace("%k1024", "%l")
+    counted = "  %w = arith.extsi %n : i32 to i64\n  %l = arith.muli %w, %k4 : i64\n  %k4 = arith.constant 4 : i64\n"
+    counted = "".join(sorted(counted.splitlines(True), key=lambda line: "constant" not in line))
+    long = counted + short + '  pto.pipe_barrier "PIPE_MTE2"\n'
+    last = LOAD.replace("%k1024", "%k4") + flags("MTE2", "MTE3")
+    store = STORE.replace("%k1024", "%k32")
+    notes = "// dmaverify: assume %n in 8..100\n"
+    one = check(long + flags("MTE2", "MTE3") + store, notes=notes)
+    assert not any("written before" in a for a in one.assumptions)
+    two = check(long + last + store, notes=notes)
+    assert any("written before" in a for a in two.assumptions) or errors(two) == {"core/definite"}
 
 
 # ---------------------------------------------------------------- pointers that move, memrefs, scalars
