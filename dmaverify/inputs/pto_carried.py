@@ -43,18 +43,36 @@ class Carried(Registers):
         """Values that the loop carries, as terms of its counter; None where no form is known."""
         if not stmt.carried:
             return []
+        starts = [self._number(value) for value in first]
+        bits = {i for i, v in enumerate(starts) if v in (ZERO, ONE) and not isinstance(first[i], Place)}
+        while True:
+            names, given = self._guessed(stmt, first, bits)
+            ends = [self._number(given[i]) if i < len(given) else None for i in range(len(first))]
+            known = [(0, 0) if not isinstance(e, Lin) else self.world.interval(e) for e in ends]
+            loose = {i for i in bits if known[i][0] not in (0, 1) or known[i][1] not in (0, 1)}
+            if not loose:
+                break
+            bits -= loose  # it was no bit after all: what was folded under that guess does not hold
+        out = [self._closed(index, first, given, names, counter) for index in range(len(first))]
+        for index, value in enumerate(out):
+            if value is None and isinstance(first[index], (Lin, Cond)):
+                lost = self.fresh_opaque(stmt.carried[index][0])
+                self.opaque.add(lost.terms[0][0])
+                out[index] = lost
+        return out
+
+    def _number(self, value: Value) -> Value:
+        return (
+            value.address if isinstance(value, Place) else self.as_number(value) if isinstance(value, Cond) else value
+        )
+
+    def _guessed(self, stmt: ops.For, first: list[Value], bits: set[int]) -> tuple[list[str], list[Value]]:
+        """One iteration from symbols: their names, and what is handed on. `bits` are taken for 0 or 1."""
         saved = (dict(self.values), dict(self.registers), dict(self.consumed), self.number, self.counters)
         guess: list[Value] = []
         names: list[str] = []
-        for (name, _), value in zip(stmt.carried, first, strict=True):
-            start = (
-                value.address
-                if isinstance(value, Place)
-                else self.as_number(value)
-                if isinstance(value, Cond)
-                else value
-            )
-            bit = isinstance(start, Lin) and start in (ZERO, ONE) and not isinstance(value, Place)
+        for index, ((name, _), value) in enumerate(zip(stmt.carried, first, strict=True)):
+            bit = index in bits
             symbol = self.world.free(name_of(name), 0 if bit else None, 1 if bit else None, shown=name)
             names.append(symbol.terms[0][0])
             guess.append(replace(value, address=symbol) if isinstance(value, Place) else symbol)
@@ -65,22 +83,13 @@ class Carried(Registers):
         given = list(self.yielded)
         self.dry -= 1
         self.values, self.registers, self.consumed, self.number, self.counters = saved
-        out = [self._closed(index, first, given, names, counter) for index in range(len(first))]
-        for index, value in enumerate(out):
-            if value is None and isinstance(first[index], (Lin, Cond)):
-                lost = self.fresh_opaque(stmt.carried[index][0])
-                self.opaque.add(lost.terms[0][0])
-                out[index] = lost
-        return out
+        return names, given
 
     def _closed(self, index: int, first: list[Value], given: list[Value], names: list[str], counter: Lin) -> Value:
         if index >= len(given):
             return None
         value, after = first[index], given[index]
-        start = (
-            value.address if isinstance(value, Place) else self.as_number(value) if isinstance(value, Cond) else value
-        )
-        end = after.address if isinstance(after, Place) else self.as_number(after) if isinstance(after, Cond) else after
+        start, end = self._number(value), self._number(after)
         if not isinstance(start, Lin) or not isinstance(end, Lin):
             return None
         if isinstance(value, Place) != isinstance(after, Place) or (
@@ -97,6 +106,8 @@ class Carried(Registers):
     ) -> Lin | None:
         world, own = self.world, names[index]
         inner = world.roots(end)
+        if not inner:  # the same from the first iteration on
+            return world.choose(compare("eq", counter), start, end)
         if len(end.terms) == 1 and end.terms[0][1] == 1 and end.const == 0:
             what, *args = world.symbols[end.terms[0][0]].definition or ("",)
             if what == "max" and (shrunk := self._shrinking(own, start, args, counter)) is not None:

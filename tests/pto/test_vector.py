@@ -265,6 +265,29 @@ def test_the_last_register_of_1000_numbers_leaves_the_buffer_behind_them_alone()
     assert errors(check(LOAD + remainder(start=999), BESIDE - 4000)) == set()
 
 
+@pytest.mark.parametrize("count", [0, 1, 2, 63, 64, 65])
+def test_few_lanes_are_few_in_every_iteration(count: int) -> None:
+    assert errors(check(LOAD + remainder(start=count), BESIDE - 4 * count)) == set()
+    if count:
+        assert errors(check(LOAD + remainder(start=count), BESIDE - 4 * count + 4)) >= {"core/hazard-waw"}
+
+
+@pytest.mark.parametrize("start", [0, 1])
+def test_a_ring_of_three_that_starts_at_0_or_1_is_no_bit(start: int) -> None:
+    body = "  %c3 = arith.constant 3 : index\n" + scope(
+        f"%e = scf.for %j = %c0 to %c64 step %c1 iter_args(%r = %c{start}) -> (index) {{",
+        "  %off = arith.muli %r, %c64 : index",
+        "  %v = pto.vlds %p[%off] : !pto.ptr<f32, ub> -> !pto.vreg<64xf32>",
+        "  pto.vsts %v, %o[%c0] : !pto.vreg<64xf32>, !pto.ptr<f32, ub>",
+        "  %up = arith.addi %r, %c1 : index",
+        "  %k = arith.remui %up, %c3 : index",
+        "  scf.yield %k : index",
+        "}",
+    )
+    assert errors(check(LOAD + body, BESIDE - 768)) == set()
+    assert errors(check(LOAD + body, BESIDE - 764)) == {"core/hazard-raw"}
+
+
 def test_what_is_left_over_is_followed_for_every_count() -> None:
     body = scope(
         "%e = arith.index_cast %n : i32 to index",
