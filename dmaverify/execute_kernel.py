@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from dmaverify.execute_vector import Registers
 from dmaverify.machines import pto_ops as ops
 
 UB_BYTES = 262_144
@@ -89,6 +90,9 @@ class _Machine:
         self.registers: dict[str, tuple[int, int]] = {}
         self.pad: tuple[int, int] | None = None
         self.events: list[_Event] = []
+        self.known: list[frozenset[int]] = []
+        self.registers_of = Registers()
+        self.inside = 0
         self.knows: dict[str, set[int]] = {}
         self.flags: dict[tuple[str, str, int], set[int]] = {}
         self.released: dict[int, set[int]] = {}
@@ -101,6 +105,7 @@ class _Machine:
         self._block(self.function.body)
         if self.flags:
             self.run.found.add("flags")
+        self._judge_order()
         return self.run
 
     def _number(self, body: Sequence[ops.Stmt]) -> None:
@@ -135,6 +140,7 @@ class _Machine:
         given: list[int | tuple[str, int, int]] = []
         for stmt in body:
             if isinstance(stmt, ops.Yield):
+                self.registers_of.sink(stmt.args)
                 given = [self.values[a.name] for a in stmt.args]
             else:
                 self._statement(stmt)
@@ -178,8 +184,19 @@ class _Machine:
             case ops.If():
                 given = self._block(stmt.then if self._int(stmt.condition) else stmt.other)
                 self.values |= dict(zip(stmt.results, given, strict=False))
+            case ops.Mask():
+                count = self._int(stmt.count) if stmt.op == "plt" and stmt.count is not None else 0
+                left = self.registers_of.mask(stmt, count)
+                if stmt.rest:
+                    self.values[stmt.rest] = left
+                self.values[stmt.result] = 0
+            case ops.VectorOp():
+                self.registers_of.operate(stmt)
+                self.values |= dict.fromkeys(stmt.results, 0)
             case ops.Block():
+                self.inside += "vecscope" in stmt.what
                 self.values |= dict(zip(stmt.results, self._block(stmt.body), strict=False))
+                self.inside -= "vecscope" in stmt.what
             case ops.Bind():
                 self.values[stmt.result] = self._value(stmt.source)
                 if stmt.source.name in self.raw:
@@ -192,6 +209,7 @@ class _Machine:
                 pass
 
     def _for(self, stmt: ops.For) -> None:
+        self.registers_of.sink([o for _, o in stmt.carried])
         carried = [self.values[o.name] if o.value is None else o.value for _, o in stmt.carried]
         for at in range(self._int(stmt.low), self._int(stmt.high), self._int(stmt.step)):
             self.values[stmt.counter] = at
@@ -416,30 +434,46 @@ class _Machine:
 
     def _access(self, stmt: ops.Access) -> None:
         place, at, item = self._pointer(stmt.pointer)
-        at += (0 if stmt.offset is None else self._int(stmt.offset)) * item
-        bytes_ = np.arange(at, at + stmt.size)
-        bytes_ = bytes_[(bytes_ >= 0) & (bytes_ < len(self.run.memory[place].state))]
-        if "w" in stmt.way:
-            self.run.memory[place].state[bytes_] = WRITTEN
-        reads = {place: bytes_} if "r" in stmt.way else {}
-        self._happened(_Event("V", reads, {place: bytes_} if "w" in stmt.way else {}))
+        item = stmt.item_bytes or item
+        if not stmt.moved:  # a pointer that moves on moves behind the access
+            at += sum(self._int(index) * elements for index, elements in stmt.offsets) * item
+        self.values |= dict.fromkeys(stmt.results, 0)
+        pipe = "S" if stmt.form == "scalar" and not self.inside else "V"
+        empty = np.zeros(0, np.int64)
+        if stmt.way == "r":
+            touched = self.registers_of.load(stmt, at, item, len(self.events), place)
+            self._bounds(place, touched, 0)
+            self._happened(_Event(pipe, {place: empty if stmt.results else touched}, {}))
+            return
+        stride = 0 if stmt.stride is None else self._int(stmt.stride)
+        touched = self.registers_of.store(stmt, at, item, stride)
+        self._bounds(place, touched, 0)
+        inside = touched[(touched >= 0) & (touched < len(self.run.memory[place].state))]
+        self.run.memory[place].state[inside] = WRITTEN
+        self._happened(_Event(pipe, {}, {place: inside}))
 
     def _happened(self, event: _Event) -> None:
-        known = self.knows.setdefault(event.pipe, set())
-        for number, before in enumerate(self.events):
-            if number in known or (before.pipe == event.pipe == "V"):
-                continue
-            for kind, mine, theirs in (
-                ("raw", event.reads, before.writes),
-                ("war", event.writes, before.reads),
-                ("waw", event.writes, before.writes),
-            ):
-                if kind == "waw" and event.atomic[0] not in ("", "set") and event.atomic == before.atomic:
-                    continue  # both add, in whatever order
-                for place in mine.keys() & theirs.keys():
-                    if _share(mine[place], theirs[place]):
-                        self.run.found.add(kind)
+        self.known.append(frozenset(self.knows.setdefault(event.pipe, set())))
         self.events.append(event)
+
+    def _judge_order(self) -> None:
+        """Pairs that nothing orders, when it is known which bytes of which loads came to matter."""
+        for number, place, needed in self.registers_of.needed():
+            self.events[number].reads[place] = np.union1d(self.events[number].reads[place], needed)
+        for at, event in enumerate(self.events):
+            for number, before in enumerate(self.events[:at]):
+                if number in self.known[at] or (before.pipe == event.pipe == "V") or before.pipe == "S":
+                    continue
+                for kind, mine, theirs in (
+                    ("raw", event.reads, before.writes),
+                    ("war", event.writes, before.reads),
+                    ("waw", event.writes, before.writes),
+                ):
+                    if kind == "waw" and event.atomic[0] not in ("", "set") and event.atomic == before.atomic:
+                        continue  # both add, in whatever order
+                    for place in mine.keys() & theirs.keys():
+                        if _share(mine[place], theirs[place]):
+                            self.run.found.add(kind)
 
     def _done(self, pipe: str) -> set[int]:
         """What is surely done when a pipe has done all that it was given so far."""

@@ -27,7 +27,6 @@ from dmaverify.machines.pto_ops import (
     AddPtr,
     Arith,
     CastPtr,
-    Foreign,
     Opaque,
     Operand,
     Stmt,
@@ -181,27 +180,11 @@ class BufferReader(CopyReader):
         kinds = (*kinds, *(OTHER,) * (len(op.results) - len(kinds)))
         self.types |= dict(zip(op.results, kinds, strict=True))
         made = Opaque(op.span, op.results, kinds, None, op.name, loaded=True)
-        return [*self._scalar(op, "r"), made]
+        return [*self._read_of(op), made]
 
-    def _stored(self, op: Op) -> Stmt | list[Stmt] | None:
-        self.passed[op.name] += 1
-        return self._scalar(op, "w")
-
-    def _scalar(self, op: Op, way: str) -> list[Stmt]:
-        """What the scalar pipe reads or writes of UB: one element behind each pointer that is named."""
-        out: list[Stmt] = []
-        for index, token in enumerate(op.tokens):
-            if token.text == ":":
-                break
-            kind = self.types.get(token.text, OTHER) if token.kind == "value" else OTHER
-            if kind.kind != "pointer" or kind.space != "ub":
-                continue
-            after = op.tokens[index + 1 : index + 4]
-            single = len(after) == 3 and after[0].text == "[" and after[1].kind == "value" and after[2].text == "]"
-            offset = Operand(after[1].text, op.at(after[1])) if single else None
-            size = kind.item_bytes if single else 0
-            out.append(Foreign(op.name_span, Operand(token.text, op.at(token)), offset, size, way, "S", op.name))
-        return out
+    def _read_of(self, op: Op) -> list[Stmt]:
+        """The access of memory that a load makes; the whole reader knows accesses."""
+        raise AssertionError(f"{op.name} without a reader")
 
     # ------------------------------------------------------------ what nothing here defines
 

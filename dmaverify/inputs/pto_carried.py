@@ -15,11 +15,15 @@ from dataclasses import replace
 from dmaverify.inputs.pto_registers import Registers
 from dmaverify.inputs.pto_values import Value, name_of
 from dmaverify.machines import pto_ops as ops
+from dmaverify.prove.ask import Asker, term_text
+from dmaverify.prove.options import Options
 from dmaverify.transfer.affine import ONE, ZERO, Cond, Lin, compare
 from dmaverify.transfer.instructions import (
     Event,
     Place,
 )
+
+STANDARD = Options()
 
 
 class Carried(Registers):
@@ -39,28 +43,16 @@ class Carried(Registers):
         """Values that the loop carries, as terms of its counter; None where no form is known."""
         if not stmt.carried:
             return []
-        saved = (dict(self.values), dict(self.registers), dict(self.consumed), self.number, self.counters, self.when)
-        guess: list[Value] = []
-        names: list[str] = []
-        for (name, _), value in zip(stmt.carried, first, strict=True):
-            start = (
-                value.address
-                if isinstance(value, Place)
-                else self.as_number(value)
-                if isinstance(value, Cond)
-                else value
-            )
-            bit = isinstance(start, Lin) and start in (ZERO, ONE) and not isinstance(value, Place)
-            symbol = self.world.free(name_of(name), 0 if bit else None, 1 if bit else None, shown=name)
-            names.append(symbol.terms[0][0])
-            guess.append(replace(value, address=symbol) if isinstance(value, Place) else symbol)
-        self.dry += 1
-        self.bind(stmt, guess)
-        self.yielded = []
-        self.block(stmt.body)
-        given = list(self.yielded)
-        self.dry -= 1
-        self.values, self.registers, self.consumed, self.number, self.counters, self.when = saved
+        starts = [self._number(value) for value in first]
+        bits = {i for i, v in enumerate(starts) if v in (ZERO, ONE) and not isinstance(first[i], Place)}
+        while True:
+            names, given = self._guessed(stmt, first, bits)
+            ends = [self._number(given[i]) if i < len(given) else None for i in range(len(first))]
+            known = [(0, 0) if not isinstance(e, Lin) else self.world.interval(e) for e in ends]
+            loose = {i for i in bits if known[i][0] not in (0, 1) or known[i][1] not in (0, 1)}
+            if not loose:
+                break
+            bits -= loose  # it was no bit after all: what was folded under that guess does not hold
         out = [self._closed(index, first, given, names, counter) for index in range(len(first))]
         for index, value in enumerate(out):
             if value is None and isinstance(first[index], (Lin, Cond)) and stmt.unbounded:
@@ -71,14 +63,35 @@ class Carried(Registers):
                 out[index] = lost
         return out
 
+    def _number(self, value: Value) -> Value:
+        return (
+            value.address if isinstance(value, Place) else self.as_number(value) if isinstance(value, Cond) else value
+        )
+
+    def _guessed(self, stmt: ops.For, first: list[Value], bits: set[int]) -> tuple[list[str], list[Value]]:
+        """One iteration from symbols: their names, and what is handed on. `bits` are taken for 0 or 1."""
+        saved = (dict(self.values), dict(self.registers), dict(self.consumed), self.number, self.counters, self.when)
+        guess: list[Value] = []
+        names: list[str] = []
+        for index, ((name, _), value) in enumerate(zip(stmt.carried, first, strict=True)):
+            bit = index in bits
+            symbol = self.world.free(name_of(name), 0 if bit else None, 1 if bit else None, shown=name)
+            names.append(symbol.terms[0][0])
+            guess.append(replace(value, address=symbol) if isinstance(value, Place) else symbol)
+        self.dry += 1
+        self.bind(stmt, guess)
+        self.yielded = []
+        self.block(stmt.body)
+        given = list(self.yielded)
+        self.dry -= 1
+        self.values, self.registers, self.consumed, self.number, self.counters, self.when = saved
+        return names, given
+
     def _closed(self, index: int, first: list[Value], given: list[Value], names: list[str], counter: Lin) -> Value:
         if index >= len(given):
             return None
         value, after = first[index], given[index]
-        start = (
-            value.address if isinstance(value, Place) else self.as_number(value) if isinstance(value, Cond) else value
-        )
-        end = after.address if isinstance(after, Place) else self.as_number(after) if isinstance(after, Cond) else after
+        start, end = self._number(value), self._number(after)
         if not isinstance(start, Lin) or not isinstance(end, Lin):
             return None
         if isinstance(value, Place) != isinstance(after, Place) or (
@@ -95,10 +108,16 @@ class Carried(Registers):
     ) -> Lin | None:
         world, own = self.world, names[index]
         inner = world.roots(end)
+        if not inner:  # the same from the first iteration on
+            return world.choose(compare("eq", counter), start, end)
         if len(end.terms) == 1 and end.terms[0][1] == 1 and end.const == 0:
             what, *args = world.symbols[end.terms[0][0]].definition or ("",)
+            if what == "max" and (shrunk := self._shrinking(own, start, args, counter)) is not None:
+                return shrunk
             if what == "mod" and isinstance(args[0], Lin) and args[0].terms == ((own, 1),) and isinstance(args[1], int):
-                return world.modulo(start + counter * args[0].const, args[1])
+                low, high = world.interval(start)
+                if low is not None and high is not None and 0 <= low <= high < args[1]:  # it is itself a remainder
+                    return world.modulo(start + counter * args[0].const, args[1])
         factor = dict(end.terms).get(own, 0)
         rest = end - Lin(0, ((own, factor),)) if factor else end
         loose = world.roots(rest) & (set(names) | {counter.terms[0][0]})
@@ -135,6 +154,18 @@ class Carried(Registers):
                 return None
             value = world.choose(compare("eq", phase - at), left, right)
         return value if isinstance(value, Lin) else None
+
+    def _shrinking(self, own: str, start: Lin, args: Sequence[object], counter: Lin) -> Lin | None:
+        """`max(own - n, 0)` carried on: what is left of `start` after so many steps of `n`."""
+        less = next((a for a in args if isinstance(a, Lin) and a.terms == ((own, 1),) and a.const <= 0), None)
+        if less is None or ZERO not in args:
+            return None
+        asker = Asker(self.world, STANDARD.rlimit)
+        if asker.holds(compare("le", -start)).status != "proved":
+            if all(self.world.symbols[n].stated for n in self.world.roots(start)):
+                return None
+            self.assume(f"{term_text(start, self.world)} is not negative")
+        return self.world.least(start + self.world.times(counter, Lin(less.const)), ZERO, most=True)
 
     def _alike(self, one: Value, other: Value) -> bool:
         if isinstance(one, Place) and isinstance(other, Place):

@@ -63,8 +63,12 @@ class ControlReader(BufferReader):
         """The statements of a region; the whole reader knows them."""
         raise AssertionError(f"{len(ops)} operations without a reader")
 
-    def _accesses(self, op: Op) -> list[Stmt]:
+    def open_accesses(self, op: Op) -> list[Stmt]:
         """What an operation touches of the buffers that it names; the whole reader knows that."""
+        raise AssertionError(f"{op.name} without a reader")
+
+    def uses(self, op: Op) -> list[Stmt]:
+        """Registers that an operation names; the whole reader knows them."""
         raise AssertionError(f"{op.name} without a reader")
 
     # ------------------------------------------------------------ arguments of blocks
@@ -289,7 +293,7 @@ class ControlReader(BufferReader):
     def _outside(self, op: Op, name: str, given: Sequence[Operand]) -> list[Stmt]:
         """A function of another file: what it does with pointers is not known."""
         self.passed[op.name] += 1
-        out = self._accesses(op)
+        out = [*self.open_accesses(op), *self.uses(op)]
         if any(self._of(o).kind == "pointer" for o in given):
             out.append(Assumed(op.span, f"@{name} is not in this file: what it does with its pointers was not judged"))
         return [*out, self._results_of(op)] if op.results else out

@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from dmaverify.inputs.pto_carried import Carried
+from dmaverify.inputs.pto_accesses import Accesses
 from dmaverify.inputs.pto_registers import joined
 from dmaverify.inputs.pto_values import Kernel, Register, Setting, Value, name_of
 from dmaverify.machines import pto_ops as ops
 from dmaverify.machines.pto_ops import Stmt
-from dmaverify.transfer.affine import ONE, ZERO, Cond, Lin, compare
+from dmaverify.transfer.affine import ONE, ZERO, Lin, compare
 from dmaverify.transfer.instructions import (
     Branch,
     Event,
@@ -42,20 +42,25 @@ def meaning_of(function: ops.Function, setting: Setting) -> Kernel:
     return kernel
 
 
-class _Meaning(Carried):
+class _Meaning(Accesses):
     """Walks statements in order of issue."""
 
     # ------------------------------------------------------------ statements
 
     def block(self, body: Sequence[Stmt]) -> list[Event]:
         out: list[Event] = []
+        loads: list[tuple[int, int, ops.Access]] = []
         for stmt in body:
             handler = getattr(self, f"_{type(stmt).__name__.lower()}")
             found = handler(stmt)
             if isinstance(found, list):
+                if isinstance(stmt, ops.Access) and stmt.results:
+                    loads.append((len(out), len(found), stmt))
                 out += found
             elif found is not None:
                 out.append(found)
+        for at, count, stmt in loads:
+            out[at : at + count] = self.narrowed([e for e in out[at : at + count] if isinstance(e, Use)], stmt)
         return out
 
     # ------------------------------------------------------------ order
@@ -71,30 +76,6 @@ class _Meaning(Carried):
         token, mode = self.number_of(stmt.token, "the buffer id"), self.number_of(stmt.mode, "the mode")
         return None if token is None or mode is None else Token(stmt.action, stmt.pipe, token, mode, stmt.span)
 
-    def _access(self, stmt: ops.Access) -> Use | None:
-        self.number += 1
-        pointer = self.value(stmt.pointer)
-        if not isinstance(pointer, Place):
-            self.remark(
-                "unresolved",
-                f"{stmt.what}: the pointer `{stmt.pointer.name}` cannot be resolved",
-                stmt.pointer.span,
-                "its accesses are not judged",
-                always=False,
-            )
-            return None
-        offset = ZERO if stmt.offset is None else self.value(stmt.offset)
-        offset = self.as_number(offset) if isinstance(offset, Cond) else offset
-        size = stmt.size
-        if not isinstance(offset, Lin) or self.world.roots(offset + pointer.address) & self.opaque:
-            if self.world.roots(pointer.address) & self.opaque:
-                return None
-            offset, size = ZERO, 0
-        place = replace(pointer, address=pointer.address + offset * pointer.item_bytes)
-        kinds = {"r": ("read",), "w": ("data",), "rw": ("read", "data")}[stmt.way]
-        touches = tuple(Touch(kind, place, ZERO, Lin(size), ()) for kind in kinds)
-        return Use(self.number, "V", touches, stmt.span, stmt.what, self.when)
-
     def _problem(self, stmt: ops.Problem) -> None:
         self.remark("unresolved", stmt.message, stmt.span, stmt.hint)
 
@@ -103,14 +84,17 @@ class _Meaning(Carried):
 
     def _block(self, stmt: ops.Block) -> list[Event]:
         outside, self.yielded = getattr(self, "yielded", []), []
+        inside = int("vecscope" in stmt.what)
+        self.scopes += inside
         events = self.block(stmt.body)
+        self.scopes -= inside
         given = [*self.yielded, *[None] * len(stmt.results)]
         self.values |= dict(zip(stmt.results, given, strict=False))
         self.yielded = outside
         return events
 
     def _foreign(self, stmt: ops.Foreign) -> Use | None:
-        self.number += 1
+        self.uses += 1
         pointer = self.value(stmt.pointer)
         if not isinstance(pointer, Place):
             message = f"{stmt.what}: the pointer `{stmt.pointer.name}` cannot be resolved"
@@ -123,9 +107,9 @@ class _Meaning(Carried):
                 return None
             offset, size = ZERO, 0
         place = replace(pointer, address=pointer.address + offset * pointer.item_bytes)
-        kinds = {"r": ("read",), "w": ("data",), "rw": ("read", "data")}[stmt.way]
-        touches = tuple(Touch(kind, place, ZERO, Lin(size), ()) for kind in kinds)
-        return Use(self.number, stmt.pipe, touches, stmt.span, stmt.what, self.when)
+        kinds = {"r": ("read",), "w": ("maybe",), "rw": ("read", "maybe")}[stmt.way]
+        touches = tuple(Touch(kind, place, ZERO, Lin(size), (), None, size == 0) for kind in kinds)
+        return Use(-self.uses, stmt.pipe, touches, stmt.span, stmt.what, self.when)
 
     def _given(self, stmt: ops.Given) -> None:
         when = self.as_condition(self.value(stmt.condition))

@@ -18,6 +18,7 @@ from dmaverify.inputs.pto_buffers import LOADS
 from dmaverify.inputs.pto_control import DMA, ControlReader, deep
 from dmaverify.inputs.pto_generic import PREDICATES, attributes, is_generic
 from dmaverify.inputs.pto_types import CUBE_SPACES, Cursor, float_bits, integer_of
+from dmaverify.inputs.pto_vector import VectorReader
 from dmaverify.language.mlir import Op, Text, read_mlir
 from dmaverify.machines.pto_ops import (
     COPY_ROLES,
@@ -70,7 +71,6 @@ _ARITH = frozenset(
 _CALLS = ("func.call", "call")
 _TILE = re.compile(r"pto\.t(load|store|prefetch)\w*")
 _CUBE = ("_l1", "_l0", "l0c", "_fb", "cbuf", "_fix", "_bt")
-VECTOR_BYTES = 256
 
 
 def _moves(name: str) -> bool:
@@ -150,7 +150,7 @@ def _called(functions: Mapping[str, Op]) -> set[str]:
     return found
 
 
-class _Reader(ControlReader):
+class _Reader(VectorReader, ControlReader):
     """Statements of one function. `types` holds the type of every value so far."""
 
     def __init__(self, text: Text, functions: Mapping[str, Op]) -> None:
@@ -231,7 +231,10 @@ class _Reader(ControlReader):
             return self._set_loop(op)
         if name.startswith("pto.set_atomic"):
             return self._atomic(op)
-        return self._other(op)
+        vector = self.vector(op)
+        if vector is not None:
+            self.passed[name] += 1
+        return self._other(op) if vector is None else vector
 
     def _constant(self, op: Op) -> Stmt:
         cursor = Cursor(op, attributes(op).get("value", ())) if is_generic(op) else Cursor(op)
@@ -287,7 +290,8 @@ class _Reader(ControlReader):
             raise InputError(f"{name} is not understood", op.name_span, f"known: {known}")
         out: list[Stmt] = []
         if name.startswith(("pto.", "func.call", "call", "llvm.")):
-            out += self._accesses(op)
+            out += self.open_accesses(op)
+        out += self.uses(op)
         if any(isinstance(s, DMA) for s in deep(inside)):
             out.append(
                 Problem(
@@ -318,35 +322,12 @@ class _Reader(ControlReader):
                 out.append(Foreign(op.name_span, Operand(token.text, op.at(token)), None, 0, way, pipe, op.name))
         return [*out, self._results_of(op)] if op.results else out
 
-    def _accesses(self, op: Op) -> list[Stmt]:
-        """Vector accesses: every UB pointer that an operation names, with the offset in brackets behind it."""
-        out: list[Stmt] = []
-        short = op.name.rsplit(".", 1)[-1]
-        way = "r" if short.startswith(("vld", "ld")) else "w" if short.startswith(("vst", "st")) else "rw"
-        tokens = op.tokens
-        size = 0
-        if way != "rw":
-            found = next((i for i, t in enumerate(tokens) if t.text == "!pto.vreg"), None)
-            size = VECTOR_BYTES
-            if found is not None:
-                size = self._type(Cursor(op, tokens[found:])).bits // 8 or VECTOR_BYTES
-        for index, token in enumerate(tokens):
-            if token.text == ":":
-                break
-            kind = self.types.get(token.text, OTHER) if token.kind == "value" else OTHER
-            if kind.kind != "pointer" or kind.space != "ub":
-                continue
-            offset = None
-            if (
-                index + 2 < len(tokens)
-                and tokens[index + 1].text == "["
-                and tokens[index + 2].kind in ("value", "number")
-            ):
-                after = tokens[index + 2]
-                value = None if after.kind == "value" else integer_of(after.text)
-                offset = Operand(after.text if after.kind == "value" else "", op.at(after), value)
-            out.append(Access(op.name_span, Operand(token.text, op.at(token)), offset, size, way, op.name))
-        return out
+    def _read_of(self, op: Op) -> list[Stmt]:
+        """What a scalar load reads; nothing where it names no buffer."""
+        kinds = [self.types.get(t.text, OTHER) for t in op.tokens if t.kind == "value"]
+        if not any(kind.kind == "pointer" for kind in kinds):
+            return []
+        return [s for s in self.scalar_read(op) if isinstance(s, Access)]
 
     def _ignore(self, op: Op) -> None:
         return None
@@ -385,7 +366,6 @@ _HANDLERS = {
     "pto.bind_tile": "_view",
     "pto.tile_buf_addr": "_cast_pointer",
     "pto.alloc_tile": "_tile",
-    "pto.store_scalar": "_stored",
     **{f"memref.{name}": "_view" for name in ("cast", "memory_space_cast", "collapse_shape", "expand_shape")},
     "memref.reinterpret_cast": "_view",
     "memref.subview": "_view",

@@ -24,7 +24,17 @@ from dmaverify.transfer.instructions import (
     Remark,
 )
 
-Value = Lin | Place | Cond | None
+
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """A mask: no lane from `count` on is active; `sure` says that all before it are. A lane has `lane_bytes`."""
+
+    count: Lin
+    lane_bytes: int
+    sure: bool
+
+
+Value = Lin | Place | Cond | Lanes | None
 _NAMED = re.compile(r"%c(_?)(\d+)(?:_(?:i\d+|index))?(?:_\d+)?")
 _PREDICATES = {
     "eq": ("eq", 1),

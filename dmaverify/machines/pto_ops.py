@@ -227,13 +227,57 @@ class Buffer(Stmt):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Access(Stmt):
-    """A vector access of UB: `way` is r, w or rw; `offset` counts elements; `size` is bytes, 0 where not known."""
+    """An access of memory that is no copy, as it was written.
+
+    `form` is vector, pair (of registers), blocks, whole (a logical register), scalar, predicate or open (its extent is
+    not told); `way` is r, w or rw. `offsets` are indices with the elements that each counts. `lane_bytes` times `lanes`
+    is the register. `values` are registers stored, `results` registers loaded, `stride` the distance of blocks.
+    `moved` says that the pointer moves on behind the access.
+    """
 
     pointer: Operand = field(default=None, compare=False)  # type: ignore[assignment]
-    offset: Operand | None = None
-    size: int = 0
+    offsets: tuple[tuple[Operand, int], ...] = ()
     way: str = "r"
     what: str = ""
+    form: str = "open"
+    dist: str = ""
+    lanes: int = 0
+    lane_bytes: int = 0
+    item_bytes: int = 0  # of an element of the memory; 0: as the pointer has it
+    mask: Operand | None = None
+    values: tuple[Operand, ...] = ()
+    results: tuple[str, ...] = ()
+    stride: Operand | None = None
+    moved: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Mask(Stmt):
+    """A mask of lanes: by a `pattern`, the first `count` lanes (`rest` is what is left over), or from other masks.
+
+    `lane_bits` is 8, 16 or 32 (0: not told); `op` is pset, pge, plt, pand or the name of what makes it.
+    """
+
+    result: str = ""
+    op: str = ""
+    lane_bits: int = 0
+    pattern: str = ""
+    count: Operand | None = None
+    rest: str = ""
+    args: tuple[Operand, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class VectorOp(Stmt):
+    """An operation on registers: `part` is what it names of them (EVEN, LOWEST); `lane_bytes` of each operand, then of
+    each result (0: not told)."""
+
+    name: str = ""
+    results: tuple[str, ...] = ()
+    args: tuple[Operand, ...] = ()
+    mask: Operand | None = None
+    part: str = ""
+    lane_bytes: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

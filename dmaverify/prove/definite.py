@@ -14,6 +14,7 @@ from typing import Any
 
 from dmaverify.errors import Span
 from dmaverify.prove.ask import Asker
+from dmaverify.prove.covered import Lifted, covers
 from dmaverify.prove.lifted import apart_or_alike
 from dmaverify.prove.lifted import lifted as whole_loop
 from dmaverify.transfer.affine import ONE, Cond, Lin, World, compare
@@ -21,7 +22,7 @@ from dmaverify.transfer.instructions import Branch, Copy, Event, Loop, Place, To
 from dmaverify.verdict import Finding, Label, Severity
 
 NEVER, WRITTEN, TAIL, MAYBE = 0, 1, 2, 3
-_PERHAPS = bytes(MAYBE if b in (NEVER, TAIL) else b for b in range(256))
+_PERHAPS = bytes([MAYBE, WRITTEN, MAYBE, MAYBE]) + bytes(range(4, 256))
 PERIODS = (1, 2, 3, 4, 6, 8)
 MOST_EVENTS = 20_000
 MOST_PATHS = 8
@@ -57,6 +58,7 @@ class DefiniteJudge:
     _events: int = 0
     _tails: dict[int, Span] = field(default_factory=dict)
     _bases: list[int] = field(default_factory=list)
+    _loops: dict[int, tuple[Touch, Lifted]] = field(default_factory=dict)
 
     @property
     def world(self) -> World:
@@ -198,13 +200,20 @@ class DefiniteJudge:
     def _access(
         self, event: Copy | Use, path: _Path, at: Mapping[str, Lin], lifted: tuple[tuple[str, Lin], ...]
     ) -> None:
-        touches = [self._put(t, at, lifted) for t in event.touches if self._mine(t)]
-        for touch in touches:
+        touches = [(t, self._put(t, at, lifted)) for t in event.touches if self._mine(t)]
+        for plain, touch in touches:
             if touch.kind == "read":
-                self._read(touch, event, path)
-        for touch in touches:
-            if touch.writes:
-                self._write(touch, event, path)
+                self._read(touch, event, path, (self._put(plain, at, ()), lifted))
+        own = [touch for _, touch in touches if touch.writes]
+        for touch in own:
+            self._loops[id(touch)] = (touch, lifted)
+            if touch.kind == "unknown":
+                path.rows = [r for r in path.rows if any(r is o for o in own) or self._beside(r, touch)]
+            self._write(touch, event, path)
+
+    def _beside(self, row: Touch, touch: Touch) -> bool:
+        (low, high), (first, end) = self._range(row), self._range(touch)
+        return high <= first or end <= low
 
     def _put(self, touch: Touch, at: Mapping[str, Lin], lifted: tuple[tuple[str, Lin], ...]) -> Touch:
         world = self.world
@@ -218,7 +227,7 @@ class DefiniteJudge:
             steps.append((trip, Lin(factor)))
         place = Place(touch.place.space, touch.place.root, address, touch.place.item_bytes, touch.place.dtype)
         offset, length = world.put(touch.offset, at), world.put(touch.length, at)
-        return Touch(touch.kind, place, offset, length, tuple(steps), touch.pattern)
+        return Touch(touch.kind, place, offset, length, tuple(steps), touch.pattern, touch.open)
 
     def _rows(self, touch: Touch) -> list[tuple[int, int]] | None:
         """(start, end) of every row, rows that touch merged; None where a number is a symbol."""
@@ -240,13 +249,9 @@ class DefiniteJudge:
 
     def _write(self, touch: Touch, event: Copy | Use, path: _Path) -> None:
         state = TAIL if touch.kind == "unknown" else WRITTEN
-        if touch.length == Lin(0) and isinstance(event, Use):
-            start = touch.place.address
-            if start.is_const:
-                end = next((b for b in self._bases if b > start.const), self.size)
-                _set(path.bytes_, max(0, start.const), end, WRITTEN)
-            else:
-                _set(path.bytes_, 0, self.size, WRITTEN)
+        if touch.kind == "maybe":
+            for first, end in self._possible(touch):
+                path.bytes_[first:end] = path.bytes_[first:end].translate(_PERHAPS)
             return
         rows = self._rows(touch)
         if rows is None:
@@ -260,10 +265,17 @@ class DefiniteJudge:
             if state == TAIL:
                 self._tails[first] = event.span
 
+    def _possible(self, touch: Touch) -> list[tuple[int, int]]:
+        """Bytes that a touch may change, of which none surely is."""
+        if touch.open:
+            start = touch.place.address
+            first = max(0, start.const) if start.is_const else 0
+            return [(first, next((b for b in self._bases if b > first), self.size) if start.is_const else self.size)]
+        return self._rows(touch) or [self._range(touch)]
+
     def _blur(self, touch: Touch, path: _Path) -> None:
         low, high = self._range(touch)
         path.bytes_[low:high] = path.bytes_[low:high].replace(bytes([WRITTEN]), bytes([MAYBE]))
-        path.rows = [r for r in path.rows if r.place == touch.place]
 
     def _range(self, touch: Touch) -> tuple[int, int]:
         """Bytes that a touch can reach at most."""
@@ -274,15 +286,20 @@ class DefiniteJudge:
         first, last = self.world.interval(low)[0], self.world.interval(high)[1]
         return max(0, first or 0), self.size if last is None else min(self.size, max(0, last))
 
-    def _read(self, touch: Touch, event: Copy | Use, path: _Path) -> None:
-        if touch.length == Lin(0):
+    def _covered(self, read: tuple[Touch, Lifted], event: Copy | Use, path: _Path) -> bool:
+        when = (*path.facts, *event.when)
+        return any(covers(self.asker, *read, row, self._loops[id(row)][1], when) for row in path.rows)
+
+    def _read(self, touch: Touch, event: Copy | Use, path: _Path, plain: tuple[Touch, Lifted]) -> None:
+        if touch.open or (isinstance(event, Use) and event.inferred == "bytes"):
             return
         self.reads += 1
         rows = self._rows(touch)
         if rows is None:
             low, high = self._range(touch)
             covered = low < high and path.bytes_.count(WRITTEN, low, high) == high - low
-            if not covered and not any(self._holds(touch, row, (*path.facts, *event.when)) for row in path.rows):
+            held = covered or any(self._holds(touch, row, (*path.facts, *event.when)) for row in path.rows)
+            if not held and not self._covered(plain, event, path):
                 self.unjudged[f"line {event.span.line}"] = None
             return
         for start, end in rows:
@@ -292,6 +309,8 @@ class DefiniteJudge:
                 continue
             if any(self._holds(touch, row, (*path.facts, *event.when)) for row in path.rows):
                 continue
+            if self._covered(plain, event, path):
+                return
             surely = [at for at in range(start, end) if path.bytes_[at] in (NEVER, TAIL)]
             if surely and not path.rows:
                 self._found(event, surely[0], path.bytes_[surely[0]], len(surely))
@@ -327,6 +346,7 @@ class DefiniteJudge:
         if any(self.world.decide(claim) is False for claim in claims):
             return False
         steps = dict.fromkeys(write.steps)
+        alone = dict.fromkeys(write.steps)  # levels that the read does not have: they must run at all
         for count, stride in read.steps:
             same = next(
                 (
@@ -339,6 +359,9 @@ class DefiniteJudge:
             )
             if same is None and count != ONE:
                 return False
+            if same is not None:
+                alone.pop(same, None)
+        claims += [compare("le", ONE - count) for count, _ in alone]
         return all(self.asker.holds(claim, when).status == "proved" for claim in claims)
 
     def _found(self, event: Copy | Use, at: int, kind: int, count: int) -> None:

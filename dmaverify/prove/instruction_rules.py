@@ -151,6 +151,10 @@ class RuleJudge:
             if rule.scope == scope:
                 self._rule(rule, {port: value}, {port: span}, scope, span, ())
 
+    def judge_reach(self, rule: Rule, ports: Mapping[str, Lin], what: str, span: Span, when: Sequence[Cond]) -> None:
+        """One rule on what an access reaches."""
+        self._rule(rule, ports, {}, what, span, when)
+
     # ------------------------------------------------------------ rules on terms
 
     def _rule(

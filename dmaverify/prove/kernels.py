@@ -18,6 +18,7 @@ from dmaverify.prove.instructions import CopyJudge
 from dmaverify.prove.options import Options
 from dmaverify.prove.pipes import PipeJudge
 from dmaverify.prove.smt import solver_version
+from dmaverify.prove.uses import judge_uses
 from dmaverify.transfer.affine import World
 from dmaverify.transfer.instructions import Branch, Copy, Event, Loop, Signal, Token
 from dmaverify.verdict import Finding
@@ -60,6 +61,7 @@ def judge_kernel(
     judge = CopyJudge(target, asker, options.readings, extents)
     for copy in program.copies:
         judge.judge(copy)
+    judge_uses(judge, program.events)
     for event in _ordering(program.events):
         if isinstance(event, Signal):
             judge.judge_number("flag", "event_id", event.event, event.span)

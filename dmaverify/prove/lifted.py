@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from dmaverify.transfer.affine import ZERO, Cond, Lin, World, compare
+from dmaverify.transfer.affine import Cond, Lin, World, compare
 from dmaverify.transfer.instructions import Loop, Touch, Use
 
 MOST_ACCESSES = 64
@@ -50,7 +50,7 @@ def _lifted(touch: Touch, loop: Loop, world: World) -> Touch | None:
     factor = dict(address.terms).get(loop.counter, 0)
     rest = address - Lin(0, ((loop.counter, factor),)) if factor else address
     others = (rest, touch.offset, touch.length, *(x for step in touch.steps for x in step))
-    if any(_moves(x, loop.counter, world) for x in others) or touch.length == ZERO:
+    if any(_moves(x, loop.counter, world) for x in others) or touch.open:
         return None
     if not factor:
         return touch
@@ -95,7 +95,7 @@ def _apart(one: Touch, two: Touch, world: World) -> bool:
 
 def ends_of(touch: Touch, world: World) -> tuple[int | None, int | None]:
     """First byte and first byte behind all that a touch can reach, whatever the symbols are; None where it is open."""
-    if touch.length == ZERO:
+    if touch.open:
         return None, None
     first = touch.place.address + touch.offset
     low, high = world.interval(first)[0], world.interval(first + touch.length)[1]

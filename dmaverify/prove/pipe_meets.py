@@ -137,8 +137,12 @@ class Meetings:
 
     def _share(self, one: Touch, two: Touch, conditions: Sequence[Cond]) -> bool | None:
         world = self.world
-        if Lin(0) in (one.length, two.length):
+        if one.open or two.open:
             return self._unknown_extent(one, two, conditions)
+        touched = [compare("lt", -t.length) for t in (one, two)]
+        if any(claim.known is False for claim in touched):
+            return False
+        conditions = [*conditions, *(claim for claim in touched if claim.known is None)]
         gap = two.place.address + two.offset - one.place.address - one.offset
         ends = [reach_of(t, world) for t in (one, two)]
         apart = [compare("le", ends[0][1] - gap - ends[1][0]), compare("le", gap + ends[1][1] - ends[0][0])]
@@ -163,7 +167,7 @@ class Meetings:
 
     def _unknown_extent(self, one: Touch, two: Touch, conditions: Sequence[Cond]) -> bool | None:
         """An access whose extent is not known touches the buffer that it names: whatever begins at its address."""
-        open_, other = (one, two) if one.length == Lin(0) else (two, one)
+        open_, other = (one, two) if one.open else (two, one)
         gap = open_.place.address - other.place.address - other.offset
         low, high = reach_of(other, self.world)
         return self._yes([compare("le", low - gap), compare("lt", gap - high), *conditions])

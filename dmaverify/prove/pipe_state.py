@@ -104,7 +104,8 @@ def placed(touch: Touch, world: World, counters: Mapping[str, Lin]) -> Touch:
     at = touch.place
     place = Place(at.space, at.root, put(at.address, counters), at.item_bytes, at.dtype)
     steps = tuple((put(c, counters), put(s, counters)) for c, s in touch.steps)
-    return Touch(touch.kind, place, put(touch.offset, counters), put(touch.length, counters), steps, touch.pattern)
+    offset, length = put(touch.offset, counters), put(touch.length, counters)
+    return Touch(touch.kind, place, offset, length, steps, touch.pattern, touch.open)
 
 
 def reach_of(touch: Touch, world: World) -> tuple[Lin, Lin]:
@@ -147,8 +148,10 @@ def shown_flag(flag: Flagged) -> str:
     return f"[{flag[0]}, {flag[1]}, {flag[2]}]"
 
 
-def hazard(kind: str, instance: Instance, earlier: Copy | Use, later: Copy | Use, space: str) -> Finding:
-    """The finding on two accesses of the same bytes that nothing orders."""
+def hazard(
+    kind: str, instance: Instance, earlier: Copy | Use, later: Copy | Use, space: str, *, doubtful: bool
+) -> Finding:
+    """The finding on two accesses of the same bytes that nothing orders; a warning where no text tells the order."""
     one, two = earlier.pipe, later.pipe
     verbs = {"raw": ("writes", "reads"), "war": ("reads", "overwrites"), "waw": ("writes", "overwrites")}[kind]
     when = " in an earlier iteration" if any(age for _, how, age in instance[1] if how == "now") else ""
@@ -158,14 +161,14 @@ def hazard(kind: str, instance: Instance, earlier: Copy | Use, later: Copy | Use
         hint = f'set_flag["PIPE_{one}", "PIPE_{two}", ...] behind the first, wait_flag with the same before the second'
     return Finding(
         f"core/hazard-{kind}",
-        Severity.ERROR,
+        Severity.WARNING if doubtful else Severity.ERROR,
         f"{two} {verbs[1]} bytes of {space.upper()} that {one} {verbs[0]}{when}, and nothing orders them",
         f"{two} after {one}",
         later.span,
         {"pipes": [one, two]},
         None,
         "",
-        "documented",
+        "inferred" if doubtful else "documented",
         hint,
         (),
         (Label(earlier.span, f"{one} {verbs[0]} them here"),),

@@ -226,19 +226,26 @@ class PipeSteps:
                     ] = None
                     continue
                 key = (kind, earlier.span.start, later.span.start)
-                if key in self.findings:
+                doubtful = _doubtful(earlier, later)
+                found = self.findings.get(key)
+                if found is not None and (doubtful or found.basis != "inferred"):
                     continue
                 met = self.meetings.meet(instance, earlier, theirs, later, mine, state.facts, at)
                 if met == LOADED and mine.place.space in self.outer:
                     self.apart[earlier.span.line, later.span.line] = None
                 elif met is None or met == LOADED or (met and self.lost):
+                    if doubtful:
+                        continue
                     if self.status[f"core/hazard-{kind}"] != "refuted":
                         self.status[f"core/hazard-{kind}"] = "unknown"
                     where = f"lines {earlier.span.line} and {later.span.line}"
                     self.why = self.why or f"whether {where} meet depends on values that are not followed"
                 elif met:
-                    self.status[f"core/hazard-{kind}"] = "refuted"
-                    self.findings[key] = hazard(kind, instance, earlier, later, mine.place.space)
+                    if not doubtful:
+                        self.status[f"core/hazard-{kind}"] = "refuted"
+                    self.findings[key] = hazard(
+                        kind, instance, earlier, later, mine.place.space, doubtful=doubtful
+                    )
 
     # ------------------------------------------------------------ flags
 
@@ -272,3 +279,10 @@ class PipeSteps:
             (),
             labels,
         )
+
+
+def _doubtful(earlier: Copy | Use, later: Copy | Use) -> bool:
+    """Whether no text tells that these two need an order at all."""
+    if isinstance(earlier, Use) and earlier.inferred:
+        return True
+    return isinstance(later, Use) and later.inferred == "bytes"

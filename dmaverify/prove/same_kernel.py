@@ -97,6 +97,7 @@ class _Comparison:
             self.text(touch.length, world),
             tuple(steps),
             touch.pattern,
+            touch.open,
         )
 
     def copy(self, a: Copy, b: Copy) -> Sameness:

@@ -8,8 +8,7 @@ Law: the same seed gives the same text; a mutant differs from its kernel in one 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 
@@ -43,12 +42,19 @@ class Sync:
 
 @dataclass(frozen=True, slots=True)
 class Vector:
-    """Reads and writes of the vector unit, `rows` times 256 bytes."""
+    """Reads and writes of the vector unit, `rows` times one register.
+
+    `kind`: plain takes whole registers; of `count` elements plt masks the last register, pack unpacks and packs them,
+    spread writes the first to all; point sums `count` elements of each row into one.
+    """
 
     read: int
     write: int
     step: int
     rows: int
+    kind: str = "plain"
+    count: int = 0
+    masked: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +83,9 @@ class Kernel:
     note: str = ""
 
     def text(self) -> str:
-        return _Writer(self).text()
+        from dmaverify.testing.kernel_text import Writer
+
+        return Writer(self).text()
 
 
 def kernel_of(rng: random.Random, *, inline: bool | None = None) -> Kernel:
@@ -88,7 +96,9 @@ def kernel_of(rng: random.Random, *, inline: bool | None = None) -> Kernel:
     pitch = -(-length // 32) * 32 + rng.choice([0, 0, 32])
     wide = length + item * rng.choice([0, 0, 4, 16])
     surface = rng.random() < 0.5 if inline is None else inline
-    kind = rng.choice(["through", "vector", "loop", "pingpong", "nest"])
+    kind = rng.choice(["through", "vector", "loop", "pingpong", "nest", "masked"])
+    if kind == "masked":
+        return _masked(rng, surface)
     loops: tuple[tuple[int, int, int], ...] = ()
     outer = 1
     if kind == "nest":
@@ -135,6 +145,42 @@ def kernel_of(rng: random.Random, *, inline: bool | None = None) -> Kernel:
         mode = Mode(rng.choice(["add", "max", "min"]))
         return Kernel(tensors, (*prime, mode), added, (*drain, Mode("none")), trips, item, surface)
     return Kernel(tensors, prime, (first, load, *through, store, last), drain, trips, item, surface)
+
+
+def _masked(rng: random.Random, surface: bool) -> Kernel:
+    """A vector kernel on buffers without a gap, beside a load that nothing orders with it."""
+    kind = rng.choice(["plt", "plt", "pack", "spread", "point"])
+    item = 2 if kind == "pack" else 4 if kind == "point" else rng.choice([2, 4])
+    lanes = 64 if kind == "pack" else 256 // item
+    rows = rng.randint(1, 3)
+    count = rng.randint(1, lanes) if kind == "point" else rng.randint(lanes * (rows - 1) + 1, lanes * rows)
+    inside = (rows - 1) * 256 + count * item if kind == "point" else item if kind == "spread" else count * item
+    made = rows * item if kind == "point" else count * item
+    room = [-(-n // 32) * 32 for n in (inside, made, 256)]
+    base = 32 * rng.randint(0, 64)
+    order = rng.sample([0, 1, 2], 3)
+    at = {which: base + sum(room[other] for other in order[:place]) for place, which in enumerate(order)}
+    tensors = {"src": inside + 256, "dst": made + 256}
+    pitch = count * item if kind == "point" and (count * item) % 32 == 0 else inside
+    load = Tile("load", "src", 0, 0, at[0], 0, 1, inside, pitch, pitch)
+    beside = Tile("load", "src", inside, 0, at[2], 0, 1, 256, 256, 256)
+    store = Tile("store", "dst", 0, 0, at[1], 0, 1, made, made, made)
+    away = Tile("store", "dst", made, 0, at[2], 0, 1, 256, 256, 256)
+    parts = (
+        load,
+        Sync("set", "MTE2", "V", 1),
+        *((Fence("MTE2"),) if inside % 32 else ()),
+        beside,
+        Sync("set", "MTE2", "MTE3", 3),
+        Sync("wait", "MTE2", "V", 1),
+        Vector(at[0], at[1], 0, rows, kind, count),
+        Sync("set", "V", "MTE3", 2),
+        Sync("wait", "V", "MTE3", 2),
+        store,
+        Sync("wait", "MTE2", "MTE3", 3),
+        away,
+    )
+    return Kernel(tensors, parts, (), (), 1, item, surface)
 
 
 def mutant_of(rng: random.Random, kernel: Kernel) -> Kernel:
@@ -187,142 +233,13 @@ def _changed(rng: random.Random, part: object, item: int) -> object:
     if isinstance(part, Mode):
         return Mode("max" if part.name != "max" else "none")
     if isinstance(part, Vector):
-        name = rng.choice(["read", "write", "rows"])
+        name = rng.choice(["read", "write", "rows", *(["count", "masked"] if part.kind != "plain" else [])])
+        if name == "masked":
+            return replace(part, masked=False)
+        if name == "count":
+            return replace(part, count=part.count + rng.choice([1, 8, 16, 32, -1, -8]))
         return replace(part, **{name: getattr(part, name) + (1 if name == "rows" else rng.choice([32, 256]))})
     return part
-
-
-@dataclass
-class _Writer:
-    """Text of a kernel in its surface."""
-
-    kernel: Kernel
-    numbers: dict[int, None] = field(default_factory=dict)
-    lines: list[str] = field(default_factory=list)
-    count: int = 0
-
-    def c(self, value: int) -> str:
-        self.numbers[value] = None
-        return f"%k{value}" if value >= 0 else f"%m{-value}"
-
-    def text(self) -> str:
-        kernel = self.kernel
-        kind = {2: "f16", 4: "f32"}[kernel.item]
-        self._parts(kernel.before, "  ", False)
-        if kernel.body:
-            self.lines.append(f"  scf.for %i = %lo to {self._index(kernel.trips)} step %one {{")
-            self.lines.append("    %par = arith.remui %i, %two : index")
-            self._parts(kernel.body, "    ", True)
-            self.lines.append("  }")
-        self._parts(kernel.after, "  ", False)
-        args = ", ".join(f"%{name}: !pto.ptr<{kind}, gm>" for name in kernel.tensors)
-        head = [f"// dmaverify: gm %{name} = {size} bytes" for name, size in kernel.tensors.items()]
-        constants = [f"  {self.c(n)} = arith.constant {n} : i64" for n in sorted(self.numbers)]
-        constants += [f"  %{name} = arith.constant {n} : index" for name, n in (("lo", 0), ("one", 1), ("two", 2))]
-        constants += [
-            f"  %t{kernel.trips} = arith.constant {kernel.trips} : index",
-            "  %off = arith.constant false",
-            "  %on = arith.constant true",
-        ]
-        constants += [f"  %zero = arith.constant 0.0 : {kind}"]
-        return "\n".join([*head, f"func.func @kernel({args}) {{", *constants, *self.lines, "  return", "}", ""])
-
-    def _index(self, value: int) -> str:
-        return f"%t{value}"
-
-    def _parts(self, parts: Sequence[object], pad: str, looped: bool) -> None:
-        for part in parts:
-            if isinstance(part, Tile):
-                self._tile(part, pad, looped)
-            elif isinstance(part, Sync):
-                if part.event is None:
-                    self.lines.append(
-                        f'{pad}pto.{part.action}_flag_dyn["PIPE_{part.source}", "PIPE_{part.dest}", %par]'
-                    )
-                else:
-                    self.lines.append(
-                        f'{pad}pto.{part.action}_flag["PIPE_{part.source}", "PIPE_{part.dest}", "EVENT_ID{part.event}"]'
-                    )
-            elif isinstance(part, Fence):
-                self.lines.append(f'{pad}pto.pipe_barrier "PIPE_{part.pipe}"')
-            elif isinstance(part, Mode):
-                self.lines.append(f"{pad}pto.set_atomic_{part.name}")
-            elif isinstance(part, Vector):
-                self._vector(part, pad)
-
-    def _pointer(self, tile: Tile, pad: str, looped: bool) -> tuple[str, str]:
-        self.count += 1
-        n, item, lines = self.count, self.kernel.item, self.lines
-        kind = {2: "f16", 4: "f32"}[item]
-        gm, ub = f"!pto.ptr<{kind}, gm>", f"!pto.ptr<{kind}, ub>"
-        lines.append(f"{pad}%g{n} = pto.addptr %{tile.tensor}, {self.c(tile.gm // item)} : {gm} -> {gm}")
-        lines.append(f"{pad}%u{n} = pto.castptr {self.c(tile.ub)} : i64 -> {ub}")
-        names = [f"%g{n}", f"%u{n}"]
-        if looped:
-            for at, (step, by, mark) in enumerate(((tile.gm_step, "%i", gm), (tile.ub_step, "%par", ub))):
-                lines.append(f"{pad}%s{n}{at} = arith.index_cast {by} : index to i64")
-                lines.append(f"{pad}%o{n}{at} = arith.muli %s{n}{at}, {self.c(step // item)} : i64")
-                lines.append(f"{pad}%q{n}{at} = pto.addptr {names[at]}, %o{n}{at} : {mark} -> {mark}")
-                names[at] = f"%q{n}{at}"
-        return names[0], names[1]
-
-    def _tile(self, tile: Tile, pad: str, looped: bool) -> None:
-        gm, ub = self._pointer(tile, pad, looped)
-        kind = {2: "f16", 4: "f32"}[self.kernel.item]
-        load = tile.kind == "load"
-        c = self.c
-        loops = [(n, g, u) if load else (n, u, g) for n, g, u in tile.loops]
-        own = (tile.rows, tile.gm_pitch, tile.ub_pitch) if load else (tile.rows, tile.ub_pitch, tile.gm_pitch)
-        types = f"!pto.ptr<{kind}, gm>, !pto.ptr<{kind}, ub>" if load else f"!pto.ptr<{kind}, ub>, !pto.ptr<{kind}, gm>"
-        if self.kernel.inline:
-            groups = f"nburst({', '.join(map(c, own))})" + "".join(f" loop({', '.join(map(c, one))})" for one in loops)
-            tail = "i64, i64, i64, i64, i64" if load else "i64, i64, i64, i64"
-            tail += ", loop i64, i64, i64" * len(loops)
-            if tile.pad is not None:
-                groups += f" pad(%zero, {c(tile.pad[0])}, {c(tile.pad[1])})"
-                tail += f", pad {kind}, i64, i64"
-            name, first = ("mte_gm_ub", f"{gm}, {ub}, {c(0)}") if load else ("mte_ub_gm", f"{ub}, {gm}")
-            self.lines.append(f"{pad}pto.{name} {first}, {c(tile.length)} {groups}")
-            self.lines.append(f"{pad}    : {types}, {tail}")
-            return
-        way = "outtoub" if load else "ubtoout"
-        sizes = [one[0] for one in loops] + [1, 1]
-        self.lines.append(f"{pad}pto.set_loop_size_{way} {c(sizes[0])}, {c(sizes[1])} : i64, i64")
-        for at, one in enumerate(loops, 1):
-            self.lines.append(f"{pad}pto.set_loop{at}_stride_{way} {c(one[1])}, {c(one[2])} : i64, i64")
-        if load:
-            left, right = tile.pad or (0, 0)
-            if tile.pad is not None:
-                self.lines.append(f"{pad}pto.set_mov_pad_val %zero : {kind}")
-            bit = "%on" if tile.pad is not None else "%off"
-            numbers = [c(n) for n in (0, tile.rows, tile.length, left, right)]
-            rest = f"{', '.join(numbers)}, {bit}, {c(0)},\n{pad}    {c(tile.gm_pitch)}, {c(tile.ub_pitch)}"
-            self.lines.append(f"{pad}pto.copy_gm_to_ubuf {gm}, {ub}, {rest}")
-            self.lines.append(f"{pad}    : {types}, i64, i64, i64, i64, i64, i1, i64, i64, i64")
-        else:
-            rest = f"{c(0)}, {c(tile.rows)}, {c(tile.length)}, {c(0)}, {c(tile.gm_pitch)}, {c(tile.ub_pitch)}"
-            self.lines.append(f"{pad}pto.copy_ubuf_to_gm {ub}, {gm}, {rest}")
-            self.lines.append(f"{pad}    : {types}, i64, i64, i64, i64, i64, i64")
-
-    def _vector(self, part: Vector, pad: str) -> None:
-        self.count += 1
-        n, item = self.count, self.kernel.item
-        kind = {2: "f16", 4: "f32"}[item]
-        lanes = 256 // item
-        ub, reg = f"!pto.ptr<{kind}, ub>", f"!pto.vreg<{lanes}x{kind}>"
-        self.lines += [
-            f"{pad}%vr{n} = pto.castptr {self.c(part.read)} : i64 -> {ub}",
-            f"{pad}%vw{n} = pto.castptr {self.c(part.write)} : i64 -> {ub}",
-            f"{pad}%vn{n} = arith.constant {part.rows * lanes} : index",
-            f"{pad}%vs{n} = arith.constant {lanes} : index",
-            f"{pad}pto.vecscope {{",
-            f"{pad}  scf.for %j{n} = %lo to %vn{n} step %vs{n} {{",
-            f"{pad}    %a{n} = pto.vlds %vr{n}[%j{n}] : {ub} -> {reg}",
-            f"{pad}    %b{n} = pto.vabs %a{n} : {reg} -> {reg}",
-            f"{pad}    pto.vsts %b{n}, %vw{n}[%j{n}] : {reg}, {ub}",
-            f"{pad}  }}",
-            f"{pad}}}",
-        ]
 
 
 __all__ = ["Fence", "Kernel", "Mode", "Sync", "Tile", "Vector", "kernel_of", "mutant_of"]

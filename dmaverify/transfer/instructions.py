@@ -59,8 +59,9 @@ class Fill:
 class Touch:
     """Bytes of one side: for every counter of `steps` (count, bytes), `length` bytes from the place plus `offset`.
 
-    `kind` is read, data, fill (with `pattern`, the bytes that repeat, or None), unknown (changed, content not known) or
-    surplus (read, never used).
+    `kind` is read, data, fill (with `pattern`, the bytes that repeat, or None), unknown (changed, content not known),
+    maybe (each byte is written or stays as it is) or surplus (read, never used). `open`: how many bytes from there on
+    is not known.
     """
 
     kind: str
@@ -69,10 +70,11 @@ class Touch:
     length: Lin
     steps: tuple[tuple[Lin, Lin], ...]
     pattern: bytes | None = None
+    open: bool = False
 
     @property
     def writes(self) -> bool:
-        return self.kind in ("data", "fill", "unknown")
+        return self.kind in ("data", "fill", "unknown", "maybe")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,7 +102,8 @@ class Copy:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Use:
-    """An access of memory by a pipe that is no copy; `length` 0 means that its extent is not known."""
+    """An access of memory by a pipe that is no copy. `inferred` names what no text tells of it: in which `order`
+    other pipes come behind it (what its pipe does later waits as any other), or whether it touches these `bytes`."""
 
     number: int
     pipe: str
@@ -108,6 +111,7 @@ class Use:
     span: Span
     what: str
     when: tuple[Cond, ...] = ()
+    inferred: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

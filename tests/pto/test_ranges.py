@@ -115,7 +115,7 @@ def test_what_is_not_the_same_in_every_iteration_stays_a_loop() -> None:
         Touch("data", place, counter, ONE, ()),  # the offset moves too
         Touch("data", place, Lin(0), counter, ()),  # so does the length
         Touch("data", Place("ub", "", world.modulo(counter, 2)), Lin(0), ONE, ()),  # the parity is no constant step
-        Touch("data", place, Lin(0), Lin(0), ()),  # an extent that is not known
+        Touch("data", place, Lin(0), Lin(0), (), None, True),  # an extent that is not known
     ):
         loop = Loop("i", Lin(8), (use(1, (touch,)),), NOWHERE)  # type: ignore[arg-type]
         assert lifted(loop, world, ("V",)) is None
