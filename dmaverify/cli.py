@@ -408,7 +408,7 @@ def synth(
         return _lines(lambda request: synth_request(request, settings))
     if not paths:
         raise fail([InputError("nothing to synthesize", None, "dmaverify synth PATH::NAME")])
-    from dmaverify.cli_pto import synthesized
+    from dmaverify.cli_pto_synth import synthesized
 
     copies = synthesized(paths, output, as_json)
     if copies is not None:
@@ -446,7 +446,7 @@ def cost(
     if path is None:
         raise fail([InputError("nothing to price", None, "dmaverify cost PATH::NAME")])
     if is_copy_text(path.partition("::")[0]):
-        from dmaverify.cli_pto import priced
+        from dmaverify.cli_pto_cost import priced
 
         raise _told(priced(path, as_json=as_json))
     plan = with_references(_load(path), profile)

@@ -212,6 +212,9 @@ class Values:
     def _opaque(self, stmt: ops.Opaque) -> None:
         for name, kind in zip(stmt.results, stmt.types, strict=True):
             if stmt.least is not None or kind.kind == "int":
+                if self.setting.canonical and stmt.least is not None:
+                    self.values[name] = self.machine_value(stmt.what, stmt.least)
+                    continue
                 value = self.fresh_opaque(name, stmt.least)
                 self.values[name] = value
                 if stmt.least is None:
@@ -224,6 +227,13 @@ class Values:
                         )
             else:
                 self.values[name] = None
+
+    def machine_value(self, what: str, least: int) -> Lin:
+        """A value that the machine gives, the same wherever a kernel asks for it."""
+        name = name_of(what)
+        if name not in self.world.symbols:
+            return self.world.free(name, least, None, stated=False, shown=what)
+        return Lin(0, ((name, 1),))
 
     def _arith(self, stmt: ops.Arith) -> None:
         self.values[stmt.result] = self._calculated(stmt)

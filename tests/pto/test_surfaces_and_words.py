@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 import z3
 
-from dmaverify.cli_pto import emitted, same_kernels, synthesize_copies, words_json
+from dmaverify.cli_pto import same_kernels, words_json
+from dmaverify.cli_pto_emit import emitted
+from dmaverify.cli_pto_synth import synthesize_copies
 from dmaverify.errors import InputError
 from dmaverify.inputs.plan import read_plan_text
 from dmaverify.machines.pto_words import GM_WORDS, LOCAL_WORDS, misfits, pack, round_trip, unpack
