@@ -87,13 +87,13 @@ def atoms(
         if isinstance(event, Loop):
             trip = world.put(event.trip, values)
             if not trip.is_const:
-                raise Undefined
+                raise Undefined("an operand has no value")
             for k in range(trip.const):
                 yield from atoms(event.body, world, {**values, event.counter: Lin(k)}, (*trail, (event.span.line, k)))
         elif isinstance(event, Branch):
             when = world.put_cond(event.when, values).known
             if when is None:
-                raise Undefined
+                raise Undefined("a condition has no value")
             yield from atoms(event.then if when else event.other, world, values, trail)
         else:
             yield Atom(put_in(event, world, values), trail)
@@ -112,8 +112,10 @@ def groups(stream: Iterator[Atom], world: World) -> Iterator[Group]:
     forms: list[Form] = []
     for atom in stream:
         form = form_of(atom.event, world) if isinstance(atom.event, Copy) else None
-        if form is not None and not (form.is_const and _defined(form)):
-            raise Undefined
+        if form is not None and not form.is_const:
+            raise Undefined("an operand has no value")
+        if form is not None and not _defined(form):
+            raise Undefined(f"line {atom.event.span.line} has a count or a length below 1, which is not defined")
         if forms and (form is None or form.way != forms[0].way):
             yield Group(tuple(waiting), tuple(forms))
             waiting, forms = [], []
@@ -156,8 +158,8 @@ def parting(left: Sequence[Event], right: Sequence[Event], world: World, values:
                 last = open_end and (one.forms or other.forms)
                 return Parting("unknown") if last and _at_end(streams) else found
             sure = sure and found.status == "same"
-    except Undefined:
-        return Parting("unknown")
+    except Undefined as reason:
+        return Parting("unknown", str(reason))
 
 
 def _at_end(streams: Sequence[Iterator[Group]]) -> bool:

@@ -15,6 +15,7 @@ from typing import Any
 
 from dmaverify.transfer.affine import ONE, ZERO, Lin, World
 from dmaverify.transfer.instructions import Copy, Event, Loop, Touch
+from dmaverify.transfer.sums import depends, linear_in
 
 MOST_UNITS = 1 << 22
 """Most pieces of a copy that are compared one by one."""
@@ -78,39 +79,14 @@ def form_of(event: Event, world: World) -> Form | None:
         return None
     areas = []
     for area in inner.areas:
-        steps = []
-        for start in (area.write, area.read):
-            rest = [n for n, _ in start.terms if n != event.counter]
-            if any(event.counter in _inside(world, n) for n in rest):
-                return None
-            steps.append(Lin(dict(start.terms).get(event.counter, 0)))
+        parts = [linear_in(world, start, event.counter) for start in (area.write, area.read)]
         others = [area.length, area.phase, *(n for level in area.levels for n in level)]
-        if any(event.counter in _inside(world, n) for number in others for n, _ in number.terms):
+        if None in parts or any(depends(world, o, event.counter) for o in others):
             return None
-        write, read = area.write - _times(event.counter, steps[0]), area.read - _times(event.counter, steps[1])
-        levels = (*area.levels, (event.trip, steps[0], steps[1]))
+        (write, write_step), (read, read_step) = parts  # type: ignore[misc]
+        levels = (*area.levels, (event.trip, write_step, read_step))
         areas.append(replace(area, write=write, read=read, levels=levels))
     return replace(inner, areas=tuple(areas))
-
-
-def _times(counter: str, step: Lin) -> Lin:
-    return Lin(0, ((counter, 1),)) * step.const
-
-
-def _inside(world: World, name: str) -> set[str]:
-    """Every symbol that one is made of, itself included (conditions on a symbol do not count)."""
-    todo, seen = [name], set()
-    while todo:
-        one = todo.pop()
-        if one in seen:
-            continue
-        seen.add(one)
-        for part in world.symbols[one].definition[1:]:
-            if isinstance(part, Lin):
-                todo += [n for n, _ in part.terms]
-            elif hasattr(part, "symbols"):
-                todo += part.symbols()
-    return seen
 
 
 def _area(copy: Copy, touch: Touch) -> Area:

@@ -74,14 +74,16 @@ def _at_values(
     if loose & set(names):
         lost = ", ".join(sorted(world.symbols[n].shown for n in loose & set(names)))
         return replace(found, status="unknown", why=f"{found.why}; {lost} is a value that nothing here defines")
+    said = "no values were found at which they part"
     for values in samples(world, names) if names else [{}]:
         run = parting(sides[0], sides[1], world, values)
+        said = run.why or said
         if run.status == "different":
             shown = tuple((world.symbols[n].shown, v) for n, v in values.items())
             return Sameness("different", found.copies, run.why, run.places, shown)
         if run.status == "same" and not names:
             return Sameness("same", sum(1 for e in _deep(sides[0]) if isinstance(e, Copy)))
-    return replace(found, status="unknown", why=f"{found.why}, and no values were found at which they part")
+    return replace(found, status="unknown", why=f"{found.why}; {said}")
 
 
 def _deep(events: Sequence[Event]) -> Iterator[Event]:
@@ -177,17 +179,18 @@ class _Comparison:
             )
             if inside and put.is_const and put.const:
                 return False
-        return self.asker.holds(compare("eq", gap), self.when).status == "proved"
+        return self.asker.holds(compare("eq", gap), [*self.when, *self.positive(gap)]).status == "proved"
 
     def at_most(self, one: Lin, other: Lin) -> bool:
         gap = one - other
         if gap.is_const:
             return gap.const <= 0
-        return self.asker.holds(compare("le", gap), [*self.when, *self._counts(gap)]).status == "proved"
+        return self.asker.holds(compare("le", gap), [*self.when, *self.positive(gap)]).status == "proved"
 
-    def _counts(self, gap: Lin) -> list[Cond]:
-        """Counts of copies are at least 1: what bounds those that the term is made of."""
-        return [compare("le", ONE - c) for c in self.counts if self.world.roots(c) & self.world.roots(gap)]
+    def positive(self, gap: Lin) -> list[Cond]:
+        """Counts of the copies that are compared are at least 1: those of them that a term has to do with."""
+        roots = self.world.roots(gap)
+        return [compare("le", ONE - c) for c in self.counts if self.world.roots(c) & roots]
 
     def same_condition(self, one: Cond, other: Cond) -> bool:
         if one == other:
@@ -295,18 +298,22 @@ class _Comparison:
             return False
         if one.copy.touches == other.copy.touches and one.areas == other.areas:
             return True
-        self.counts = [level[0] for form in (one, other) for area in form.areas for level in area.levels]
+        self.counts = [step.count for form in (one, other) for step in form.copy.steps if not step.count.is_const]
+        try:
+            return self.by_levels(one, other) or self.by_bytes([one], [other])
+        finally:
+            self.counts = []
+
+    def by_levels(self, one: Form, other: Form) -> bool:
+        """Whether both have one normal form, and in one order unless none matters."""
         forms = [[normal(a, self.world, self.equal) for a in f.areas] for f in (one, other)]
         left = list(forms[1])
         for area in forms[0]:
             at = next((i for i, o in enumerate(left) if same_areas(area, o, self.equal)), None)
             if at is None:
-                break
+                return False
             del left[at]
-        alike = not left and len(forms[0]) == len(forms[1])
-        if alike and (self.in_order(one, other) or self.orderless(forms[0])):
-            return True
-        return self.by_bytes([one], [other])
+        return not left and (self.in_order(one, other) or self.orderless(forms[0]))
 
     def in_order(self, one: Form, other: Form) -> bool:
         """Whether the levels are the same, one by one, in the same order."""
