@@ -91,11 +91,10 @@ def synthesized(paths: tuple[str, ...], output: str | None, as_json: bool) -> st
 def _priced(text: str) -> dict[str, Any]:
     from dmaverify.cost.copies import as_data, price
     from dmaverify.machines.target import load_target
-    from dmaverify.prove.claims import placed_copies
 
     _, (function,) = read_kernels(Source("synthesized", text))
     kernel = meaning_of(function, Setting())
-    return as_data(price(list(placed_copies(kernel.events, ())), load_target("pto").raw["cost"]))
+    return as_data(price(kernel.events, kernel.world, load_target("pto").raw["cost"]))
 
 
 def synthesis_text(found: Mapping[str, Any]) -> str:

@@ -8,7 +8,10 @@ closed form is None, never approximated.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from dmaverify.transfer.affine import ONE, ZERO, Cond, Lin, World
+from dmaverify.transfer.instructions import Loop
 
 
 def linear_in(world: World, value: Lin, counter: str) -> tuple[Lin, Lin] | None:
@@ -44,6 +47,25 @@ def summed(world: World, value: Lin, counter: str, trip: Lin) -> Lin | None:
         return total
     pairs = world.divide(world.times(trip, trip - ONE), 2)
     return total + world.times(pairs, step)
+
+
+def unclamped(world: World, trip: Lin, around: Sequence[Loop]) -> Lin:
+    """A number of iterations without its lower limit of 0, where no iteration of the loops around goes below it."""
+    if len(trip.terms) != 1 or trip.const or trip.terms[0][1] != 1:
+        return trip
+    what, *args = world.symbols[trip.terms[0][0]].definition or ("",)
+    inner = [a for a in args if isinstance(a, Lin) and a != ZERO]
+    if what != "max" or len(inner) != 1:
+        return trip
+    ends = [inner[0]]
+    for loop in reversed(around):
+        if any(linear_in(world, end, loop.counter) is None for end in ends):
+            return trip
+        if any(depends(world, end, loop.counter) for end in ends):
+            last = loop.trip - ONE
+            ends = [world.put(end, {loop.counter: at}) for end in ends for at in (ZERO, last)]
+    lows = [world.interval(end)[0] for end in ends]
+    return inner[0] if all(low is not None and low >= 0 for low in lows) else trip
 
 
 def depends(world: World, value: Lin | Cond, name: str) -> bool:
