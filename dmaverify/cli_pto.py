@@ -188,8 +188,11 @@ def _pairs(a: str, b: str) -> list[tuple[Named, Named]]:
 
 
 def same_functions(one: Named, other: Named) -> Sameness:
-    """Whether two functions do the same. Raises InputError where one holds what cannot be resolved."""
-    kernels = [side.kernel(canonical=True) for side in (one, other)]
+    """Whether two functions do the same; unknown where one holds what cannot be resolved."""
+    try:
+        kernels = [side.kernel(canonical=True) for side in (one, other)]
+    except InputError as error:
+        return Sameness("unknown", 0, error.message, (error.span,) if error.span else ())
     first, second = kernels
     if list(first.roots.values()) != list(second.roots.values()) and len(first.roots) != len(second.roots):
         return Sameness("unknown", 0, f"{len(first.roots)} pointer arguments against {len(second.roots)}")

@@ -118,13 +118,12 @@ def _replaced(site: tuple[Event, ...], world: World, constants: Mapping[str, Any
 
 
 def _what(old: Copy, new: Copy) -> str:
-    rows = new.row.shown() if new.row.is_const else "merged rows"
     steps = [s for s in new.steps if s.count != ONE]
-    loops = f" and {len(steps)} level{'s' if len(steps) != 1 else ''}" if steps else ""
-    unit = " bytes" if new.row.is_const else ""
-    return f"one copy with rows of {rows}{unit}{loops}" if new.row != old.row else (
-        f"one copy with {len(steps)} level{'s' if len(steps) != 1 else ''}"
-    )  # fmt: skip
+    levels = f"{len(steps)} level{'s' if len(steps) != 1 else ''}"
+    if new.row == old.row:
+        return f"one copy with {levels}"
+    rows = f"rows of {new.row.shown()} bytes" if new.row.is_const else "its rows joined"
+    return f"one copy with {rows}{f' and {levels}' if steps else ''}"
 
 
 def _saves(before: KernelCost, after: KernelCost) -> dict[str, str]:

@@ -132,7 +132,7 @@ class Values:
             plain = name.lstrip("%")
             stated = self.setting.ranges.get(plain)
             low, high = stated or (None, None)
-            called = self.arguments.get(name, name)
+            called = self.arguments.get(name, plain if self.setting.canonical and self.fragment else name)
             value = self.world.free(name_of(called), low, high, stated=stated is not None, shown=called)
             if stated:
                 self.assume(f"{name} in {stated[0]:,}..{stated[1]:,}")

@@ -30,6 +30,8 @@ from dmaverify.transfer.rewrite import put_in
 
 MOST_ATOMS = 3_000
 SAMPLES = 24
+PATH = "mixed"
+"""What a copy does instead of writing where the path to it decides that: never the same as anything."""
 VALUES = (1, 2, 3, 4, 5, 7, 8, 16, 33, 64, 65, 100, 128, 200, 1000)
 """What symbols are tried with, within their ranges."""
 
@@ -114,6 +116,8 @@ def groups(stream: Iterator[Atom], world: World) -> Iterator[Group]:
         form = form_of(atom.event, world) if isinstance(atom.event, Copy) else None
         if form is not None and not form.is_const:
             raise Undefined("an operand has no value")
+        if form is not None and form.copy.atomic == PATH:
+            raise Undefined(f"what the store at line {atom.event.span.line} does depends on the path to it")
         if form is not None and not _defined(form):
             raise Undefined(f"line {atom.event.span.line} has a count or a length below 1, which is not defined")
         if forms and (form is None or form.way != forms[0].way):

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 
 from dmaverify.errors import Span
 from dmaverify.prove.ask import Asker
-from dmaverify.prove.kernel_runs import parting, samples
+from dmaverify.prove.kernel_runs import PATH, parting, samples
 from dmaverify.prove.same_copies import (
     Area,
     Form,
@@ -298,7 +298,7 @@ class _Comparison:
     # ------------------------------------------------------------ copies
 
     def same_form(self, one: Form, other: Form) -> bool:
-        if one.way != other.way:
+        if one.way != other.way or PATH in (one.copy.atomic, other.copy.atomic):
             return False
         if one.copy.touches == other.copy.touches and one.areas == other.areas:
             return True
@@ -343,7 +343,7 @@ class _Comparison:
     def together(self, left: Sequence[Event], right: Sequence[Event]) -> tuple[int, int] | None:
         """How many copies in front of each side make the same of memory together."""
         runs = [self.run(events) for events in (left, right)]
-        if not runs[0] or not runs[1] or runs[0][0].way != runs[1][0].way:
+        if not runs[0] or not runs[1] or runs[0][0].way != runs[1][0].way or runs[0][0].copy.atomic == PATH:
             return None
         if max(map(len, runs)) == 1:
             return None

@@ -23,7 +23,7 @@ import numpy as np
 from dmaverify.api import check
 from dmaverify.cli_pto import named_in, same_functions
 from dmaverify.cli_pto_emit import in_surface
-from dmaverify.errors import InputError, Source
+from dmaverify.errors import Source
 from dmaverify.execute_kernel import Run, run_kernel
 from dmaverify.inputs.pto_check import check_text
 from dmaverify.inputs.pto_read import read_kernels
@@ -170,19 +170,14 @@ def equality(kernel: Kernel, mutant: Kernel) -> Equality:
     other = in_surface([function], "registers" if kernel.inline else "inline")
     (second,) = named_in(Source("other.mlir", other))
     (third,) = named_in(Source("mutant.mlir", mutant.text()))
-    try:
-        answer = same_functions(function, third).status
-    except InputError:
-        answer = "unreadable"
+    answer = same_functions(function, third).status
     runs = [run_kernel(f.function, kernel.tensors) for f in (function, third)]
     changed = any(
         not np.array_equal(getattr(runs[0].memory[m], part), getattr(runs[1].memory[m], part))
         for m in runs[0].memory
         for part in ("bytes_", "state")
     )
-    return Equality(
-        same_functions(function, second).status, answer, changed, mutant.note, (text, other, mutant.text())
-    )
+    return Equality(same_functions(function, second).status, answer, changed, mutant.note, (text, other, mutant.text()))
 
 
 def equal_campaign(count: int, seed: int, show: int) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import random
+import re
 import sys
 from pathlib import Path
 
@@ -218,6 +219,22 @@ VECTOR = """  pto.vecscope {{
 """
 
 
+def test_names_that_a_fragment_leaves_open_mean_the_same_in_another() -> None:
+    text = "pto.mte_gm_ub %gm, %ub, %c0_i64, %c64_i64 nburst(%n, %c64_i64, %c64_i64)\n"
+    text += f"  : {GU}, i64, i64, i64, i64, i64\n"
+    (one,), (other,) = (named_in(Source("f.mlir", t)) for t in (text, text.replace("%n", "%m")))
+    assert same_functions(one, one).status == "same"
+    assert same_functions(one, other).status == "different"
+    for surface in ("inline", "registers"):
+        assert same_functions(one, back(one, surface)[1]).status == "same"
+
+
+def test_what_cannot_be_resolved_is_unknown_at_its_line() -> None:
+    body = "  %q = arith.divui %n, %m : i64\n" + load("%c32", "%q, %c64, %c64")
+    found = compare(body, body)
+    assert (found.status, found.places[0].line) == ("unknown", 29)
+
+
 def test_vector_accesses_and_operations_are_compared() -> None:
     one = VECTOR.format("%x0", "pto.vabs")
     assert compare(one, one).status == "same"
@@ -321,6 +338,19 @@ assert SPEC.loader is not None
 campaign = importlib.util.module_from_spec(SPEC)
 sys.modules["pto_campaign"] = campaign
 SPEC.loader.exec_module(campaign)
+
+
+def test_constants_that_become_arguments_leave_both_surfaces_equal() -> None:
+    rng = random.Random(21)
+    for _ in range(15):
+        kernel = kernel_of(rng)
+        text = kernel.text()
+        for name in re.findall(r"^  %(k\d\d+) = arith.constant \d+ : i64\n", text, re.MULTILINE):
+            if rng.random() < 0.4:
+                text = re.sub(rf"^  %{name} = .*\n", "", text, flags=re.MULTILINE)
+                text = text.replace("@kernel(", f"@kernel(%{name}: i64, ")
+        (one,) = named_in(Source("k.mlir", text))
+        assert same_functions(one, back(one, "registers" if kernel.inline else "inline")[1]).status == "same"
 
 
 def test_no_mutant_with_other_bytes_is_equal_and_every_other_surface_is() -> None:
