@@ -410,7 +410,7 @@ def synth(
         raise fail([InputError("nothing to synthesize", None, "dmaverify synth PATH::NAME")])
     from dmaverify.cli_pto_synth import synthesized
 
-    copies = synthesized(paths, output, as_json)
+    copies = synthesized(paths, output, as_json, certificate)
     if copies is not None:
         raise _told(copies)
     results = synth_paths(paths, settings, workers)

@@ -18,7 +18,7 @@ from dmaverify.inputs.pto_values import Setting
 
 if TYPE_CHECKING:
     from dmaverify.inputs.plan import Plan
-    from dmaverify.synth.copies import CopyPlan
+    from dmaverify.synth.copies import CopyPlan, Fewest
     from dmaverify.transfer.move import Transfer
 
 MOST_CANDIDATES = 24
@@ -67,6 +67,7 @@ def synthesize_copies(plan: Plan, name: str) -> dict[str, Any]:
         "cycles": least,
         "evidence": list(found.evidence),
         "not_covered": list(NOT_COVERED),
+        "space": space_of(found),
         **chosen[1],
     }
 
@@ -93,8 +94,12 @@ def _judged(claim: str, transfer: Transfer, name: str) -> dict[str, Any]:
     return {"readings": readings, "warnings": [f"{f.rule}: {f.message}" for f in verdict.findings]}
 
 
-def synthesized(paths: tuple[str, ...], output: str | None, as_json: bool) -> str | list[dict[str, Any]] | None:
-    """What `synth` says of plans for this machine; None for all others. `output` receives the plan of the one move."""
+def synthesized(
+    paths: tuple[str, ...], output: str | None, as_json: bool, certificate: str | None = None
+) -> str | list[dict[str, Any]] | None:
+    """What `synth` says of plans for this machine; None for all others. `output` receives the plan of the one move,
+    `certificate` a folder with the plan, the space and the bound.
+    """
     from dmaverify import api
 
     found = []
@@ -103,10 +108,12 @@ def synthesized(paths: tuple[str, ...], output: str | None, as_json: bool) -> st
         if not plan.transfers or any(plan.targets[t.transfer.target].name != "pto" for t in plan.transfers):
             return None
         found += [synthesize_copies(plan, transfer.name) for transfer in plan.transfers]
+    if (output or certificate) and len(found) != 1:
+        raise InputError(f"{len(found)} transfers, but one plan to write", None, "name one: PATH::NAME")
     if output is not None:
-        if len(found) != 1:
-            raise InputError(f"{len(found)} transfers, but one plan to write", None, "name one: PATH::NAME")
         Path(output).write_text(found[0]["plan"], encoding="utf-8")
+    if certificate is not None:
+        write_certificate(Path(certificate), found[0])
     return found if as_json else "\n\n".join(map(synthesis_text, found))
 
 
@@ -145,6 +152,70 @@ def synthesis_text(found: Mapping[str, Any]) -> str:
 
 def _said(said: Any) -> str:
     return said if isinstance(said, str) else ", ".join(said)
+
+
+# ------------------------------------------------------------------------------------------ certificates
+
+
+RECOUNT = '''"""Counts again, with Python alone: the fewest instructions of every nest in bound.json."""
+
+import json
+from itertools import combinations
+from math import prod
+from pathlib import Path
+
+data = json.loads((Path(__file__).parent / "bound.json").read_text())
+space = data["space"]
+total = 0
+for nest in space["nests"]:
+    levels = nest["levels"]
+    best = None
+    for size in range(min(space["levels"], len(levels)) + 1):
+        for chosen in combinations(range(len(levels)), size):
+            if all(levels[i]["fits"] or levels[i]["packed"] for i in chosen):
+                if all(levels[i]["packed"] is False or i in chosen for i in range(len(levels))):
+                    left = prod(v["count"] for i, v in enumerate(levels) if i not in chosen)
+                    best = left if best is None else min(best, left)
+    total += best
+print(f"{total} instructions, {data['issues']} claimed")
+raise SystemExit(total != data["issues"])
+'''
+
+
+def space_of(found: Fewest) -> dict[str, Any]:
+    """The space that was searched: every nest with its levels, and whether the fields hold each of them."""
+    from dmaverify.synth.copies import LIMITS, divided, fits, packed
+
+    limits = LIMITS[found.kind]
+    nests = []
+    for nest in (divided(n, limits) for n in found.nests):
+        levels = [
+            {
+                "count": v.count,
+                "read": v.read,
+                "write": v.write,
+                "fits": fits(v, nest, found.kind, limits, innermost=False),
+                "packed": packed(v, found.kind),
+            }
+            for v in nest.levels
+        ]
+        nests.append({"read": nest.read, "write": nest.write, "row": nest.row, "levels": levels})
+    return {"kind": found.kind, "levels": limits.levels, "searched": found.searched, "nests": nests}
+
+
+def write_certificate(folder: Path, found: Mapping[str, Any]) -> None:
+    """Plan, space and bound, a script that counts again, and what is not covered."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "plan.toml").write_text(found["plan"], encoding="utf-8")
+    bound = {k: v for k, v in found.items() if k not in ("plan", "kernel")}
+    (folder / "bound.json").write_text(json.dumps(bound, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    (folder / "recount.py").write_text(RECOUNT, encoding="utf-8")
+    readme = (
+        "plan.toml      the kernel and the move that it claims: dmaverify check plan.toml\n"
+        "bound.json     the space: nests and levels, which of them fields can hold; the bound and its argument\n"
+        "recount.py     counts the fewest instructions of that space again, with Python alone\n\n"
+    )
+    (folder / "README.txt").write_text(readme + synthesis_text(found) + "\n", encoding="utf-8")
 
 
 # ------------------------------------------------------------------------------------------ text

@@ -243,13 +243,17 @@ class _Pricing:
             count, stride = levels[level]
             step = stride.const % line if count != ONE else 0
             period = line // gcd(step, line) if step else 1
+            phases = period if not count.is_const else min(period, max(0, count.const))
+            each = [at(level - 1, (phase + i * step) % line) for i in range(phases)]
+            known = [here for here in each if here is not None]
+            if len(known) < len(each):
+                return None
+            if len(set(known)) == 1:
+                return world.times(count, known[0])
             if not count.is_const and period > MOST_PHASES:
                 return None
             total = Lin(0)
-            for i in range(period if not count.is_const else min(period, max(0, count.const))):
-                here = at(level - 1, (phase + i * step) % line)
-                if here is None:
-                    return None
+            for i, here in enumerate(known):
                 total = total + world.times(world.divide(count + (period - 1 - i), period), here)
             return total
 

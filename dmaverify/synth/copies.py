@@ -237,7 +237,7 @@ def fewest(
     total = searched = 0
     evidence = []
     for number, (nest, right) in enumerate(zip(nests, rights, strict=True), 1):
-        plans = list(_plans(_divided(nest, limits), kind, right, item, limits))
+        plans = list(_plans(divided(nest, limits), kind, right, item, limits))
         if not plans:
             raise InputError(f"no choice of levels of {_shape_text(nest)} is one that an instruction can hold")
         searched += len(plans)
@@ -260,7 +260,7 @@ def _shape_text(nest: Nest) -> str:
 
 def _argument(nest: Nest, kind: str, limits: Limits, least: int) -> str:
     """Why one nest needs as many instructions as it does."""
-    most = _most_rows(_divided(nest, limits), kind, limits)
+    most = _most_rows(divided(nest, limits), kind, limits)
     own = -(-nest.rows // most)
     verb = "is" if own == 1 else "are"
     said = f"{_shape_text(nest)}; one instruction makes {most:,} of them at most, so {own:,} {verb} "
@@ -269,7 +269,7 @@ def _argument(nest: Nest, kind: str, limits: Limits, least: int) -> str:
     return said + f"needed; no choice of levels leaves fewer than {least:,}"
 
 
-def _divided(nest: Nest, limits: Limits) -> Nest:
+def divided(nest: Nest, limits: Limits) -> Nest:
     """A level of more iterations than a field holds, as two."""
     levels: list[Level] = []
     for level in nest.levels:
@@ -280,7 +280,7 @@ def _divided(nest: Nest, limits: Limits) -> Nest:
     return replace(nest, levels=tuple(levels))
 
 
-def _fits(level: Level, nest: Nest, kind: str, limits: Limits, *, innermost: bool) -> bool:
+def fits(level: Level, nest: Nest, kind: str, limits: Limits, *, innermost: bool) -> bool:
     """Whether a level can be one of an instruction's."""
     if level.count > limits.count or min(level.read, level.write) < 0:
         return False
@@ -296,15 +296,20 @@ def _fits(level: Level, nest: Nest, kind: str, limits: Limits, *, innermost: boo
     return True
 
 
+def packed(level: Level, kind: str) -> bool:
+    """Whether rows of a level do not start on blocks of UB: only an instruction's innermost level may do that."""
+    return any(getattr(level, side) % BLOCK for side in SIDES[kind])
+
+
 def _plans(nest: Nest, kind: str, right: int | None, item: int, limits: Limits) -> Iterator[CopyPlan]:
     """Every choice of levels, in every order, that the fields can hold."""
     for count in range(min(limits.levels, len(nest.levels)), -1, -1):
         for chosen in permutations(range(len(nest.levels)), count):
             levels = [nest.levels[i] for i in chosen]
-            if not all(_fits(v, nest, kind, limits, innermost=n == 0) for n, v in enumerate(levels)):
+            if not all(fits(v, nest, kind, limits, innermost=n == 0) for n, v in enumerate(levels)):
                 continue
             software = tuple(v for i, v in enumerate(nest.levels) if i not in chosen)
-            if any(getattr(v, side) % BLOCK for v in software for side in SIDES[kind]):
+            if any(packed(v, kind) for v in software):
                 continue
             whole = -(-nest.row // BLOCK) * BLOCK
             alone = Level(1, *(whole if side in SIDES[kind] else nest.row for side in ("read", "write")))
@@ -313,5 +318,5 @@ def _plans(nest: Nest, kind: str, right: int | None, item: int, limits: Limits) 
 
 def _most_rows(nest: Nest, kind: str, limits: Limits) -> int:
     """The most rows of one instruction: the largest levels that its fields can hold at all."""
-    counts = [v.count for v in nest.levels if _fits(v, nest, kind, limits, innermost=True)]
+    counts = [v.count for v in nest.levels if fits(v, nest, kind, limits, innermost=True)]
     return prod(sorted(counts)[-limits.levels :]) if counts else 1

@@ -116,6 +116,7 @@ def test_issues_blocks_and_lines_are_those_of_a_run() -> None:
     [
         ("%n, %c512, %c512", "%c512", "%n"),
         ("%n, %c2048, %c512", "%c512", "%n"),
+        ("%n, %c64, %c64", "%c64", "%n"),
         ("%n, %c256, %c512", "%c512", "floor((%n + 1) / 2) + 2 * floor(%n / 2)"),
         ("%c4, %c2048, %n", "%m", "4 * floor((%m + 511) / 512)"),
     ],

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import itertools
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from dmaverify import api
-from dmaverify.cli_pto_synth import synthesis_text, synthesize_copies
+from dmaverify.cli_pto_synth import synthesis_text, synthesize_copies, write_certificate
 from dmaverify.errors import InputError
 from dmaverify.inputs.plan import read_plan_text
 from dmaverify.synth.copies import LIMITS, Fewest, Limits, fewest
@@ -206,7 +210,7 @@ MOVES = [
 ]
 
 
-def issues_of(source: str, first: str, dest: str, second: str) -> dict[str, object]:
+def issues_of(source: str, first: str, dest: str, second: str) -> dict[str, Any]:
     base = 65536 if source == dest else 0
     return synthesize_copies(read_plan_text(PLAN.format(source, first, dest, second, base)), "move")
 
@@ -224,7 +228,7 @@ def test_moves_are_made_by_the_fewest_and_proved_as_printed(move: tuple[str, str
 def test_a_reading_that_a_plan_needs_is_said() -> None:
     found = issues_of("gm", "B, F", "ub", "B, F # 16")
     said = synthesis_text(found)
-    assert ("proved under every reading" in said) == all(v == "proved" for v in found["readings"].values())  # type: ignore[attr-defined]
+    assert ("proved under every reading" in said) == all(v == "proved" for v in found["readings"].values())
 
 
 @pytest.mark.parametrize(
@@ -240,3 +244,15 @@ def test_a_reading_that_a_plan_needs_is_said() -> None:
 def test_what_no_copy_may_do_is_refused_with_its_reason(move: tuple[str, str, str, str], said: str) -> None:
     with pytest.raises(InputError, match=said):
         issues_of(*move)
+
+
+@pytest.mark.parametrize("move", [MOVES[1], MOVES[4], MOVES[9]], ids=lambda m: f"{m[1]} to {m[3]}")
+def test_a_certificate_counts_again_without_the_tool(move: tuple[str, str, str, str, int, int], tmp_path: Path) -> None:
+    found = issues_of(*move[:4])
+    write_certificate(tmp_path, found)
+    assert {p.name for p in tmp_path.iterdir()} == {"plan.toml", "bound.json", "recount.py", "README.txt"}
+    again = subprocess.run([sys.executable, "-I", str(tmp_path / "recount.py")], capture_output=True, text=True)
+    assert again.stdout == f"{move[4]} instructions, {move[4]} claimed\n"
+    bound = tmp_path / "bound.json"
+    bound.write_text(bound.read_text().replace(f'"issues": {move[4]}', '"issues": 99'))
+    assert subprocess.run([sys.executable, "-I", str(tmp_path / "recount.py")], capture_output=True).returncode == 1
