@@ -19,13 +19,11 @@ from dmaverify.inputs.pto_meaning import meaning_of
 from dmaverify.inputs.pto_notes import Notes, read_notes
 from dmaverify.inputs.pto_read import read_kernels
 from dmaverify.inputs.pto_values import Kernel, Setting
+from dmaverify.inputs.pto_work import work_of
 from dmaverify.machines import pto_ops as ops
 from dmaverify.machines.pto_emit import fields_of, words_of_copy
 from dmaverify.machines.pto_words import GM_WORDS, LOCAL_WORDS, unpack
 from dmaverify.prove.same_kernel import Sameness, compare_kernels
-
-_SILENT = ("arith.", "math.", "func.func", "func.return", "memref.", "affine.", "builtin.", "index.", "vector.")
-"""Operations that only compute numbers, which the operands that they end in already say."""
 
 
 @dataclass(frozen=True)
@@ -202,10 +200,20 @@ def same_functions(one: Named, other: Named) -> Sameness:
     lost = [r for kernel in kernels for r in kernel.remarks if r.kind == "unresolved"]
     if lost:
         return replace(found, status="unknown", why=lost[0].message, places=(lost[0].span,))
-    work = [{n for n, _ in k.passed if not n.startswith(_SILENT)} for k in kernels]
-    if work[0] != work[1]:
-        alone = ", ".join(sorted(work[0] ^ work[1]))
-        return replace(found, status="unknown", why=f"the copies are the same, but only one kernel has {alone}")
+    return _worked(found, one, other)
+
+
+def _worked(found: Sameness, one: Named, other: Named) -> Sameness:
+    """Copies that are the same prove nothing of kernels that compute something else between them."""
+    left, right = (work_of(side.source, side.function.name) for side in (one, other))
+    for (first, here), (second, there) in zip(left, right, strict=False):
+        if first != second:
+            why = f"the copies are the same, but {first[0]} and {second[0]} are not the same work"
+            return replace(found, status="unknown", why=why, places=(here, there))
+    if len(left) != len(right):
+        extra = max(left, right, key=len)[min(len(left), len(right))]
+        why = f"the copies are the same, but only one kernel has this {extra[0][0]}"
+        return replace(found, status="unknown", why=why, places=(extra[1],))
     return found
 
 

@@ -241,7 +241,21 @@ def test_vector_accesses_and_operations_are_compared() -> None:
     assert compare(one, VECTOR.format("%x4", "pto.vabs")).status == "different"
     other = compare(one, VECTOR.format("%x0", "pto.vexp"))
     assert other.status == "unknown"
-    assert "pto.vabs, pto.vexp" in other.why
+    assert "pto.vabs and pto.vexp are not the same work" in other.why
+    two = "    %v = pto.vlds %u[%x0] : !pto.ptr<f32, ub> -> !pto.vreg<64xf32>\n" * 2
+    two = "  pto.vecscope {{\n" + two.replace("%v", "%y", 1) + "    %w = pto.vsub {0}, %v : !pto.vreg<64xf32>\n  }}\n"
+    assert compare(two.format("%y"), two.format("%y").replace("%y", "%other")).status == "same"
+    assert compare(two.format("%y"), two.format("%v")).status == "unknown"
+    scaled = one.replace("pto.vabs %v", "pto.vmuls %v, %f")
+    both = [f"  %f = arith.constant {number} : f32\n{scaled}" for number in ("2.0", "3.0")]
+    assert compare(both[0], both[0]).status == "same"
+    assert compare(both[0], both[1]).status == "unknown"
+
+
+def test_work_that_only_one_kernel_does_is_told() -> None:
+    one = VECTOR.format("%x0", "pto.vabs")
+    found = compare(one, one.replace("    pto.vsts", "    %t = pto.vexp %w : !pto.vreg<64xf32>\n    pto.vsts"))
+    assert (found.status, len(found.places)) == ("unknown", 2)
 
 
 def test_flags_are_compared_in_their_order() -> None:
