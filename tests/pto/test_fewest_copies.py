@@ -13,9 +13,13 @@ import numpy as np
 import pytest
 
 from dmaverify import api
+from dmaverify.cli_pto import named_in, same_functions
+from dmaverify.cli_pto_emit import in_surface
 from dmaverify.cli_pto_synth import synthesis_text, synthesize_copies, write_certificate
-from dmaverify.errors import InputError
+from dmaverify.errors import InputError, Source
+from dmaverify.execute_kernel import run_kernel
 from dmaverify.inputs.plan import read_plan_text
+from dmaverify.language.meaning import live_index
 from dmaverify.synth.copies import LIMITS, Fewest, Limits, fewest
 from dmaverify.synth.nests import Level, Nest, covers
 from dmaverify.verdict import Status
@@ -223,6 +227,27 @@ def test_moves_are_made_by_the_fewest_and_proved_as_printed(move: tuple[str, str
     (verdict,) = api.check(str(found["plan"]))
     assert verdict.status is Status.PROVED
     assert "OPTIMAL" in synthesis_text(found)
+
+
+@pytest.mark.parametrize("move", MOVES, ids=lambda m: f"{m[0]} {m[1]} to {m[2]} {m[3]}")
+def test_a_run_of_either_surface_puts_every_element_where_the_mapping_says(
+    move: tuple[str, str, str, str, int, int],
+) -> None:
+    plan = read_plan_text(PLAN.format(*move[:4], 65536 if move[0] == move[2] else 0))
+    transfer = plan.transfers[0].transfer
+    places = []
+    for side in (transfer.source, transfer.dest):
+        live = {at: live_index(side.element, at, plan.axes) for at in range(side.element.size)}
+        places.append({tuple(sorted(x.items())): side.base + 4 * at for at, x in live.items() if x is not None})
+    wanted = {write: places[0][index] for index, write in places[1].items()}
+    (one,) = named_in(Source("k.mlir", synthesize_copies(plan, "move")["kernel"]))
+    (other,) = named_in(Source("o.mlir", in_surface([one], "registers")))
+    assert same_functions(one, other).status == "same"
+    for kernel in (one, other):
+        run = run_kernel(kernel.function, {"tensor": 4 * max(transfer.source.element.size, transfer.dest.element.size)})
+        made = {int(w): int(r) for _, _, reads, _, writes in run.copies for w, r in zip(writes, reads, strict=True)}
+        assert run.found <= {"definite"}
+        assert {w: r for w, r in made.items() if w % 4 == 0} == wanted
 
 
 def test_a_reading_that_a_plan_needs_is_said() -> None:
