@@ -75,13 +75,14 @@ def depends(world: World, value: Lin | Cond, name: str) -> bool:
 
 
 def inside(world: World, name: str) -> set[str]:
-    """Every symbol that one is made of, itself included."""
+    """Every symbol that one is made of, itself included; of a value that varies, the counters that it varies with."""
     todo, seen = [name], set()
     while todo:
         one = todo.pop()
         if one in seen:
             continue
         seen.add(one)
+        seen.update(getattr(world.symbols[one], "varies", ()))
         for part in world.symbols[one].definition[1:]:
             if isinstance(part, Lin):
                 todo += [n for n, _ in part.terms]
