@@ -23,7 +23,6 @@ help:
 	@echo "make lint       ruff and mypy --strict"
 	@echo "make bench      speed, as ratios measured in one run"
 	@echo "make fuzz       the agreement tests at large scale (ARGS=... of moves, PROGRAMS=... of programs)"
-	@echo "make fuzz       the agreement tests at large scale (ARGS=...)"
 	@echo "make agree      closed form against simulator on thousands of random and adversarial programs"
 	@echo "make calibrate  fit the measured cost profile to the sample data"
 	@echo "make wheel      build dist/*.whl"
@@ -58,6 +57,7 @@ docs: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python tests/bench/run.py $(ARGS)
 	$(BIN)/python tests/bench/programs.py
+	$(BIN)/python tests/bench/pto_kernel.py
 
 fuzz: $(STAMP)
 	$(BIN)/python tests/fuzz/run.py $(ARGS)

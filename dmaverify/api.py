@@ -9,7 +9,7 @@ InputErrors, a plan that is wrong is a Verdict.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -168,27 +168,3 @@ def run(
         commands,
         limit_units=limit_units,
     )
-
-
-def only(verdicts: Sequence[Verdict], select: Sequence[str], ignore: Sequence[str]) -> list[Verdict]:
-    """Verdicts with the selected findings only, less the ignored ones; what was left out is said as an assumption."""
-
-    def chosen(rule: str) -> bool:
-        return (not select or any(rule == s or rule.startswith(s.rstrip("*")) for s in select)) and not any(
-            rule == s or rule.startswith(s.rstrip("*")) for s in ignore
-        )
-
-    out = []
-    for verdict in verdicts:
-        kept = tuple(f for f in verdict.findings if chosen(f.rule) or verdict.status is Status.ERROR)
-        dropped = sorted({f.rule for f in verdict.findings if f not in kept})
-        if not dropped:
-            out.append(verdict)
-            continue
-        status = verdict.status
-        if status is Status.REFUTED and not any(f.severity is Severity.ERROR for f in kept):
-            undecided = any(o.status == "unknown" for o in verdict.obligations)
-            status = Status.UNKNOWN if undecided else Status.PROVED
-        said = (*verdict.assumptions, f"left out on request: {', '.join(dropped)}")
-        out.append(replace(verdict, findings=kept, status=status, assumptions=said))
-    return out

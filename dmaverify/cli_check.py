@@ -245,14 +245,14 @@ def finished(
 
 def _chosen(request: Request, verdicts: Sequence[Any]) -> list[Any]:
     """Less what is ignored, and with what the baseline knows excused."""
-    from dmaverify import api
     from dmaverify.inputs.settings import matching
+    from dmaverify.verdict import only
 
     settings = request.settings
-    found = api.only(verdicts, request.select, request.ignore)
+    found = only(verdicts, request.select, request.ignore)
     for pattern, rules in settings.per_path_ignore.items():
         found = [
-            api.only([verdict], (), rules)[0] if matching(verdict.path, (pattern,), settings.folder) else verdict
+            only([verdict], (), rules)[0] if matching(verdict.path, (pattern,), settings.folder) else verdict
             for verdict in found
         ]
     file = _baseline(request)

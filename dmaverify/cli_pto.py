@@ -55,7 +55,7 @@ def functions_of(path: str) -> list[Named]:
         source = Source(file, Path(file).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{file}: cannot be read") from error
-    return [one for one in named_in(source) if not name or one.name == name]
+    return [one for one in named_in(source) if (one.name == name if name else not one.function.called)]
 
 
 def named_in(source: Source) -> list[Named]:
@@ -94,7 +94,7 @@ def slices_of(path: str) -> list[str]:
     from dmaverify.inputs.pto_check import slice_of
 
     _, _, kernel = kernel_at(path)
-    return [slice_of(copy) for copy in kernel.copies]
+    return [slice_of(copy, kernel.world) for copy in kernel.copies]
 
 
 def written(path: str, form: str, *, as_json: bool) -> Any:

@@ -62,6 +62,10 @@ class _Writer:
         self.types = {name: kind.name for name, kind, _ in named.function.args}
 
     def edits(self) -> list[Edit]:
+        called = [s for s in _deep(self.named.function.body) if isinstance(s, ops.Block) and s.what.startswith("@")]
+        if called:
+            said = f"{called[0].what} is called: copies of several functions are not written again"
+            raise InputError(said, called[0].span)
         copies = {copy.span.start: copy for copy in self.kernel.copies}
         statements = list(_deep(self.named.function.body))
         out: list[Edit] = []

@@ -18,7 +18,7 @@ import numpy as np
 from dmaverify.machines import pto_ops as ops
 
 UB_BYTES = 262_144
-NEVER, WRITTEN, UNKNOWN = 0, 1, 2
+NEVER, WRITTEN, UNKNOWN, ADDED = 0, 1, 2, 3
 _FIELD = {"n": 21, "len": 21, "left": 6, "right": 6, "l2": 4, "sid": 4}
 
 
@@ -41,6 +41,7 @@ class _Event:
     pipe: str
     reads: dict[str, np.ndarray]
     writes: dict[str, np.ndarray]
+    atomic: tuple[str, str, int] = ("", "", 0)
 
 
 @dataclass
@@ -91,6 +92,8 @@ class _Machine:
         self.knows: dict[str, set[int]] = {}
         self.flags: dict[tuple[str, str, int], set[int]] = {}
         self.released: dict[int, set[int]] = {}
+        self.holding: dict[int, set[str]] = {}
+        self.atomic = ("", "")
         self.copy_number: dict[int, int] = {}
 
     def go(self) -> Run:
@@ -122,6 +125,11 @@ class _Machine:
         if not isinstance(value, tuple):
             raise Stuck(operand.name)
         return value
+
+    def _value(self, operand: ops.Operand) -> int | tuple[str, int, int]:
+        if operand.name not in self.values:
+            raise Stuck(operand.name)
+        return self.values[operand.name]
 
     def _block(self, body: Sequence[ops.Stmt]) -> list[int | tuple[str, int, int]]:
         given: list[int | tuple[str, int, int]] = []
@@ -156,6 +164,9 @@ class _Machine:
                 self.registers[f"{stmt.kind}.{stmt.what}"] = pair
             case ops.SetPad():
                 self.pad = self.raw.get(stmt.value.name, (self._int(stmt.value), max(1, stmt.type.bits // 8)))
+            case ops.SetAtomic():
+                mode = (self.atomic[0] or "set") if stmt.mode is None else stmt.mode
+                self.atomic = (mode, (stmt.dtype or self.atomic[1]) if mode else "")
             case ops.Copy():
                 self._copy(stmt)
             case ops.Flag() | ops.Barrier() | ops.Buffer():
@@ -168,7 +179,13 @@ class _Machine:
                 given = self._block(stmt.then if self._int(stmt.condition) else stmt.other)
                 self.values |= dict(zip(stmt.results, given, strict=False))
             case ops.Block():
-                self._block(stmt.body)
+                self.values |= dict(zip(stmt.results, self._block(stmt.body), strict=False))
+            case ops.Bind():
+                self.values[stmt.result] = self._value(stmt.source)
+                if stmt.source.name in self.raw:
+                    self.raw[stmt.result] = self.raw[stmt.source.name]
+            case ops.While() | ops.Foreign():
+                raise Stuck("an operation that is not executed")
             case ops.Problem():
                 raise Stuck(stmt.message)
             case _:
@@ -359,7 +376,9 @@ class _Machine:
                 value = np.frombuffer(raw, np.uint8)[(around - start) % len(raw)]
             fills.append((around, value))
         written = np.concatenate(changed)
-        if len(np.unique(written)) != len(written):
+        adds = stmt.kind == ops.STORE and bool(self.atomic[0])
+        whole = not any(n % item for n in (row, *(step for _, _, step in loops)))
+        if len(np.unique(written)) != len(written) and not (adds and whole):
             run.found.add("rows")
         surplus = -row % 32 if source == "ub" else 0
         self._bounds(source, reads, surplus)
@@ -376,8 +395,9 @@ class _Machine:
                 into.bytes_[at[inside]] = fill[inside]
             else:
                 into.bytes_[at[inside]] ^= 0xA5
-        into.bytes_[data[ok]] = values
-        into.state[data[(data >= 0) & (data < len(into.state))]] = WRITTEN
+        if not adds:
+            into.bytes_[data[ok]] = values
+        into.state[data[(data >= 0) & (data < len(into.state))]] = ADDED if adds else WRITTEN
         for at, fill in fills:
             if fill is None:  # the order of rows is not promised: a byte that one of them leaves unknown is unknown
                 into.state[at[(at >= 0) & (at < len(into.state))]] = UNKNOWN
@@ -385,7 +405,8 @@ class _Machine:
         pipe = {ops.LOAD: "MTE2", ops.STORE: "MTE3", ops.LOCAL: "LOCAL"}[stmt.kind]
         if stmt.kind == ops.LOCAL and self.readings.get("local-pipe") == "vector":
             pipe = "V"
-        self._happened(_Event(pipe, {source: np.unique(reads)}, {dest: np.unique(written)}))
+        atomic = (*self.atomic, item) if adds and whole else ("", "", 0)
+        self._happened(_Event(pipe, {source: np.unique(reads)}, {dest: np.unique(written)}, atomic))
 
     def _bounds(self, place: str, at: np.ndarray, surplus: int) -> None:
         if len(at) and (at.min() < 0 or at.max() + 1 + surplus > len(self.run.memory[place].state)):
@@ -413,6 +434,8 @@ class _Machine:
                 ("war", event.writes, before.reads),
                 ("waw", event.writes, before.writes),
             ):
+                if kind == "waw" and event.atomic[0] not in ("", "set") and event.atomic == before.atomic:
+                    continue  # both add, in whatever order
                 for place in mine.keys() & theirs.keys():
                     if _share(mine[place], theirs[place]):
                         self.run.found.add(kind)
@@ -431,11 +454,16 @@ class _Machine:
             else:
                 self.knows[stmt.pipe] = self._done(stmt.pipe)
         elif isinstance(stmt, ops.Buffer):
-            token = self._int(stmt.token)
+            token, mode = self._int(stmt.token), self._int(stmt.mode)
+            holding = self.holding.setdefault(token, set())
             if stmt.action == "rls":
-                self.released[token] = self.released.get(token, set()) | self._done(stmt.pipe)
+                for pipe in {stmt.pipe, *(holding if mode else ())}:
+                    self.released[token] = self.released.get(token, set()) | self._done(pipe)
+                holding.discard(stmt.pipe)
             else:
-                self.knows.setdefault(stmt.pipe, set()).update(self.released.get(token, set()))
+                holding.add(stmt.pipe)
+                if not mode:
+                    self.knows.setdefault(stmt.pipe, set()).update(self.released.get(token, set()))
         else:
             flag = (stmt.source, stmt.dest, self._int(stmt.event))
             if stmt.action == "set":

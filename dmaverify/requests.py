@@ -13,6 +13,7 @@ from typing import Any
 
 from dmaverify.errors import InputError
 from dmaverify.jobs import errors_of, is_copy_text, readings_of
+from dmaverify.verdict import only
 
 MOST_CELLS = 1 << 20
 
@@ -105,7 +106,7 @@ def check_request(
         return {"error": f"internal: {error}", "where": ""}
     return [
         verdict_json(v)
-        for v in api.only(
+        for v in only(
             verdicts, [*select, *texts_of(request.get("select", []))], [*ignore, *texts_of(request.get("ignore", []))]
         )
     ]
@@ -131,7 +132,7 @@ def _kernel_request(request: dict[str, Any], options: Any, select: Sequence[str]
     except InputError as error:
         return [verdict_json(api.unreadable(errors_of(error), path))]
     chosen = [*select, *texts_of(request.get("select", []))], [*ignore, *texts_of(request.get("ignore", []))]
-    return [verdict_json(v) for v in api.only(verdicts, *chosen)]
+    return [verdict_json(v) for v in only(verdicts, *chosen)]
 
 
 def cells_request(request: dict[str, Any], raw: bool) -> Any:

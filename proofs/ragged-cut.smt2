@@ -2,7 +2,7 @@
 ;   are exactly the counters of the loop. Every c < n splits into an h in range of p that passes, and every (h, l) that
 ;   passes makes a c < n.
 ; relied on by: dmaverify.layout.refine.cut_piece
-; relied on by: dmaverify.layout.refine.cut_digit
+; relied on by: dmaverify.layout.addresses.cut_digit
 ; quotes: encodings/core/mapping.smt2#core/in-range
 ; quotes: encodings/core/mapping.smt2#core/join
 ; quotes: encodings/core/mapping.smt2#core/splits

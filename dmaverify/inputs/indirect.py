@@ -30,25 +30,25 @@ from dmaverify.transfer.move import Tensor
 
 if TYPE_CHECKING:
     from dmaverify.inputs import schema
-    from dmaverify.inputs.plan import _PlanReader
+    from dmaverify.inputs.tables import TableReader
 
 _LIST = re.compile(r":\s*(\[(?P<list>[^\[\]]*)\]|index\b)")
 _NUMBER = re.compile(r"[0-9](?:_?[0-9])*")
 
 
-def read_indirect(reader: _PlanReader, kind: str, name: str, table: schema.IndirectTable) -> Indirect:
+def read_indirect(reader: TableReader, kind: str, name: str, table: schema.IndirectTable) -> Indirect:
     path: Path = (kind, name)
-    key, target = reader._target(path, table.target)
-    reader._dtype(path, table.dtype, target)
-    reader._dtype((*path, "index"), table.index.dtype, target)
+    key, target = reader.target_of(path, table.target)
+    reader.check_dtype(path, table.dtype, target)
+    reader.check_dtype((*path, "index"), table.index.dtype, target)
     problems: list[PlanProblem] = []
-    made = reader._all(
+    made = reader.all_of(
         {
-            "source": lambda: reader._tensor((*path, "source"), table.source, target, problems),
-            "dest": lambda: reader._tensor((*path, "dest"), table.dest, target, problems),
-            "stream": lambda: None if table.stream is None else reader._stream((*path, "stream"), table.stream),
-            "limits": lambda: reader._limits(path, table.limits, target),
-            "index": lambda: reader._tensor((*path, "index"), table.index, target, problems),
+            "source": lambda: reader.tensor((*path, "source"), table.source, target, problems),
+            "dest": lambda: reader.tensor((*path, "dest"), table.dest, target, problems),
+            "stream": lambda: None if table.stream is None else reader.stream((*path, "stream"), table.stream),
+            "limits": lambda: reader.limits(path, table.limits, target),
+            "index": lambda: reader.tensor((*path, "index"), table.index, target, problems),
         }
     )
     for side in ("source", "dest", "index"):
@@ -62,17 +62,17 @@ def read_indirect(reader: _PlanReader, kind: str, name: str, table: schema.Indir
     sizes = reader.texts.axes
     given, listed = _printed(reader, path, table, target, scatter)
     if given is not None:
-        problems += reader._media(given.read, source, "read", "source", target)
-        problems += reader._media(given.write, dest, "write", "dest", target)
+        problems += reader.media(given.read, source, "read", "source", target)
+        problems += reader.media(given.write, dest, "write", "dest", target)
     return Indirect(
         name, key, scatter, table.dtype, source, dest, axis, named, sizes.get(named, 1), sizes.get(axis, 1),
         _index(reader, path, table, made["index"], sizes.get(named, 1)), made["stream"], given, listed, made["limits"],
-        reader._expect(table.expect), tuple(problems), reader.doc.key_span(path).line, reader.doc.key_span(path),
+        reader.expectation(table.expect), tuple(problems), reader.doc.key_span(path).line, reader.doc.key_span(path),
     )  # fmt: skip
 
 
 def _axes(
-    reader: _PlanReader, path: Path, table: schema.IndirectTable, source: Tensor, dest: Tensor, index: Tensor,
+    reader: TableReader, path: Path, table: schema.IndirectTable, source: Tensor, dest: Tensor, index: Tensor,
     scatter: bool, problems: list[PlanProblem],
 ) -> tuple[str, str]:  # fmt: skip
     """The axis of the table that is picked, and the key: as written, else as the vendor's library finds them."""
@@ -114,7 +114,7 @@ def _axes(
     return axis, key
 
 
-def _index(reader: _PlanReader, path: Path, table: schema.IndirectTable, tensor: Tensor, entries: int) -> IndexList:
+def _index(reader: TableReader, path: Path, table: schema.IndirectTable, tensor: Tensor, entries: int) -> IndexList:
     given = table.index
     place: Path = (*path, "index")
     values = None if given.values is None else tuple(given.values)
@@ -138,7 +138,7 @@ def _index(reader: _PlanReader, path: Path, table: schema.IndirectTable, tensor:
 
 
 def _printed(
-    reader: _PlanReader, path: Path, table: schema.IndirectTable, target: Target, scatter: bool
+    reader: TableReader, path: Path, table: schema.IndirectTable, target: Target, scatter: bool
 ) -> tuple[GivenCommand | None, Listed | None]:
     """Read and write less the indirect loop, and the loop; nothing where nothing is printed."""
     if table.read is None and table.write is None:
@@ -149,7 +149,7 @@ def _printed(
     counted = units(target, table.dtype, table.unit)
     lists, plain = ("write", "read") if scatter else ("read", "write")
     text, found = _without_list(reader, (*path, lists), getattr(table, lists))
-    sides: dict[str, Sequencer] = reader._all(
+    sides: dict[str, Sequencer] = reader.all_of(
         {
             lists: partial(_config, reader, (*path, lists), getattr(table, lists), text, counted),
             plain: partial(_config, reader, (*path, plain), getattr(table, plain), getattr(table, plain), counted),
@@ -179,7 +179,7 @@ def _printed(
     return GivenCommand(None, bare["read"], bare["write"], reader.doc.key_span(path)), listed
 
 
-def _without_list(reader: _PlanReader, path: Path, text: str) -> tuple[str, re.Match[str]]:
+def _without_list(reader: TableReader, path: Path, text: str) -> tuple[str, re.Match[str]]:
     """The text with a stride of 0 where the list stands, as long as before, and the list."""
     found = list(_LIST.finditer(text))
     if len(found) != 1:
@@ -190,7 +190,7 @@ def _without_list(reader: _PlanReader, path: Path, text: str) -> tuple[str, re.M
     return text[:start] + "0" + " " * (end - start - 1) + text[end:], found[0]
 
 
-def _numbers(reader: _PlanReader, path: Path, text: str, found: re.Match[str]) -> list[int]:
+def _numbers(reader: TableReader, path: Path, text: str, found: re.Match[str]) -> list[int]:
     out = []
     start = found.start("list")
     for part in found["list"].split(","):
@@ -205,7 +205,7 @@ def _numbers(reader: _PlanReader, path: Path, text: str, found: re.Match[str]) -
     return out
 
 
-def _config(reader: _PlanReader, path: Path, original: str, text: str, counted: Units) -> Sequencer:
+def _config(reader: TableReader, path: Path, original: str, text: str, counted: Units) -> Sequencer:
     content = reader.doc.content(path, original)
     if content.exact:
         return parse_config(text, source=content.source, offset=content.start, **counted)

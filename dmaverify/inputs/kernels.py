@@ -18,7 +18,7 @@ from dmaverify.transfer.move import Tensor
 
 if TYPE_CHECKING:
     from dmaverify.inputs import schema
-    from dmaverify.inputs.plan import _PlanReader
+    from dmaverify.inputs.tables import TableReader
     from dmaverify.transfer.access import PlanProblem
 
 _RANGE = re.compile(r"\s*(-?\d+)\s*\.\.\s*(-?\d+)\s*")
@@ -53,17 +53,17 @@ class PlanKernel:
     span: Span = field(compare=False, repr=False)
 
 
-def read_kernel(reader: _PlanReader, name: str, table: schema.KernelTable) -> PlanKernel:
+def read_kernel(reader: TableReader, name: str, table: schema.KernelTable) -> PlanKernel:
     """The kernel of one table. Raises InputError."""
     path = ("kernel", name)
-    key, target = reader._target(path, table.target)
+    key, target = reader.target_of(path, table.target)
     source = _text(reader, name, table)
     moves = []
     for index, move in enumerate(table.move):
         here = (*path, "move", index)
-        reader._dtype(here, move.dtype, target)
+        reader.check_dtype(here, move.dtype, target)
         problems: list[PlanProblem] = []
-        tensors = [reader._tensor((*here, side), getattr(move, side), target, problems) for side in ("source", "dest")]
+        tensors = [reader.tensor((*here, side), getattr(move, side), target, problems) for side in ("source", "dest")]
         moves.append(
             PlanMove(tuple(move.copies), move.dtype, tensors[0], tensors[1], reader.doc.key_span(here), tuple(problems))
         )
@@ -75,7 +75,7 @@ def read_kernel(reader: _PlanReader, name: str, table: schema.KernelTable) -> Pl
     for reading, expect in table.under.items():
         if reading.count("=") != 1:
             raise InputError(f"`{reading}` is not RULE=NAME", reader.doc.key_span((*path, "under", reading)))
-        under[reading] = reader._expect(expect)
+        under[reading] = reader.expectation(expect)
     line = reader.doc.key_span(path).line
     return PlanKernel(
         name,
@@ -85,14 +85,14 @@ def read_kernel(reader: _PlanReader, name: str, table: schema.KernelTable) -> Pl
         extents,
         ranges,
         tuple(moves),
-        reader._expect(table.expect),
+        reader.expectation(table.expect),
         under,
         line,
         reader.doc.key_span(path),
     )
 
 
-def _text(reader: _PlanReader, name: str, table: schema.KernelTable) -> Source:
+def _text(reader: TableReader, name: str, table: schema.KernelTable) -> Source:
     path = ("kernel", name)
     if (table.file is None) == (table.text is None):
         raise InputError("a kernel has either `file` or `text`", reader.doc.key_span(path))

@@ -20,14 +20,14 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dmaverify.errors import InputError, Source, Span
-from dmaverify.inputs.texts import Texts, did_you_mean, units
+from dmaverify.inputs.tables import TableReader
+from dmaverify.inputs.texts import did_you_mean, units
 from dmaverify.inputs.toml_spans import Document, Path, parse_toml, read_source, source_of
 from dmaverify.language.expr import Expr
-from dmaverify.machines.modules import check_options
-from dmaverify.machines.target import Target, available_targets, load_target
+from dmaverify.machines.target import Target
 from dmaverify.transfer.access import Access, PlanProblem
-from dmaverify.transfer.command import Engine, GivenCommand, Sequencer
-from dmaverify.transfer.move import PLACES, EngineStream, Stream, Tensor, Transfer
+from dmaverify.transfer.command import GivenCommand
+from dmaverify.transfer.move import Stream, Tensor, Transfer
 
 if TYPE_CHECKING:
     from dmaverify.inputs import schema
@@ -151,7 +151,7 @@ def _read(doc: Document, folder: FilePath, override: str | None) -> Plan:
     errors = [_error(doc, complaint) for complaint in complaints]
     if table is None:
         raise InputErrors(errors)
-    reader = _PlanReader(doc, table, folder, override, errors)
+    reader = PlanReader(doc, table, folder, override, errors)
     plan = reader.plan()
     if errors:
         raise InputErrors(errors)
@@ -163,27 +163,21 @@ def _error(doc: Document, complaint: schema.Complaint) -> InputError:
     return InputError(complaint.message, span, complaint.hint)
 
 
-class _PlanReader:
-    """Builds a plan from validated tables; collects errors instead of stopping at the first."""
+class PlanReader(TableReader):
+    """Builds a plan from validated tables."""
 
     def __init__(
         self, doc: Document, table: schema.PlanTable, folder: FilePath, override: str | None, errors: list[InputError]
     ) -> None:
-        self.doc = doc
-        self.table = table
-        self.folder = folder
-        self.override = override
-        self.errors = errors
-        self.texts = Texts(doc, dict(table.axes), table.let)
-        self.known: dict[str, tuple[str, Target]] = {}
+        super().__init__(doc, table, folder, override, errors)
         self.key_spans = _key_spans(doc)
 
     def plan(self) -> Plan:
         self._check_whole()
         for name in self.table.let:
-            self._collect(partial(self.texts.define, name))
-        transfers = [self._collect(partial(self._transfer, *item)) for item in self.table.transfer.items()]
-        accesses = [self._collect(partial(self._access, *item)) for item in self.table.access.items()]
+            self.collect(partial(self.texts.define, name))
+        transfers = [self.collect(partial(self.transfer, *item)) for item in self.table.transfer.items()]
+        accesses = [self.collect(partial(self.access, *item)) for item in self.table.access.items()]
         kept = [transfer for transfer in transfers if transfer is not None]
         taken = [access for access in accesses if access is not None]
         indirects = self._indirects()
@@ -212,7 +206,7 @@ class _PlanReader:
         from dmaverify.inputs.indirect import read_indirect
 
         found = [
-            self._collect(partial(read_indirect, self, kind, *item)) for kind in kinds for item in kinds[kind].items()
+            self.collect(partial(read_indirect, self, kind, *item)) for kind in kinds for item in kinds[kind].items()
         ]
         return tuple(one for one in found if one is not None)
 
@@ -223,14 +217,14 @@ class _PlanReader:
             return (), ()
         from dmaverify.inputs.programs import Parts, read_program, read_region
 
-        regions = [self._collect(partial(read_region, self, *item)) for item in self.table.region.items()]
+        regions = [self.collect(partial(read_region, self, *item)) for item in self.table.region.items()]
         found = Parts(
             {transfer.name: transfer for transfer in transfers},
             {access.name: access for access in accesses},
             {region.name: region for region in regions if region is not None},
             {one.name: one for one in indirects},
         )
-        programs = [self._collect(partial(read_program, self, *item, found)) for item in self.table.program.items()]
+        programs = [self.collect(partial(read_program, self, *item, found)) for item in self.table.program.items()]
         return tuple(p for p in programs if p is not None), tuple(found.regions.values())
 
     def _kernels(self) -> tuple[PlanKernel, ...]:
@@ -238,16 +232,8 @@ class _PlanReader:
             return ()
         from dmaverify.inputs.kernels import read_kernel
 
-        kernels = [self._collect(partial(read_kernel, self, *item)) for item in self.table.kernel.items()]
+        kernels = [self.collect(partial(read_kernel, self, *item)) for item in self.table.kernel.items()]
         return tuple(kernel for kernel in kernels if kernel is not None)
-
-    def _collect(self, build: Callable[[], T]) -> T | None:
-        """The result of `build`, or None and one more error."""
-        try:
-            return build()
-        except InputError as error:
-            self.errors.append(error)
-            return None
 
     def _check_whole(self) -> None:
         kinds = {
@@ -266,130 +252,23 @@ class _PlanReader:
     def _empty_axis(self, name: str) -> PlanProblem:
         return PlanProblem(f"axis `{name}` has size 0", self.doc.span(("axes", name)), "sizes start at 1")
 
-    # --- parts of a transfer or access
-
-    def _target(self, path: Path, own: str | None) -> tuple[str, Target]:
-        """The target's name (for a folder, its path) and the target."""
-        name, place = (own, (*path, "target")) if own is not None else (self.table.target, ("target",))
-        if self.override is not None:
-            name = self.override
-        if name is None:
-            hint = f"known: {', '.join(available_targets())}; write `target = ...` at the top of the file"
-            raise InputError("the target is missing", self.doc.span(()), hint)
-        if name in self.known:
-            return self.known[name]
-        try:
-            target = load_target(name, None if self.override is not None else self.folder)
-        except InputError as error:
-            if error.span is not None or self.override is not None:
-                raise
-            raise InputError(error.message, self.doc.span(place), error.hint) from None
-        key = name if name in available_targets() else str(target.folder)
-        self.known[name] = key, target
-        return key, target
-
-    def _dtype(self, path: Path, dtype: str, target: Target) -> None:
-        if dtype in target.dtypes:
-            return
-        span = self.doc.span((*path, "dtype"))
-        if dtype in target.internal_dtypes:
-            raise InputError(f"no tensor in memory is `{dtype}`", span, target.internal_dtypes[dtype])
-        known = f"known: {', '.join(target.dtypes)}"
-        raise InputError(f"{target.name} has no type `{dtype}`", span, did_you_mean(dtype, target.dtypes) or known)
-
-    def given(self, path: Path) -> frozenset[str]:
-        """The keys that the file itself writes in the table at `path`; none where it has no such table."""
-        here: Any = self.doc.data
-        for part in path:
-            here = here[part] if isinstance(here, list) and isinstance(part, int) else here.get(part, {})
-        return frozenset(here)
-
-    def _tensor(self, path: Path, table: schema.TensorTable, target: Target, problems: list[PlanProblem]) -> Tensor:
-        if table.tier not in target.tiers:
-            known = f"known: {', '.join(target.tiers)}"
-            hint = did_you_mean(table.tier, target.tiers) or known
-            raise InputError(f"{target.name} has no tier `{table.tier}`", self.doc.span((*path, "tier")), hint)
-        base = table.base
-        at = {place: 0 if isinstance(base, int) else getattr(base, place) for place in PLACES}
-        places = target.tiers[table.tier].places
-        records = [(path, self.given(path))]
-        if not isinstance(base, int):
-            records.append(((*path, "base"), self.given((*path, "base"))))
-        for where, keys in records:
-            foreign = [place for place in PLACES[:-1] if place in keys and place not in places]
-            problems += [self._no_place((*where, place), table.tier, places) for place in foreign]
-        mappings = {place: self.texts.mapping((*path, place), getattr(table, place)) for place in PLACES}
-        return Tensor(
-            tier=table.tier,
-            **mappings,
-            base=base if isinstance(base, int) else at["element"],
-            at_chip=at["chip"],
-            at_cluster=at["cluster"],
-            at_slice=at["slice"],
-            span=self.doc.span(path),
-            base_span=self.doc.span((*path, "base")),
-        )
-
-    def _no_place(self, path: Path, tier: str, places: Iterable[str]) -> PlanProblem:
-        hint = f"{tier} has {', '.join((*places, 'element'))}"
-        return PlanProblem(f"{tier} has no {path[-1]}", self.doc.key_span(path), hint)
-
-    def _stream(self, path: Path, table: schema.StreamTable) -> Stream:
-        names = ("time", "packet", "chip", "cluster", "slice")
-        mappings = {name: self.texts.mapping((*path, name), getattr(table, name)) for name in names}
-        return Stream(**mappings, span=self.doc.span(path))
-
-    def _streams(
-        self, path: Path, given: schema.StreamTable | list[schema.CaseTable] | None
-    ) -> Stream | tuple[EngineStream, ...] | None:
-        if isinstance(given, list):
-            from dmaverify.inputs.programs import engine_streams
-
-            return engine_streams(self, path, given)
-        return None if given is None else self._stream(path, given)
-
-    def _limits(self, path: Path, limits: Mapping[str, int], target: Target) -> tuple[tuple[str, int], ...]:
-        for name, value in limits.items():
-            target.limits_with([(name, value)], self.doc.key_span((*path, "limits", name)))
-        return tuple(limits.items())
-
-    def _options(
-        self, path: Path, options: Mapping[str, int | str], target: Target
-    ) -> tuple[tuple[str, int | str], ...]:
-        for name, value in options.items():
-            if isinstance(value, bool):
-                raise InputError(f"option `{name}` is {value}", self.doc.key_span((*path, "options", name)), "0 or 1")
-        try:
-            check_options(target, options)
-        except InputError as error:
-            named = next((n for n in options if f"`{n}`" in error.message or f"{n} is" in error.message), None)
-            place = (*path, "options") if named is None else (*path, "options", named)
-            raise InputError(error.message, self.doc.key_span(place), error.hint) from None
-        return tuple(options.items())
-
-    def _expect(self, expect: str | list[str] | None) -> tuple[str, ...] | None:
-        """None where nothing is said, () for "proved", else the ids without repetition."""
-        if expect is None:
-            return None
-        return () if isinstance(expect, str) else tuple(dict.fromkeys(expect))
-
     # --- transfers
 
-    def _transfer(self, name: str, table: schema.TransferTable, path: Path = ()) -> PlanTransfer:
+    def transfer(self, name: str, table: schema.TransferTable, path: Path = ()) -> PlanTransfer:
         """A transfer of the plan, or one that is written at `path`."""
         path = path or ("transfer", name)
-        key, target = self._target(path, table.target)
-        self._dtype(path, table.dtype, target)
+        key, target = self.target_of(path, table.target)
+        self.check_dtype(path, table.dtype, target)
         problems: list[PlanProblem] = []
         steps: dict[str, Callable[[], Any]] = {
-            "source": lambda: self._tensor((*path, "source"), table.source, target, problems),
-            "dest": lambda: self._tensor((*path, "dest"), table.dest, target, problems),
-            "stream": lambda: self._streams((*path, "stream"), table.stream),
-            "given": lambda: self._given(path, table, target),
-            "limits": lambda: self._limits(path, table.limits, target),
-            "options": lambda: self._options(path, table.options, target),
+            "source": lambda: self.tensor((*path, "source"), table.source, target, problems),
+            "dest": lambda: self.tensor((*path, "dest"), table.dest, target, problems),
+            "stream": lambda: self.streams((*path, "stream"), table.stream),
+            "given": lambda: self.commands(path, table, target),
+            "limits": lambda: self.limits(path, table.limits, target),
+            "options": lambda: self.options(path, table.options, target),
         }
-        made = self._all(steps)
+        made = self.all_of(steps)
         sides = {side: ((*path, side), getattr(table, side), made[side]) for side in ("source", "dest")}
         views = self._views(table.loop, sides, target.dtypes[table.dtype], problems)
         source, dest = (_seen(views, side, made[side]) for side in ("source", "dest"))
@@ -405,8 +284,8 @@ class _PlanReader:
             options = tuple(written.options.items()) or options
             facts = tuple((one.scope, tuple(one.values.items()), one.place) for one in written.facts)
         for command in given:
-            problems += self._media(command.read, source, "read", "source", target)
-            problems += self._media(command.write, dest, "write", "dest", target)
+            problems += self.media(command.read, source, "read", "source", target)
+            problems += self.media(command.write, dest, "write", "dest", target)
         transfer = Transfer(
             name=name,
             target=key,
@@ -419,109 +298,31 @@ class _PlanReader:
             limits=made["limits"],
             options=options,
             facts=facts,
-            expect=self._expect(table.expect),
+            expect=self.expectation(table.expect),
             span=self.doc.key_span(path),
             views=views,
         )
         return PlanTransfer(transfer, self.key_spans.get(path, {}), tuple(problems), self.doc.key_span(path).line)
 
-    def _all(self, steps: Mapping[str, Callable[[], Any]]) -> dict[str, Any]:
-        """Every step's result. All are taken before the first error ends the table; the other errors are collected."""
-        made: dict[str, Any] = {}
-        failed: list[InputError] = []
-        for name, step in steps.items():
-            try:
-                made[name] = step()
-            except InputError as error:
-                failed.append(error)
-        if failed:
-            self.errors += failed[1:]
-            raise failed[0]
-        return made
-
-    def _given(self, path: Path, table: schema.TransferTable, target: Target) -> tuple[GivenCommand, ...]:
-        if table.command is None:
-            one = self._command(path, table, table.unit, target, table.dtype)
-            return () if one is None else (one,)
-        for key in ("read", "write", "sequencer", "engine"):
-            if getattr(table, key) is not None:
-                span = self.doc.key_span((*path, key))
-                raise InputError(f"`{key}` beside [[transfer.{path[1]}.command]]", span, "write it in each command")
-        commands: list[GivenCommand] = []
-        for index, command in enumerate(table.command):
-            place = (*path, "command", index)
-            made = self._collect(
-                partial(self._command, place, command, command.unit or table.unit, target, table.dtype)
-            )
-            if made is not None:
-                commands.append(made)
-            elif command.read is command.write is command.sequencer is None:
-                raise InputError("the command says nothing", self.doc.key_span(place), "add `read` and `write`")
-        return tuple(commands)
-
-    def _command(
-        self,
-        path: Path,
-        table: schema.TransferTable | schema.CommandTable,
-        unit: str,
-        target: Target,
-        dtype: str,
-    ) -> GivenCommand | None:
-        """The command of a table with read and write, or with a paired sequencer; None where it has neither."""
-        counted = units(target, dtype, unit)
-        engine = None if table.engine is None else Engine(table.engine.chip, table.engine.cluster, table.engine.dmn)
-        span = self.doc.key_span(path)
-        if table.sequencer is not None:
-            for key in ("read", "write"):
-                if getattr(table, key) is not None:
-                    where = self.doc.key_span((*path, key))
-                    raise InputError(f"`{key}` beside `sequencer`", where, "a sequencer is both sides; keep one form")
-            read, write = self.texts.paired((*path, "sequencer"), table.sequencer, counted)
-            return GivenCommand(engine, read, write, span)
-        if table.read is None and table.write is None:
-            return None
-        if table.read is None or table.write is None:
-            there, missing = ("read", "write") if table.write is None else ("write", "read")
-            hint = f"add `{missing}`, or write both sides as one `sequencer`"
-            raise InputError(f"`{there}` without `{missing}`", self.doc.key_span((*path, there)), hint)
-        sides = {"read": table.read, "write": table.write}
-        made = self._all({key: partial(self.texts.config, (*path, key), text, counted) for key, text in sides.items()})
-        return GivenCommand(engine, made["read"], made["write"], span)
-
-    def _media(self, seq: Sequencer, tensor: Tensor, side: str, role: str, target: Target) -> list[PlanProblem]:
-        """What a text says of its memory against where the tensor lies."""
-        span = seq.medium_span or seq.span
-        if span is None:
-            return []
-        parts = target.tiers[tensor.tier].base_parts
-        if seq.tier is not None and seq.tier != tensor.tier:
-            message = f"the {side} side names {seq.tier}, but the {role} lies in {tensor.tier}"
-            text = (target.tiers[tensor.tier].text or tensor.tier).upper()
-            return [PlanProblem(message, span, f"name {text}", fatal=False)]
-        if len(seq.place) > len(parts):
-            message = f"the base has {len(seq.place) + 1} parts, {tensor.tier} has {len(parts) + 1}"
-            return [PlanProblem(message, span, f"write ({', '.join((*parts, 'offset'))})")]
-        return []
-
     # --- accesses
 
-    def _access(self, name: str, table: schema.AccessTable, path: Path = ()) -> Access:
+    def access(self, name: str, table: schema.AccessTable, path: Path = ()) -> Access:
         path = path or ("access", name)
-        key, target = self._target(path, table.target)
-        self._dtype(path, table.dtype, target)
+        key, target = self.target_of(path, table.target)
+        self.check_dtype(path, table.dtype, target)
         problems: list[PlanProblem] = []
         counted = units(target, table.dtype, table.unit)
         steps: dict[str, Callable[[], Any]] = {
-            "memory": lambda: self._tensor((*path, "memory"), table.memory, target, problems),
-            "stream": lambda: self._stream((*path, "stream"), table.stream),
+            "memory": lambda: self.tensor((*path, "memory"), table.memory, target, problems),
+            "stream": lambda: self.stream((*path, "stream"), table.stream),
             "config": lambda: (
                 None if table.config is None else self.texts.config((*path, "config"), table.config, counted)
             ),
-            "limits": lambda: self._limits(path, table.limits, target),
+            "limits": lambda: self.limits(path, table.limits, target),
         }
-        made = self._all(steps)
+        made = self.all_of(steps)
         if made["config"] is not None:
-            problems += self._media(made["config"], made["memory"], "config", "memory", target)
+            problems += self.media(made["config"], made["memory"], "config", "memory", target)
         side = "source" if table.engine == "fetch" else "dest"
         memory = {side: ((*path, "memory"), table.memory, made["memory"])}
         views = self._views(table.loop, memory, target.dtypes[table.dtype], problems)
@@ -533,7 +334,7 @@ class _PlanReader:
             context=table.context,
             dtype=table.dtype,
             **made,
-            expect=self._expect(table.expect),
+            expect=self.expectation(table.expect),
             problems=tuple(problems),
             line=self.doc.key_span(path).line,
             span=self.doc.key_span(path),

@@ -34,7 +34,8 @@ from dmaverify.transfer.space import unit_bits_of
 
 if TYPE_CHECKING:
     from dmaverify.inputs import schema
-    from dmaverify.inputs.plan import PlanTransfer, _PlanReader
+    from dmaverify.inputs.plan import PlanReader, PlanTransfer
+    from dmaverify.inputs.tables import TableReader
 
 T = TypeVar("T")
 
@@ -46,7 +47,7 @@ _RANGE = re.compile(r"\s*([0-9]{1,6})\s*(?:\.\.\s*([0-9]{1,6})\s*)?")
 # ---------------------------------------------------------------- streams by engine
 
 
-def engine_streams(reader: _PlanReader, path: Path, cases: Sequence[schema.CaseTable]) -> tuple[EngineStream, ...]:
+def engine_streams(reader: TableReader, path: Path, cases: Sequence[schema.CaseTable]) -> tuple[EngineStream, ...]:
     """One stream per engine and case, in the order of engines, cases of one engine in their order."""
     found: list[EngineStream] = []
     for index, case in enumerate(cases):
@@ -58,7 +59,7 @@ def engine_streams(reader: _PlanReader, path: Path, cases: Sequence[schema.CaseT
     return tuple(sorted(found, key=lambda one: (one.engine.chip, one.engine.cluster, one.engine.dmn, one.case)))
 
 
-def _stream(reader: _PlanReader, path: Path, case: schema.CaseTable, engine: Engine) -> Stream:
+def _stream(reader: TableReader, path: Path, case: schema.CaseTable, engine: Engine) -> Stream:
     params = {"i": engine.chip, "j": engine.cluster, "k": engine.dmn}
     names = ("time", "packet", "chip", "cluster", "slice")
     parts = {name: reader.texts.mapping((*path, name), getattr(case, name), params) for name in names}
@@ -72,14 +73,14 @@ def _stream(reader: _PlanReader, path: Path, case: schema.CaseTable, engine: Eng
     return Stream(**parts, span=reader.doc.span(path))
 
 
-def _engines(reader: _PlanReader, path: Path, when: schema.WhenTable) -> Iterator[Engine]:
+def _engines(reader: TableReader, path: Path, when: schema.WhenTable) -> Iterator[Engine]:
     for chip, cluster, dmn in product(
         *(_numbers(reader, (*path, name), getattr(when, name)) for name in ("chip", "cluster", "dmn"))
     ):
         yield Engine(chip, cluster, dmn)
 
 
-def _numbers(reader: _PlanReader, path: Path, given: list[int] | str) -> list[int]:
+def _numbers(reader: TableReader, path: Path, given: list[int] | str) -> list[int]:
     if isinstance(given, list):
         return sorted(set(given))
     match = _RANGE.fullmatch(given)
@@ -106,7 +107,7 @@ class Written:
 
 
 def written_commands(
-    reader: _PlanReader,
+    reader: TableReader,
     path: Path,
     table: schema.TransferTable,
     text: str,
@@ -150,9 +151,9 @@ def written_commands(
 # ---------------------------------------------------------------- regions
 
 
-def read_region(reader: _PlanReader, name: str, table: schema.RegionTable) -> Region:
+def read_region(reader: TableReader, name: str, table: schema.RegionTable) -> Region:
     path = ("region", name)
-    _, target = reader._target(path, table.target)
+    _, target = reader.target_of(path, table.target)
     if table.tier not in target.tiers:
         hint = did_you_mean(table.tier, target.tiers) or f"known: {', '.join(target.tiers)}"
         raise InputError(f"{target.name} has no tier `{table.tier}`", reader.doc.span((*path, "tier")), hint)
@@ -184,12 +185,12 @@ class Parts:
     indirects: Mapping[str, Indirect]
 
 
-def read_program(reader: _PlanReader, name: str, table: schema.ProgramTable, parts: Parts) -> Program:
+def read_program(reader: PlanReader, name: str, table: schema.ProgramTable, parts: Parts) -> Program:
     path = ("program", name)
-    key, target = reader._target(path, table.target)
+    key, target = reader.target_of(path, table.target)
     steps: list[Step] = []
     for index, step in enumerate(table.step):
-        made = reader._collect(partial(_step, reader, path, index, step, parts))
+        made = reader.collect(partial(_step, reader, path, index, step, parts))
         if made is not None:
             steps.append(made)
     if len(steps) == len(table.step):
@@ -203,14 +204,14 @@ def read_program(reader: _PlanReader, name: str, table: schema.ProgramTable, par
         tuple(steps),
         used,
         table.order,
-        reader._expect(table.expect),
+        reader.expectation(table.expect),
         tuple(_foreign_regions(used, target)),
         reader.doc.key_span(path).line,
         reader.doc.key_span(path),
     )
 
 
-def _step(reader: _PlanReader, path: Path, index: int, table: schema.StepTable, parts: Parts) -> Step:
+def _step(reader: PlanReader, path: Path, index: int, table: schema.StepTable, parts: Parts) -> Step:
     here: Path = (*path, "step", index)
     span = reader.doc.key_span(here)
     said = [kind for kind in ("transfer", "access", "gather", "scatter") if getattr(table, kind) is not None]
@@ -234,7 +235,7 @@ def _step(reader: _PlanReader, path: Path, index: int, table: schema.StepTable, 
         if isinstance(table.transfer, str):
             known = _named(reader, (*here, "transfer"), table.transfer, "transfer", parts.transfers)
         else:
-            known = reader._transfer(table.name or f"step-{index}", table.transfer, (*here, "transfer"))
+            known = reader.transfer(table.name or f"step-{index}", table.transfer, (*here, "transfer"))
         name = table.name or known.name
         loops = _loops(reader, here, table, (known.transfer,))
         return Step(name, known.transfer, inline=inline, problems=known.problems, loops=loops, **common)  # type: ignore[arg-type]
@@ -247,13 +248,13 @@ def _step(reader: _PlanReader, path: Path, index: int, table: schema.StepTable, 
         loops = _loops(reader, here, table, found)
         return Step(table.name or "+".join(names), None, found, loops=loops, **common)  # type: ignore[arg-type]
     assert table.access is not None
-    own = reader._access(table.name or f"step-{index}", table.access, (*here, "access"))
+    own = reader.access(table.name or f"step-{index}", table.access, (*here, "access"))
     loops = _loops(reader, here, table, (own,))
     return Step(table.name or own.name, None, (own,), inline=True, loops=loops, **common)  # type: ignore[arg-type]
 
 
 def _loops(
-    reader: _PlanReader, path: Path, table: schema.StepTable, works: Sequence[Transfer | Access]
+    reader: TableReader, path: Path, table: schema.StepTable, works: Sequence[Transfer | Access]
 ) -> tuple[tuple[str, int], ...]:
     """The loops around a step: its own, or those of what it does; both must agree."""
     own = tuple(table.loop.items())
@@ -269,7 +270,7 @@ def _loops(
     return own
 
 
-def _named(reader: _PlanReader, path: Path, name: str, kind: str, known: Mapping[str, T]) -> T:
+def _named(reader: TableReader, path: Path, name: str, kind: str, known: Mapping[str, T]) -> T:
     if name in known:
         return known[name]
     declared = reader.doc.data.get(kind, {})
@@ -280,7 +281,7 @@ def _named(reader: _PlanReader, path: Path, name: str, kind: str, known: Mapping
 
 
 def _check_names(
-    reader: _PlanReader, path: Path, table: schema.ProgramTable, steps: Sequence[Step], regions: Mapping[str, Region]
+    reader: TableReader, path: Path, table: schema.ProgramTable, steps: Sequence[Step], regions: Mapping[str, Region]
 ) -> None:
     names = [step.name for step in steps]
     for index, step in enumerate(steps):
@@ -305,13 +306,13 @@ def _check_names(
                     _unknown(reader, place, f"step of {path[1]}", end, names)
 
 
-def _unknown(reader: _PlanReader, path: Path, kind: str, name: str, known: Iterable[str]) -> None:
+def _unknown(reader: TableReader, path: Path, kind: str, name: str, known: Iterable[str]) -> None:
     known = list(known)
     hint = did_you_mean(name, known) or (f"known: {', '.join(known)}" if known else "the plan declares none")
     reader.errors.append(InputError(f"no {kind} `{name}`", reader.doc.span(path), hint))
 
 
-def _same_machine(reader: _PlanReader, path: Path, step: Step, key: str) -> None:
+def _same_machine(reader: TableReader, path: Path, step: Step, key: str) -> None:
     for work in (step.transfer, *step.accesses):
         if work is not None and work.target != key:
             message = f"`{work.name}` is for {work.target}, the program for {key}"

@@ -39,7 +39,7 @@ class Carried(Registers):
         """Values that the loop carries, as terms of its counter; None where no form is known."""
         if not stmt.carried:
             return []
-        saved = (dict(self.values), dict(self.registers), dict(self.consumed), self.number, self.counters)
+        saved = (dict(self.values), dict(self.registers), dict(self.consumed), self.number, self.counters, self.when)
         guess: list[Value] = []
         names: list[str] = []
         for (name, _), value in zip(stmt.carried, first, strict=True):
@@ -60,10 +60,12 @@ class Carried(Registers):
         self.block(stmt.body)
         given = list(self.yielded)
         self.dry -= 1
-        self.values, self.registers, self.consumed, self.number, self.counters = saved
+        self.values, self.registers, self.consumed, self.number, self.counters, self.when = saved
         out = [self._closed(index, first, given, names, counter) for index in range(len(first))]
         for index, value in enumerate(out):
-            if value is None and isinstance(first[index], (Lin, Cond)):
+            if value is None and isinstance(first[index], (Lin, Cond)) and stmt.unbounded:
+                out[index] = self.from_memory(stmt.carried[index][0])
+            elif value is None and isinstance(first[index], (Lin, Cond)):
                 lost = self.fresh_opaque(stmt.carried[index][0])
                 self.opaque.add(lost.terms[0][0])
                 out[index] = lost
@@ -100,6 +102,8 @@ class Carried(Registers):
         factor = dict(end.terms).get(own, 0)
         rest = end - Lin(0, ((own, factor),)) if factor else end
         loose = world.roots(rest) & (set(names) | {counter.terms[0][0]})
+        if world.changes(rest, [counter.terms[0][0]]):
+            return None
         if own in inner and not loose and factor == 1:
             return start + world.times(counter, rest)
         if own in inner and not loose and factor == -1:

@@ -8,8 +8,9 @@ contested point would change the verdict or the bytes, the verdict says so.
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,8 +25,10 @@ from dmaverify.machines.pto_moves import KNOBS, ORDERED_PIPES, SOURCES, UB_MEMOR
 from dmaverify.machines.pto_ops import Function
 from dmaverify.machines.pto_words import misfits
 from dmaverify.machines.target import Target, load_target
+from dmaverify.prove.ask import term_text
 from dmaverify.prove.kernels import Judged, judge_kernel
 from dmaverify.prove.options import Options
+from dmaverify.transfer.affine import ONE, Lin, World
 from dmaverify.transfer.instructions import Copy, Remark, Touch
 from dmaverify.verdict import Finding, Label, Obligation, Severity, Status, Verdict
 
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".pto", ".mlir")
 STANDARD = Options()
+_WAITS_FOR_CORE = re.compile(r"pto\.(sync\.wait|wait_(flag_dev|intra|inter|cross|block)\w*|tpop\w*)")
 
 
 def is_kernel(path: str) -> bool:
@@ -86,8 +90,8 @@ def check_text(
         if function is functions[-1]:
             end = len(source.text)
         notes = read_notes(source, whole.comments, previous, end)
-        previous = end
-        if name is None or called == name:
+        previous = previous if function.called and called != name else end  # what stands there is for its caller
+        if called == name or (name is None and not function.called):
             asked: list[tuple[str, str, str]] = []
             verdict = check_function(function, called, notes, target, options, asked)
             if keep is not None:
@@ -138,7 +142,14 @@ def check_function(
         status,
         tuple(findings),
         obligations,
-        (*kernel.assumptions, *judged.assumptions, *_unclaimed(kernel, moves), *allowed, *contested),
+        (
+            *kernel.assumptions,
+            *_separate(kernel),
+            *judged.assumptions,
+            *_unclaimed(kernel, moves),
+            *allowed,
+            *contested,
+        ),
         dict(options.readings),
         time.perf_counter() - started,
         judged.solver,
@@ -169,7 +180,7 @@ def _plan_verdict(
     entry: PlanKernel, plan: Plan, target: Target, options: Options, name: str, expect: tuple[str, ...] | None
 ) -> Verdict:
     whole, functions = read_kernels(entry.source)
-    wanted = [f for f in functions if entry.function is None or f.name == entry.function]
+    wanted = [f for f in functions if (not f.called if entry.function is None else f.name == entry.function)]
     if len(wanted) != 1:
         names = ", ".join(f.name for f in functions) or "none"
         said = f"{entry.source.name} has {len(wanted)} functions to check ({names})"
@@ -185,7 +196,16 @@ def _plan_verdict(
 
 def _judged(kernel: Kernel, target: Target, options: Options, notes: Notes, moves: Sequence[PlanMove]) -> Judged:
     """All that can be said of a kernel, the moves that its copies should make included."""
-    judged = judge_kernel(kernel, target, options, notes.extents, ORDERED_PIPES, UB_MEMORY)
+    others = _other_core(kernel)
+    shapes = {root: kind.bytes for root, kind in kernel.roots.items() if kind.bytes and kind.space != UB_MEMORY[0]}
+    judged = judge_kernel(
+        kernel, target, options, shapes | notes.extents, ORDERED_PIPES, UB_MEMORY, others=others, outer=("gm",)
+    )
+    if any(r.kind == "unresolved" and r.always for r in kernel.remarks):  # what was not read may have written them
+        doubted = [f for f in judged.findings if f.rule == "core/definite" and f.severity is Severity.ERROR]
+        judged.findings = [replace(f, severity=Severity.WARNING) if f in doubted else f for f in judged.findings]
+        if doubted:
+            judged.obligations["core/definite"] = ("unknown", "", "an operation that is not resolved may write them")
     order = ("proved", "reported", "not judged", "unknown", "refuted")
     for move in moves:
         from dmaverify.prove.claims import Claim, judge_claim
@@ -203,6 +223,27 @@ def _judged(kernel: Kernel, target: Target, options: Options, notes: Notes, move
             if old is None or order.index(status) > order.index(old[0]):
                 judged.obligations[name] = (status, result.by, "")
     return judged
+
+
+def _other_core(kernel: Kernel) -> str:
+    """The other core, where an operation that passes by waits for it; it can write UB as well."""
+    name = next((name for name, _ in kernel.passed if _WAITS_FOR_CORE.fullmatch(name)), "")
+    if not name:
+        return ""
+    found = kernel.span.source.text.find(name, kernel.span.start)
+    return f"the other core: line {kernel.span.source.line_of(max(0, found))} waits for it (`{name}`)"
+
+
+def _separate(kernel: Kernel) -> Iterator[str]:
+    """What is taken for granted of memories that differ only by the argument that points into them."""
+    for space, said in (
+        ("gm", "GM tensors behind different arguments do not overlap"),
+        ("ub", "a UB buffer behind an argument overlaps no other buffer"),
+    ):
+        places = [(copy.read, False) for copy in kernel.copies] + [(copy.write, True) for copy in kernel.copies]
+        mine = {(place.root, written) for place, written in places if place.space == space}
+        if len({root for root, _ in mine}) > 1 and any(written for _, written in mine):
+            yield said
 
 
 def _claim(kernel: Kernel) -> str:
@@ -278,21 +319,25 @@ def _unclaimed(kernel: Kernel, moves: Sequence[PlanMove]) -> tuple[str, ...]:
     return ("no move is claimed: whether these are the elements that were meant was not judged",)
 
 
-def slice_of(copy: Copy) -> str:
+def slice_of(copy: Copy, world: World) -> str:
     """What a copy moves, inferred from its operands."""
+
+    def said(term: Lin) -> str:
+        return term_text(term, world)
+
     ends = []
     for place, side in ((copy.read, "read"), (copy.write, "write")):
-        steps = [f" + {getattr(step, side).shown()} * {step.label}" for step in copy.steps if step.count.shown() != "1"]
-        ends.append(f"{place.root or place.space}[{place.address.shown()}{''.join(steps)}]")
-    counts = [f"{step.label} < {step.count.shown()}" for step in copy.steps if step.count.shown() != "1"]
+        steps = [f" + {said(getattr(step, side))} * {step.label}" for step in copy.steps if step.count != ONE]
+        ends.append(f"{place.root or place.space}[{said(place.address)}{''.join(steps)}]")
+    counts = [f"{step.label} < {said(step.count)}" for step in copy.steps if step.count != ONE]
     where = f", {', '.join(counts)}" if counts else ""
-    return f"line {copy.span.line}: {copy.row.shown()} bytes {ends[0]} -> {ends[1]}{where}"
+    return f"line {copy.span.line}: {said(copy.row)} bytes {ends[0]} -> {ends[1]}{where}"
 
 
 def _obligations(kernel: Kernel, judged: Judged, *, claimed: bool) -> tuple[Obligation, ...]:
     out = dict(judged.obligations)
     if not claimed:
-        slices = [slice_of(copy) for copy in kernel.copies]
+        slices = [slice_of(copy, kernel.world) for copy in kernel.copies]
         more = [f"and {len(slices) - 8} more (dmaverify emit --as slices)"] if len(slices) > 8 else []
         out["core/same-element"] = ("not judged", "", "no move is claimed; inferred: " + "; ".join(slices[:8] + more))
     lost = [r for r in kernel.remarks if r.kind == "unresolved" and r.always]
@@ -407,7 +452,7 @@ def copies_of(
     out = []
     for function in functions:
         called = function.name or Path(path).stem
-        if name is None or called == name:
+        if called == name or (name is None and not function.called):
             kernel = meaning_of(function, settings_of(notes, readings or {}))
             out += [(called, copy, copy.span) for copy in kernel.copies]
     return out

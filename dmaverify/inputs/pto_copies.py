@@ -10,17 +10,21 @@ Source: "DMA Copy" (vector instruction set); PTO v0.6 operand lists.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from dmaverify.errors import InputError, Span
+from dmaverify.inputs.pto_generic import buffer_in, flag_in, inline_operands, is_generic
 from dmaverify.inputs.pto_types import GROUPS, Cursor, TypeReader, integer_of
 from dmaverify.language.mlir import Op
 from dmaverify.machines.pto_ops import (
     COPY_ROLES,
+    EARLY_STORE,
     INLINE_ROLES,
     LOAD,
     LOCAL,
     OTHER,
     STORE,
+    Assumed,
     Barrier,
     Buffer,
     Copy,
@@ -35,22 +39,24 @@ from dmaverify.machines.pto_ops import (
     Type,
 )
 
+ATOMIC_TYPES = ("f32", "f16", "bf16", "s32", "s16", "s8", "i32", "i16", "i8")
+"""Element types that stores accumulate in, as `pto.set_atomic_f32` names them."""
+
 
 class CopyReader(TypeReader):
     """Operations that concern DMA."""
 
-    def _register_copy(self, op: Op) -> Stmt:
+    def _register_copy(self, op: Op) -> Stmt | list[Stmt]:
         kind, names = COPY_ROLES[op.name]
         cursor = Cursor(op)
         cursor.take("(")
         args = cursor.operands()
         cursor.take(")")
         if kind == STORE and len(args) == 10:
-            raise InputError(
-                f"{op.name} with 10 operands is the form of 2026-03",
-                op.name_span,
-                "write the 8 operands of the current form",
-            )
+            said = f"{op.name} with 10 operands is the form of 2026-03: valid rows, valid columns and the reserved "
+            early = {n: a for n, a in zip(EARLY_STORE, args, strict=True) if not n.startswith(("valid", "reserved"))}
+            made = self._copy(op, kind, False, early, self._typed_tail(cursor))
+            return [Assumed(op.span, f"{said}operand have no effect"), made]
         if len(args) != len(names):
             hint = f"{', '.join(names)}, in this order"
             raise InputError(f"{op.name} takes {len(names)} operands, not {len(args)}", op.name_span, hint)
@@ -73,8 +79,11 @@ class CopyReader(TypeReader):
             written = types[index] if index < len(types) else OTHER
             known = self._of(roles[role])
             if (
-                known.kind == "pointer"
-                and written.kind == "pointer"
+                known.kind == written.kind == "pointer"
+                and known.bits
+                and written.bits
+                and known.space
+                and written.space
                 and (known.bits, known.space)
                 != (
                     written.bits,
@@ -84,22 +93,30 @@ class CopyReader(TypeReader):
                 said = f"`{roles[role].name}` is !pto.ptr<{known.name}, {known.space}>, the type written says "
                 raise InputError(f"{op.name}: {said}<{written.name}, {written.space}>", roles[role].span)
             found = known if known.kind == "pointer" else written
-            if found.kind == "pointer" and found.space != space:
+            if found.kind == "pointer" and found.space not in (space, ""):
                 raise InputError(
                     f"{op.name}: {role} `{roles[role].name}` points into {found.space or 'nothing known'}, not {space}",
                     roles[role].span,
                     "the source comes first",
                 )
-            own.append(found if found.kind == "pointer" else Type("pointer", "", 8, space))
+            own.append(replace(found, space=space) if found.kind == "pointer" else Type("pointer", "", 8, space))
         return Copy(op.span, kind, inline, roles, levels, pad, (own[0], own[1]), op.name_span)
 
-    def _inline_copy(self, op: Op) -> Stmt:
+    def _inline_copy(self, op: Op) -> Stmt | list[Stmt]:
         kind, names = INLINE_ROLES[op.name]
         cursor = Cursor(op)
-        token = cursor.peek()
-        if token is not None and token.text == "(":
-            raise InputError(f"{op.name} in the generic form", op.name_span, "print it in its own syntax")
+        early = op.name.startswith("pto.dma_")
+        if is_generic(op):
+            if early:
+                raise InputError(
+                    f"{op.name} in the generic form is not read", op.name_span, "print it in its own syntax"
+                )
+            given, steps, padding = inline_operands(op, kind)
+            made = None if padding is None else self._padding(padding)
+            return self._copy(op, kind, True, given, self._typed_tail(cursor), tuple(steps), made)
         args = cursor.operands()
+        if early and len(args) == len(names) + 1:
+            names = (*names[:2], "sid", *names[2:])
         if len(args) != len(names):
             hint = f"{', '.join(names)}, then nburst(...)"
             raise InputError(
@@ -142,10 +159,16 @@ class CopyReader(TypeReader):
                 f"{op.name} without nburst(...)", op.name_span, "nburst(count, source stride, destination stride)"
             )
         types = self._typed_tail(cursor)
-        made = None
-        if pad is not None:
-            made = Pad(pad[0], self._of(pad[0]), pad[1] if len(pad) > 1 else None, pad[2] if len(pad) > 1 else None)
-        return self._copy(op, kind, True, roles, types, tuple(levels), made)
+        copy = self._copy(op, kind, True, roles, types, tuple(levels), None if pad is None else self._padding(pad))
+        if not early:
+            return copy
+        later = {LOAD: "mte_gm_ub", STORE: "mte_ub_gm"}.get(kind, "mte_ub_ub")
+        said = f"{op.name}: its operands are read in the order of pto.{later}"
+        return [Assumed(op.span, said), copy]
+
+    def _padding(self, pad: list[Operand]) -> Pad:
+        more = (pad[1], pad[2]) if len(pad) > 1 else (None, None)
+        return Pad(pad[0], self._of(pad[0]), *more)
 
     def _set_loop(self, op: Op) -> Stmt:
         parts = op.name.removeprefix("pto.set_").rsplit("_", 1)
@@ -178,9 +201,16 @@ class CopyReader(TypeReader):
         mode = op.name.removeprefix("pto.set_atomic").strip("_")
         token = next((t for t in op.tokens if t.kind in ("string", "word")), None)
         mode = mode or (token.text.strip('"').lower() if token else "on")
+        if mode in ATOMIC_TYPES:
+            return SetAtomic(op.span, None, mode)
         return SetAtomic(op.span, "" if mode in ("none", "off") else mode)
 
     def _flag(self, op: Op) -> Stmt:
+        action = "set" if op.name.startswith("pto.set") else "wait"
+        pretty = bool(op.tokens) and op.tokens[0].text == "["
+        named = None if pretty else flag_in(op)
+        if named is not None and named[2] is not None:
+            return Flag(op.span, action, named[0].removeprefix("PIPE_"), named[1].removeprefix("PIPE_"), named[2])
         cursor = Cursor(op)
         words: list[str] = []
         event: Operand | None = None
@@ -202,7 +232,6 @@ class CopyReader(TypeReader):
             raise InputError(
                 f"{op.name} needs two pipes and an event", op.name_span, '["PIPE_MTE2", "PIPE_V", "EVENT_ID0"]'
             )
-        action = "set" if op.name.startswith("pto.set") else "wait"
         return Flag(op.span, action, words[0], words[1], event)
 
     def _barrier(self, op: Op) -> Stmt:
@@ -222,7 +251,8 @@ class CopyReader(TypeReader):
         cursor.at += 1
         for mark in (">", "]", ","):
             cursor.take(mark)
-        args = cursor.operands()
+        named = buffer_in(op) if is_generic(op) else None
+        args = cursor.operands() if named is None else named[1]
         if len(args) not in (1, 2):
             raise InputError(f"{op.name} takes a pipe, an id and a mode", op.name_span)
         mode = args[1] if len(args) == 2 else Operand("", args[0].span, 0)

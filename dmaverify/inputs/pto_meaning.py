@@ -102,7 +102,68 @@ class _Meaning(Carried):
         self.yielded = [self.value(a) for a in stmt.args]
 
     def _block(self, stmt: ops.Block) -> list[Event]:
-        return self.block(stmt.body)
+        outside, self.yielded = getattr(self, "yielded", []), []
+        events = self.block(stmt.body)
+        given = [*self.yielded, *[None] * len(stmt.results)]
+        self.values |= dict(zip(stmt.results, given, strict=False))
+        self.yielded = outside
+        return events
+
+    def _foreign(self, stmt: ops.Foreign) -> Use | None:
+        self.number += 1
+        pointer = self.value(stmt.pointer)
+        if not isinstance(pointer, Place):
+            message = f"{stmt.what}: the pointer `{stmt.pointer.name}` cannot be resolved"
+            self.remark("unresolved", message, stmt.pointer.span, "its accesses are not judged", always=False)
+            return None
+        offset = ZERO if stmt.offset is None else self.value(stmt.offset)
+        size = stmt.size
+        if not isinstance(offset, Lin) or self.world.roots(offset + pointer.address) & self.opaque:
+            if self.world.roots(pointer.address) & self.opaque:
+                return None
+            offset, size = ZERO, 0
+        place = replace(pointer, address=pointer.address + offset * pointer.item_bytes)
+        kinds = {"r": ("read",), "w": ("data",), "rw": ("read", "data")}[stmt.way]
+        touches = tuple(Touch(kind, place, ZERO, Lin(size), ()) for kind in kinds)
+        return Use(self.number, stmt.pipe, touches, stmt.span, stmt.what, self.when)
+
+    def _given(self, stmt: ops.Given) -> None:
+        when = self.as_condition(self.value(stmt.condition))
+        if when is None or when.known is not None:
+            return
+        self.when = (*self.when, when)
+        roots = [self.world.symbols[n] for n in self.world.roots(when) if n not in self.around]
+        trip = self.trips.get(self.around[-1], "")
+        if not self.dry and when.op in ("lt", "le") and all(s.stated or s.name == trip for s in roots):
+            self.world.symbols[trip] = replace(self.world.symbols[trip], stated=True)  # the condition bounds the loop
+
+    def _while(self, stmt: ops.While) -> Loop | list[Event] | None:
+        """As a loop that counts to a number that nobody knows; what stands before the condition runs in each round."""
+        passed = [ops.Bind(stmt.span, n, o, t) for (n, t), o in zip(stmt.inside, stmt.passed, strict=False)]
+        body = (*stmt.before, ops.Given(stmt.span, stmt.condition), *passed, *stmt.body)
+        names = [name for name, _ in stmt.carried]
+        results = tuple(f"{name}.end" for name in names)
+        zero = ops.Operand("", stmt.span, 0)
+        counter = f"%while{self.counters + 1}"
+        loop = ops.For(
+            stmt.span,
+            counter,
+            zero,
+            zero,
+            ops.Operand("", stmt.span, 1),
+            stmt.carried,
+            results,
+            (),
+            body,
+            unbounded=True,
+        )
+        found = self._for(loop)
+        for name, kind, operand in zip(stmt.results, stmt.types, stmt.passed, strict=False):
+            if operand.name in names:
+                self.values[name] = self.values.get(f"{operand.name}.end")
+            else:
+                self.values[name] = self.from_memory(name, kind) if kind.kind == "int" else None
+        return found
 
     # ------------------------------------------------------------ control
 
@@ -110,7 +171,7 @@ class _Meaning(Carried):
         when = self.as_condition(self.value(stmt.condition))
         if when is None:
             name = stmt.condition.name
-            bit = self.world.free(name_of(name), 0, 1, stated=True, shown=name)
+            bit = self.world.free(name_of(name), 0, 1, stated=True, shown=name, varies=tuple(self.around))
             when = compare("ne", bit)
         decided = when.known if when.known is not None else self.world.decide(when)
         if decided is not None:
@@ -137,6 +198,8 @@ class _Meaning(Carried):
             for o, w in ((stmt.low, "start"), (stmt.high, "end"), (stmt.step, "step"))
         ]
         low, high, step = bounds
+        if stmt.unbounded:
+            low, high, step = ZERO, self.fresh_opaque("%trip", 0), ONE
         if low is None or high is None or step is None or not step.is_const or step.const < 1:
             if step is not None and (not step.is_const or step.const < 1):
                 self.remark("unresolved", "the step of a loop must be a positive constant", stmt.step.span)
@@ -160,6 +223,10 @@ class _Meaning(Carried):
         )
         saved = dict(self.values)
         saved_types = (dict(self.bits), dict(self.pad_types))
+        outside = self.when
+        self.around.append(name)
+        if stmt.unbounded and trip.terms:
+            self.trips[name] = trip.terms[0][0]
         self.values[stmt.counter] = low + counter * step.const
         first = [self.value(o) for _, o in stmt.carried]
         closed = self._carried(stmt, first, counter)
@@ -170,6 +237,8 @@ class _Meaning(Carried):
         number = dict(self.consumed)
         body = tuple(self.block(stmt.body))
         self.consumed = number | self.consumed
+        self.around.pop()
+        self.when = outside
         after = dict(self.registers)
         self.registers = after if least is not None and least >= 1 else joined(before, after, stmt.span)
         self.values = saved
@@ -185,14 +254,13 @@ class _Meaning(Carried):
             dict(self.registers),
             dict(self.consumed),
             self.number,
-            self.atomic,
-            self.atomic_span,
             self.counters,
+            self.when,
         )
         self.dry += 1
         self.bind(stmt, closed)
         self.block(stmt.body)
         self.dry -= 1
         after = self.registers
-        self.values, self.registers, self.consumed, self.number, self.atomic, self.atomic_span, self.counters = saved
+        self.values, self.registers, self.consumed, self.number, self.counters, self.when = saved
         return after

@@ -9,39 +9,31 @@ Source: "DMA Copy" (vector instruction set); PTO v0.6 operand lists; MLIR dialec
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from dmaverify.errors import InputError, Source, Span
-from dmaverify.inputs.pto_copies import CopyReader
-from dmaverify.inputs.pto_types import Cursor, float_bits, integer_of
+from dmaverify.inputs.pto_buffers import LOADS
+from dmaverify.inputs.pto_control import DMA, ControlReader, deep
+from dmaverify.inputs.pto_generic import PREDICATES, attributes, is_generic
+from dmaverify.inputs.pto_types import CUBE_SPACES, Cursor, float_bits, integer_of
 from dmaverify.language.mlir import Op, Text, read_mlir
 from dmaverify.machines.pto_ops import (
     COPY_ROLES,
-    INDEX,
     INLINE_ROLES,
     OTHER,
     Access,
-    AddPtr,
     Arith,
-    Barrier,
+    Assumed,
     Block,
-    Buffer,
-    CastPtr,
     Const,
-    Copy,
-    Flag,
-    For,
+    Foreign,
     Function,
-    If,
-    Opaque,
     Operand,
     Problem,
-    SetLoop,
-    SetPad,
     Stmt,
     Type,
-    Yield,
 )
 
 _ARITH = frozenset(
@@ -75,61 +67,121 @@ _ARITH = frozenset(
         "trunci",
     ]
 )
+_CALLS = ("func.call", "call")
+_TILE = re.compile(r"pto\.t(load|store|prefetch)\w*")
 _CUBE = ("_l1", "_l0", "l0c", "_fb", "cbuf", "_fix", "_bt")
 VECTOR_BYTES = 256
+
+
+def _moves(name: str) -> bool:
+    """Whether an operation moves data between memories."""
+    return name.startswith("pto.") and (
+        any(w in name for w in ("mte_", "copy_", "dma_")) or _TILE.fullmatch(name) is not None
+    )
+
+
+def _cube_tile(op: Op) -> bool:
+    """Whether a tile of a cube memory is moved."""
+    words = {t.text for t in op.tokens if t.kind == "word"}
+    return _TILE.fullmatch(op.name) is not None and bool(words & set(CUBE_SPACES)) and "vec" not in words
 
 
 def read_kernels(source: Source) -> tuple[Text, tuple[Function, ...]]:
     """The functions of a text in order; operations outside of any function are one fragment. Raises InputError."""
     text = read_mlir(source)
     loose: list[Op] = []
-    functions = [_Reader(text).function(op) for op in _functions(text.ops, loose)]
+    found = list(_functions(text.ops, loose, cube=False))
+    known = {_symbol(op): op for op, _ in found}
+    called = _called(known)
+    functions = []
+    for op, cube in found:
+        reader = _Reader(text, known)
+        functions.append(replace(reader.function(op, cube=cube), called=_symbol(op) in called))
     if loose:
-        reader = _Reader(text)
+        reader = _Reader(text, known)
         span = loose[0].span.to(loose[-1].span)
-        functions.append(Function("", (), reader.block(tuple(loose)), loose[0].name_span, span, reader.counted()))
+        reader.roles_in(loose)
+        body = reader.whole(reader.block(tuple(loose)))
+        functions.append(Function("", (), body, loose[0].name_span, span, reader.counted()))
     return text, tuple(functions)
 
 
-def _functions(ops: tuple[Op, ...], loose: list[Op]) -> Iterator[Op]:
+def _functions(ops: tuple[Op, ...], loose: list[Op], *, cube: bool) -> Iterator[tuple[Op, bool]]:
     for op in ops:
         if op.name in ("module", "builtin.module"):
             for region in op.regions:
-                yield from _functions(region, loose)
+                yield from _functions(region, loose, cube=cube or _for_cube(op))
         elif op.name in ("func.func", "func"):
-            yield op
+            yield op, cube or _for_cube(op)
         else:
             loose.append(op)
 
 
-class _Reader(CopyReader):
+def _for_cube(op: Op) -> bool:
+    """Whether the attributes say that this runs on the cube core."""
+    texts = [t.text for t in op.tokens]
+    return any(t.endswith("kernel_kind") and texts[i + 1 : i + 3] == ["<", "cube"] for i, t in enumerate(texts))
+
+
+def _symbol(op: Op) -> str:
+    named = attributes(op).get("sym_name", ()) if is_generic(op) else ()
+    token = next((t for t in (*named, *op.tokens) if t.kind == "symbol" or t in named), None)
+    return "" if token is None else token.text.lstrip("@").strip('"')
+
+
+def _called(functions: Mapping[str, Op]) -> set[str]:
+    """Functions that are judged where they are called: those that a function reaches which nobody calls."""
+    calls: dict[str, set[str]] = {name: set() for name in functions}
+    for name, op in functions.items():
+        todo = [op]
+        while todo:
+            inner = todo.pop()
+            todo += [o for region in inner.regions for o in region]
+            if inner.name in _CALLS:
+                named = next((t.text for t in inner.tokens if t.kind == "symbol"), "")
+                calls[name].add(named.lstrip("@").strip('"'))
+    found: set[str] = set()
+    reached = [n for n in functions if not any(n in c for other, c in calls.items() if other != n)]
+    while reached:
+        name = reached.pop()
+        new = calls[name] & set(functions) - found - {name}
+        found |= new
+        reached += new
+    return found
+
+
+class _Reader(ControlReader):
     """Statements of one function. `types` holds the type of every value so far."""
 
-    def __init__(self, text: Text) -> None:
+    def __init__(self, text: Text, functions: Mapping[str, Op]) -> None:
         super().__init__(text)
-        self.passed: Counter[str] = Counter()
+        self.functions = dict(functions)
 
     def counted(self) -> tuple[tuple[str, int], ...]:
         return tuple(sorted(self.passed.items()))
 
-    def function(self, op: Op) -> Function:
-        cursor = Cursor(op)
-        name = ""
-        while (token := cursor.peek()) is not None and token.text != "(":
-            name = token.text.lstrip("@").strip('"') if token.kind == "symbol" else name
-            cursor.at += 1
-        args: list[tuple[str, Type, Span]] = []
-        cursor.take("(")
-        while (token := cursor.peek()) is not None and token.kind == "value":
-            cursor.at += 1
-            kind = self._type(cursor) if cursor.take(":") else OTHER
-            cursor.braces()
-            args.append((token.text, kind, op.at(token)))
-            self.types[token.text] = kind
-            if not cursor.take(","):
-                break
-        body = self.block(op.regions[0]) if op.regions else ()
-        return Function(name, tuple(args), body, op.name_span, op.span, self.counted())
+    def function(self, op: Op, *, cube: bool) -> Function:
+        self.roles_in(op.regions[0] if op.regions else ())
+        parameters, ops = self.parameters(op)
+        places = {t.text: op.at(t) for t in reversed(op.tokens) if t.kind == "value"}
+        args = [
+            (n, k if k.space or k.kind != "pointer" else replace(k, space=self.roles.get(n, "gm")))
+            for n, k in parameters
+        ]
+        self.types |= dict(args)
+        self.own = _symbol(op)
+        body = tuple(self.on_cube(ops)) if cube else self.whole(self.block(ops))
+        given = tuple((name, kind, places.get(name, op.name_span)) for name, kind in args)
+        return Function(_symbol(op), given, body, op.name_span, op.span, self.counted())
+
+    def whole(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        """The statements of a function, with what was left out on the cube side said in front."""
+        count = sum(self.cube_copies.values())
+        if not count:
+            return body
+        names = ", ".join(sorted(self.cube_copies))
+        said = f"{count} {'copies' if count > 1 else 'copy'} of the cube side not judged: {names}"
+        return (Assumed(Span(self.text.source, 0, 0), said), *body)
 
     def block(self, ops: tuple[Op, ...]) -> tuple[Stmt, ...]:
         out: list[Stmt] = []
@@ -137,6 +189,10 @@ class _Reader(CopyReader):
             try:
                 found = self._stmt(op)
             except InputError as error:
+                if self.cube and not _moves(op.name):
+                    self.passed[op.name] += 1
+                    self._unknown(op)
+                    continue
                 found = Problem(error.span or op.name_span, error.message, error.hint or "")
                 self._unknown(op)
             if found is None:
@@ -166,15 +222,19 @@ class _Reader(CopyReader):
         if name in INLINE_ROLES:
             return self._inline_copy(op)
         handler = _HANDLERS.get(name)
+        if handler is None and LOADS.fullmatch(name) and op.results:
+            handler = "_loaded"
         if handler is not None:
             made: Stmt | list[Stmt] | None = getattr(self, handler)(op)
             return made
         if name.startswith("pto.set_loop"):
             return self._set_loop(op)
+        if name.startswith("pto.set_atomic"):
+            return self._atomic(op)
         return self._other(op)
 
     def _constant(self, op: Op) -> Stmt:
-        cursor = Cursor(op)
+        cursor = Cursor(op, attributes(op).get("value", ())) if is_generic(op) else Cursor(op)
         cursor.braces()
         token = cursor.peek()
         if token is None or (token.kind != "number" and token.text not in ("true", "false")):
@@ -196,8 +256,9 @@ class _Reader(CopyReader):
             cursor.at += 1
             cursor.take(",")
         args = cursor.operands()
-        while (token := cursor.peek()) is not None and token.text not in (":", "{"):
-            cursor.at += 1  # overflow<nsw, nuw>, exact, `to` of casts stands behind the colon
+        number = attributes(op).get("predicate", ()) if op.name == "arith.cmpi" else ()
+        if number and number[0].text.isdigit() and int(number[0].text) < len(PREDICATES):
+            predicate = PREDICATES[int(number[0].text)]
         types = self._typed_cast(cursor)
         what = op.name[6:]
         wanted = 3 if what == "select" else 1 if what.startswith(("index_", "ext", "trunc")) else 2
@@ -207,123 +268,27 @@ class _Reader(CopyReader):
         self.types[op.results[0]] = result
         return Arith(op.span, op.results[0], what, tuple(args), predicate, result)
 
-    def _typed_cast(self, cursor: Cursor) -> list[Type]:
-        cursor.braces()
-        found: list[Type] = []
-        if cursor.take(":"):
-            while (token := cursor.peek()) is not None:
-                if token.text in (",", "to", "->", "(", ")"):
-                    cursor.at += 1
-                else:
-                    found.append(self._type(cursor))
-        return found
-
-    def _cast_pointer(self, op: Op) -> Stmt:
-        cursor = Cursor(op)
-        cursor.take("(")
-        source = cursor.operand()
-        types = self._typed_cast(cursor)
-        if not types or types[-1].kind != "pointer":
-            return self._results_of(op)
-        kind = types[-1]
-        kind = kind if kind.space else Type("pointer", kind.name, kind.bits, self._of(source).space)
-        self.types[op.results[0]] = kind
-        return CastPtr(op.span, op.results[0], source, kind)
-
-    def _add_pointer(self, op: Op) -> Stmt:
-        cursor = Cursor(op)
-        cursor.take("(")
-        args = cursor.operands()
-        if len(args) != 2:
-            raise InputError(f"{op.name} takes a pointer and an offset in elements", op.name_span)
-        kind = self._of(args[0])
-        if kind.kind != "pointer":
-            types = self._typed_cast(cursor)
-            kind = next((t for t in types if t.kind == "pointer"), OTHER)
-        self.types[op.results[0]] = kind
-        return AddPtr(op.span, op.results[0], args[0], args[1], kind)
-
-    # ------------------------------------------------------------ control
-
-    def _for(self, op: Op) -> Stmt:
-        cursor = Cursor(op)
-        counter = cursor.operand()
-        cursor.need("=")
-        low = cursor.operand()
-        cursor.need("to")
-        high = cursor.operand()
-        cursor.need("step")
-        step = cursor.operand()
-        carried: list[tuple[str, Operand]] = []
-        if cursor.take("iter_args"):
-            cursor.need("(")
-            while (token := cursor.peek()) is not None and token.kind == "value":
-                name = cursor.operand().name
-                cursor.need("=")
-                first = cursor.operand()
-                carried.append((name, first))
-                self.types[name] = self._of(first)
-                cursor.take(",")
-            cursor.need(")")
-        types = tuple(self._of(first) for _, first in carried)
-        self.types[counter.name] = INDEX
-        self.types |= dict(zip(op.results, types, strict=False))
-        body = self.block(op.regions[0]) if op.regions else ()
-        return For(op.span, counter.name, low, high, step, tuple(carried), op.results, types, body)
-
-    def _if(self, op: Op) -> Stmt:
-        cursor = Cursor(op)
-        condition = cursor.operand()
-        types: tuple[Type, ...] = ()
-        if cursor.take("->"):
-            cursor.take("(")
-            found = []
-            while (token := cursor.peek()) is not None and token.text not in (")", "else"):
-                if token.text == ",":
-                    cursor.at += 1
-                else:
-                    found.append(self._type(cursor))
-            types = tuple(found)
-        then = self.block(op.regions[0]) if op.regions else ()
-        other = self.block(op.regions[1]) if len(op.regions) > 1 else ()
-        self.types |= dict(zip(op.results, types, strict=False))
-        return If(op.span, condition, op.results, types, then, other)
-
-    def _yield(self, op: Op) -> Stmt:
-        cursor = Cursor(op)
-        cursor.take("(")
-        return Yield(op.span, tuple(cursor.operands()))
-
-    def _scope(self, op: Op) -> Stmt:
-        return Block(op.span, tuple(s for region in op.regions for s in self.block(region)), op.name)
-
     # ------------------------------------------------------------ the rest
-
-    def _results_of(self, op: Op) -> Stmt:
-        cursor = Cursor(op)
-        while (token := cursor.peek()) is not None and token.text != ":":
-            cursor.at += 1
-        types = self._typed_cast(cursor)
-        kinds = tuple(types[-len(op.results) :]) if len(types) >= len(op.results) > 0 else (OTHER,) * len(op.results)
-        self.types |= dict(zip(op.results, kinds, strict=True))
-        least = 0 if op.name.startswith(("pto.get_block", "pto.get_subblock")) else None
-        return Opaque(op.span, op.results, kinds, least, op.name)
 
     def _other(self, op: Op) -> Stmt | list[Stmt] | None:
         name = op.name
-        inside = [s for region in op.regions for s in self.block(region)]
-        if (
-            name.startswith("pto.")
-            and any(w in name for w in ("mte_", "copy_", "dma_"))
-            and not any(c in name for c in _CUBE)
-        ):
+        if name.startswith(("cf.", "^")):
             raise InputError(
-                f"{name} is not understood", op.name_span, "known: " + ", ".join([*COPY_ROLES, *INLINE_ROLES][:6])
+                f"{name}: control flow between blocks is not followed", op.name_span, "use scf.for and scf.if"
             )
+        inside = [s for region in op.regions for s in self.block(region)]
+        if _moves(name):
+            if self.cube or any(c in name for c in _CUBE) or _cube_tile(op):
+                return self._cube_copy(op)
+            if _TILE.fullmatch(name):
+                said = f"{name} moves a tile: which bytes, and by which copies, is decided later"
+                raise InputError(said, op.name_span, "lower it to pto.mte_gm_ub or pto.mte_ub_gm")
+            known = ", ".join([*COPY_ROLES, *INLINE_ROLES][:6])
+            raise InputError(f"{name} is not understood", op.name_span, f"known: {known}")
         out: list[Stmt] = []
         if name.startswith(("pto.", "func.call", "call", "llvm.")):
             out += self._accesses(op)
-        if any(isinstance(s, (Copy, Flag, Barrier, SetLoop, SetPad, Buffer, Problem)) for s in _deep(inside)):
+        if any(isinstance(s, DMA) for s in deep(inside)):
             out.append(
                 Problem(
                     op.name_span,
@@ -336,11 +301,22 @@ class _Reader(CopyReader):
         self.passed[name] += 1
         if op.results:
             out.append(self._results_of(op))
-        if name.startswith(("cf.", "^")):
-            raise InputError(
-                f"{name}: control flow between blocks is not followed", op.name_span, "use scf.for and scf.if"
-            )
         return out
+
+    def _cube_copy(self, op: Op) -> list[Stmt]:
+        """A copy of the cube side: what it does to the buffers of UB that it names is not known further."""
+        self.passed[op.name] += 1
+        self.cube_copies[op.name.removeprefix("pto.")] += 1
+        reads = any(w in op.name for w in ("mte_ub_", "copy_ubuf_", "tstore"))
+        way, pipe = ("r", "MTE3") if reads else ("w", "FIX")
+        out: list[Stmt] = []
+        for token in op.tokens:
+            if token.text == ":":
+                break
+            kind = self.types.get(token.text, OTHER) if token.kind == "value" else OTHER
+            if kind.kind == "pointer" and kind.space == "ub" and not self.cube:
+                out.append(Foreign(op.name_span, Operand(token.text, op.at(token)), None, 0, way, pipe, op.name))
+        return [*out, self._results_of(op)] if op.results else out
 
     def _accesses(self, op: Op) -> list[Stmt]:
         """Vector accesses: every UB pointer that an operation names, with the offset in brackets behind it."""
@@ -390,25 +366,28 @@ _HANDLERS = {
     "pto.rls_buf": "_buffer",
     "pto.get_buf_dyn": "_buffer",
     "pto.rls_buf_dyn": "_buffer",
-    "pto.set_atomic": "_atomic",
-    "pto.set_atomic_none": "_atomic",
-    "pto.set_atomic_add": "_atomic",
-    "pto.set_atomic_max": "_atomic",
-    "pto.set_atomic_min": "_atomic",
     "scf.for": "_for",
     "scf.if": "_if",
     "scf.yield": "_yield",
+    "scf.while": "_while",
+    "pto.yield": "_yield",
     "pto.vecscope": "_scope",
-    "func.return": "_ignore",
-    "return": "_ignore",
+    "pto.strict_vecscope": "_scope",
+    "pto.fusion_region": "_scope",
+    "pto.section.vector": "_scope",
+    "pto.section.cube": "_cube_section",
+    "scf.execute_region": "_scope",
+    "func.return": "_return",
+    "return": "_return",
+    "func.call": "_call",
+    "call": "_call",
+    "pto.pointer_cast": "_buffer_at",
+    "pto.bind_tile": "_view",
+    "pto.tile_buf_addr": "_cast_pointer",
+    "pto.alloc_tile": "_tile",
+    "pto.store_scalar": "_stored",
+    **{f"memref.{name}": "_view" for name in ("cast", "memory_space_cast", "collapse_shape", "expand_shape")},
+    "memref.reinterpret_cast": "_view",
+    "memref.subview": "_view",
     "pto.mem_bar": "_ignore",
 }
-
-
-def _deep(stmts: list[Stmt] | tuple[Stmt, ...]) -> Iterator[Stmt]:
-    for stmt in stmts:
-        yield stmt
-        for part in ("body", "then", "other"):
-            inner = getattr(stmt, part, ())
-            if inner:
-                yield from _deep(inner)

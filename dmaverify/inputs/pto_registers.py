@@ -16,9 +16,11 @@ from dmaverify.errors import Span
 from dmaverify.inputs.pto_values import Register, Values
 from dmaverify.machines import pto_ops as ops
 from dmaverify.machines.pto_moves import PIPE_OF, touches_of
-from dmaverify.machines.pto_ops import LOCAL, STORE
+from dmaverify.machines.pto_ops import LOCAL, STORE, Type
 from dmaverify.transfer.affine import ONE, ZERO, Lin
 from dmaverify.transfer.instructions import (
+    MIXED,
+    UNSAID,
     Copy,
     Fill,
     Place,
@@ -58,15 +60,27 @@ class Registers(Values):
         )
 
     def _setatomic(self, stmt: ops.SetAtomic) -> None:
-        self.atomic, self.atomic_span = stmt.mode, stmt.span
+        before = self.registers["atomic"].type
+        if stmt.mode is None:
+            kind = Type("atomic", before.name or UNSAID, 0, stmt.dtype)
+        else:
+            kind = Type("atomic", stmt.mode, 0, before.space if stmt.mode else "")
+        self.registers["atomic"] = Register(ZERO, ZERO, stmt.span, type=kind)
+
+    def _store_mode(self) -> str:
+        """What a store does instead of writing: empty for a plain one, `mixed` where the path decides it."""
+        found = self.registers["atomic"]
+        return MIXED if found.mixed else f"{found.type.name} {found.type.space}".strip()
 
     def leave(self) -> None:
         """What the end of a function must find."""
-        if self.atomic and self.atomic_span is not None:
+        mode, register = self._store_mode(), self.registers["atomic"]
+        span = register.mixed[-1] if register.mixed else register.span
+        if mode and span is not None:
             self.remark(
                 "state",
-                f"the store mode `{self.atomic}` is left on",
-                self.atomic_span,
+                "the store mode is left on, on one path" if mode == MIXED else f"the store mode `{mode}` is left on",
+                span,
                 "set_atomic_none at the end",
                 always=False,
             )
@@ -116,7 +130,8 @@ class Registers(Values):
             stmt.inline,
             tuple(setup),
             (),
-            self.atomic if stmt.kind == STORE else "",
+            self.order_of[id(stmt)],
+            self._store_mode() if stmt.kind == STORE else "",
         )
         copy = replace(copy, touches=touches_of(copy, self.world, self.setting.readings))
         if not self.dry:
@@ -129,11 +144,15 @@ class Registers(Values):
         if isinstance(value, Place) and not (self.world.roots(value.address) & self.opaque):
             if stmt.types[index].name and not value.dtype:
                 value = replace(value, item_bytes=stmt.types[index].item_bytes, dtype=stmt.types[index].name)
+            if value.space != stmt.types[index].space:
+                said = f"`{operand.name}` points into {value.space}, not {stmt.types[index].space}"
+                self.remark("unresolved", said, operand.span, "the source comes first")
+                return None
             return value
         said = "source" if role == "src" else "destination"
         self.remark(
             "unresolved",
-            f"the {said} pointer `{operand.name}` cannot be resolved",
+            f"the {said} pointer `{operand.name}` cannot be resolved{self.because(operand)}",
             operand.span,
             "make it an argument, a castptr of a number, or addptr of those",
         )
@@ -150,7 +169,7 @@ class Registers(Values):
         return out
 
     def _inline(self, stmt: ops.Copy) -> Resolved | None:
-        own = self._numbers(stmt, ("l2", "len"))
+        own = self._numbers(stmt, ("l2", "len", "sid"))
         levels: list[tuple[Lin, Lin, Lin, ops.Level]] = []
         for level in stmt.levels:
             parts = [
@@ -191,7 +210,7 @@ class Registers(Values):
             Step(c, s, d, "nburst" if i == 0 else f"loop{i}", (lv.count.span, lv.src.span, lv.dst.span))
             for i, (c, s, d, lv) in enumerate(levels)
         ]
-        ports |= self._common_ports(stmt, fill, own.get("l2", ZERO), ZERO)
+        ports |= self._common_ports(stmt, fill, own.get("l2", ZERO), own.get("sid", ZERO))
         ports |= {
             "inner_count": levels[1][0] if len(levels) > 1 else ONE,
             "outer_count": levels[2][0] if len(levels) > 2 else ONE,
@@ -201,6 +220,8 @@ class Registers(Values):
                 spans[name] = levels[index][3].count.span
         if "l2" in stmt.roles:
             spans["cache_ctl"] = stmt.roles["l2"].span
+        if "sid" in stmt.roles:
+            spans["stream_id"] = stmt.roles["sid"].span
         return steps, row, fill, ports, spans, []
 
     def _common_ports(self, stmt: ops.Copy, fill: Fill | None, l2: Lin, sid: Lin) -> dict[str, Lin]:

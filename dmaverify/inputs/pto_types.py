@@ -10,6 +10,7 @@ Source: MLIR builtin types; PTO pointer types.
 from __future__ import annotations
 
 import struct
+from collections import Counter
 
 from dmaverify.errors import InputError
 from dmaverify.language.mlir import Op, Text, Token
@@ -19,7 +20,8 @@ from dmaverify.machines.pto_ops import (
     Type,
 )
 
-_SPACES = {"gm": "gm", "ub": "ub", "vec": "ub", "l1": "l1", "l0a": "l0a", "l0b": "l0b", "l0c": "l0c", "fb": "fb"}
+CUBE_SPACES = ("l1", "l0a", "l0b", "l0c", "fb", "mat", "left", "right", "acc", "bias", "scaling")
+SPACES = {"gm": "gm", "ub": "ub", "vec": "ub", **{name: name for name in CUBE_SPACES}}
 _WIDTH = {"index": 64, "bf16": 16, "hif8": 8, "f8E4M3FN": 8, "f8E5M2": 8, "f4E1M2x2": 8, "f4E2M1x2": 8}
 GROUPS = ("nburst", "loop", "loop1", "loop2", "pad", "l2_cache_ctl")
 
@@ -63,6 +65,17 @@ class Cursor:
                 self.at += 1
                 if depth == 0:
                     break
+
+    def to_types(self) -> bool:
+        """Goes behind the colon in front of the types, past everything in brackets; False where there is none."""
+        depth = 0
+        while (token := self.peek()) is not None:
+            mark = token.text if token.kind == "mark" else ""
+            self.at += 1
+            if mark == ":" and depth <= 0:
+                return True
+            depth += (mark in ("(", "[", "{", "<")) - (mark in (")", "]", "}", ">"))
+        return False
 
     def operand(self) -> Operand:
         token = self.peek()
@@ -113,6 +126,9 @@ class TypeReader:
     def __init__(self, text: Text) -> None:
         self.text = text
         self.types: dict[str, Type] = {}
+        self.roles: dict[str, str] = {}  # the memory that a pointer without a type is used for
+        self.moved: set[str] = set()  # views that begin behind the start of their buffer
+        self.passed: Counter[str] = Counter()
 
     # ------------------------------------------------------------ types
 
@@ -128,6 +144,8 @@ class TypeReader:
             return self._type(Cursor(cursor.op, self.text.aliases[token.text]))
         if token.text.endswith(".ptr") and token.kind == "type":
             return self._pointer(cursor)
+        if token.text == "memref" and token.kind == "word":
+            return self._buffer_type(cursor)
         tail = cursor.peek()
         if tail is not None and tail.text == "<":
             words = self._angle(cursor)
@@ -136,6 +154,32 @@ class TypeReader:
             return Type("other", token.text, number * bits_of(element.split(".")[-1]))
         name = token.text.removeprefix("!pto.")
         return number_type(name)
+
+    def _buffer_type(self, cursor: Cursor) -> Type:
+        """`memref<shape x element, layout, space>` as a pointer, with strides where they are numbers."""
+        tail = cursor.peek()
+        words = self._angle(cursor) if tail is not None and tail.text == "<" else []
+        cut = next((i for i, w in enumerate(words) if w.text == ","), len(words))
+        *shape, element = "".join(w.text for w in words[:cut]).split("x") if cut else [""]
+        element = element.removeprefix("!pto.")
+        sizes = [int(n) if n.isdigit() else None for n in shape]
+        space = next((SPACES[w.text] for w in reversed(words[cut:]) if w.text in SPACES), "")
+        strides: tuple[int, ...] | None = None
+        at = next((i for i, w in enumerate(words) if w.text == "strided"), None)
+        dense = at is None and not any(w.text.startswith(("affine_map", "#map")) for w in words)
+        if at is not None:
+            inside = words[at : next((i for i in range(at, len(words)) if words[i].text == "]"), len(words))]
+            numbers = [w.text for w in inside if w.kind == "number" or w.text == "?"]
+            strides = tuple(map(int, numbers)) if "?" not in numbers and len(numbers) == len(sizes) else None
+        elif dense and None not in sizes[1:]:
+            steps = [1]
+            for size in reversed(sizes[1:]):
+                steps.append(steps[-1] * (size or 0))
+            strides = tuple(reversed(steps[: len(sizes)])) if sizes else ()
+        total = bits_of(element) // 8
+        for size in sizes:
+            total *= size or 0
+        return Type("pointer", element, bits_of(element), space, total if dense else 0, strides)
 
     def _angle(self, cursor: Cursor) -> list[Token]:
         depth, words = 0, []
@@ -148,16 +192,18 @@ class TypeReader:
         return words[1:-1]
 
     def _pointer(self, cursor: Cursor) -> Type:
+        tail = cursor.peek()
+        if tail is None or tail.text != "<":
+            return Type("pointer", "")
         words = [w for w in self._angle(cursor) if w.kind in ("word", "type")]
         element = words[0].text.removeprefix("!pto.") if words else ""
-        space = _SPACES.get(words[-1].text, "") if len(words) > 1 else ""
+        space = SPACES.get(words[-1].text, "") if len(words) > 1 else ""
         return Type("pointer", element, bits_of(element), space)
 
     def _typed_tail(self, cursor: Cursor) -> list[Type]:
         """Types behind the colon; words such as `loop` and `pad` between them are passed, `i64 x5` counts five."""
-        cursor.braces()
         found: list[Type] = []
-        if not cursor.take(":"):
+        if not cursor.to_types():
             return found
         cursor.take("(")
         while (token := cursor.peek()) is not None and token.text not in ("->", ")"):

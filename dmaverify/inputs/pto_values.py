@@ -10,7 +10,7 @@ Source: MLIR arith; PTO castptr (bytes) and addptr (elements).
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dmaverify.errors import Span
@@ -70,6 +70,10 @@ class Register:
         )
 
 
+PLAIN = Register(ZERO, ZERO, type=Type("atomic", ""))
+"""Stores that write; the name of the type is what they do instead, its space the elements that they do it to."""
+
+
 @dataclass
 class Kernel:
     """A function as events, with all that was found and assumed on the way."""
@@ -83,7 +87,15 @@ class Kernel:
     assumptions: dict[str, None] = field(default_factory=dict)
     roots: dict[str, Type] = field(default_factory=dict)
     passed: tuple[tuple[str, int], ...] = ()
-    atomic: bool = False
+
+
+def copies_in(body: Sequence[ops.Stmt]) -> Iterator[ops.Copy]:
+    """The copies of the text, in its order, those that never run included."""
+    for stmt in body:
+        if isinstance(stmt, ops.Copy):
+            yield stmt
+        for part in ("body", "then", "other"):
+            yield from copies_in(getattr(stmt, part, ()))
 
 
 def name_of(text: str) -> str:
@@ -103,15 +115,17 @@ class Values:
         self.floats: dict[str, tuple[int, Type]] = {}
         self.bits: dict[str, int] = {}
         self.opaque: set[str] = set()
-        self.registers: dict[str, Register] = {}
+        self.registers: dict[str, Register] = {"atomic": PLAIN}
         self.consumed: dict[str, Span] = {}
         self.when: tuple[Cond, ...] = ()
         self.dry = 0
         self.number = 0
+        self.order_of = {id(stmt): index for index, stmt in enumerate(copies_in(function.body), 1)}
         self.pad_types: dict[str, Type] = {}
-        self.atomic = ""
-        self.atomic_span: Span | None = None
         self.counters = 0
+        self.trips: dict[str, str] = {}  # for counters of loops that nobody bounds, how often they run
+        self.reasons: dict[str, str] = {}
+        self.around: list[str] = []  # counters of the loops around, outside in
         self.arguments = {a[0]: f"arg{i}" for i, a in enumerate(function.args)} if setting.canonical else {}
         for name, kind, span in function.args:
             self.argument(name, kind, span)
@@ -199,8 +213,23 @@ class Values:
             return compare("ne", value)
         return value if isinstance(value, Cond) else None
 
-    def fresh_opaque(self, name: str, low: int | None = None) -> Lin:
-        return self.world.free(name_of(name), low, None, stated=False, shown=name)
+    def fresh_opaque(self, name: str, low: int | None = None, *, fixed: bool = False) -> Lin:
+        """A value that nothing defines; in a loop it may be another one each time, unless it is `fixed`."""
+        varies = () if fixed else tuple(self.around)
+        return self.world.free(name_of(name), low, None, stated=False, shown=name, varies=varies)
+
+    def from_memory(self, name: str, kind: Type = ops.INDEX) -> Lin:
+        """A value that memory gives: any value, another one each time."""
+        stated = self.setting.ranges.get(name.lstrip("%"))
+        low, high = stated or ((0, 1) if kind.bits == 1 else (None, None))
+        return self.world.free(
+            name_of(name), low, high, stated=stated is not None, shown=name, loaded=True, varies=tuple(self.around)
+        )
+
+    def because(self, operand: Operand) -> str:
+        """Why a pointer is not known, where that was said."""
+        why = self.reasons.get(operand.name, "")
+        return f": {why}" if why else ""
 
     def _const(self, stmt: ops.Const) -> None:
         self.bits[stmt.result] = stmt.value
@@ -211,11 +240,12 @@ class Values:
 
     def _opaque(self, stmt: ops.Opaque) -> None:
         for name, kind in zip(stmt.results, stmt.types, strict=True):
-            if stmt.least is not None or kind.kind == "int":
-                if self.setting.canonical and stmt.least is not None:
-                    self.values[name] = self.machine_value(stmt.what, stmt.least)
-                    continue
-                value = self.fresh_opaque(name, stmt.least)
+            if stmt.loaded and kind.kind == "int":
+                self.values[name] = self.from_memory(name, kind)
+            elif stmt.least is not None and self.setting.canonical:
+                self.values[name] = self.machine_value(stmt.what, stmt.least)
+            elif stmt.least is not None or kind.kind == "int":
+                value = self.fresh_opaque(name, stmt.least, fixed=stmt.least is not None)
                 self.values[name] = value
                 if stmt.least is None:
                     self.opaque.add(value.terms[0][0])
@@ -227,6 +257,22 @@ class Values:
                         )
             else:
                 self.values[name] = None
+                if stmt.why:
+                    self.reasons[name] = stmt.why
+
+    def _bind(self, stmt: ops.Bind) -> None:
+        name = stmt.source.name
+        self._same_reason(stmt.result, stmt.source)
+        self.values[stmt.result] = self.value(stmt.source, stmt.type)
+        if name in self.bits:
+            self.bits[stmt.result] = self.bits[name]
+        if name in self.pad_types:
+            self.pad_types[stmt.result] = self.pad_types[name]
+        if name in self.floats:
+            self.floats[stmt.result] = self.floats[name]
+
+    def _assumed(self, stmt: ops.Assumed) -> None:
+        self.assume(stmt.text)
 
     def machine_value(self, what: str, least: int) -> Lin:
         """A value that the machine gives, the same wherever a kernel asks for it."""
@@ -327,7 +373,12 @@ class Values:
             made = Place(kind.space or "ub", "", source, kind.item_bytes, kind.name)
         else:
             made = None
+            self._same_reason(stmt.result, stmt.source)
         self.values[stmt.result] = made
+
+    def _same_reason(self, result: str, source: Operand) -> None:
+        if source.name in self.reasons:
+            self.reasons[result] = self.reasons[source.name]
 
     def _addptr(self, stmt: ops.AddPtr) -> None:
         base, offset = self.value(stmt.base, stmt.type), self.value(stmt.offset)
@@ -337,3 +388,4 @@ class Values:
             self.values[stmt.result] = replace(base, address=base.address + offset * base.item_bytes)
         else:
             self.values[stmt.result] = None
+            self._same_reason(stmt.result, stmt.base)

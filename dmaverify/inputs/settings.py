@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
-from difflib import get_close_matches
+from functools import reduce
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -163,18 +163,33 @@ def _speaks(file: Path) -> bool:
         return False
 
 
+def _holds_none(path: Path, places: Iterable[tuple[str, ...]]) -> bool:
+    """Whether a file is TOML without any of these tables; places in the text, which take longer, are not asked for."""
+    import tomllib
+
+    try:
+        data: Any = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return not any(isinstance(reduce(_inner, place, data), dict) for place in places)
+
+
+def _inner(table: Any, key: str) -> Any:
+    return table.get(key) if isinstance(table, dict) else None
+
+
 def _of_file(path: Path) -> Settings | None:
+    places = FILES.get(path.name, ((),))
+    if () not in places and _holds_none(path, places):
+        return None
     from dmaverify.inputs.toml_spans import parse_toml, read_source
 
     source = read_source(path)
-    places = FILES.get(path.name, ((),))
     if not source.text.strip():
         return Settings(folder=path.parent, origin=str(path)) if () in places else None
     doc = parse_toml(source)
     for place in places:
-        table: Any = doc.data
-        for key in place:
-            table = table.get(key) if isinstance(table, dict) else None
+        table = reduce(_inner, place, doc.data)
         if isinstance(table, dict):
             return _settings(doc, place, table, path)
     return None
@@ -194,6 +209,8 @@ def _settings(doc: Document, place: tuple[str, ...], table: Mapping[str, Any], p
 
 
 def _instead(key: str) -> str:
+    from difflib import get_close_matches
+
     close = get_close_matches(key.replace("_", "-").lower(), KEYS, n=1, cutoff=0.6)
     return f"did you mean `{close[0]}`?" if close else f"known: {', '.join(KEYS)}"
 

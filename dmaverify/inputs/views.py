@@ -32,7 +32,7 @@ from dmaverify.transfer.views import Affine, Pad, Tile, Turn, View, ViewError, V
 
 if TYPE_CHECKING:
     from dmaverify.inputs import schema
-    from dmaverify.inputs.plan import _PlanReader
+    from dmaverify.inputs.tables import TableReader
 
 _TOKEN = re.compile(r"\s*(?:(?P<number>[0-9][0-9_]*)|(?P<name>[a-z][a-z0-9_]*)|(?P<sign>[-+*/%()])|(?P<bad>\S))")
 _MOST = 10**18
@@ -67,7 +67,7 @@ class Start:
 class _Starts:
     """One text, read to the end."""
 
-    def __init__(self, reader: _PlanReader, path: Path, text: str, loops: Mapping[str, int]) -> None:
+    def __init__(self, reader: TableReader, path: Path, text: str, loops: Mapping[str, int]) -> None:
         self.reader, self.path, self.text, self.loops = reader, path, text, loops
         self.tokens = [
             (m.lastgroup or "", m[m.lastgroup or 0], m.start(m.lastgroup or 0)) for m in _TOKEN.finditer(text)
@@ -182,7 +182,7 @@ class _Op:
 
 
 def read_views(
-    reader: _PlanReader,
+    reader: TableReader,
     loops: Mapping[str, int],
     sides: Mapping[str, tuple[Path, schema.TensorTable, Tensor]],
     dtype_bits: int,
@@ -202,7 +202,7 @@ def read_views(
     return Views(tuple(loops.items()), turns, made.get("source"), made.get("dest"))
 
 
-def _ops(reader: _PlanReader, path: Path, table: schema.TensorTable, loops: Mapping[str, int]) -> list[_Op]:
+def _ops(reader: TableReader, path: Path, table: schema.TensorTable, loops: Mapping[str, int]) -> list[_Op]:
     given = table.view
     if given is None:
         return []
@@ -211,7 +211,7 @@ def _ops(reader: _PlanReader, path: Path, table: schema.TensorTable, loops: Mapp
     return [_op(reader, place, one, loops) for place, one in zip(places, tables, strict=True)]
 
 
-def _op(reader: _PlanReader, path: Path, table: schema.ViewTable, loops: Mapping[str, int]) -> _Op:
+def _op(reader: TableReader, path: Path, table: schema.ViewTable, loops: Mapping[str, int]) -> _Op:
     given = frozenset(key for key in table.__struct_fields__ if (*path, key) in reader.doc.values)
     said = [key for key in ("tile", "pad", "unpad") if getattr(table, key) not in (None, False)]
     if len(said) != 1:
@@ -229,7 +229,7 @@ def _op(reader: _PlanReader, path: Path, table: schema.ViewTable, loops: Mapping
 
 
 def _cuts(
-    reader: _PlanReader, ops: Mapping[str, list[_Op]], sides: Mapping[str, tuple[Path, schema.TensorTable, Tensor]]
+    reader: TableReader, ops: Mapping[str, list[_Op]], sides: Mapping[str, tuple[Path, schema.TensorTable, Tensor]]
 ) -> dict[str, list[int]]:
     """Where each loop is cut. Raises InputError where two cuts do not divide each other."""
     cuts: dict[str, set[int]] = {}
@@ -248,7 +248,7 @@ def _cuts(
 
 
 def _view(
-    reader: _PlanReader, path: Path, ops: Sequence[_Op], tensor: Tensor, writes: bool, dtype_bits: int,
+    reader: TableReader, path: Path, ops: Sequence[_Op], tensor: Tensor, writes: bool, dtype_bits: int,
     turns: Sequence[Turn], problems: list[PlanProblem],
 ) -> View | None:  # fmt: skip
     """The view, or None with what is wrong in `problems`; a tensor that makes no sense by itself is judged without."""

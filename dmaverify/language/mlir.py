@@ -32,7 +32,10 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _BARE = frozenset({"return", "module", "func", "call", "unreachable"})
-_HOLDS_REGION = frozenset({"module", "builtin.module", "func.func", "scf.for", "scf.if", "scf.while", "scf.forall"})
+_HOLDS_REGION = frozenset(
+    ["module", "builtin.module", "func.func"]
+    + [f"scf.{name}" for name in ("for", "if", "while", "forall", "parallel", "execute_region", "index_switch")]
+)
 _OPEN, _CLOSE = frozenset("([{"), frozenset(")]}")
 MOST_NESTED = 64
 """Deepest nesting of regions that is read."""
@@ -48,7 +51,7 @@ class Token:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Op:
     """An operation: results as written (`%a`, or `%a:2` as `%a#0`, `%a#1`), its name, the tokens behind the name."""
 
@@ -74,7 +77,7 @@ class Op:
         return Span(self.source, token.start, token.end)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Text:
     """A whole file: operations of its top level, type aliases by name, comments by line (text behind `//`)."""
 
@@ -216,6 +219,11 @@ class _Reader:
         inside: list[Token] = []
         regions: list[tuple[Op, ...]] = []
         plain = name.text[1:-1] if name.kind == "string" else name.text
+        if name.kind == "label":
+            self._label(inside, regions, depth)
+            return Op(
+                plain, results, tuple(inside), (), self.source, start.start, self._span(self.at - 1).end, name.start
+            )
         while self.at < len(self.tokens):
             token = self.tokens[self.at]
             if token.kind == "mark" and token.text in _CLOSE:
@@ -239,9 +247,18 @@ class _Reader:
         end = self.tokens[self.at - 1].end
         return Op(plain, results, tuple(inside), tuple(regions), self.source, start.start, end, name.start)
 
+    def _label(self, inside: list[Token], regions: list[tuple[Op, ...]], depth: int) -> None:
+        """`^name(%argument: type, ...):`, which ends at its colon."""
+        if self._is(self.at, "("):
+            self._brackets(inside, regions, depth)
+        if self._is(self.at, ":"):
+            self.at += 1
+
     def _region(self, name: str, before: list[Token]) -> bool:
         """Whether the brace at hand opens a region rather than an attribute dictionary."""
         if before and before[-1].text == "attributes":
+            return False
+        if self._dictionary(before):
             return False
         if name in _HOLDS_REGION:
             return True
@@ -254,6 +271,18 @@ class _Reader:
         if token.kind in ("word", "string") and after + 1 < len(self.tokens):
             return self.tokens[after + 1].text not in ("=", ",", "}") and self._starts(after)
         return self._starts(after)
+
+    def _dictionary(self, before: list[Token]) -> bool:
+        """Whether `{` is followed by what only attributes have; behind a region also `{flag}` and `{}`."""
+        if self.at + 2 >= len(self.tokens):
+            return False
+        behind = any(t.kind == "region" for t in before) and before[-1].text not in ("else", "do")
+        token, after = self.tokens[self.at + 1 : self.at + 3]
+        if token.text == "}" and token.kind == "mark":
+            return behind
+        if token.kind not in ("word", "string") or after.kind != "mark":
+            return False
+        return after.text in ("=", ",") or (after.text == "}" and behind)
 
     def _brackets(self, inside: list[Token], regions: list[tuple[Op, ...]], depth: int) -> None:
         """Takes everything up to the matching bracket; `({...})` of the generic form holds regions."""

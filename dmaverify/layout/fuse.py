@@ -16,8 +16,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 
+from dmaverify.layout.addresses import BYTE, Layout, cut_digit
 from dmaverify.layout.digits import Digit
-from dmaverify.layout.refine import BYTE, Layout, cut_digit
 
 
 def name_of(layout: Layout, axis: str) -> str:

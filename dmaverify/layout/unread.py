@@ -6,7 +6,8 @@ Law: an answer is exact; where a look does not decide, there is none.
 
 from __future__ import annotations
 
-from dmaverify.layout.refine import Joint, Layout
+from dmaverify.layout.addresses import Layout
+from dmaverify.layout.refine import Joint
 
 
 def first_unread(joint: Joint, *, opaque: bool) -> int | str | None:

@@ -31,8 +31,24 @@ INLINE_ROLES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "pto.mte_ub_ub": (LOCAL, ("src", "dst", "len")),
     "pto.mte_load": (LOAD, ("src", "dst", "l2", "len")),
     "pto.mte_store": (STORE, ("src", "dst", "len")),
+    "pto.dma_load": (LOAD, ("src", "dst", "l2", "len")),
+    "pto.dma_store": (STORE, ("src", "dst", "len")),
+    "pto.dma_copy": (LOCAL, ("src", "dst", "len")),
 }
 """Operands before the groups of the copies that carry their loops themselves."""
+EARLY_STORE = (
+    "src",
+    "dst",
+    "valid_rows",
+    "valid_cols",
+    "sid",
+    "n_burst",
+    "len",
+    "reserved",
+    "dst_stride",
+    "src_stride",
+)
+"""Operands of `pto.copy_ubuf_to_gm` in its form of 2026-03."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +59,8 @@ class Type:
     name: str
     bits: int = 0
     space: str = ""
+    bytes: int = field(default=0, compare=False)  # that a buffer of a static contiguous shape holds
+    strides: tuple[int, ...] | None = field(default=None, compare=False)  # in elements, where they are numbers
 
     @property
     def item_bytes(self) -> int:
@@ -62,14 +80,14 @@ class Operand:
     value: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Stmt:
     """What every statement has."""
 
     span: Span = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Const(Stmt):
     """A constant: `value` is the number, or the raw bits of a float."""
 
@@ -79,7 +97,7 @@ class Const(Stmt):
     shown: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Arith(Stmt):
     """`op` is the name behind `arith.`; casts have one operand; `predicate` belongs to cmpi."""
 
@@ -90,7 +108,7 @@ class Arith(Stmt):
     type: Type = INDEX
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class CastPtr(Stmt):
     """A byte address, or a pointer, as a pointer of another type."""
 
@@ -99,7 +117,7 @@ class CastPtr(Stmt):
     type: Type = OTHER
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class AddPtr(Stmt):
     """`offset` counts elements of the pointer's type."""
 
@@ -109,7 +127,7 @@ class AddPtr(Stmt):
     type: Type = OTHER
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Opaque(Stmt):
     """Results whose values nothing here defines; `least` where one is known (block indices start at 0)."""
 
@@ -117,9 +135,11 @@ class Opaque(Stmt):
     types: tuple[Type, ...] = ()
     least: int | None = None
     what: str = ""
+    loaded: bool = False  # memory gives them: any values, others each time
+    why: str = ""  # a pointer among them is not known, in words
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Level:
     """A loop of a copy as written: count and the two strides (or gaps)."""
 
@@ -129,7 +149,7 @@ class Level:
     span: Span = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Pad:
     """Padding of an inline copy: the value and its type, the counts where written."""
 
@@ -139,7 +159,7 @@ class Pad:
     right: Operand | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Copy(Stmt):
     """A copy. `inline` ones carry their loops (`levels`, inner to outer, nburst first), others use registers."""
 
@@ -152,7 +172,7 @@ class Copy(Stmt):
     name_span: Span = field(default=None, compare=False, repr=False)  # type: ignore[assignment]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class SetLoop(Stmt):
     """A loop register of one direction: `what` is size, loop1 or loop2; operands in the order of the text."""
 
@@ -162,7 +182,7 @@ class SetLoop(Stmt):
     second: Operand = field(default=None, compare=False)  # type: ignore[assignment]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class SetPad(Stmt):
     """The padding value, with the type it was set by."""
 
@@ -170,14 +190,15 @@ class SetPad(Stmt):
     type: Type = OTHER
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class SetAtomic(Stmt):
-    """The mode of stores: empty for none, else what they do instead of writing."""
+    """The mode of stores: empty for none, else what they do instead of writing; None where only `dtype` is set."""
 
-    mode: str = ""
+    mode: str | None = ""
+    dtype: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Flag(Stmt):
     """`set` or `wait` of a flag from one pipe to another."""
 
@@ -187,14 +208,14 @@ class Flag(Stmt):
     event: Operand = field(default=None, compare=False)  # type: ignore[assignment]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Barrier(Stmt):
     """All that one pipe (or ALL) was given before is done before what it is given next."""
 
     pipe: str = "ALL"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Buffer(Stmt):
     """`get` or `rls` of a buffer token by a pipe."""
 
@@ -204,7 +225,7 @@ class Buffer(Stmt):
     mode: Operand = field(default=None, compare=False)  # type: ignore[assignment]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Access(Stmt):
     """A vector access of UB: `way` is r, w or rw; `offset` counts elements; `size` is bytes, 0 where not known."""
 
@@ -215,14 +236,14 @@ class Access(Stmt):
     what: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Yield(Stmt):
     """What a region gives back."""
 
     args: tuple[Operand, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class For(Stmt):
     """`scf.for`: the counter, its bounds, carried values as (name inside, first value), results."""
 
@@ -234,9 +255,31 @@ class For(Stmt):
     results: tuple[str, ...] = ()
     types: tuple[Type, ...] = ()
     body: tuple[Stmt, ...] = ()
+    unbounded: bool = False  # how often it runs is not known; the bounds say nothing
 
 
 @dataclass(frozen=True, slots=True)
+class While(Stmt):
+    """`scf.while`: carried values as (name, first value), statements that decide, what is handed to the body."""
+
+    carried: tuple[tuple[str, Operand], ...] = ()
+    before: tuple[Stmt, ...] = ()
+    condition: Operand = field(default=None, compare=False)  # type: ignore[assignment]
+    passed: tuple[Operand, ...] = ()
+    inside: tuple[tuple[str, Type], ...] = ()
+    body: tuple[Stmt, ...] = ()
+    results: tuple[str, ...] = ()
+    types: tuple[Type, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Given(Stmt):
+    """What follows in this region runs only where the condition holds."""
+
+    condition: Operand = field(default=None, compare=False)  # type: ignore[assignment]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class If(Stmt):
     """`scf.if` with its two regions; the second may be empty."""
 
@@ -247,15 +290,44 @@ class If(Stmt):
     other: tuple[Stmt, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Block(Stmt):
-    """A region that runs once, in place (a vector scope)."""
+    """A region that runs once, in place (a vector scope, a function that is called), with what it gives back."""
 
     body: tuple[Stmt, ...] = ()
+    what: str = ""
+    results: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Bind(Stmt):
+    """Another name for a value: an argument of a block or of a function that is called."""
+
+    result: str = ""
+    source: Operand = field(default=None, compare=False)  # type: ignore[assignment]
+    type: Type = OTHER
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign(Stmt):
+    """An access of memory by a pipe that is no copy and no vector access; `size` is bytes, 0 where not known."""
+
+    pointer: Operand = field(default=None, compare=False)  # type: ignore[assignment]
+    offset: Operand | None = None
+    size: int = 0
+    way: str = "rw"
+    pipe: str = "S"
     what: str = ""
 
 
 @dataclass(frozen=True, slots=True)
+class Assumed(Stmt):
+    """What reading the text took for granted, in words."""
+
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Problem(Stmt):
     """An operation that concerns DMA and cannot be read, or hides some: never skipped."""
 
@@ -263,7 +335,7 @@ class Problem(Stmt):
     hint: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Function:
     """One `func.func` (or a fragment without one, `name` empty) with its arguments and statements."""
 
@@ -273,3 +345,4 @@ class Function:
     span: Span = field(compare=False, repr=False)
     whole: Span | None = field(default=None, compare=False, repr=False)
     passed: tuple[tuple[str, int], ...] = ()  # operations that do not concern DMA, with how many there are
+    called: bool = False  # by another function of the file, in which it is judged

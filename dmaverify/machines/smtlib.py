@@ -87,13 +87,13 @@ _SYMBOL = re.compile(r"[A-Za-z~!@$%^&*_\-+=<>.?/][A-Za-z0-9~!@$%^&*_\-+=<>.?/]*"
 _NUMERAL = re.compile(r"0|[1-9][0-9]*")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Atom:
     text: str
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _List:
     items: tuple[_Atom | _List, ...]
     span: Span

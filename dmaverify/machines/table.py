@@ -6,7 +6,6 @@ Law: every key of a table is asked for or refused; nothing is read with a silent
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 import tomllib
@@ -22,7 +21,9 @@ _TOML_PLACE = re.compile(r"\(at line (\d+), column (\d+)\)")
 
 def suggestion(word: str, known: Iterable[str]) -> str | None:
     """`did you mean ...?`, or None where nothing is near."""
-    near = difflib.get_close_matches(word, list(known), 1)
+    from difflib import get_close_matches
+
+    near = get_close_matches(word, list(known), 1)
     return f"did you mean {near[0]!r}?" if near else None
 
 
@@ -76,7 +77,9 @@ class Table:
         self._asked.add(key)
         if key not in self.data:
             if default is None:
-                near = difflib.get_close_matches(key, self.data.keys() - self._asked, 1)
+                from difflib import get_close_matches
+
+                near = get_close_matches(key, self.data.keys() - self._asked, 1)
                 hint = f"is it written {near[0]!r}?" if near else f"add `{key}`, {wanted}"
                 self.refuse(f"missing `{key}`", hint=hint)
             return default

@@ -14,6 +14,7 @@ from itertools import pairwise
 from math import gcd
 
 from dmaverify.machines.smtlib import Apply, Let, Literal, Name, Node
+from dmaverify.prove.ranges import NEVER, settled
 from dmaverify.prove.smt import Query, Session
 from dmaverify.transfer.affine import FALSE, TRUE, Cond, Lin, World, both, compare
 
@@ -132,21 +133,29 @@ class Asker:
         small: bool = False,
     ) -> Reply:
         """Whether all can hold at once: `refuted` means yes, with values (small ones if asked for), `proved` never."""
-        decided = [self.world.decide(c) for c in conditions]
-        if False in decided:
+        if any(self.world.decide(c) is False for c in conditions):
             return Reply("proved")
+        found = settled(self.world, [*conditions, *self.needs])
+        if found == NEVER:
+            return Reply("proved")
+        if isinstance(found, Mapping) and not texts:
+            return Reply("refuted", found)
         names = {*names, *(n for c in (*conditions, *self.needs) for n in c.symbols())}
         variables, facts = self.world.context(names)
         constraints = [*facts, *(self.world.cond_text(c) for c in (*conditions, *self.needs)), *texts]
         query = Query(tuple(variables) + tuple(extra), tuple(constraints))
-        found = self._asked.get(query)
-        if found is None:
+        reply = self._asked.get(query)
+        if reply is None:
             answer = self.session.ask(query, "claim")
-            found = Reply({"unsat": "proved", "sat": "refuted"}.get(answer.status, "unknown"), answer.model, "z3")
-            self._asked[query] = found
-        if small and found.status == "refuted":
-            return Reply("refuted", self._small(query, found.values, variables), "z3")
-        return found
+            reply = Reply({"unsat": "proved", "sat": "refuted"}.get(answer.status, "unknown"), answer.model, "z3")
+            self._asked[query] = reply
+        if small and reply.status == "refuted":
+            return Reply("refuted", self._small(query, reply.values, variables), "z3")
+        return reply
+
+    def plainly_never(self, conditions: Sequence[Cond]) -> bool:
+        """Whether ranges alone show that these cannot hold at once."""
+        return settled(self.world, [*conditions, *self.needs]) == NEVER
 
     def _small(
         self, query: Query, model: Mapping[str, int], variables: Sequence[tuple[str, int | None, int | None]]

@@ -25,8 +25,8 @@ from dmaverify.language.expr import (
     Window,
     axes_of,
 )
+from dmaverify.layout.addresses import BYTE, Layout
 from dmaverify.layout.digits import Gap
-from dmaverify.layout.refine import BYTE, Layout
 from dmaverify.prove.smt import all_of, any_of, linear, negation, number
 from dmaverify.transfer.move import PLACES, Tensor
 from dmaverify.transfer.space import opaque_axis

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from dmaverify.layout.refine import Layout
+from dmaverify.layout.addresses import Layout
 from dmaverify.machines.target import Target, load_obligations, load_target
 from dmaverify.prove.case import Case, Options
 from dmaverify.prove.names import misnamed

@@ -33,7 +33,7 @@ _DATA, _UNTOUCHED, _UNKNOWN = -3, -1, -2
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """`copies` (by number, in the order of the text) make this move."""
+    """`copies` (by their order in the text, from 1) make this move."""
 
     name: str
     copies: tuple[int, ...]
@@ -56,15 +56,24 @@ class ClaimResult:
 def judge_claim(claim: Claim, events: Sequence[Event], target: Target, options: Options) -> ClaimResult:
     """Every obligation of a claimed move."""
     out = ClaimResult()
-    placed = {copy.number: (copy, loops) for copy, loops in placed_copies(events, ())}
+    placed = {copy.order: (copy, loops) for copy, loops in placed_copies(events, ())}
     commands: list[Command] = []
     nests: list[tuple[Copy, tuple[Loop, ...]]] = []
+    said = Label(claim.span, "the move that it should make")
     for number in claim.copies:
         if number not in placed:
             out.findings.append(
                 Finding("core/well-formed", Severity.ERROR, f"there is no copy {number}", "move", claim.span)
             )
             out.status["core/well-formed"] = "refuted"
+            return out
+        mode = placed[number][0].atomic
+        if mode:
+            why = f"copy {number} is an atomic store (`{mode}`): it accumulates, which is no move; not judged"
+            out.findings.append(
+                Finding("core/well-formed", Severity.WARNING, why, "move", placed[number][0].span, labels=(said,))
+            )
+            out.status["core/same-element"] = "unknown"
             return out
         command = command_of(*placed[number], (claim.source, claim.dest), claim.span)
         if isinstance(command, str):
@@ -87,11 +96,7 @@ def judge_claim(claim: Claim, events: Sequence[Event], target: Target, options: 
         where = (
             finding.span or spans[broken.command if broken.command is not None and broken.command < len(spans) else 0]
         )
-        labels = (
-            (*finding.labels, Label(claim.span, "the move that it should make"))
-            if where is not claim.span
-            else finding.labels
-        )
+        labels = (*finding.labels, said) if where is not claim.span else finding.labels
         out.findings.append(replace(finding, span=where, labels=labels))
     out.status = {
         name: "reported" if name == "core/consumes" and s == "refuted" else s for name, s in result.status.items()

@@ -25,22 +25,8 @@ from dmaverify.transfer.access import Access
 from dmaverify.transfer.adapters import bank_bytes, memory_text
 from dmaverify.transfer.command import Command
 from dmaverify.transfer.schedule import Box, Order, Step, antichains, box_of
-from dmaverify.transfer.starvation import (
-    AccessNest,
-    Banks,
-    Limit,
-    Proposal,
-    Run,
-    Runs,
-    Sum,
-    bank_runs,
-    banks_from,
-    cumulative,
-    layout_proposals,
-    limit_from,
-    limits_from,
-    nest_of,
-)
+from dmaverify.transfer.starvation import AccessNest, Banks, Proposal, Run, Runs, bank_runs, layout_proposals, nest_of
+from dmaverify.transfer.starvation_limit import Limit, Sum, banks_from, cumulative, limit_from, limits_from
 
 SECTION = "starvation"
 READINGS = ("threshold", "dma-request")

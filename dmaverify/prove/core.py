@@ -14,8 +14,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dmaverify.language.expr import Kind
+from dmaverify.layout.addresses import Layout
 from dmaverify.layout.fuse import fuse
-from dmaverify.layout.refine import Joint, Layout, drive, missing_cell
+from dmaverify.layout.refine import Joint, drive, missing_cell
 from dmaverify.layout.unread import first_unread
 from dmaverify.prove.cells import WindowRelation, has_window
 from dmaverify.prove.obligations import (

@@ -9,19 +9,23 @@ What depends on symbols in a way that is not followed is said to be not judged, 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from dmaverify.errors import Span
 from dmaverify.prove.ask import Asker
+from dmaverify.prove.lifted import apart_or_alike
+from dmaverify.prove.lifted import lifted as whole_loop
 from dmaverify.transfer.affine import ONE, Cond, Lin, World, compare
-from dmaverify.transfer.instructions import Branch, Copy, Event, Loop, Touch, Use
+from dmaverify.transfer.instructions import Branch, Copy, Event, Loop, Place, Touch, Use
 from dmaverify.verdict import Finding, Label, Severity
 
 NEVER, WRITTEN, TAIL, MAYBE = 0, 1, 2, 3
+_PERHAPS = bytes(MAYBE if b in (NEVER, TAIL) else b for b in range(256))
 PERIODS = (1, 2, 3, 4, 6, 8)
 MOST_EVENTS = 20_000
 MOST_PATHS = 8
+PIECE = 4096  # bytes that are joined at once
 
 
 @dataclass
@@ -46,6 +50,10 @@ class DefiniteJudge:
     findings: dict[Any, Finding] = field(default_factory=dict)
     unjudged: dict[str, None] = field(default_factory=dict)
     reads: int = 0
+    ordered: Sequence[str] = ()
+    given: bool = False  # whether others write the memory too, and are waited for
+    _taken: list[tuple[int, int]] = field(default_factory=list)
+    _lifted: dict[int, list[Use] | None] = field(default_factory=dict)
     _events: int = 0
     _tails: dict[int, Span] = field(default_factory=dict)
     _bases: list[int] = field(default_factory=list)
@@ -106,8 +114,7 @@ class DefiniteJudge:
         first = paths[0]
         for other in paths[1:]:
             if first.bytes_ != other.bytes_:
-                pairs = zip(first.bytes_, other.bytes_, strict=True)
-                first.bytes_ = bytearray(a if a == b else MAYBE for a, b in pairs)
+                first.bytes_ = _either(first.bytes_, other.bytes_)
             first.rows = [r for r in first.rows if r in other.rows]
         return [_Path(first.bytes_, first.rows)]
 
@@ -115,16 +122,18 @@ class DefiniteJudge:
         self, loop: Loop, paths: list[_Path], at: Mapping[str, Lin], lifted: tuple[tuple[str, Lin], ...]
     ) -> list[_Path]:
         trip = self.world.put(loop.trip, at)
+        if trip.is_const and trip.const > 0 and (uses := self._whole(loop)) is not None:
+            return self._run(uses, paths, at, lifted)
         period = self._period(loop, at)
         if trip.is_const and (
             trip.const <= 2 * (period or 0)
             or (trip.const * _size(loop.body) + self._events <= MOST_EVENTS and not lifted)
         ):
             for step in range(max(0, trip.const)):
-                paths = self._run(loop.body, paths, {**at, loop.counter: Lin(step)}, lifted)
+                paths = self._renewed(loop, self._run(loop.body, paths, {**at, loop.counter: Lin(step)}, lifted))
             return paths
         if period is None:
-            return self._run(loop.body, paths, at, (*lifted, (loop.counter, trip)))
+            return self._renewed(loop, self._run(loop.body, paths, at, (*lifted, (loop.counter, trip))))
         ends: list[_Path] = []
         for step in range(2 * period + 1):
             over = compare("le", trip - step)
@@ -132,9 +141,27 @@ class DefiniteJudge:
             if step == 2 * period:
                 break
             paths = [self._assuming(p, over.negated()) for p in paths if self._feasible(p, over.negated())]
-            paths = self._run(loop.body, paths, {**at, loop.counter: Lin(step)}, lifted)
+            paths = self._renewed(loop, self._run(loop.body, paths, {**at, loop.counter: Lin(step)}, lifted))
         ends = ends or paths
         return self._joined(ends) if len(ends) > 1 else ends
+
+    def _whole(self, loop: Loop) -> list[Use] | None:
+        """A loop of accesses as one of each, where their order does not matter to what is written before what."""
+        if id(loop) not in self._lifted:
+            uses = whole_loop(loop, self.world, self.ordered)
+            self._lifted[id(loop)] = uses if uses is not None and apart_or_alike(uses, self.world) else None
+        return self._lifted[id(loop)]
+
+    def _renewed(self, loop: Loop, paths: list[_Path]) -> list[_Path]:
+        """Behind an iteration: what was said of values that the next one may change holds no more."""
+        for path in paths:
+            path.facts = tuple(f for f in path.facts if not self.world.changes(f, (loop.counter,)))
+            lost = [r for r in path.rows if any(self.world.changes(t, (loop.counter,)) for t in _terms(r))]
+            path.rows = [r for r in path.rows if r not in lost]
+            for touch in lost:
+                low, high = self._range(touch)
+                path.bytes_[low:high] = path.bytes_[low:high].translate(_PERHAPS)
+        return paths
 
     def _assuming(self, path: _Path, condition: Cond) -> _Path:
         if condition.known is None and condition not in path.facts:
@@ -189,14 +216,9 @@ class DefiniteJudge:
             factor = dict(address.terms).get(counter, 0)
             address = address - Lin(0, ((counter, factor),)) if factor else address
             steps.append((trip, Lin(factor)))
-        place = replace(touch.place, address=address)
-        return replace(
-            touch,
-            place=place,
-            offset=world.put(touch.offset, at),
-            length=world.put(touch.length, at),
-            steps=tuple(steps),
-        )
+        place = Place(touch.place.space, touch.place.root, address, touch.place.item_bytes, touch.place.dtype)
+        offset, length = world.put(touch.offset, at), world.put(touch.length, at)
+        return Touch(touch.kind, place, offset, length, tuple(steps), touch.pattern)
 
     def _rows(self, touch: Touch) -> list[tuple[int, int]] | None:
         """(start, end) of every row, rows that touch merged; None where a number is a symbol."""
@@ -230,7 +252,7 @@ class DefiniteJudge:
         if rows is None:
             if touch.kind == "unknown":
                 self._blur(touch, path)
-            else:
+            elif touch not in path.rows:
                 path.rows.append(touch)
             return
         for first, end in rows:
@@ -264,6 +286,8 @@ class DefiniteJudge:
                 self.unjudged[f"line {event.span.line}"] = None
             return
         for start, end in rows:
+            if self.given:
+                self._take(path.bytes_, start, end)
             if path.bytes_.count(WRITTEN, start, end) == max(0, end - start):
                 continue
             if any(self._holds(touch, row, (*path.facts, *event.when)) for row in path.rows):
@@ -275,12 +299,33 @@ class DefiniteJudge:
                 self.unjudged[f"line {event.span.line}"] = None
             return
 
+    def _take(self, memory: bytearray, start: int, end: int) -> None:
+        """Bytes that nothing here wrote count as written by others."""
+        while start < end and (start := memory.find(NEVER, start, end)) >= 0:
+            behind = next((at for at in range(start, end) if memory[at] != NEVER), end)
+            _set(memory, start, behind, WRITTEN)
+            self._taken.append((start, behind))
+            start = behind
+
+    @property
+    def taken(self) -> list[tuple[int, int]]:
+        """Bytes that were taken as written by others, first and first behind, in order."""
+        out: list[tuple[int, int]] = []
+        for start, end in sorted(self._taken):
+            if out and start <= out[-1][1]:
+                out[-1] = (out[-1][0], max(end, out[-1][1]))
+            else:
+                out.append((start, end))
+        return out
+
     def _holds(self, read: Touch, write: Touch, when: Sequence[Cond]) -> bool:
         """Whether rows written before hold the rows read: the same nest, or fewer of its rows, each no longer."""
         if read.place.memory != write.place.memory or len(read.steps) > len(write.steps):
             return False
         gap = read.place.address + read.offset - write.place.address - write.offset
         claims = [compare("le", -gap), compare("le", gap + read.length - write.length)]
+        if any(self.world.decide(claim) is False for claim in claims):
+            return False
         steps = dict.fromkeys(write.steps)
         for count, stride in read.steps:
             same = next(
@@ -326,6 +371,19 @@ class DefiniteJudge:
         )
 
 
+def _either(one: bytearray, two: bytearray) -> bytearray:
+    """The state of every byte where both agree, else MAYBE (which is 3: both bits of a state)."""
+    out = bytearray(one)
+    for start in range(0, len(one), PIECE):
+        mine, theirs = one[start : start + PIECE], two[start : start + PIECE]
+        if mine != theirs:
+            left = int.from_bytes(mine, "little")
+            differ = left ^ int.from_bytes(theirs, "little")
+            differ = (differ | differ >> 1) & int.from_bytes(b"\1" * len(mine), "little")
+            out[start : start + PIECE] = (left | differ | differ << 1).to_bytes(len(mine), "little")
+    return out
+
+
 def _set(memory: bytearray, start: int, end: int, state: int) -> None:
     if end > start:
         memory[start:end] = bytes([state]) * (end - start)
@@ -340,6 +398,12 @@ def _touches(events: Sequence[Event]) -> Iterable[Touch]:
         elif isinstance(event, Branch):
             yield from _touches(event.then)
             yield from _touches(event.other)
+
+
+def _terms(touch: Touch) -> Iterable[Lin]:
+    yield from (touch.place.address, touch.offset, touch.length)
+    for step in touch.steps:
+        yield from step
 
 
 def _size(events: Sequence[Event]) -> int:

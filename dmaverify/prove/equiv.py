@@ -21,8 +21,8 @@ from typing import Any
 from dmaverify.errors import InputError
 from dmaverify.language.expr import Expr, Kind, Pair, Window, axes_of, terms_of, walk
 from dmaverify.language.meaning import Cell, cell, cell_json, cells_array, finalize, finalize_array
+from dmaverify.layout.addresses import Layout
 from dmaverify.layout.digits import Digit, Form, Gap, NotDigits, digits_of
-from dmaverify.layout.refine import Layout
 from dmaverify.machines.target import Target
 from dmaverify.prove.cells import Quotients, TreeText, tree_text
 from dmaverify.prove.copies import Copy, TooManySteps, find_copy, in_half_bytes

@@ -1,7 +1,7 @@
-"""Copy instructions, judged one by one: the machine's rules on terms, bounds, rows that overlap; for all values.
+"""Copy instructions, judged one by one: the machine's rules, bounds, rows that overlap; for all values.
 
-Knows: which facts of a copy go to which rule, bounds of what it touches, when destination rows are disjoint.
-Does not know: machines by name (rules are data), order between instructions, text syntax.
+Knows: bounds of what a copy touches, when destination rows are disjoint.
+Does not know: machines, how a rule is judged (that is `instruction_rules`), order between instructions, text syntax.
 Law: a claim is proved for all values of the symbols or reported; of values without a stated range it may be assumed,
 and then it is said. Nothing is judged by running.
 """
@@ -9,46 +9,21 @@ and then it is said. Nothing is judged by running.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from dmaverify.errors import Span
-from dmaverify.machines.rule import Rule
-from dmaverify.machines.target import Target
-from dmaverify.prove.ask import Asker, Reply, condition_of, shown, term_text
-from dmaverify.transfer.affine import ONE, ZERO, Cond, Lin, World, both, compare
-from dmaverify.transfer.instructions import Copy, Place, Touch
-from dmaverify.verdict import Finding, Label, Severity
+from dmaverify.prove.ask import shown, term_text
+from dmaverify.prove.instruction_rules import RuleJudge
+from dmaverify.transfer.affine import ONE, ZERO, Cond, Lin, both, compare
+from dmaverify.transfer.instructions import Copy, Touch, accumulate
+from dmaverify.verdict import Finding, Severity
 
 MOST_ROWS = 1 << 20  # rows of one copy that are compared one by one where no order of strides shows them apart
 
 
 @dataclass
-class CopyJudge:
-    """Judges copies of one kernel; collects findings, statuses and what had to be assumed."""
-
-    target: Target
-    asker: Asker
-    readings: Mapping[str, str]
-    extents: Mapping[str, int]
-    findings: list[Finding] = field(default_factory=list)
-    status: dict[str, str] = field(default_factory=dict)
-    assumed: dict[str, None] = field(default_factory=dict)
-    differs: dict[str, None] = field(default_factory=dict)
-    reached: dict[str, list[Lin]] = field(default_factory=dict)
-    evaluated: set[str] = field(default_factory=set)
-    used: set[str] = field(default_factory=set)
-
-    @property
-    def world(self) -> World:
-        return self.asker.world
-
-    def _running(self, copy: Copy) -> tuple[Cond, ...]:
-        """When a copy runs with counts of at least 1: that they are is judged by itself."""
-        counts = [compare("le", ONE - step.count) for step in copy.steps if not step.count.is_const]
-        return (*copy.when, *counts)
-
-    # ------------------------------------------------------------ one copy
+class CopyJudge(RuleJudge):
+    """Judges copies of one kernel."""
 
     def judge(self, copy: Copy) -> None:
         broken = self._rules(copy)
@@ -58,183 +33,6 @@ class CopyJudge:
             self._rows(copy)
         if copy.read.memory == copy.write.memory:
             self._apart_inside(copy)
-
-    def _rules(self, copy: Copy) -> set[str]:
-        broken: set[str] = set()
-        for scope, side, place, ports, spans, what in self._instances(copy):
-            for rule in self.target.rules.values():
-                if rule.scope != scope or not rule.applies(
-                    copy.kind, copy.read.space, copy.write.space, side, place.space if place else ""
-                ):
-                    continue
-                if set(rule.ports) - set(self.target.limits) - set(ports):
-                    continue
-                if self._rule(
-                    rule, ports, spans, what, copy.span, copy.when if scope == "copy" else self._running(copy)
-                ):
-                    broken.add(rule.id)
-        return broken
-
-    def _instances(
-        self, copy: Copy
-    ) -> Iterator[tuple[str, str, Place | None, dict[str, Lin], Mapping[str, Span], str]]:
-        yield "copy", "", None, dict(copy.ports), copy.spans, "copy"
-        padded = copy.ports.get("padded", ZERO)
-        for side, place in (("read", copy.read), ("write", copy.write)):
-            for step in copy.steps:
-                stride = step.read if side == "read" else step.write
-                ports = {"count": step.count, "stride_bytes": stride, "row_bytes": copy.row, "padded": padded}
-                where = step.spans[1 if side == "read" else 2]
-                spans = {"stride_bytes": where} if where else {}
-                if step.spans[0] is not None:
-                    spans["count"] = step.spans[0]
-                yield (
-                    "step",
-                    side,
-                    place,
-                    ports,
-                    spans,
-                    f"{'source' if side == 'read' else 'destination'} stride of {step.label}",
-                )
-            low, end = self.reach(copy, side)
-            ports = {"base_bytes": place.address, "low_bytes": low, "end_bytes": end}
-            if not place.root:
-                yield "reach", side, place, ports, {}, "source" if side == "read" else "destination"
-            else:
-                yield (
-                    "reach",
-                    side,
-                    place,
-                    {"base_bytes": place.address},
-                    {},
-                    "source" if side == "read" else "destination",
-                )
-
-    def reach(self, copy: Copy, side: str) -> tuple[Lin, Lin]:
-        """First byte and first byte behind all that a side touches; steps forward only (rules see to that)."""
-        low: Lin | None = None
-        high: Lin | None = None
-        for touch in copy.touches:
-            if (touch.place is copy.read) != (side == "read") and touch.place != (
-                copy.read if side == "read" else copy.write
-            ):
-                continue
-            if (touch.kind in ("read", "surplus")) != (side == "read"):
-                continue
-            first, last = self.span_of(touch)
-            low = first if low is None else self.world.least(low, first)
-            high = last if high is None else self.world.least(high, last, most=True)
-        assert low is not None and high is not None  # noqa: PT018
-        return low, high
-
-    def span_of(self, touch: Touch) -> tuple[Lin, Lin]:
-        world = self.world
-        low = high = touch.place.address + touch.offset
-        for count, stride in touch.steps:
-            reach = world.times(count - ONE, stride)
-            if stride.is_const:  # counts are at least 1
-                low, high = (low, high + reach) if stride.const >= 0 else (low + reach, high)
-                continue
-            low, high = low + world.least(reach, ZERO), high + world.least(reach, ZERO, most=True)
-        return low, high + touch.length
-
-    def judge_number(self, scope: str, port: str, value: Lin, span: Span) -> None:
-        """The rules of a scope with a single port, such as the id of a flag."""
-        for rule in self.target.rules.values():
-            if rule.scope == scope:
-                self._rule(rule, {port: value}, {port: span}, scope, span, ())
-
-    # ------------------------------------------------------------ rules on terms
-
-    def _rule(
-        self,
-        rule: Rule,
-        ports: Mapping[str, Lin],
-        spans: Mapping[str, Span],
-        what: str,
-        whole: Span,
-        when: Sequence[Cond],
-    ) -> bool:
-        """Whether an error of this rule was found."""
-        severity = rule.severity_under(self.readings)
-        limits = {**self.target.limits, **rule.limits_under(self.readings)}
-        terms = {port: ports[port] if port in ports else Lin(limits[port]) for port in rule.ports}
-        self.evaluated.add(rule.id)
-        if rule.readings:
-            self._other_readings(rule, ports)
-        if severity is None or self._plainly(rule, terms):
-            return False
-        claim = condition_of(rule.function.body, terms, self.world)
-        if severity is not Severity.ERROR and self.asker.is_open(claim):
-            return False  # a warning about a value that nobody bounded would only say so
-        reply = self.asker.required(claim, when)
-        if reply.status == "proved":
-            return False
-        if reply.status == "assumed":
-            for part in reply.assumed:
-                self.assumed[f"{shown(part, self.world)} ({rule.id})"] = None
-            return False
-        if reply.status == "unknown":
-            self.status[rule.id] = "unknown"
-            return False
-        values = {port: self._value(term, reply) for port, term in terms.items()}
-        words = {"tier": "", "side": "", "place": what}
-        said = tuple(f"{port} is {term_text(term, self.world)}" for port, term in terms.items() if not term.is_const)
-        span = next((spans[p] for p in rule.ports if p in spans and self._blamed(rule, p, terms, reply)), None) or whole
-        labels = (Label(span, what),) if span is not whole else ()
-        self.findings.append(
-            Finding(
-                rule.id,
-                severity,
-                rule.message({**values, **words}),
-                what,
-                span,
-                values,
-                self._witness(reply),
-                rule.source,
-                rule.basis,
-                rule.hint,
-                said,
-                labels,
-            )
-        )
-        return severity is Severity.ERROR
-
-    def _plainly(self, rule: Rule, terms: Mapping[str, Lin]) -> bool:
-        """Whether all ports are numbers, and the predicate holds of them."""
-        if any(term.terms for term in terms.values()):
-            return False
-        return rule.holds({port: term.const for port, term in terms.items()})
-
-    def _blamed(self, rule: Rule, port: str, terms: Mapping[str, Lin], reply: Reply) -> bool:
-        """Whether changing this port alone could mend it: not a limit, and not a count of one."""
-        return (port not in self.target.limits and port not in ("padded", "count")) or len(rule.ports) == 2
-
-    def _other_readings(self, rule: Rule, ports: Mapping[str, Lin]) -> None:
-        outcomes = set()
-        for name in rule.readings:
-            chosen = {**self.readings, rule.id: name}
-            severity = rule.severity_under(chosen)
-            limits = {**self.target.limits, **rule.limits_under(chosen)}
-            terms = {port: ports[port] if port in ports else Lin(limits[port]) for port in rule.ports}
-            if severity is not Severity.ERROR or self._plainly(rule, terms):
-                outcomes.add(False)
-                continue
-            outcomes.add(self.world.decide(condition_of(rule.function.body, terms, self.world)) is False)
-        if len(outcomes) > 1:
-            self.differs[rule.id] = None
-
-    def _value(self, term: Lin, reply: Reply) -> int:
-        found = self.asker.at(term, reply.values)
-        return 0 if found is None else found
-
-    def _witness(self, reply: Reply) -> dict[str, object] | None:
-        shown_values = {
-            self.world.symbols[n].shown: v
-            for n, v in reply.values.items()
-            if n in self.world.symbols and not n.startswith("$")
-        }
-        return {"values": shown_values} if shown_values else None
 
     # ------------------------------------------------------------ bounds
 
@@ -326,7 +124,10 @@ class CopyJudge:
         if self._apart(live, self._running(copy)):
             return
         clash = self._clash(steps, extent_at, copy)
-        if clash is None:
+        if clash != "" and accumulate(copy, copy):
+            said = f"rows of the atomic store at line {copy.span.line} may overlap: each adds to what is there"
+            self.said[said] = None
+        elif clash is None:
             self._worse("core/writes-once", "unknown")
         elif clash:
             self._worse("core/writes-once", "refuted")

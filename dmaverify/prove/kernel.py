@@ -19,7 +19,8 @@ from dmaverify.prove.check import Options, check_access, check_transfer
 from dmaverify.prove.concurrency import SECTION, Starvation, Starving, says, starvation
 from dmaverify.prove.hazards import Hazard, Hazards, hazards
 from dmaverify.prove.hops import hop_findings
-from dmaverify.prove.indirect import RUN_TIME, check_indirect
+from dmaverify.prove.indirect import check_indirect
+from dmaverify.prove.indirect_case import RUN_TIME
 from dmaverify.prove.regions import region_findings
 from dmaverify.prove.smt import Session, solver_version
 from dmaverify.prove.tiles import judge as judge_tiles

@@ -49,8 +49,13 @@ def judge_kernel(
     extents: Mapping[str, int],
     ordered: Sequence[str],
     memory: tuple[str, int],
+    others: str = "",
+    outer: Sequence[str] = (),
 ) -> Judged:
-    """All that can be said of a kernel under the readings of `options`."""
+    """All that can be said of a kernel under the readings of `options`.
+
+    `others` says in words where the kernel waits for somebody else who writes that memory too.
+    """
     asker = Asker(program.world, options.rlimit)
     judge = CopyJudge(target, asker, options.readings, extents)
     for copy in program.copies:
@@ -65,21 +70,29 @@ def judge_kernel(
     for name in sorted(judge.evaluated | judge.used):
         status = "refuted" if name in broken else judge.status.get(name, "proved")
         out.obligations[name] = (status, "for all values" if program.world.symbols else "numbers", "")
-    pipes = PipeJudge(asker, ordered)
+    pipes = PipeJudge(asker, ordered, outer)
     pipes.judge(program.events)
     out.findings += pipes.findings.values()
     for name, status in pipes.status.items():
         out.obligations[name] = (status, "every path and iteration", pipes.why if status == "unknown" else "")
-    definite = DefiniteJudge(asker, memory[0], memory[1])
+    out.assumptions += [*judge.said, *pipes.said]
+    definite = DefiniteJudge(asker, memory[0], memory[1], ordered=ordered, given=bool(others))
     definite.judge(program.events)
     out.findings += definite.findings.values()
     if definite.reads:
         out.obligations["core/definite"] = (definite.status, "every path", "")
+    out.assumptions += [
+        f"bytes {start:,} to {end - 1:,} of {memory[0].upper()} are taken as written by {others}"
+        for start, end in definite.taken
+    ]
     if definite.unjudged:
         out.assumptions.append(
             f"not judged, whether all bytes read were written before: {', '.join(definite.unjudged)}"
         )
     out.assumptions += [f"assumed of values without a stated range: {text}" for text in judge.assumed]
+    if pipes.apart:
+        pairs = [f"lines {a} and {b}" if a != b else f"line {a} each time" for a, b in pipes.apart]
+        out.assumptions.append(f"rows addressed by values from memory do not collide: {', '.join(pairs)}")
     out.assumptions += _undeclared(judge)
     out.assumptions += [f"{rule} would decide otherwise under another reading" for rule in judge.differs]
     out.asked = list(asker.session.asked)

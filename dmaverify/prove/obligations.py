@@ -19,7 +19,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import gcd
 
-from dmaverify.layout.refine import Driven, Joint, Layout, Nest
+from dmaverify.layout.addresses import Layout
+from dmaverify.layout.refine import Driven, Joint, Nest
 from dmaverify.prove.cells import CellText, cell_text, void_text
 from dmaverify.prove.smt import Query, all_of, any_of, linear, negation, number
 from dmaverify.transfer.move import Tensor

@@ -9,15 +9,38 @@ knew both.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from dmaverify.transfer.affine import Cond, Lin, World
-from dmaverify.transfer.instructions import Branch, Copy, Event, Loop, Touch, Use
+from dmaverify.transfer.affine import Cond, Lin, World, compare
+from dmaverify.transfer.instructions import Branch, Copy, Event, Loop, Place, Touch, Use
+from dmaverify.verdict import Finding, Label, Severity
 
 Ages = tuple[tuple[str, str, int], ...]  # (loop, "now" | "end", age); an age of OLD means OLD or more
 Instance = tuple[int, Ages]
 Flagged = tuple[str, str, int]
+OLD = 6  # ages from this on are one: "at least so many iterations ago"
+
+
+@dataclass(frozen=True, slots=True)
+class At:
+    """Where the walk is: the counters of the loops around as terms, and those loops from the outside in."""
+
+    counters: Mapping[str, Lin]
+    loops: tuple[Loop, ...] = ()
+
+
+_MORE = frozenset({"what no pipe is called"})
+
+
+def running(at: At, world: World) -> list[Cond]:
+    """That every loop around is inside its range."""
+    out = []
+    for loop in at.loops:
+        claim = compare("lt", at.counters[loop.counter] - world.put(loop.trip, at.counters))
+        if claim.known is None:
+            out.append(claim)
+    return out
 
 
 @dataclass(frozen=True)
@@ -26,7 +49,7 @@ class State:
 
     flags: Mapping[Flagged, tuple[frozenset[Instance], int]]
     pending: Mapping[Instance, frozenset[str]]
-    tokens: Mapping[int, frozenset[Instance]]
+    tokens: Mapping[int, tuple[frozenset[Instance], frozenset[str]]]  # what releases hand on, who holds it
     facts: tuple[Cond, ...] = ()
 
     def key(self) -> Any:
@@ -36,6 +59,25 @@ class State:
             frozenset(self.tokens.items()),
             self.facts,
         )
+
+    def covers(self, other: State) -> bool:
+        """Whether all that can go wrong from the other state on goes wrong from this one: it knows no more of what is
+        outstanding there, and holds on every path that the other holds on.
+        """
+        if self.flags.keys() != other.flags.keys() or self.tokens.keys() != other.tokens.keys():
+            return False
+        if any(self.pending.get(i, _MORE) - known for i, known in other.pending.items()):
+            return False
+        if any(held != other.tokens[k][1] for k, (_, held) in self.tokens.items()):
+            return False
+        handed = [(self.flags[k][0], other.flags[k][0]) for k in self.flags]
+        handed += [(self.tokens[k][0], other.tokens[k][0]) for k in self.tokens]
+        if any(i in other.pending and i not in theirs for mine, theirs in handed for i in mine):
+            return False
+        return set(self.facts) <= set(other.facts)
+
+    def under(self, facts: tuple[Cond, ...]) -> State:
+        return State(self.flags, self.pending, self.tokens, facts)
 
 
 EMPTY = State({}, {}, {})
@@ -52,21 +94,17 @@ def renamed(state: State, change: Any) -> State:
 
     pending = {new: frozenset.intersection(*(state.pending[i] for i in old)) for new, old in groups.items()}
     flags = {k: (known(v[0]), v[1]) for k, v in state.flags.items()}
-    return State(flags, pending, {k: known(v) for k, v in state.tokens.items()}, state.facts)
+    return State(flags, pending, {k: (known(v[0]), v[1]) for k, v in state.tokens.items()}, state.facts)
 
 
 def placed(touch: Touch, world: World, counters: Mapping[str, Lin]) -> Touch:
     if not counters:
         return touch
-    place = replace(touch.place, address=world.put(touch.place.address, counters))
-    steps = tuple((world.put(c, counters), world.put(s, counters)) for c, s in touch.steps)
-    return replace(
-        touch,
-        place=place,
-        offset=world.put(touch.offset, counters),
-        length=world.put(touch.length, counters),
-        steps=steps,
-    )
+    put = world.put
+    at = touch.place
+    place = Place(at.space, at.root, put(at.address, counters), at.item_bytes, at.dtype)
+    steps = tuple((put(c, counters), put(s, counters)) for c, s in touch.steps)
+    return Touch(touch.kind, place, put(touch.offset, counters), put(touch.length, counters), steps, touch.pattern)
 
 
 def reach_of(touch: Touch, world: World) -> tuple[Lin, Lin]:
@@ -80,18 +118,6 @@ def reach_of(touch: Touch, world: World) -> tuple[Lin, Lin]:
         if ends[1] is None or ends[1] > 0:
             high = high + world.least(reach, Lin(0), most=True)
     return low, high
-
-
-def numbers_of(touch: Touch) -> tuple[int | None, int]:
-    """First byte and first byte behind; None where a number is a symbol or the extent is not known."""
-    terms = [touch.place.address, touch.offset, touch.length, *(x for step in touch.steps for x in step)]
-    if any(term.terms for term in terms) or not touch.length.const:
-        return None, 0
-    low = high = touch.place.address.const + touch.offset.const
-    for count, stride in touch.steps:
-        reach = (count.const - 1) * stride.const
-        low, high = low + min(0, reach), high + max(0, reach)
-    return low, high + touch.length.const
 
 
 def solid(touch: Touch) -> bool:
@@ -119,3 +145,28 @@ def pipes_of(events: Sequence[Event]) -> Iterator[str]:
 
 def shown_flag(flag: Flagged) -> str:
     return f"[{flag[0]}, {flag[1]}, {flag[2]}]"
+
+
+def hazard(kind: str, instance: Instance, earlier: Copy | Use, later: Copy | Use, space: str) -> Finding:
+    """The finding on two accesses of the same bytes that nothing orders."""
+    one, two = earlier.pipe, later.pipe
+    verbs = {"raw": ("writes", "reads"), "war": ("reads", "overwrites"), "waw": ("writes", "overwrites")}[kind]
+    when = " in an earlier iteration" if any(age for _, how, age in instance[1] if how == "now") else ""
+    if one == two:
+        hint = f"a barrier of {one} between them, or a round trip of flags through another pipe"
+    else:
+        hint = f'set_flag["PIPE_{one}", "PIPE_{two}", ...] behind the first, wait_flag with the same before the second'
+    return Finding(
+        f"core/hazard-{kind}",
+        Severity.ERROR,
+        f"{two} {verbs[1]} bytes of {space.upper()} that {one} {verbs[0]}{when}, and nothing orders them",
+        f"{two} after {one}",
+        later.span,
+        {"pipes": [one, two]},
+        None,
+        "",
+        "documented",
+        hint,
+        (),
+        (Label(earlier.span, f"{one} {verbs[0]} them here"),),
+    )

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from dmaverify.errors import Span
-from dmaverify.layout.refine import Layout
+from dmaverify.layout.addresses import Layout
 from dmaverify.transfer.command import Command, Loop, Port
 from dmaverify.transfer.derive import base_at
 from dmaverify.transfer.space import SPAN, global_address

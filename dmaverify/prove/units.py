@@ -15,7 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dmaverify.layout.refine import Drive, Driven, Joint, Layout, Nest, drive
+from dmaverify.layout.addresses import Layout
+from dmaverify.layout.refine import Drive, Driven, Joint, Nest, drive
 from dmaverify.prove.copies import Copy, Loops, TooManySteps, find_copy, loops_of
 from dmaverify.prove.obligations import Subject, image_text, nest_claims, piece_name
 from dmaverify.prove.program import COMPARE_UNITS, same_nests

@@ -17,9 +17,9 @@ from dataclasses import dataclass, replace
 from itertools import pairwise, product
 from math import prod
 
+from dmaverify.layout.addresses import BYTE, Layout
 from dmaverify.layout.digits import Digit
 from dmaverify.layout.fuse import parts_of
-from dmaverify.layout.refine import BYTE, Layout
 from dmaverify.transfer.derive import label_of
 
 MOST_BOXES = 64

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from dmaverify.language.expr import Broadcast, Expr, Modulo, Padding, Resize, Stride, Symbol, pair
-from dmaverify.layout.refine import BYTE
+from dmaverify.layout.addresses import BYTE
 from dmaverify.synth.orders import arranged
 from dmaverify.synth.regions import Atom
 from dmaverify.synth.shares import Layering

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from dmaverify.testing.draw import Draw, Seeded
     from dmaverify.testing.fault_kinds import FAULTS, NotApplicable, applicable, with_fault
     from dmaverify.testing.oracle import Opinion, compare
-    from dmaverify.testing.random_plans import Move, Plan, seeded_plan
+    from dmaverify.testing.random_moves import Move
+    from dmaverify.testing.random_plans import Plan, seeded_plan
     from dmaverify.testing.strategies import axes, faults, mappings, moves, plans, streams, tensors
 
 __all__ = [
@@ -30,7 +31,8 @@ _HOMES = {
     "draw": ("Draw", "Seeded"),
     "fault_kinds": ("FAULTS", "NotApplicable", "applicable", "with_fault"),
     "oracle": ("Opinion", "compare"),
-    "random_plans": ("Move", "Plan", "seeded_plan"),
+    "random_moves": ("Move",),
+    "random_plans": ("Plan", "seeded_plan"),
     "strategies": ("axes", "faults", "mappings", "moves", "plans", "streams", "tensors"),
 }
 

@@ -56,6 +56,13 @@ class Fence:
     pipe: str
 
 
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """What stores do from there on: `add`, `max`, `min`, or `none`."""
+
+    name: str
+
+
 @dataclass(frozen=True)
 class Kernel:
     """`before`, then `body` `trips` times, then `after`. `tensors` are bytes by name."""
@@ -122,8 +129,12 @@ def kernel_of(rng: random.Random, *, inline: bool | None = None) -> Kernel:
     ids = [0, 1] if two else [parity or 0]
     prime = tuple(Sync("set", "MTE3", "MTE2", i) for i in ids)
     drain = tuple(Sync("wait", "MTE3", "MTE2", i) for i in ids)
-    body = (Sync("wait", "MTE3", "MTE2", parity), load, *through, store, Sync("set", "MTE3", "MTE2", parity))
-    return Kernel(tensors, prime, body, drain, trips, item, surface)
+    first, last = Sync("wait", "MTE3", "MTE2", parity), Sync("set", "MTE3", "MTE2", parity)
+    if rng.random() < 0.3:  # every tile is added to the first one
+        added = (first, load, *through, replace(store, gm_step=0), last)
+        mode = Mode(rng.choice(["add", "max", "min"]))
+        return Kernel(tensors, (*prime, mode), added, (*drain, Mode("none")), trips, item, surface)
+    return Kernel(tensors, prime, (first, load, *through, store, last), drain, trips, item, surface)
 
 
 def mutant_of(rng: random.Random, kernel: Kernel) -> Kernel:
@@ -173,6 +184,8 @@ def _changed(rng: random.Random, part: object, item: int) -> object:
         if rng.random() < 0.4:
             return replace(part, source=part.dest, dest=part.source)
         return replace(part, event=((part.event or 0) + rng.choice([1, 2])) % 8)
+    if isinstance(part, Mode):
+        return Mode("max" if part.name != "max" else "none")
     if isinstance(part, Vector):
         name = rng.choice(["read", "write", "rows"])
         return replace(part, **{name: getattr(part, name) + (1 if name == "rows" else rng.choice([32, 256]))})
@@ -232,6 +245,8 @@ class _Writer:
                     )
             elif isinstance(part, Fence):
                 self.lines.append(f'{pad}pto.pipe_barrier "PIPE_{part.pipe}"')
+            elif isinstance(part, Mode):
+                self.lines.append(f"{pad}pto.set_atomic_{part.name}")
             elif isinstance(part, Vector):
                 self._vector(part, pad)
 
@@ -310,4 +325,4 @@ class _Writer:
         ]
 
 
-__all__ = ["Fence", "Kernel", "Sync", "Tile", "Vector", "kernel_of", "mutant_of"]
+__all__ = ["Fence", "Kernel", "Mode", "Sync", "Tile", "Vector", "kernel_of", "mutant_of"]

@@ -24,10 +24,12 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 from dmaverify.language.expr import Expr
 from dmaverify.machines.target import Target, load_target
 from dmaverify.testing import random_mappings as mapping_room
+from dmaverify.testing import random_moves as move_room
 from dmaverify.testing import random_plans as plan_room
 from dmaverify.testing.draw import Draw
 from dmaverify.testing.fault_kinds import FAULTS, NotApplicable, with_fault
-from dmaverify.testing.random_plans import Move, Plan
+from dmaverify.testing.random_moves import Move
+from dmaverify.testing.random_plans import Plan
 from dmaverify.transfer.move import Stream, Tensor
 
 T = TypeVar("T")
@@ -91,7 +93,7 @@ def tensors(target: Target | None = None, tier: str = "hbm") -> SearchStrategy[T
     def make(draw: Draw) -> Tensor:
         sizes = mapping_room.axes(draw)
         terms: list[Expr] = [mapping_room.mapping(draw, {name: size}, 2, most=8) for name, size in sizes.items()]
-        return plan_room.tensor(draw, machine, tier, dtype, terms) or Tensor(tier, terms[0])
+        return move_room.tensor(draw, machine, tier, dtype, terms) or Tensor(tier, terms[0])
 
     return drawn(make)
 
@@ -105,7 +107,7 @@ def moves(
     `valid=True`: compatible cuts, paddings that agree. Otherwise also incompatible cuts, any padding, any mapping.
     """
     machine = _target(target)
-    return drawn(lambda draw: plan_room.move(draw, machine, valid=valid, tiers=tiers))
+    return drawn(lambda draw: move_room.move(draw, machine, valid=valid, tiers=tiers))
 
 
 def streams(target: Target | None = None) -> SearchStrategy[tuple[Move, Stream]]:

@@ -15,8 +15,8 @@ from dataclasses import replace
 from math import gcd
 
 from dmaverify.language.expr import ONE, Expr, pair
+from dmaverify.layout.addresses import BYTE
 from dmaverify.layout.digits import Digit, Gap, NotDigits, compile_digits
-from dmaverify.layout.refine import BYTE
 from dmaverify.transfer.access import Access
 from dmaverify.transfer.command import Command, Entry, GivenCommand, Sequencer
 from dmaverify.transfer.derive import Fragment, Problem, coalesce, command_of, derive

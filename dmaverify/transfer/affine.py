@@ -9,7 +9,7 @@ Law: every operation is exact on all integers: what is not linear becomes a symb
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +119,8 @@ class Symbol:
     """`low` and `high` are inclusive (None: open). `stated` is False for a value whose range nobody gave.
 
     `definition` is () for a free symbol, else (operation, arguments...); `side` holds conditions that always hold.
+    `loaded` is True for a value that memory gives; `varies` names the counters of the loops in each iteration of which
+    it may be another one.
     """
 
     name: str
@@ -128,6 +130,8 @@ class Symbol:
     definition: tuple[object, ...] = ()
     side: tuple[Cond, ...] = ()
     shown: str = ""
+    loaded: bool = False
+    varies: tuple[str, ...] = ()
 
 
 @dataclass
@@ -148,13 +152,15 @@ class World:
         stated: bool = True,
         side: tuple[Cond, ...] = (),
         shown: str = "",
+        loaded: bool = False,
+        varies: tuple[str, ...] = (),
     ) -> Lin:
         """A new symbol; a name that is taken gets a number."""
         base, number = name, 1
         while name in self.symbols:
             number += 1
             name = f"{base}_{number}"
-        self.symbols[name] = Symbol(name, low, high, stated, (), side, shown or name)
+        self.symbols[name] = Symbol(name, low, high, stated, (), side, shown or name, loaded, varies)
         return Lin(0, ((name, 1),))
 
     def _derive(self, definition: tuple[object, ...], low: int | None, high: int | None) -> Lin:
@@ -276,6 +282,9 @@ class World:
 
     def roots(self, value: Lin | Cond) -> set[str]:
         """The free symbols that a term depends on, those that bound a loop counter included."""
+        return self._closure(value, bounds=True)
+
+    def _closure(self, value: Lin | Cond, *, bounds: bool) -> set[str]:
         todo = [n for n, _ in value.terms] if isinstance(value, Lin) else list(value.symbols())
         seen: set[str] = set()
         while todo:
@@ -284,12 +293,43 @@ class World:
                 continue
             seen.add(name)
             symbol = self.symbols[name]
-            for part in (*symbol.definition[1:], *symbol.side):
+            for part in (*symbol.definition[1:], *(symbol.side if bounds else ())):
                 if isinstance(part, Lin):
                     todo += [n for n, _ in part.terms]
                 elif isinstance(part, Cond):
                     todo += part.symbols()
         return {n for n in seen if not self.symbols[n].definition}
+
+    # ------------------------------------------------------------ values that another iteration may change
+
+    def loaded(self, value: Lin | Cond) -> bool:
+        """Whether this is computed from a value that memory gives; what bounds a loop counter is left out."""
+        return any(self.symbols[n].loaded for n in self._closure(value, bounds=False))
+
+    def changes(self, value: Lin | Cond, counters: Iterable[str]) -> bool:
+        """Whether this depends on a value that may be another one in another iteration of those loops."""
+        moved = set(counters)
+        return any(not moved.isdisjoint(self.symbols[n].varies) for n in self.roots(value))
+
+    def anew(self, counters: Iterable[str]) -> dict[str, Lin]:
+        """For every value that varies with those loops, the one of some other iteration."""
+        moved = set(counters)
+        return {
+            n: self._derive_free(s)
+            for n, s in list(self.symbols.items())
+            if s.varies and not moved.isdisjoint(s.varies)
+        }
+
+    def _derive_free(self, symbol: Symbol) -> Lin:
+        key = ("earlier", symbol.name)
+        if key not in self.derived:
+            made = self.free(
+                f"{symbol.name}_before", symbol.low, symbol.high, stated=symbol.stated, loaded=symbol.loaded
+            )
+            name = made.terms[0][0]
+            self.symbols[name] = replace(self.symbols[name], shown=f"earlier {symbol.shown}")
+            self.derived[key] = name
+        return Lin(0, ((self.derived[key], 1),))
 
     # ------------------------------------------------------------ substitution
 

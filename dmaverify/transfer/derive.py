@@ -17,8 +17,8 @@ from math import prod
 
 from dmaverify.errors import Span
 from dmaverify.language.expr import Expr, axes_of, terms_of
+from dmaverify.layout.addresses import BYTE, Layout
 from dmaverify.layout.digits import Digit, Form, Gap, NotDigits, compile_digits
-from dmaverify.layout.refine import BYTE, Layout
 from dmaverify.transfer.command import Command, Engine, Entry, Loop, Port, Sequencer
 from dmaverify.transfer.move import Stream, Tensor
 from dmaverify.transfer.space import SPAN, Space, layout_of, unit_bits_of

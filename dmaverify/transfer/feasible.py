@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import gcd
 
+from dmaverify.layout.addresses import BYTE, Layout
 from dmaverify.layout.digits import Digit
-from dmaverify.layout.refine import BYTE, Layout
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,10 @@ from dataclasses import dataclass, field
 from dmaverify.errors import Span
 from dmaverify.transfer.affine import Cond, Lin
 
+MIXED = "mixed"
+UNSAID = "unsaid"  # a type of stores was set, but not what they do: neither plain nor known to commute
+"""The mode of a copy that writes on one path and accumulates on another."""
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -71,7 +75,7 @@ class Touch:
         return self.kind in ("data", "fill", "unknown")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Copy:
     """A copy instruction with every operand resolved. `ports` are facts for rules, each with its place in the text."""
 
@@ -90,10 +94,11 @@ class Copy:
     inline: bool = True
     setup: tuple[Span, ...] = ()  # where the registers that it depends on were set
     touches: tuple[Touch, ...] = ()
-    atomic: str = ""
+    order: int = 0  # which copy of the text it is, from 1
+    atomic: str = ""  # what it does instead of writing; MIXED where the path decides it
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Use:
     """An access of memory by a pipe that is no copy; `length` 0 means that its extent is not known."""
 
@@ -105,7 +110,7 @@ class Use:
     when: tuple[Cond, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Signal:
     """`set` or `wait` of a flag from one pipe to another."""
 
@@ -116,7 +121,7 @@ class Signal:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Fence:
     """What `pipe` was given before is done before what it is given next; `ALL` speaks of all pipes."""
 
@@ -124,7 +129,7 @@ class Fence:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Token:
     """`get` or `rls` of a buffer token by a pipe, in a mode."""
 
@@ -135,7 +140,7 @@ class Token:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Loop:
     """`trip` iterations of `body`; `counter` is the symbol that counts them from 0."""
 
@@ -145,7 +150,7 @@ class Loop:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Branch:
     """`then` where the condition holds, else `other`."""
 
@@ -158,7 +163,20 @@ class Branch:
 Event = Copy | Use | Signal | Fence | Token | Loop | Branch
 
 
-@dataclass(frozen=True, slots=True)
+def accumulate(one: Event, two: Event) -> bool:
+    """Whether both add to (or take the most or least of) what is there, in the same way and in whole elements."""
+    if not isinstance(one, Copy) or not isinstance(two, Copy) or one.atomic != two.atomic:
+        return False
+    if one.atomic in ("", MIXED) or one.atomic.startswith(UNSAID):
+        return False
+    item = one.write.item_bytes
+    strides = [step.write for copy in (one, two) for step in copy.steps]
+    numbers = [two.write.address - one.write.address, one.row, two.row, *strides]
+    alike = (one.write.dtype, item) == (two.write.dtype, two.write.item_bytes)
+    return alike and not any(n.is_const and n.const % item for n in numbers)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Remark:
     """Something that reading a kernel found: `kind` is unresolved, state, ill or note."""
 

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from dmaverify.language.expr import Expr, axes_of
+from dmaverify.layout.addresses import Layout, Room, lay_out
 from dmaverify.layout.digits import Digit, Form, NotDigits, compile_digits
-from dmaverify.layout.refine import Layout, Nest, Room, lay_out
+from dmaverify.layout.refine import Nest
 from dmaverify.transfer.command import Command, Port
 from dmaverify.transfer.move import PLACES, Tensor
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dmaverify.layout.refine import BYTE
+from dmaverify.layout.addresses import BYTE
 from dmaverify.transfer.command import Sequencer
 
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from dmaverify.language.expr import axes_of
 from dmaverify.language.meaning import Index, Pad, cell, finalize
-from dmaverify.layout.refine import BYTE, Drive, Layout, Nest, drive
+from dmaverify.layout.addresses import BYTE, Layout
+from dmaverify.layout.refine import Drive, Nest, drive
 from dmaverify.machines.target import load_target
 from dmaverify.prove.program import space_of
 from dmaverify.testing import Plan, moves, plans, tensors

@@ -86,7 +86,7 @@ def test_streams_have_commands(found) -> None:  # type: ignore[no-untyped-def]
 
 
 def test_moves_come_with_and_without_compatible_cuts_and_with_every_padding_and_width() -> None:
-    from dmaverify.testing.random_plans import move
+    from dmaverify.testing.random_moves import move
 
     found = [move(Seeded(seed), LAB) for seed in range(400)]
     assert {m.dtype for m in found} == set(LAB.dtypes)

@@ -1,10 +1,10 @@
-"""The README's table: cycles of synthesized plans against the destination's own order, in both profiles.
+"""The table of the page on cost: cycles of synthesized plans against the destination's own order, in both profiles.
 
     python tests/bench/synth_table.py [--write] [PART OF A NAME...]
 
 The naive stream walks the destination outer to inner on one engine, its packets the innermost run that both sides share
 (the longest whole divisor of at most 4,096 bytes). Cycles are those of the closed form; where a gap to the bound was
-left it stands beside them. CPU seconds go to the error stream; `--write` puts the table into the README.
+left it stands beside them. CPU seconds go to the error stream; `--write` puts the table into docs/howto/cost.md.
 """
 
 from __future__ import annotations
@@ -75,12 +75,12 @@ def table(words: Sequence[str] = (), *, timings: bool = False) -> str:
 
 
 START, END = "<!-- shapes: python tests/bench/synth_table.py --write -->\n", "\n<!-- end of shapes -->"
-README = Path(__file__).resolve().parents[2] / "README.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "howto" / "cost.md"
 
 
-def in_readme() -> str:
-    """The table as the README has it."""
-    text = README.read_text(encoding="utf-8")
+def in_page() -> str:
+    """The table as the page has it."""
+    text = PAGE.read_text(encoding="utf-8")
     return text[text.index(START) + len(START) : text.index(END)]
 
 
@@ -88,8 +88,8 @@ def main() -> None:
     words = [word for word in sys.argv[1:] if word != "--write"]
     found = table(words, timings=True)
     if "--write" in sys.argv:
-        text = README.read_text(encoding="utf-8")
-        README.write_text(text.replace(START + in_readme(), START + found), encoding="utf-8")
+        text = PAGE.read_text(encoding="utf-8")
+        PAGE.write_text(text.replace(START + in_page(), START + found), encoding="utf-8")
     else:
         sys.stdout.write(found + "\n")
 

@@ -1,6 +1,6 @@
 """The examples say what they say, README shows what they print, and no single number of them can be broken unseen.
 
-`python tests/examples/test_examples.py` writes the table and the console blocks of README anew.
+`python tests/examples/test_examples.py` writes the console blocks of README and the table of printed examples anew.
 """
 
 import contextlib
@@ -30,6 +30,7 @@ from dmaverify.verdict import Finding, Status, Verdict
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
 README = ROOT / "README.md"
+PAGE = ROOT / "docs" / "printed-examples.md"
 
 # Every worked example of the two documents, in their order, with the transfer or access that holds it as printed.
 PRINTED = {
@@ -59,7 +60,7 @@ PRINTED = {
     "sequencer/insufficient-input": ["insufficient-input"],
     "sequencer/incompatible-shapes": ["incompatible-shapes"],
 }
-# Whole programs of the documents and of the vendor's library: what is judged in README's table.
+# Whole programs of the documents and of the vendor's library: what is judged in the table of printed examples.
 PROGRAMS = {
     "programs/aggregates": [
         "p-example-4-printed", "p-example-4", "p-example-5", "p-example-6-printed", "p-example-6",
@@ -165,7 +166,7 @@ def table() -> str:
         for name in names:
             expect = moves[name]["expect"]
             said = "proved" if expect == "proved" else f"refuted: {', '.join(f'`{rule}`' for rule in expect)}"
-            link = f"[{title}](examples/{file}.toml) `{name}`"
+            link = f"{title} (`examples/{file}.toml`) `{name}`"
             lines.append(f"| {document} | {link} | {said} | {why[name]} |")
     return "\n".join(lines)
 
@@ -194,8 +195,8 @@ def executed(block: str) -> str:
     return "".join(f"{line}\n{printed_by(line)}" for line in commands)
 
 
-def test_the_table_of_readme_is_what_the_examples_say() -> None:
-    found = TABLE.search(README.read_text(encoding="utf-8"))
+def test_the_table_of_printed_examples_is_what_the_examples_say() -> None:
+    found = TABLE.search(PAGE.read_text(encoding="utf-8"))
     assert found is not None
     assert found[2] == table() + "\n"
 
@@ -343,7 +344,8 @@ def judge_broken(verdict: Verdict, number: Number, change: str, grown: int) -> N
 
 def update() -> None:
     text = README.read_text(encoding="utf-8")
-    text = TABLE.sub(lambda found: found[1] + table() + "\n" + found[3], text)
+    page = PAGE.read_text(encoding="utf-8")
+    PAGE.write_text(TABLE.sub(lambda found: found[1] + table() + "\n" + found[3], page), encoding="utf-8")
     text = BLOCK.sub(lambda found: f"```console\n{executed(found[1])}```", text)
     README.write_text(text, encoding="utf-8")
 

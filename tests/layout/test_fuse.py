@@ -7,8 +7,8 @@ import random
 import pytest
 
 from dmaverify.language.parse import parse
+from dmaverify.layout.addresses import Layout
 from dmaverify.layout.fuse import fuse, parts_of
-from dmaverify.layout.refine import Layout
 from dmaverify.transfer.move import Tensor
 from dmaverify.transfer.space import Space, layout_of
 

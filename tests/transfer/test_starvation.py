@@ -22,17 +22,13 @@ from dmaverify.transfer.starvation import (
     Run,
     Runs,
     bank_runs,
-    banks_from,
-    cumulative,
-    first_late,
     layout_proposals,
-    limit_from,
-    limits_from,
     longest_run,
     nest_of,
     padded,
     summaries,
 )
+from dmaverify.transfer.starvation_limit import banks_from, cumulative, first_late, limit_from, limits_from
 
 DATA = tomllib.loads((Path(__file__).resolve().parents[2] / "encodings" / "rngd" / "target.toml").read_text())
 SECTION = DATA["starvation"]

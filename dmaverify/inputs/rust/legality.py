@@ -24,8 +24,8 @@ from dmaverify.inputs.rust.values import Tensor as Value
 from dmaverify.inputs.rust.views import form_of, plain
 from dmaverify.language.expr import Expr, Kind, axes_of, terms_of
 from dmaverify.language.meaning import Index, cell
+from dmaverify.layout.addresses import Layout
 from dmaverify.layout.digits import Form
-from dmaverify.layout.refine import Layout
 from dmaverify.machines.target import Target
 from dmaverify.transfer.feasible import clashes, missing
 from dmaverify.transfer.move import PLACES, Transfer
