@@ -77,7 +77,7 @@ class _Writer:
                 out.append(self.without(stmt))
         if not out or not self.named.function.body:
             return out
-        head = self.named.function.body[0].span.start
+        head = min(stmt.span.start for stmt in statements)
         begin = self.text.rfind("\n", 0, head) + 1
         indent = self.text[begin:head] if not self.text[begin:head].strip() else "\n  "
         lines = list(self.constants())
