@@ -77,7 +77,9 @@ class _Writer:
                 out.append(self.without(stmt))
         if not out or not self.named.function.body:
             return out
-        head = min(stmt.span.start for stmt in statements)
+        function = self.named.function
+        opened = function.span.start if function.name else -1
+        head = min(stmt.span.start for stmt in statements if stmt.span.start > opened)
         begin = self.text.rfind("\n", 0, head) + 1
         indent = self.text[begin:head] if not self.text[begin:head].strip() else "\n  "
         lines = list(self.constants())
