@@ -408,9 +408,9 @@ def synth(
         return _lines(lambda request: synth_request(request, settings))
     if not paths:
         raise fail([InputError("nothing to synthesize", None, "dmaverify synth PATH::NAME")])
-    from dmaverify.cli_pto import synthesized
+    from dmaverify.cli_pto_synth import synthesized
 
-    copies = synthesized(paths, output, as_json)
+    copies = synthesized(paths, output, as_json, certificate)
     if copies is not None:
         raise _told(copies)
     results = synth_paths(paths, settings, workers)
@@ -431,13 +431,15 @@ def synth(
 @click.option("--profile", default="book", show_default=True, help="Constants of the model.")
 @click.option("--simulate", is_flag=True, help="Play every request as well.")
 @click.option("--explain", is_flag=True, help="Reasons, sources, the facts of both sides, what would help.")
-@click.option("--formula", is_flag=True, help="The closed form in the symbols of the loops.")
+@click.option("--formula", is_flag=True, help="The closed form in the symbols of the loops, or of a kernel.")
+@click.option("--set", "values", multiple=True, metavar="NAME=NUMBER", help="The value of a kernel's argument.")
 @click.option("--json", "as_json", is_flag=True)
 @click.option("--stdin", is_flag=True, help="Read one JSON object a line, answer one a line.")
 def cost(
-    path: str | None, profile: str, simulate: bool, explain: bool, formula: bool, as_json: bool, stdin: bool
-) -> None:
-    """What the program of a plan costs, as named terms."""
+    path: str | None, profile: str, simulate: bool, explain: bool, formula: bool, values: tuple[str, ...],
+    as_json: bool, stdin: bool
+) -> None:  # fmt: skip
+    """What the program of a plan costs, or a kernel in its symbols, as named terms."""
     from dmaverify.cli_synth import cost_of, cost_request, cost_text
     from dmaverify.report.machine import dumps
 
@@ -446,9 +448,9 @@ def cost(
     if path is None:
         raise fail([InputError("nothing to price", None, "dmaverify cost PATH::NAME")])
     if is_copy_text(path.partition("::")[0]):
-        from dmaverify.cli_pto import priced
+        from dmaverify.cli_pto_cost import priced
 
-        raise _told(priced(path, as_json=as_json))
+        raise _told(priced(path, as_json=as_json, values=values, formula=formula, explain=explain))
     plan = with_references(_load(path), profile)
     if not plan.transfers:
         raise fail([InputError(f"{path} has no transfer to price")])

@@ -1,8 +1,9 @@
-"""What copy instructions cost, as named terms with their basis: instructions, bytes in the buffer, lines in memory.
+"""What copy instructions cost in the symbols of a kernel, as named terms with their basis.
 
-Knows: the parametric model (issue, rounded bytes, lines of global memory) and its constants from a target's data.
+Knows: the parametric model (issue, bytes in blocks, lines of global memory), loops and branches around copies.
 Does not know: contention, overlap of pipes beyond the largest, any measured figure of the machine.
 Law: every term says what it counts, its resource and where its constant comes from; nothing is passed off as measured.
+At values of the symbols a term is what a kernel with these numbers costs; a term that only bounds says `at most`.
 
 Source: the target's `[cost]` table (A2/A3 model figures; no A5 figure is public).
 """
@@ -10,136 +11,295 @@ Source: the target's `[cost]` table (A2/A3 model figures; no A5 figure is public
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
+from math import gcd
 from typing import Any
 
-from dmaverify.errors import InputError
-from dmaverify.transfer.instructions import Copy, Loop, Touch
+from dmaverify.cost.amounts import (
+    Add,
+    Amount,
+    Either,
+    Of,
+    Scaled,
+    Sum,
+    added,
+    condition_text,
+    shown,
+    sympy_text,
+    tree,
+    value,
+)
+from dmaverify.transfer.affine import ONE, Cond, Lin, World
+from dmaverify.transfer.instructions import Branch, Copy, Event, Loop, Touch
+from dmaverify.transfer.sums import depends, linear_in, summed, unclamped
 
-MOST_ROWS = 1 << 16
+MOST_PHASES = 8
+"""Most different offsets in a line that rows of an open number are counted by."""
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A part of a cost in cycles: what it counts, how many of it, the resource, why, where the constant comes from."""
+    """A part of a cost in cycles: its amount over all iterations, what is counted, the resource, why, the basis."""
 
     name: str
-    cycles: float
+    cycles: Amount
+    count: Amount
     resource: str
     why: str
     source: str
+    exact: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class CopyCost:
-    """Terms of one copy, times the iterations of the loops around it."""
+    """Terms of one copy over all iterations of the loops around it; `arm` is the condition that it stands under."""
 
     line: int
     pipe: str
-    times: int
+    kind: str
     terms: tuple[Term, ...]
+    arm: str = ""
 
     @property
-    def cycles(self) -> float:
-        return self.times * sum(term.cycles for term in self.terms)
+    def cycles(self) -> Amount:
+        return added([term.cycles for term in self.terms])
 
 
-def price(copies: Sequence[tuple[Copy, tuple[Loop, ...]]], constants: Mapping[str, Any]) -> list[CopyCost]:
-    """The cost of every copy. Raises InputError where a count or a length is no number."""
-    return [_one(copy, loops, constants) for copy, loops in copies]
+@dataclass(frozen=True)
+class KernelCost:
+    """All copies, and what each pipe costs: an amount in the kernel's symbols."""
+
+    world: World
+    copies: tuple[CopyCost, ...]
+    pipes: Mapping[str, Amount]
+
+    def symbols(self) -> list[str]:
+        """The symbols that the cost depends on."""
+        found: set[str] = set()
+        for amount in self.pipes.values():
+            found |= _symbols(amount, self.world)
+        return sorted(found)
+
+    def cycles(self, at: Mapping[str, int]) -> float:
+        """The busiest pipe: pipes run beside each other where flags let them. Raises InputError for an open symbol."""
+        put = {name: Lin(number) for name, number in at.items()}
+        return max((value(amount, self.world, put) for amount in self.pipes.values()), default=0.0)
 
 
-def _one(copy: Copy, loops: Sequence[Loop], constants: Mapping[str, Any]) -> CopyCost:
-    times = 1
-    for loop in loops:
-        if not loop.trip.is_const:
-            raise InputError(
-                "a loop around this copy has no fixed number of iterations", copy.span, "give its bounds as numbers"
-            )
-        times *= loop.trip.const
-    numbers = [copy.row, *(n for step in copy.steps for n in (step.count, step.read, step.write))]
-    if not all(n.is_const for n in numbers):
-        raise InputError(
-            "an operand of this copy is no number, so it has no price", copy.span, "give its arguments as numbers"
-        )
-    rows = 1
-    for step in copy.steps:
-        rows *= step.count.const
-    source, basis = str(constants["source"]), str(constants["basis"])
-    block = sum(t.length.const * _count(t) for t in copy.touches if t.writes or t.kind == "surplus")
-    block = max(block, -(-copy.row.const // 32) * 32 * rows)
-    rate = float(constants["ub_bytes_per_cycle"])
-    terms = [
-        Term(
-            "issue",
-            float(constants["issue_cycles"]),
-            copy.pipe,
-            "one instruction, its registers included",
-            f"parameter; {basis}",
-        ),
-        Term(
-            "buffer",
-            block / rate,
-            "UB",
-            f"{block:,} bytes in blocks of 32, tails and padding included",
-            f"parameter; {basis}",
-        ),
-    ]
-    if copy.kind != "local":
-        gm = next(t for t in copy.touches if t.place.space == "gm" and t.kind in ("read", "data"))
-        line = int(constants["gm_line_bytes"])
-        lines = _lines(gm, line)
-        speed = float(constants[f"{copy.kind}_bytes_per_cycle"])
-        terms.append(
-            Term(
-                "lines",
-                lines * line / speed,
-                "GM",
-                f"{lines:,} lines of {line} bytes for {rows * copy.row.const:,} bytes",
-                source,
-            )
-        )
-    return CopyCost(copy.span.line, copy.pipe, times, tuple(terms))
+def price(events: Sequence[Event], world: World, constants: Mapping[str, Any]) -> KernelCost:
+    """The cost of a kernel."""
+    pricing = _Pricing(world, constants)
+    pipes = pricing.block(events, (), "")
+    return KernelCost(world, tuple(pricing.copies), pipes)
 
 
-def _count(touch: Touch) -> int:
-    total = 1
-    for count, _ in touch.steps:
-        total *= count.const
-    return total
+def _symbols(amount: Amount, world: World) -> set[str]:
+    if isinstance(amount, Of):
+        return world.roots(amount.term)
+    if isinstance(amount, Scaled):
+        return _symbols(amount.amount, world)
+    if isinstance(amount, Add):
+        return {n for part in amount.parts for n in _symbols(part, world)}
+    if isinstance(amount, Either):
+        return world.roots(amount.when) | _symbols(amount.then, world) | _symbols(amount.other, world)
+    return (world.roots(amount.trip) | _symbols(amount.body, world)) - {amount.counter}
 
 
-def _lines(touch: Touch, line: int) -> int:
-    """Lines that the rows touch, each row by itself; from the worst row on where there are very many."""
-    base = touch.place.address.const + touch.offset.const if touch.place.address.is_const else 0
-    starts = [base]
-    for count, stride in touch.steps:
-        if len(starts) * count.const > MOST_ROWS:
-            return _count(touch) * ((touch.length.const + line - 2) // line + 1)
-        starts = [s + stride.const * i for i in range(count.const) for s in starts]
-    return sum((s + touch.length.const - 1) // line - s // line + 1 for s in starts)
+class _Pricing:
+    """One kernel, walked in order of issue."""
+
+    def __init__(self, world: World, constants: Mapping[str, Any]) -> None:
+        self.world, self.constants = world, constants
+        self.copies: list[CopyCost] = []
+
+    def block(
+        self, events: Sequence[Event], loops: tuple[Loop, ...], arm: str, under: tuple[Cond, ...] = ()
+    ) -> dict[str, Amount]:
+        """What each pipe costs."""
+        out: dict[str, list[Amount]] = {}
+        for event in events:
+            made: dict[str, Amount] = {}
+            if isinstance(event, Copy):
+                cost = self.copy(event, loops, arm, under)
+                self.copies.append(cost)
+                made = {cost.pipe: cost.cycles}
+            elif isinstance(event, Loop):
+                own = replace(event, trip=unclamped(self.world, event.trip, loops))
+                made = self.block(event.body, (*loops, own), arm, under)
+            elif isinstance(event, Branch):
+                made = self.branch(event, loops, arm, under)
+            for pipe, amount in made.items():
+                out.setdefault(pipe, []).append(amount)
+        return {pipe: added(amounts) for pipe, amounts in out.items()}
+
+    def branch(self, event: Branch, loops: tuple[Loop, ...], arm: str, under: tuple[Cond, ...]) -> dict[str, Amount]:
+        """The larger of both arms; where the condition changes from iteration to iteration, each of those."""
+        said = condition_text(event.when, self.world)
+        names = [f"{arm}, {text}" if arm else text for text in (f"if {said}", f"unless {said}")]
+        inner = any(depends(self.world, event.when, loop.counter) for loop in loops)
+        arms = []
+        for name, body, when in zip(names, (event.then, event.other), (event.when, event.when.negated()), strict=True):
+            arms.append(self.block(body, loops, name, (*under, when) if inner else under))
+        pipes = list(dict.fromkeys([*arms[0], *arms[1]]))
+        if inner:
+            return {pipe: added([a[pipe] for a in arms if pipe in a]) for pipe in pipes}
+        nothing = Of(Lin(0))
+        return {pipe: Either(event.when, arms[0].get(pipe, nothing), arms[1].get(pipe, nothing)) for pipe in pipes}
+
+    # ------------------------------------------------------------ one copy
+
+    def copy(self, copy: Copy, loops: tuple[Loop, ...], arm: str, under: tuple[Cond, ...]) -> CopyCost:
+        world, constants = self.world, self.constants
+        basis = str(constants["basis"])
+        issues = self.over(Of(ONE), loops, under)
+        blocks = Lin(0)
+        for touch in copy.touches:
+            if touch.writes or touch.kind == "surplus":
+                blocks = blocks + world.times(touch.length, self.rows(touch))
+        held = self.over(Of(blocks), loops, under)
+        issue, rate = float(constants["issue_cycles"]), float(constants["ub_bytes_per_cycle"])
+        terms = [
+            Term("issue", Scaled(issues, issue), issues, copy.pipe, "instructions, their registers included",
+                 f"parameter; {basis}"),
+            Term("buffer", Scaled(held, 1, rate), held, "UB", "bytes in blocks of 32, tails and padding included",
+                 f"parameter; {basis}"),
+        ]  # fmt: skip
+        if copy.kind != "local":
+            gm = next(t for t in copy.touches if t.place.space == "gm" and t.kind in ("read", "data"))
+            line, speed = int(constants["gm_line_bytes"]), float(constants[f"{copy.kind}_bytes_per_cycle"])
+            lines, exact = self.lines(gm, loops, under, line)
+            moved = self.over(Of(world.times(copy.row, self.rows(gm))), loops, under)
+            why = f"lines of {line} bytes for {shown(moved, world)} bytes; tensors start on a line"
+            terms.append(
+                Term("lines", Scaled(lines, line, speed), lines, "GM", why if exact else f"at most; {why}",
+                     str(constants["source"]), exact)
+            )  # fmt: skip
+        return CopyCost(copy.span.line, copy.pipe, copy.kind, tuple(terms), arm)
+
+    def rows(self, touch: Touch) -> Lin:
+        total = ONE
+        for count, _ in touch.steps:
+            total = self.world.times(total, count)
+        return total
+
+    def over(self, amount: Amount, loops: Sequence[Loop], under: Sequence[Cond] = ()) -> Amount:
+        """The sum over the iterations of loops, of those where conditions hold; in closed form where there is one."""
+        for when in under:
+            amount = Either(when, amount, Of(Lin(0)))
+        for loop in reversed(loops):
+            closed = None
+            if isinstance(amount, Of):
+                closed = summed(self.world, amount.term, loop.counter, loop.trip)
+            elif loop.counter not in _names(amount, self.world) and isinstance(amount, Sum):
+                scaled = self._times(loop.trip, amount)
+                if scaled is not None:
+                    amount = scaled
+                    continue
+            amount = Of(closed) if closed is not None else Sum(loop.counter, loop.trip, amount)
+        return amount
+
+    def _times(self, trip: Lin, amount: Sum) -> Amount | None:
+        """A sum as often as a loop runs."""
+        return Scaled(amount, trip.const) if trip.is_const else None
+
+    # ------------------------------------------------------------ lines of global memory
+
+    def lines(self, touch: Touch, loops: Sequence[Loop], under: Sequence[Cond], line: int) -> tuple[Amount, bool]:
+        """Lines that the rows touch, each row by itself, over all loops; whether that is exact."""
+        found = None if under else self._lines(touch, loops, line)
+        if found is not None:
+            return Of(found), True
+        alone = self._lines(touch, (), line)
+        fixed = alone is not None and not any(depends(self.world, touch.place.address, p.counter) for p in loops)
+        if alone is not None and fixed:
+            return self.over(Of(alone), loops, under), True
+        worst = self.world.divide(touch.length + (line - 2), line) + ONE
+        return self.over(Of(self.world.times(worst, self.rows(touch))), loops, under), False
+
+    def _lines(self, touch: Touch, loops: Sequence[Loop], line: int) -> Lin | None:
+        """The exact number, by where in a line rows start: a level of rows repeats its starts after some of them."""
+        world, base = self.world, touch.place.address + touch.offset
+        counters = [loop.counter for loop in loops]
+        levels = list(touch.steps)
+        for loop in reversed(loops):
+            found = linear_in(world, base, loop.counter)
+            if found is None or any(depends(world, loop.trip, c) for c in counters):
+                return None
+            base = found[0]
+            levels.append((loop.trip, found[1]))
+        inner = [touch.length, *(n for step in touch.steps for n in step)]
+        if any(depends(world, n, c) for n in inner for c in counters):
+            return None
+        if any(factor % line for _, factor in base.terms):
+            return None
+        if not all(stride.is_const or count == ONE for count, stride in levels):
+            return None
+
+        @cache
+        def at(level: int, phase: int) -> Lin | None:
+            if level < 0:
+                return world.divide(touch.length + (phase + line - 1), line)
+            count, stride = levels[level]
+            step = stride.const % line if count != ONE else 0
+            period = line // gcd(step, line) if step else 1
+            phases = period if not count.is_const else min(period, max(0, count.const))
+            each = [at(level - 1, (phase + i * step) % line) for i in range(phases)]
+            known = [here for here in each if here is not None]
+            if len(known) < len(each):
+                return None
+            if len(set(known)) == 1:
+                return world.times(count, known[0])
+            if not count.is_const and period > MOST_PHASES:
+                return None
+            total = Lin(0)
+            for i, here in enumerate(known):
+                total = total + world.times(world.divide(count + (period - 1 - i), period), here)
+            return total
+
+        return at(len(levels) - 1, base.const % line)
 
 
-def as_data(costs: Sequence[CopyCost]) -> dict[str, Any]:
-    """`cycles` is the busiest pipe: pipes run beside each other where flags let them."""
-    pipes: dict[str, float] = {}
-    for cost in costs:
-        pipes[cost.pipe] = pipes.get(cost.pipe, 0.0) + cost.cycles
+def _names(amount: Amount, world: World) -> set[str]:
+    return _symbols(amount, world)
+
+
+# ------------------------------------------------------------------------------------------ data
+
+
+def as_data(cost: KernelCost, at: Mapping[str, int] | None = None) -> dict[str, Any]:
+    """`cycles` is the busiest pipe at the values given, None where one is missing; formulas as text and as trees."""
+    world = cost.world
+    put = {name: Lin(number) for name, number in (at or {}).items()}
+    known = set(cost.symbols()) <= set(put)
+
+    def at_values(amount: Amount) -> float | None:
+        return value(amount, world, put) if known else None
+
     terms = [
         {
             "name": f"line {c.line} {t.name}",
-            "cycles": t.cycles * c.times,
+            "cycles": at_values(t.cycles),
+            "count": at_values(t.count),
+            "formula": shown(t.cycles, world),
+            "sympy": sympy_text(t.cycles, world),
+            "tree": tree(t.cycles, world),
             "resource": t.resource,
             "why": t.why,
             "source": t.source,
+            "bound": "exact" if t.exact else "at most",
+            **({"arm": c.arm} if c.arm else {}),
         }
-        for c in costs
+        for c in cost.copies
         for t in c.terms
     ]
     return {
-        "cycles": max(pipes.values(), default=0.0),
+        "cycles": cost.cycles(at or {}) if known else None,
         "profile": "book",
-        "pipes": pipes,
+        "pipes": {pipe: at_values(amount) for pipe, amount in cost.pipes.items()},
+        "formula": {pipe: shown(amount, world) for pipe, amount in cost.pipes.items()},
+        "sympy": {pipe: sympy_text(amount, world) for pipe, amount in cost.pipes.items()},
+        "symbols": [world.symbols[n].shown for n in cost.symbols()],
         "terms": terms,
         "exact": False,
     }

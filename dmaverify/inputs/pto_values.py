@@ -156,7 +156,7 @@ class Values:
             plain = name.lstrip("%")
             stated = self.setting.ranges.get(plain)
             low, high = stated or (None, None)
-            called = self.arguments.get(name, name)
+            called = self.arguments.get(name, plain if self.setting.canonical and self.fragment else name)
             value = self.world.free(name_of(called), low, high, stated=stated is not None, shown=called)
             if stated:
                 self.assume(f"{name} in {stated[0]:,}..{stated[1]:,}")
@@ -252,6 +252,8 @@ class Values:
         for name, kind in zip(stmt.results, stmt.types, strict=True):
             if stmt.loaded and kind.kind == "int":
                 self.values[name] = self.from_memory(name, kind)
+            elif stmt.least is not None and self.setting.canonical:
+                self.values[name] = self.machine_value(stmt.what, stmt.least)
             elif stmt.least is not None or kind.kind == "int":
                 value = self.fresh_opaque(name, stmt.least, fixed=stmt.least is not None)
                 self.values[name] = value
@@ -281,6 +283,13 @@ class Values:
 
     def _assumed(self, stmt: ops.Assumed) -> None:
         self.assume(stmt.text)
+
+    def machine_value(self, what: str, least: int) -> Lin:
+        """A value that the machine gives, the same wherever a kernel asks for it."""
+        name = name_of(what)
+        if name not in self.world.symbols:
+            return self.world.free(name, least, None, stated=False, shown=what)
+        return Lin(0, ((name, 1),))
 
     def _arith(self, stmt: ops.Arith) -> None:
         self.values[stmt.result] = self._calculated(stmt)

@@ -76,8 +76,8 @@ def words_of_copy(copy: Copy) -> dict[str, int]:
 
 def pointers(copy: Copy) -> tuple[str, str]:
     load = {"load": ("gm", "ub"), "store": ("ub", "gm"), "local": ("ub", "ub")}[copy.kind]
-    kind = copy.write.dtype or copy.read.dtype or "i8"
-    return f"!pto.ptr<{kind}, {load[0]}>", f"!pto.ptr<{kind}, {load[1]}>"
+    kinds = (copy.read.dtype or copy.write.dtype or "i8", copy.write.dtype or copy.read.dtype or "i8")
+    return f"!pto.ptr<{kinds[0]}, {load[0]}>", f"!pto.ptr<{kinds[1]}, {load[1]}>"
 
 
 def inline_text(copy: Copy, source: str, dest: str, name: Name, value: str, prefix: str) -> tuple[str, ...]:

@@ -1,35 +1,56 @@
-"""From a slice of global memory and a tile of the buffer to the fewest copy instructions.
+"""From a slice of one memory and a tile of another to the fewest copy instructions.
 
-Knows: how two layouts become one nest of rows, which levels go to the hardware, what padding can fill.
-Does not know: text, readings, proofs (the caller proves what it made).
-Law: the nest moves every live element of the destination from where the source has it, and nothing else; what no nest
-can do, or no copy may do, is refused with its reason.
+Knows: how two layouts become nests of rows, every choice of levels for the hardware, what padding can fill.
+Does not know: text, readings, prices, proofs (the caller prices and proves what it made).
+Law: a plan moves every live element of the destination from where the source has it, and nothing else. The space: each
+nest of the canonical form by itself, rows as long as both sides run on, every choice of levels for the loops that an
+instruction has, in every order, the others in software. `fewest` walks all of it. What no copy may do is refused with
+its reason.
 
-The levels with the largest counts go to the three loops of the hardware: the instructions issued are the product of
-the counts that are left, which no other choice of levels of this nest makes smaller.
+The canonical form joins neighbouring levels that continue each other on both sides, so no level can be saved by
+joining. One instruction of the space makes at most as many rows as its largest levels have together, so a nest needs
+its rows by that product, rounded up; where the fields do not allow those levels, all choices were tried. Two layouts
+that are several nests need two instructions at least; whether more are needed is not proved.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import gcd, prod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import permutations
+from math import prod
 from typing import Any
 
 from dmaverify.errors import InputError
 from dmaverify.language.expr import Expr, axes_of
+from dmaverify.synth.nests import MOST_ROWS, Level, Nest, covers
 from dmaverify.transfer.move import Transfer
 
 MOST = 1 << 24
 BLOCK = 32
+MOST_PADDED = 63
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
-    """A loop: count and the bytes both sides go."""
+class Limits:
+    """What one instruction can say: levels, counts, strides of either side in bytes, and their unit in UB."""
 
-    count: int
-    read: int
-    write: int
+    levels: int = 3
+    count: int = (1 << 21) - 1
+    row: int = (1 << 21) - 1
+    gm_stride: int = (1 << 40) - 1
+    ub_stride: int = (1 << 21) - 1
+    row_unit: int = 1
+    gap: int | None = None
+
+
+LIMITS: Mapping[str, Limits] = {
+    "load": Limits(),
+    "store": Limits(),
+    "local": Limits(levels=1, count=65_535, row=65_535 * BLOCK, row_unit=BLOCK, gap=65_535 * BLOCK),
+}
+SIDES: Mapping[str, tuple[str, ...]] = {"load": ("write",), "store": ("read",), "local": ("read", "write")}
+"""Which sides of a copy lie in UB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +70,39 @@ class CopyPlan:
         return prod(level.count for level in self.software)
 
 
-def plan_copies(transfer: Transfer, bits: int) -> CopyPlan:
-    """The copies of a move. Raises InputError where there is no nest, or none that is allowed."""
+@dataclass(frozen=True)
+class Fewest:
+    """The plans with the fewest instructions, and why there are none with fewer in the space."""
+
+    kind: str
+    nests: tuple[Nest, ...]
+    plans: tuple[tuple[CopyPlan, ...], ...]
+    bound: int
+    searched: int
+    evidence: tuple[str, ...]
+
+    @property
+    def issues(self) -> int:
+        return sum(plan.issues for plan in self.plans[0])
+
+    @property
+    def optimal(self) -> bool:
+        return self.issues == self.bound
+
+
+def plan_copies(transfer: Transfer, bits: int) -> Fewest:
+    """The fewest copies of a move. Raises InputError where there are none that are allowed."""
     import numpy as np
 
     item = bits // 8
     if bits % 8:
         raise InputError("elements that are no whole bytes have no copies", transfer.span)
     source, dest = transfer.source, transfer.dest
+    kind = {("gm", "ub"): "load", ("ub", "gm"): "store", ("ub", "ub"): "local"}.get((source.tier, dest.tier))
+    if kind is None:
+        raise InputError(
+            f"no copy goes from {source.tier} to {dest.tier}", transfer.span, "gm to ub, ub to gm, or ub to ub"
+        )
     if max(source.element.size, dest.element.size) > MOST:
         raise InputError(f"a side has more than {MOST:,} positions", transfer.span, "take a smaller tile")
     axes = dict(axes_of(source.element))
@@ -68,14 +114,26 @@ def plan_copies(transfer: Transfer, bits: int) -> CopyPlan:
     at = np.searchsorted(read_keys[order], write_keys[live])
     if not len(live) or at.max() >= len(order) or (read_keys[order[at]] != write_keys[live]).any():
         raise InputError("the destination holds elements that the source does not have", dest.span)
-    writes, reads = live * item, order[at] * item
-    levels, row = _nest(writes, reads, item)
-    gm, ub = ("read", "write") if source.tier == "gm" else ("write", "read")
-    _allowed(levels, row, ub, dest if ub == "write" else source, transfer)
-    right = _padding(kinds, live, row // item, levels, item, transfer) if ub == "write" else None
-    hardware, software = _assigned(levels, row, ub)
-    del gm
-    return CopyPlan(source.base + int(reads[0]), dest.base + int(writes[0]), row, hardware, software, right, item)
+    if kind == "local" and (kinds == 2).any():
+        raise InputError("a copy inside UB pads nothing", dest.span, "clear the tile with another instruction")
+    made: list[Fewest] = []
+    refused: list[InputError] = []
+    for nests in covers(live * item, order[at] * item, item):
+        try:
+            rights = _paddings(nests, kinds, item, transfer) if kind == "load" else [None] * len(nests)
+            placed = [replace(n, read=n.read + source.base, write=n.write + dest.base) for n in nests]
+            for nest in placed:
+                _allowed(nest, kind, LIMITS[kind], transfer)
+            made.append(fewest(placed, kind, rights, item))
+        except InputError as error:
+            refused.append(error)
+    if not made:
+        if refused:
+            raise refused[0]
+        raise InputError(
+            f"the two layouts walk together in no fewer than {MOST_ROWS:,} rows", transfer.span, "take a smaller tile"
+        )
+    return min(made, key=lambda f: f.issues)
 
 
 def _keys(expr: Expr, axes: dict[str, int]) -> tuple[Any, Any]:
@@ -91,83 +149,174 @@ def _keys(expr: Expr, axes: dict[str, int]) -> tuple[Any, Any]:
     return found.kind, keys
 
 
-def _nest(writes: Any, reads: Any, item: int) -> tuple[list[Level], int]:
-    """Rows and levels, inner to outer, of two address lists that walk together."""
-    import numpy as np
+# ------------------------------------------------------------------------------------------ what is allowed
 
-    row = _run(writes, reads, item, item) * item
-    writes, reads = writes[:: row // item], reads[:: row // item]
-    levels = []
-    while len(writes) > 1:
-        dw, dr = int(writes[1] - writes[0]), int(reads[1] - reads[0])
-        count = _run(writes, reads, dw, dr)
-        if count == 1:
+
+def _allowed(nest: Nest, kind: str, limits: Limits, transfer: Transfer) -> None:
+    """What no choice of levels could mend. Raises InputError with the reason."""
+    for side in SIDES[kind]:
+        tensor = transfer.dest if side == "write" else transfer.source
+        start = getattr(nest, side)
+        if start % BLOCK:
+            where = tensor.base_span if start == tensor.base else tensor.span
             raise InputError(
-                "the two layouts do not walk together in loops", None, "take a tile of which every axis is whole"
+                f"rows of the tile begin at {start:,} of UB", where or transfer.span, "begin them at a multiple of 32"
             )
-        levels.append(Level(count, dr, dw))
-        writes, reads = writes[::count], reads[::count]
-    del np
-    return levels, row
-
-
-def _run(writes: Any, reads: Any, dw: int, dr: int) -> int:
-    """The largest length of which the whole is made that steps by these distances."""
-    import numpy as np
-
-    breaks = np.flatnonzero((np.diff(writes) != dw) | (np.diff(reads) != dr)) + 1
-    return gcd(len(writes), *(int(b) for b in np.unique(breaks)[:4096]))
-
-
-def _allowed(levels: list[Level], row: int, ub: str, tensor: Any, transfer: Transfer) -> None:
-    if tensor.base % BLOCK:
+        for number, level in enumerate(nest.levels):
+            stride = getattr(level, side)
+            if stride % BLOCK and not (number == 0 and stride == nest.row and kind != "local"):
+                raise InputError(
+                    f"rows of the tile start {stride} bytes apart, which is no multiple of 32",
+                    tensor.span or transfer.span,
+                    "pad the rows of the tile to 32 bytes",
+                )
+    if nest.row % limits.row_unit:
         raise InputError(
-            f"the tile starts at {tensor.base} of UB", tensor.base_span or transfer.span, "start it at a multiple of 32"
+            f"rows of {nest.row:,} bytes: a copy inside UB moves blocks of 32",
+            transfer.span,
+            "take rows that are whole blocks on both sides",
         )
-    for number, level in enumerate(levels):
-        stride = getattr(level, ub)
-        compact = number == 0 and stride == row
-        if stride % BLOCK and not compact:
-            raise InputError(
-                f"rows of the tile start {stride} bytes apart, which is no multiple of 32",
-                tensor.span or transfer.span,
-                "pad the rows of the tile to 32 bytes",
-            )
-        if min(level.read, level.write) < 0:
-            raise InputError("a loop goes backwards, which no stride can say", transfer.span)
+    if nest.row > limits.row:
+        raise InputError(f"rows of {nest.row:,} bytes; an instruction moves {limits.row:,}", transfer.span)
 
 
-def _padding(kinds: Any, live: Any, columns: int, levels: list[Level], item: int, transfer: Transfer) -> int | None:
-    """The right count: elements behind each row that must be zero; None where none must."""
+def _paddings(nests: Sequence[Nest], kinds: Any, item: int, transfer: Transfer) -> list[int | None]:
+    """Of each nest the right count: elements behind a row that must be zero, or None where none must.
+
+    A row is filled up to whole blocks, so the largest count may fill more than it says.
+    """
     import numpy as np
 
-    starts = live[::columns]
     zero = np.append(kinds == 2, False)
     if not zero.any():
-        return None
-    count = 0
-    while len(starts) and zero[np.minimum(starts + columns + count, len(kinds))].all():
-        count += 1
-    if count * len(starts) != int(np.count_nonzero(zero)):
+        return [None] * len(nests)
+    open_ends = np.flatnonzero(~zero)
+    total, out = 0, []
+    for nest in nests:
+        behind = np.array([nest.write + nest.row], np.int64)
+        for level in nest.levels:
+            behind = (behind[None, :] + (np.arange(level.count) * level.write)[:, None]).ravel()
+        at = behind // item
+        lengths = open_ends[np.searchsorted(open_ends, at)] - at
+        if len(np.unique(lengths)) != 1:
+            raise InputError(
+                "rows with zero padding of different lengths behind them",
+                transfer.dest.span,
+                "clear the tile with another instruction, and load without padding",
+            )
+        wanted = int(lengths[0])
+        total += wanted * len(at)
+        filled = -(-(nest.row + wanted * item) // BLOCK) * BLOCK - BLOCK - nest.row
+        count = wanted if wanted <= MOST_PADDED else min(wanted, max(0, filled // item + 1))
+        if count > MOST_PADDED:
+            reach = (-(-(nest.row + MOST_PADDED * item) // BLOCK) * BLOCK - nest.row) // item
+            raise InputError(
+                f"{wanted} elements of padding behind a row; a copy asks for {MOST_PADDED} at most, which fill {reach}",
+                transfer.dest.span,
+                "clear the tile first, and load without padding",
+            )
+        out.append(count)
+    if total != int(np.count_nonzero(zero)):
         raise InputError(
-            "zero padding that does not stand behind every row alike",
+            "zero padding that does not stand right behind rows",
             transfer.dest.span,
             "clear it with another instruction",
         )
-    if count > 63:
-        raise InputError(
-            f"{count} elements of padding behind a row; a copy pads 63 at most",
-            transfer.dest.span,
-            "clear the tile first",
-        )
-    del levels, item
-    return count
+    return list(out)
 
 
-def _assigned(levels: list[Level], row: int, ub: str) -> tuple[tuple[Level, ...], tuple[Level, ...]]:
-    """The three levels with the largest counts, in their order, and the others. Compact rows stay innermost."""
-    forced = [0] if levels and getattr(levels[0], ub) == row and row % BLOCK else []
-    rest = sorted((i for i in range(len(levels)) if i not in forced), key=lambda i: (-levels[i].count, i))
-    chosen = sorted([*forced, *rest[: 3 - len(forced)]])
-    hardware = tuple(levels[i] for i in chosen) or (Level(1, row, -(-row // BLOCK) * BLOCK),)
-    return hardware, tuple(levels[i] for i in range(len(levels)) if i not in chosen)
+# ------------------------------------------------------------------------------------------ the search
+
+
+def fewest(
+    nests: Sequence[Nest], kind: str, rights: Sequence[int | None], item: int, limits: Limits | None = None
+) -> Fewest:
+    """Every choice of levels for the hardware; those with the fewest instructions, and the bound."""
+    limits = limits or LIMITS[kind]
+    kept: list[tuple[CopyPlan, ...]] = [()]
+    total = searched = 0
+    evidence = []
+    for number, (nest, right) in enumerate(zip(nests, rights, strict=True), 1):
+        plans = list(_plans(divided(nest, limits), kind, right, item, limits))
+        if not plans:
+            raise InputError(f"no choice of levels of {_shape_text(nest)} is one that an instruction can hold")
+        searched += len(plans)
+        least = min(plan.issues for plan in plans)
+        best = [plan for plan in plans if plan.issues == least]
+        total += least
+        evidence.append((f"nest {number}: " if len(nests) > 1 else "") + _argument(nest, kind, limits, least))
+        kept = [(*plan, choice) for plan in kept[:4] for choice in best]
+    if len(nests) > 1:
+        evidence.append(f"{len(nests)} nests, since no single one holds both layouts: 2 instructions at least")
+    evidence.append(f"{searched:,} choices of levels tried, all of the space")
+    bound = total if len(nests) == 1 else min(total, 2)
+    return Fewest(kind, tuple(nests), tuple(kept), bound, searched, tuple(evidence))
+
+
+def _shape_text(nest: Nest) -> str:
+    shape = " x ".join(f"{level.count:,}" for level in reversed(nest.levels)) or "1"
+    return f"{nest.rows:,} row{'s' if nest.rows != 1 else ''} of {nest.row:,} bytes in levels {shape}"
+
+
+def _argument(nest: Nest, kind: str, limits: Limits, least: int) -> str:
+    """Why one nest needs as many instructions as it does."""
+    most = _most_rows(divided(nest, limits), kind, limits)
+    own = -(-nest.rows // most)
+    verb = "is" if own == 1 else "are"
+    said = f"{_shape_text(nest)}; one instruction makes {most:,} of them at most, so {own:,} {verb} "
+    if own == least:
+        return said + "needed, and enough"
+    return said + f"needed; no choice of levels leaves fewer than {least:,}"
+
+
+def divided(nest: Nest, limits: Limits) -> Nest:
+    """A level of more iterations than a field holds, as two."""
+    levels: list[Level] = []
+    for level in nest.levels:
+        own = next(d for d in range(min(limits.count, level.count), 0, -1) if level.count % d == 0)
+        levels.append(replace(level, count=own))
+        if own != level.count:
+            levels.append(Level(level.count // own, level.read * own, level.write * own))
+    return replace(nest, levels=tuple(levels))
+
+
+def fits(level: Level, nest: Nest, kind: str, limits: Limits, *, innermost: bool) -> bool:
+    """Whether a level can be one of an instruction's."""
+    if level.count > limits.count or min(level.read, level.write) < 0:
+        return False
+    for side in ("read", "write"):
+        stride = getattr(level, side)
+        inside = side in SIDES[kind]
+        if stride > (limits.ub_stride if inside else limits.gm_stride):
+            return False
+        if inside and stride % BLOCK and not (innermost and stride == nest.row):
+            return False
+        if limits.gap is not None and not nest.row <= stride <= nest.row + limits.gap:
+            return False
+    return True
+
+
+def packed(level: Level, kind: str) -> bool:
+    """Whether rows of a level do not start on blocks of UB: only an instruction's innermost level may do that."""
+    return any(getattr(level, side) % BLOCK for side in SIDES[kind])
+
+
+def _plans(nest: Nest, kind: str, right: int | None, item: int, limits: Limits) -> Iterator[CopyPlan]:
+    """Every choice of levels, in every order, that the fields can hold."""
+    for count in range(min(limits.levels, len(nest.levels)), -1, -1):
+        for chosen in permutations(range(len(nest.levels)), count):
+            levels = [nest.levels[i] for i in chosen]
+            if not all(fits(v, nest, kind, limits, innermost=n == 0) for n, v in enumerate(levels)):
+                continue
+            software = tuple(v for i, v in enumerate(nest.levels) if i not in chosen)
+            if any(packed(v, kind) for v in software):
+                continue
+            whole = -(-nest.row // BLOCK) * BLOCK
+            alone = Level(1, *(whole if side in SIDES[kind] else nest.row for side in ("read", "write")))
+            yield CopyPlan(nest.read, nest.write, nest.row, tuple(levels) or (alone,), software, right, item)
+
+
+def _most_rows(nest: Nest, kind: str, limits: Limits) -> int:
+    """The most rows of one instruction: the largest levels that its fields can hold at all."""
+    counts = [v.count for v in nest.levels if fits(v, nest, kind, limits, innermost=True)]
+    return prod(sorted(counts)[-limits.levels :]) if counts else 1

@@ -8,7 +8,7 @@ Law: every operation is exact on all integers: what is not linear becomes a symb
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 
@@ -352,6 +352,10 @@ class World:
         ]
         if not what or parts == args:
             return Lin(0, ((name, 1),))
+        return self.define(str(what), parts)
+
+    def define(self, what: str, parts: Sequence[object]) -> Lin:
+        """The term that a definition means: its operation on these arguments."""
         if what == "div":
             return self.divide(parts[0], parts[1])  # type: ignore[arg-type]
         if what == "mod":

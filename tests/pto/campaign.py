@@ -1,6 +1,10 @@
 """Mutants of generated kernels: what is proved of them against what happens when they run, byte by byte.
 
     python tests/pto/campaign.py --kernels 2000 --seed 1
+    python tests/pto/campaign.py --equal --kernels 500
+
+With --equal: every kernel against itself in the other surface, which must be EQUAL, and against a mutant, which must
+not be where a run of both leaves other bytes.
 
 Prints how many agree, what was found how often, and every disagreement with its text; exits with 1 if there is one.
 """
@@ -14,7 +18,11 @@ from collections import Counter
 from dataclasses import dataclass
 from math import prod
 
+import numpy as np
+
 from dmaverify.api import check
+from dmaverify.cli_pto import named_in, same_functions
+from dmaverify.cli_pto_emit import in_surface
 from dmaverify.errors import Source
 from dmaverify.execute_kernel import Run, run_kernel
 from dmaverify.inputs.pto_check import check_text
@@ -140,12 +148,66 @@ def padded(kernel: Kernel, run: Run) -> list[int]:
     ]
 
 
+@dataclass(frozen=True)
+class Equality:
+    """What `equiv` says of a kernel in its other surface, and of a mutant; whether a run of the mutant differs."""
+
+    other: str
+    mutant: str
+    changed: bool
+    note: str
+    texts: tuple[str, str, str]
+
+    @property
+    def right(self) -> bool:
+        return self.other == "same" and not (self.changed and self.mutant == "same")
+
+
+def equality(kernel: Kernel, mutant: Kernel) -> Equality:
+    """Both questions about one kernel."""
+    text = kernel.text()
+    (function,) = named_in(Source("kernel.mlir", text))
+    other = in_surface([function], "registers" if kernel.inline else "inline")
+    (second,) = named_in(Source("other.mlir", other))
+    (third,) = named_in(Source("mutant.mlir", mutant.text()))
+    answer = same_functions(function, third).status
+    runs = [run_kernel(f.function, kernel.tensors) for f in (function, third)]
+    changed = any(
+        not np.array_equal(getattr(runs[0].memory[m], part), getattr(runs[1].memory[m], part))
+        for m in runs[0].memory
+        for part in ("bytes_", "state")
+    )
+    return Equality(same_functions(function, second).status, answer, changed, mutant.note, (text, other, mutant.text()))
+
+
+def equal_campaign(count: int, seed: int, show: int) -> int:
+    rng = random.Random(seed)
+    found: Counter[str] = Counter()
+    bad = 0
+    for number in range(count):
+        kernel = kernel_of(rng)
+        got = equality(kernel, mutant_of(rng, kernel))
+        found[f"other surface: {got.other}"] += 1
+        found[f"mutant with {'other' if got.changed else 'the same'} bytes: {got.mutant}"] += 1
+        if not got.right:
+            bad += 1
+            if bad <= show:
+                print(f"--- {number}: {got.note}\nother surface {got.other}, mutant {got.mutant}")
+                print("\n".join(got.texts))
+    print("\n".join(f"{n:>6,}  {name}" for name, n in sorted(found.items())))
+    print(f"{bad:,} wrong answers in {count:,} kernels")
+    return int(bad > 0)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kernels", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--show", type=int, default=5)
+    parser.add_argument("--equal", action="store_true", help="compare kernels with each other")
     options = parser.parse_args()
+    if options.equal:
+        return equal_campaign(options.kernels, options.seed, options.show)
     rng = random.Random(options.seed)
     found: Counter[str] = Counter()
     claims: Counter[bool | None] = Counter()

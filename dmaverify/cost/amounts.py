@@ -1,0 +1,255 @@
+"""Amounts that depend on symbols: linear terms, sums over loops, the larger of two arms; as numbers, text and data.
+
+Knows: how an amount is evaluated, written for people and for sympy, and whether it grows with a symbol.
+Does not know: what is counted, prices.
+Law: text, data and number say the same amount; a sum without closed form is written as a sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dmaverify.errors import InputError
+from dmaverify.transfer.affine import Cond, Lin, World
+
+MOST_ITERATIONS = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Of:
+    """A term."""
+
+    term: Lin
+
+
+@dataclass(frozen=True, slots=True)
+class Scaled:
+    """`amount * by / per`."""
+
+    amount: Amount
+    by: float = 1
+    per: float = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Add:
+    """The sum of parts."""
+
+    parts: tuple[Amount, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """The sum over the iterations of a loop, `counter` from 0 to `trip - 1`."""
+
+    counter: str
+    trip: Lin
+    body: Amount
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    """`then` where the condition holds, else `other`; without values the larger."""
+
+    when: Cond
+    then: Amount
+    other: Amount
+
+
+Amount = Of | Scaled | Add | Sum | Either
+NOTHING = Add(())
+
+
+def added(parts: list[Amount]) -> Amount:
+    """The sum, nested sums of parts taken apart."""
+    flat: list[Amount] = []
+    for part in parts:
+        flat += part.parts if isinstance(part, Add) else (part,)
+    kept = [p for p in flat if p != Of(Lin(0))]
+    return kept[0] if len(kept) == 1 else Add(tuple(kept))
+
+
+def value(amount: Amount, world: World, at: Mapping[str, Lin]) -> float:
+    """The amount at values of its symbols. Raises InputError where one is missing, or a loop is too long."""
+    if isinstance(amount, Of):
+        put = world.put(amount.term, at)
+        if not put.is_const:
+            missing = sorted({world.symbols[n].shown for n in world.roots(put)})
+            raise InputError(f"{', '.join(missing)} has no value", None, f"--set {missing[0].lstrip('%')}=NUMBER")
+        return put.const
+    if isinstance(amount, Scaled):
+        return value(amount.amount, world, at) * amount.by / amount.per
+    if isinstance(amount, Add):
+        return sum(value(part, world, at) for part in amount.parts)
+    if isinstance(amount, Either):
+        known = world.put_cond(amount.when, at).known
+        if known is None:
+            return max(value(amount.then, world, at), value(amount.other, world, at))
+        return value(amount.then if known else amount.other, world, at)
+    trip = value(Of(amount.trip), world, at)
+    if trip > MOST_ITERATIONS:
+        raise InputError(f"a sum over {trip:,.0f} iterations is not computed")
+    return sum(value(amount.body, world, {**at, amount.counter: Lin(k)}) for k in range(int(trip)))
+
+
+def grows(amount: Amount, world: World, name: str) -> bool:
+    """Whether more of a symbol is never less of the amount, as far as its form shows (for values not negative)."""
+    if isinstance(amount, Of):
+        return _grows(amount.term, world, name)
+    if isinstance(amount, Scaled):
+        return grows(amount.amount, world, name)
+    if isinstance(amount, Add):
+        return all(grows(part, world, name) for part in amount.parts)
+    if isinstance(amount, Either):
+        fixed = name not in world.roots(amount.when)
+        return fixed and grows(amount.then, world, name) and grows(amount.other, world, name)
+    return _grows(amount.trip, world, name) and grows(amount.body, world, name)
+
+
+def _grows(term: Lin, world: World, name: str) -> bool:
+    for symbol, factor in term.terms:
+        if name not in world.roots(Lin(0, ((symbol, 1),))):
+            continue
+        what, *args = world.symbols[symbol].definition or ("",)
+        parts = [a for a in args if isinstance(a, Lin)]
+        if factor < 0 or what in ("mod", "ite") or not all(_grows(p, world, name) for p in parts):
+            return False
+        if what == "mul" and any((world.interval(p)[0] or 0) < 0 for p in parts):
+            return False
+    return True
+
+
+# ------------------------------------------------------------------------------------------ text
+
+
+def number(x: float) -> str:
+    return f"{x:,.0f}" if x == int(x) else f"{x:g}"
+
+
+def shown(amount: Amount, world: World) -> str:
+    """As people write it."""
+    if isinstance(amount, Of):
+        return term_text(amount.term, world)
+    if isinstance(amount, Scaled):
+        inner = shown(amount.amount, world)
+        inner = f"({inner})" if _several(amount.amount) else inner
+        by = f"{number(amount.by)} * " if amount.by != 1 else ""
+        per = f" / {number(amount.per)}" if amount.per != 1 else ""
+        return f"{by}{inner}{per}" if inner != "1" else f"{number(amount.by)}{per}"
+    if isinstance(amount, Add):
+        return " + ".join(shown(part, world) for part in amount.parts) or "0"
+    if isinstance(amount, Either):
+        return f"max({shown(amount.then, world)}, {shown(amount.other, world)})"
+    counter = world.symbols[amount.counter].shown
+    return f"sum({shown(amount.body, world)}, {counter}, 0, {term_text(amount.trip - 1, world)})"
+
+
+def _several(amount: Amount) -> bool:
+    """Whether an amount is written with a sign between its parts."""
+    if isinstance(amount, Of):
+        return len(amount.term.terms) + bool(amount.term.const) > 1
+    return isinstance(amount, Add) and len(amount.parts) > 1
+
+
+def term_text(term: Lin, world: World, *, plain: bool = False) -> str:
+    """A linear term with the names of the text. `plain`: as sympy reads it, names without their mark."""
+    parts: list[str] = []
+    for name, factor in term.terms:
+        text = _symbol_text(name, world, plain)
+        scale = "" if abs(factor) == 1 else f"{abs(factor)} * "
+        sign = ("-" if factor < 0 else "") if not parts else (" - " if factor < 0 else " + ")
+        parts.append(f"{sign}{scale}{text}")
+    if term.const or not parts:
+        whole = str(abs(term.const)) if plain else f"{abs(term.const):,}"
+        sign = ("-" if term.const < 0 else "") if not parts else (" - " if term.const < 0 else " + ")
+        parts.append(f"{sign}{whole}")
+    return "".join(parts)
+
+
+def _symbol_text(name: str, world: World, plain: bool) -> str:
+    symbol = world.symbols[name]
+    what, *args = symbol.definition or ("",)
+    if not what:
+        return plain_name(symbol.shown) if plain else symbol.shown
+    texts = [
+        term_text(a, world, plain=plain)
+        if isinstance(a, Lin)
+        else condition_text(a, world, plain=plain)
+        if isinstance(a, Cond)
+        else str(a)
+        for a in args
+    ]
+    grouped = [f"({t})" if " + " in t or " - " in t else t for t in texts]
+    if what == "div":
+        return f"floor({grouped[0]} / {texts[1]})"
+    if what == "mod":
+        return f"Mod({texts[0]}, {texts[1]})" if plain else f"({texts[0]} mod {texts[1]})"
+    if what == "mul":
+        return f"{grouped[0]} * {grouped[1]}"
+    if what == "ite":
+        return f"Piecewise(({texts[1]}, {texts[0]}), ({texts[2]}, True))" if plain else (
+            f"({texts[1]} if {texts[0]} else {texts[2]})"
+        )  # fmt: skip
+    name = str(what)
+    return f"{name.capitalize() if plain else name}({texts[0]}, {texts[1]})"
+
+
+def condition_text(when: Cond, world: World, *, plain: bool = False) -> str:
+    """A condition with the names of the text."""
+    if when.op == "const":
+        return "True" if when.left.const else "False"
+    if when.op in ("and", "or"):
+        join = {"and": " & ", "or": " | "}[when.op] if plain else f" {when.op} "
+        return join.join(f"({condition_text(p, world, plain=plain)})" for p in when.parts)
+    if when.op == "not":
+        inner = condition_text(when.parts[0], world, plain=plain)
+        return f"~({inner})" if plain else f"not ({inner})"
+    sign = {"eq": "==", "ne": "!=", "lt": "<", "le": "<="}[when.op]
+    left = Lin(max(when.left.const, 0), tuple((n, f) for n, f in when.left.terms if f > 0))
+    right = left - when.left
+    a, b = term_text(left, world, plain=plain), term_text(right, world, plain=plain)
+    if plain and when.op in ("eq", "ne"):
+        return f"{'Eq' if when.op == 'eq' else 'Ne'}({a}, {b})"
+    return f"{a} {sign} {b}"
+
+
+def plain_name(text: str) -> str:
+    """A name that sympy and shells take: without its mark, dots and dashes as underscores."""
+    name = "".join(c if c.isalnum() else "_" for c in text.lstrip("%"))
+    return name if name[:1].isalpha() else f"v{name}"
+
+
+def sympy_text(amount: Amount, world: World) -> str:
+    """As `sympy.sympify` reads it: floor, Mod, Min, Max, Sum, Piecewise."""
+    if isinstance(amount, Of):
+        return term_text(amount.term, world, plain=True)
+    if isinstance(amount, Scaled):
+        by = f" * {amount.by!r}" if amount.by != 1 else ""
+        per = f" / {amount.per!r}" if amount.per != 1 else ""
+        return f"({sympy_text(amount.amount, world)}){by}{per}"
+    if isinstance(amount, Add):
+        return " + ".join(sympy_text(part, world) for part in amount.parts) or "0"
+    if isinstance(amount, Either):
+        when = condition_text(amount.when, world, plain=True)
+        return f"Piecewise(({sympy_text(amount.then, world)}, {when}), ({sympy_text(amount.other, world)}, True))"
+    counter = plain_name(world.symbols[amount.counter].shown)
+    top = term_text(amount.trip - 1, world, plain=True)
+    return f"Sum({sympy_text(amount.body, world)}, ({counter}, 0, {top}))"
+
+
+def tree(amount: Amount, world: World) -> Any:
+    """As data: numbers and terms as text, operations as objects."""
+    if isinstance(amount, Of):
+        return amount.term.const if amount.term.is_const else term_text(amount.term, world, plain=True)
+    if isinstance(amount, Scaled):
+        return {"op": "scale", "of": tree(amount.amount, world), "by": amount.by, "per": amount.per}
+    if isinstance(amount, Add):
+        return {"op": "add", "parts": [tree(part, world) for part in amount.parts]}
+    if isinstance(amount, Either):
+        arms = {"then": tree(amount.then, world), "else": tree(amount.other, world)}
+        return {"op": "either", "when": condition_text(amount.when, world), **arms}
+    counter = plain_name(world.symbols[amount.counter].shown)
+    trip = term_text(amount.trip, world, plain=True)
+    return {"op": "sum", "counter": counter, "trip": trip, "of": tree(amount.body, world)}

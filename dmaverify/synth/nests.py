@@ -1,0 +1,118 @@
+"""Two lists of addresses that walk together, as nests of rows.
+
+Knows: rows, levels, where runs break. Does not know: copies, machines, what is allowed.
+Law: the rows of the nests of a cover are the pairs of both lists, each once. In the nest of equal rows neighbouring
+levels that continue each other on both sides are one, so none can be saved by joining.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Any
+
+MOST_ROWS = 1 << 18
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """A loop: count and the bytes both sides go."""
+
+    count: int
+    read: int
+    write: int
+
+
+@dataclass(frozen=True, slots=True)
+class Nest:
+    """Rows of both sides that walk together, levels inner to outer."""
+
+    read: int
+    write: int
+    row: int
+    levels: tuple[Level, ...] = ()
+
+    @property
+    def rows(self) -> int:
+        return prod(level.count for level in self.levels)
+
+
+def covers(writes: Any, reads: Any, item: int) -> list[list[Nest]]:
+    """Nests that together walk two address lists by ascending destination: the one of equal rows where there is one,
+    and those of the longest runs, which may be fewer where runs of two rows meet.
+    """
+    whole = _whole(writes, reads, item)
+    found = [[whole]] if whole is not None else []
+    runs = _runs(writes, reads, item)
+    return [*found, runs] if runs is not None and runs not in found else found
+
+
+def _runs(writes: Any, reads: Any, item: int) -> list[Nest] | None:
+    import numpy as np
+
+    breaks = np.flatnonzero((np.diff(writes) != item) | (np.diff(reads) != item)) + 1
+    starts, ends = np.concatenate([[0], breaks]), np.concatenate([breaks, [len(writes)]])
+    if len(starts) > MOST_ROWS:
+        return None
+    nests = [Nest(int(reads[a]), int(writes[a]), int(b - a) * item) for a, b in zip(starts, ends, strict=True)]
+    while len(nests) > 1:
+        grouped = _grouped(nests)
+        if len(grouped) == len(nests):
+            return nests
+        nests = grouped
+    return nests
+
+
+def _whole(writes: Any, reads: Any, item: int) -> Nest | None:
+    """The one nest of two address lists: each level is as long as divides every place where its step breaks."""
+    read, write = int(reads[0]), int(writes[0])
+    count = _run(writes, reads, item, item)
+    row, levels = count * item, list[Level]()
+    writes, reads = writes[::count], reads[::count]
+    while len(writes) > 1:
+        dw, dr = int(writes[1] - writes[0]), int(reads[1] - reads[0])
+        count = _run(writes, reads, dw, dr)
+        if count == 1:
+            return None
+        levels.append(Level(count, dr, dw))
+        writes, reads = writes[::count], reads[::count]
+    return Nest(read, write, row, tuple(levels))
+
+
+def _run(writes: Any, reads: Any, dw: int, dr: int) -> int:
+    """The largest length of which the whole is made that steps by these distances."""
+    import numpy as np
+
+    breaks = np.flatnonzero((np.diff(writes) != dw) | (np.diff(reads) != dr)) + 1
+    return int(np.gcd.reduce(np.append(breaks, len(writes))))
+
+
+def _grouped(nests: Sequence[Nest]) -> list[Nest]:
+    """Neighbours of one shape at one distance as one nest with a level more."""
+    out: list[Nest] = []
+    at = 0
+    while at < len(nests):
+        first, end = nests[at], at + 1
+        if end < len(nests) and _shape(nests[end]) == _shape(first):
+            step = _distance(first, nests[end])
+            while (
+                end < len(nests)
+                and _shape(nests[end]) == _shape(first)
+                and (_distance(nests[end - 1], nests[end]) == step)
+            ):
+                end += 1
+        if end - at > 1:
+            level = Level(end - at, *_distance(first, nests[at + 1]))
+            first = replace(first, levels=(*first.levels, level))
+        out.append(first)
+        at = end
+    return out
+
+
+def _shape(nest: Nest) -> tuple[int, tuple[Level, ...]]:
+    return nest.row, nest.levels
+
+
+def _distance(one: Nest, other: Nest) -> tuple[int, int]:
+    return other.read - one.read, other.write - one.write

@@ -1,0 +1,376 @@
+"""`equiv` and `emit` on kernels: what is the same in another form, what is not, and at which values it shows."""
+
+from __future__ import annotations
+
+import importlib.util
+import random
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from dmaverify.cli_pto import Named, named_in, same_functions, same_kernels
+from dmaverify.cli_pto_emit import in_surface
+from dmaverify.errors import InputError, Source
+from dmaverify.prove.same_kernel import Sameness
+from dmaverify.testing.kernels import kernel_of, mutant_of
+
+EXAMPLES = sorted((Path(__file__).resolve().parents[2] / "examples" / "pto").glob("*.mlir"))
+NUMBERS = (0, 1, 2, 3, 4, 6, 7, 16, 32, 48, 64, 96, 128, 192, 256, 512, 1024, 2048)
+HEAD = "".join(f"  %c{n} = arith.constant {n} : i64\n" for n in NUMBERS) + "".join(
+    f"  %x{n} = arith.constant {n} : index\n" for n in (0, 1, 2, 4)
+)
+HEAD += "  %off = arith.constant false\n  %on = arith.constant true\n  %z = arith.constant 0.0 : f32\n"
+HEAD += "  %u = pto.castptr %c0 : i64 -> !pto.ptr<f32, ub>\n"
+GU, UG = "!pto.ptr<f32, gm>, !pto.ptr<f32, ub>", "!pto.ptr<f32, ub>, !pto.ptr<f32, gm>"
+ARGS = "%a: !pto.ptr<f32, gm>, %b: !pto.ptr<f32, gm>, %n: i64, %m: i64"
+
+
+def named(body: str, args: str = ARGS, notes: str = "") -> Named:
+    (one,) = named_in(Source("k.mlir", f"{notes}func.func @k({args}) {{\n{HEAD}{body}  return\n}}\n"))
+    return one
+
+
+def load(length: str, *groups: str, source: str = "%a", dest: str = "%u") -> str:
+    loops = " ".join(f"{'loop' if i else 'nburst'}({g})" for i, g in enumerate(groups))
+    return f"  pto.mte_gm_ub {source}, {dest}, %c0, {length} {loops}\n    : {GU}, i64, i64, i64, i64, i64\n"
+
+
+def compare(one: str, other: str, notes: str = "") -> Sameness:
+    return same_functions(named(one, notes=notes), named(other, notes=notes))
+
+
+LOOP = """  scf.for %i = %x0 to {count} step %x1 {{
+    %k = arith.index_cast %i : index to i64
+    %o = arith.muli %k, {step} : i64
+    %p = pto.addptr %a, %o : !pto.ptr<f32, gm> -> !pto.ptr<f32, gm>
+    %q = pto.addptr %u, %o : !pto.ptr<f32, ub> -> !pto.ptr<f32, ub>
+  {body}  }}
+"""
+
+
+def looped(body: str, count: str = "%x4", step: str = "%c64") -> str:
+    return LOOP.format(count=count, step=step, body=body.replace("\n", "\n  ").rstrip(" "))
+
+
+INDEX_N = "  %in = arith.index_cast %n : i64 to index\n"
+SAME = {
+    "rows that follow each other are one row": (load("%c64", "%n, %c64, %c64"), load("%l", "%c1, %c0, %c0")),
+    "loops that continue each other are one": (
+        load("%c32", "%c4, %c64, %c64", "%n, %c256, %c256"),
+        load("%c32", "%r, %c64, %c64"),
+    ),
+    "a loop of one iteration is none": (
+        load("%c32", "%n, %c64, %c64", "%c1, %c7, %c3"),
+        load("%c32", "%n, %c64, %c64"),
+    ),
+    "the order of loops whose rows are apart": (
+        load("%c32", "%c4, %c128, %c32", "%c3, %c512, %c128"),
+        load("%c32", "%c3, %c512, %c128", "%c4, %c128, %c32"),
+    ),
+    "the order of loops with a count that is open": (
+        load("%c32", "%c4, %c128, %c32", "%n, %c512, %c128"),
+        load("%c32", "%n, %c512, %c128", "%c4, %c128, %c32"),
+    ),
+    "a loop of software around a copy is a level of it": (
+        looped(load("%c64", "%n, %c2048, %c1024", source="%p", dest="%q")),
+        load("%c64", "%n, %c2048, %c1024", "%c4, %c256, %c256"),
+    ),
+    "so is one whose count is open": (
+        INDEX_N + looped(load("%c64", "%c2, %c128, %c128", source="%p", dest="%q"), "%in"),
+        load("%c64", "%c2, %c128, %c128", "%n, %c256, %c256"),
+    ),
+    "a loop and its iterations": (
+        looped(load("%c64", "%n, %c2048, %c1024", source="%p", dest="%q"), "%x2"),
+        load("%c64", "%n, %c2048, %c1024")
+        + "  %p = pto.addptr %a, %c64 : !pto.ptr<f32, gm> -> !pto.ptr<f32, gm>\n"
+        + "  %q = pto.castptr %c256 : i64 -> !pto.ptr<f32, ub>\n"
+        + load("%c64", "%n, %c2048, %c1024", source="%p", dest="%q"),
+    ),
+    "two copies that are one": (
+        load("%c64", "%c2, %c64, %c64"),
+        load("%c64", "%c1, %c0, %c0")
+        + "  %p = pto.addptr %a, %c16 : !pto.ptr<f32, gm> -> !pto.ptr<f32, gm>\n"
+        + "  %q = pto.castptr %c64 : i64 -> !pto.ptr<f32, ub>\n"
+        + load("%c64", "%c1, %c0, %c0", source="%p", dest="%q"),
+    ),
+    "products and shifts": (
+        "  %s = arith.muli %n, %c4 : i64\n" + load("%c32", "%s, %c64, %c64"),
+        "  %s = arith.shli %n, %c2 : i64\n" + load("%c32", "%s, %c64, %c64"),
+    ),
+    "the smaller of two, compared or asked for": (
+        "  %s = arith.minsi %n, %c64 : i64\n" + load("%c32", "%s, %c64, %c64"),
+        "  %w = arith.cmpi slt, %c64, %n : i64\n  %s = arith.select %w, %c64, %n : i64\n"
+        + load("%c32", "%s, %c64, %c64"),
+    ),
+    "what is left of rows in a block": (
+        "  %h = arith.subi %m, %n : i64\n  %s = arith.minsi %h, %c64 : i64\n" + load("%c32", "%s, %c64, %c64"),
+        "  %e = arith.addi %n, %c64 : i64\n  %w = arith.cmpi sgt, %e, %m : i64\n  %h = arith.subi %m, %n : i64\n"
+        "  %s = arith.select %w, %h, %c64 : i64\n" + load("%c32", "%s, %c64, %c64"),
+    ),
+    "pointers by two steps or one": (
+        "  %p = pto.addptr %a, %n : !pto.ptr<f32, gm> -> !pto.ptr<f32, gm>\n"
+        "  %p2 = pto.addptr %p, %n : !pto.ptr<f32, gm> -> !pto.ptr<f32, gm>\n"
+        + load("%c32", "%c2, %c64, %c64", source="%p2"),
+        "  %t = arith.muli %n, %c2 : i64\n  %p = pto.addptr %a, %t : !pto.ptr<f32, gm> -> !pto.ptr<f32, gm>\n"
+        + load("%c32", "%c2, %c64, %c64", source="%p"),
+    ),
+    "registers that change nothing": (
+        load("%c32", "%n, %c64, %c64"),
+        ("  pto.set_mov_pad_val %z : f32\n  pto.set_loop_size_outtoub %c4, %c3 : i64, i64\n"
+        "  pto.set_loop2_stride_outtoub %c64, %c64 : i64, i64\n  pto.set_loop_size_outtoub %c1, %c1 : i64, i64\n"
+        "  pto.copy_gm_to_ubuf %a, %u, %c0, %n, %c32, %c0, %c0, %off, %c0, %c64, %c64\n"
+        f"    : {GU}, i64, i64, i64, i64, i64, i1, i64, i64, i64\n"
+        "  pto.set_loop_size_outtoub %c1, %c1 : i64, i64\n"),
+    ),
+    "a condition and its contrary": (
+        "  %w = arith.cmpi slt, %n, %m : i64\n  scf.if %w {\n" + load("%c32", "%n, %c64, %c64") + "  } else {\n"
+        + load("%c64", "%m, %c64, %c64") + "  }\n",
+        "  %w = arith.cmpi sge, %n, %m : i64\n  scf.if %w {\n" + load("%c64", "%m, %c64, %c64") + "  } else {\n"
+        + load("%c32", "%n, %c64, %c64") + "  }\n",
+    ),
+    "the block index, asked for twice": (
+        "  %i = pto.get_block_idx\n  %p = pto.addptr %a, %i : !pto.ptr<f32, gm> -> !pto.ptr<f32, gm>\n"
+        + load("%c32", "%n, %c64, %c64", source="%p"),
+        "  %other = pto.get_block_idx\n  %this = pto.get_block_idx\n"
+        "  %p = pto.addptr %a, %this : !pto.ptr<f32, gm> -> !pto.ptr<f32, gm>\n"
+        + load("%c32", "%n, %c64, %c64", source="%p"),
+    ),
+}  # fmt: skip
+NEEDS = "  %l = arith.muli %n, %c64 : i64\n  %r = arith.muli %n, %c4 : i64\n"
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_the_same_in_another_form_is_equal(name: str) -> None:
+    one, other = (NEEDS + text for text in SAME[name])
+    for a, b in ((one, other), (other, one)):
+        found = compare(a, b)
+        assert found.status == "same", found
+
+
+DIFFERENT = {
+    "one row more": (
+        load("%c32", "%n, %c64, %c64"),
+        "  %s = arith.addi %n, %c1 : i64\n" + load("%c32", "%s, %c64, %c64"),
+    ),
+    "another stride": (load("%c32", "%n, %c64, %c64"), load("%c32", "%n, %c96, %c64")),
+    "rows that do not follow each other": (load("%c64", "%n, %c64, %c96"), load("%l", "%c1, %c0, %c0")),
+    "the smaller and the larger of two": (
+        "  %s = arith.minsi %n, %c64 : i64\n" + load("%c32", "%s, %c64, %c64"),
+        "  %s = arith.maxsi %n, %c64 : i64\n" + load("%c32", "%s, %c64, %c64"),
+    ),
+    "a limit that only large values meet": (
+        "  %s = arith.minsi %n, %c64 : i64\n" + load("%c32", "%s, %c64, %c64"),
+        load("%c32", "%n, %c64, %c64"),
+    ),
+    "two arguments": (load("%c32", "%n, %c64, %c64"), load("%c32", "%m, %c64, %c64")),
+    "the tail of a row": (load("%c48", "%c1, %c64, %c64"), load("%c64", "%c1, %c64, %c64")),
+    "a loop that begins one later": (
+        looped(load("%c64", "%c1, %c0, %c0", source="%p", dest="%q")),
+        looped(load("%c64", "%c1, %c0, %c0", source="%p", dest="%q")).replace("= %x0 to", "= %x1 to"),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DIFFERENT)
+def test_what_moves_other_bytes_is_different_and_says_which_byte(name: str) -> None:
+    one, other = (NEEDS + text for text in DIFFERENT[name])
+    found = compare(one, other)
+    assert found.status == "different", found
+    assert "byte " in found.why
+    assert len(found.places) == 2
+    assert bool(found.values) == ("%n" in DIFFERENT[name][0] + DIFFERENT[name][1])
+
+
+def test_values_at_which_kernels_part_are_small_and_within_their_range() -> None:
+    one, other = DIFFERENT["a limit that only large values meet"]
+    found = compare(one, other)
+    assert dict(found.values)["arg2"] > 64
+    assert compare(one, other, "// dmaverify: assume %n in 1..64\n").status == "same"
+    assert compare(one, other, "// dmaverify: assume %n in 1..65\n").status == "different"
+
+
+def test_ranges_without_a_common_value_prove_nothing() -> None:
+    body = load("%c32", "%n, %c64, %c64")
+    one, other = (named(body, notes=f"// dmaverify: assume %n in {r}\n") for r in ("1..4", "5..9"))
+    assert same_functions(one, other).status == "unknown"
+
+
+def test_rows_that_collide_are_only_equal_in_their_own_order() -> None:
+    collide = load("%c32", "%c4, %c128, %c32", "%n, %c512, %c32")
+    assert compare(collide, collide).status == "same"
+    turned = load("%c32", "%n, %c512, %c32", "%c4, %c128, %c32")
+    assert compare(collide, turned).status != "same"
+
+
+def test_a_value_that_nothing_defines_is_never_taken_for_another() -> None:
+    body = "  %w = foo.bar : i1\n  scf.if %w {\n" + load("%c32", "%n, %c64, %c64") + "  }\n"
+    found = compare(body, body.replace("foo.bar", "foo.other"))
+    assert found.status == "unknown"
+    assert "nothing here defines" in found.why
+
+
+VECTOR = """  pto.vecscope {{
+    %v = pto.vlds %u[{0}] : !pto.ptr<f32, ub> -> !pto.vreg<64xf32>
+    %w = {1} %v : !pto.vreg<64xf32>
+    pto.vsts %w, %u[%x0] : !pto.vreg<64xf32>, !pto.ptr<f32, ub>
+  }}
+"""
+
+
+def test_names_that_a_fragment_leaves_open_mean_the_same_in_another() -> None:
+    text = "pto.mte_gm_ub %gm, %ub, %c0_i64, %c64_i64 nburst(%n, %c64_i64, %c64_i64)\n"
+    text += f"  : {GU}, i64, i64, i64, i64, i64\n"
+    (one,), (other,) = (named_in(Source("f.mlir", t)) for t in (text, text.replace("%n", "%m")))
+    assert same_functions(one, one).status == "same"
+    assert same_functions(one, other).status == "different"
+    for surface in ("inline", "registers"):
+        assert same_functions(one, back(one, surface)[1]).status == "same"
+
+
+def test_what_cannot_be_resolved_is_unknown_at_its_line() -> None:
+    body = "  %q = arith.divui %n, %m : i64\n" + load("%c32", "%q, %c64, %c64")
+    found = compare(body, body)
+    assert (found.status, found.places[0].line) == ("unknown", 29)
+
+
+def test_vector_accesses_and_operations_are_compared() -> None:
+    one = VECTOR.format("%x0", "pto.vabs")
+    assert compare(one, one).status == "same"
+    assert compare(one, VECTOR.format("%x4", "pto.vabs")).status == "different"
+    other = compare(one, VECTOR.format("%x0", "pto.vexp"))
+    assert other.status == "unknown"
+    assert "pto.vabs and pto.vexp are not the same work" in other.why
+    two = "    %v = pto.vlds %u[%x0] : !pto.ptr<f32, ub> -> !pto.vreg<64xf32>\n" * 2
+    two = "  pto.vecscope {{\n" + two.replace("%v", "%y", 1) + "    %w = pto.vsub {0}, %v : !pto.vreg<64xf32>\n  }}\n"
+    assert compare(two.format("%y"), two.format("%y").replace("%y", "%other")).status == "same"
+    assert compare(two.format("%y"), two.format("%v")).status == "unknown"
+    scaled = one.replace("pto.vabs %v", "pto.vmuls %v, %f")
+    both = [f"  %f = arith.constant {number} : f32\n{scaled}" for number in ("2.0", "3.0")]
+    assert compare(both[0], both[0]).status == "same"
+    assert compare(both[0], both[1]).status == "unknown"
+
+
+def test_work_that_only_one_kernel_does_is_told() -> None:
+    one = VECTOR.format("%x0", "pto.vabs")
+    found = compare(one, one.replace("    pto.vsts", "    %t = pto.vexp %w : !pto.vreg<64xf32>\n    pto.vsts"))
+    assert (found.status, len(found.places)) == ("unknown", 2)
+
+
+def test_flags_are_compared_in_their_order() -> None:
+    flags = [f'  pto.{a}_flag["PIPE_MTE2", "PIPE_V", "EVENT_ID{i}"]\n' for a in ("set", "wait") for i in (0, 1)]
+    one, body = "".join(flags), load("%c32", "%n, %c64, %c64")
+    assert compare(body + one, body + one).status == "same"
+    for other in (flags[1] + flags[0] + "".join(flags[2:]), one.replace("PIPE_V", "PIPE_MTE3"), "".join(flags[:3])):
+        assert compare(body + one, body + other).status == "different"
+    assert compare(body + one, one + body).status == "different"
+
+
+# ---------------------------------------------------------------- both surfaces
+
+
+def back(one: Named, surface: str) -> tuple[str, Named]:
+    text = in_surface([one], surface)
+    (other,) = named_in(Source("other.mlir", text))
+    return text, other
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
+@pytest.mark.parametrize("surface", ["inline", "registers"])
+def test_every_example_is_the_same_in_both_surfaces(path: Path, surface: str) -> None:
+    source = Source(str(path), path.read_text(encoding="utf-8"))
+    for one in named_in(source):
+        text, _ = back(one, surface)
+        (other,) = [n for n in named_in(Source("other.mlir", text)) if n.name == one.name]
+        found = same_functions(one, other)
+        assert found.status == "same", found
+        assert text.count("//") >= source.text.count("//")
+
+
+@pytest.mark.parametrize("surface", ["inline", "registers"])
+@pytest.mark.parametrize("name", SAME)
+def test_symbolic_operands_are_written_in_both_surfaces(name: str, surface: str) -> None:
+    for body in SAME[name]:
+        one = named(NEEDS + body)
+        text, other = back(one, surface)
+        assert ("mte_" in text) == (surface == "inline")
+        assert same_functions(one, other).status == "same"
+        _, again = back(other, "inline" if surface == "registers" else "registers")
+        assert same_functions(one, again).status == "same"
+
+
+def test_loops_beyond_the_registers_become_loops_of_software() -> None:
+    one = named(load("%c32", "%c2, %c64, %c32", "%c3, %c128, %c64", "%c2, %c512, %c192", "%n, %c1024, %c1024",
+                     "%c2, %m, %c512"))  # fmt: skip
+    text, other = back(one, "registers")
+    assert text.count("scf.for") == 2
+    assert "arith.muli" in text
+    assert same_functions(one, other).status == "same"
+
+
+def test_registers_that_were_set_elsewhere_are_written_where_they_can_be_named() -> None:
+    copy = (
+        "  pto.copy_gm_to_ubuf %a, %u, %c0, %n, %c32, %c0, %c0, %off, %c0, %c64, %c64\n"
+        f"    : {GU}, i64, i64, i64, i64, i64, i1, i64, i64, i64\n"
+    )
+    inside = "  %t = arith.addi %n, %c1 : i64\n  pto.set_loop_size_outtoub %c2, %c1 : i64, i64 // two of them\n"
+    inside += "  pto.set_loop1_stride_outtoub %t, %c512 : i64, i64\n"
+    one = named("  scf.for %i = %x0 to %x2 step %x1 {\n" + inside + "  }\n" + copy)
+    text, other = back(one, "inline")
+    assert "// two of them" in text
+    assert "arith.addi %n, %dv_1 : i64" in text
+    assert same_functions(one, other).status == "same"
+
+
+def test_comments_between_operands_are_kept() -> None:
+    body = load("%c32", "%n, %c64, %c64").replace("nburst(", "// the rows\n    nburst(")
+    for surface in ("inline", "registers"):
+        text, other = back(named(body), surface)
+        assert "// the rows\n" in text
+        assert same_functions(named(body), other).status == "same"
+
+
+def test_several_functions_of_a_file_are_written_and_compared(tmp_path: Path) -> None:
+    texts = [named(load("%c32", f"{n}, %c64, %c64")).source.text.replace("@k", f"@k{n[1:]}") for n in ("%n", "%m")]
+    first, second = tmp_path / "a.mlir", tmp_path / "b.mlir"
+    first.write_text("".join(texts), encoding="utf-8")
+    second.write_text("".join(reversed(texts)), encoding="utf-8")
+    found, said = same_kernels(str(first), str(second))
+    assert (found.status, found.copies) == ("same", 2)
+    assert said.count("EQUAL") == 2
+    second.write_text(texts[0], encoding="utf-8")
+    with pytest.raises(InputError, match="names 2 functions"):
+        same_kernels(str(first), str(second))
+
+
+# ---------------------------------------------------------------- campaign
+
+SPEC = importlib.util.spec_from_file_location("pto_campaign", Path(__file__).with_name("campaign.py"))
+assert SPEC is not None
+assert SPEC.loader is not None
+campaign = importlib.util.module_from_spec(SPEC)
+sys.modules["pto_campaign"] = campaign
+SPEC.loader.exec_module(campaign)
+
+
+def test_constants_that_become_arguments_leave_both_surfaces_equal() -> None:
+    rng = random.Random(21)
+    for _ in range(15):
+        kernel = kernel_of(rng)
+        text = kernel.text()
+        for name in re.findall(r"^  %(k\d\d+) = arith.constant \d+ : i64\n", text, re.MULTILINE):
+            if rng.random() < 0.4:
+                text = re.sub(rf"^  %{name} = .*\n", "", text, flags=re.MULTILINE)
+                text = text.replace("@kernel(", f"@kernel(%{name}: i64, ")
+        (one,) = named_in(Source("k.mlir", text))
+        assert same_functions(one, back(one, "registers" if kernel.inline else "inline")[1]).status == "same"
+
+
+def test_no_mutant_with_other_bytes_is_equal_and_every_other_surface_is() -> None:
+    rng = random.Random(11)
+    found = [campaign.equality(k, mutant_of(rng, k)) for k in (kernel_of(rng) for _ in range(40))]
+    assert [f.note for f in found if not f.right] == []
+    assert sum(f.changed for f in found) > 8
+    unknown = [f.note for f in found if f.changed and f.mutant == "unknown"]
+    assert [n for n in unknown if "rows=0" not in n and "length=0" not in n] == []

@@ -1,0 +1,283 @@
+"""The fewest copies of a move: against every exact cover, at the edges of fields, proved as printed."""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dmaverify import api
+from dmaverify.cli_pto import named_in, same_functions
+from dmaverify.cli_pto_emit import in_surface
+from dmaverify.cli_pto_synth import synthesis_text, synthesize_copies, write_certificate
+from dmaverify.errors import InputError, Source
+from dmaverify.execute_kernel import run_kernel
+from dmaverify.inputs.plan import read_plan_text
+from dmaverify.language.meaning import live_index
+from dmaverify.synth.copies import LIMITS, Fewest, Limits, fewest
+from dmaverify.synth.nests import Level, Nest, covers
+from dmaverify.verdict import Status
+
+UNIT = 32
+ENUMERATED = (24, 24, 16)
+"""Most points whose covers are enumerated, by the levels of an instruction."""
+COUNTS = ((1_680, 1_392, 1_139), (1_680, 936, 716), (1_680, 324, 84))
+"""Shapes, those that need several instructions, those whose covers are enumerated, by levels."""
+Points = list[tuple[int, int]]
+
+
+# ---------------------------------------------------------------- every cover, enumerated
+
+
+def boxes(points: Points, levels: int) -> list[int]:
+    """Every set of points that one instruction can move, as bits: a run of both sides, times `levels` levels."""
+    index = {p: i for i, p in enumerate(points)}
+    steps = sorted({(b[0] - a[0], b[1] - a[1]) for a in points for b in points if b > a})
+    found: set[int] = set()
+
+    def grown(starts: list[tuple[int, int]], left: int) -> None:
+        found.add(sum(1 << index[p] for p in starts))
+        if not left:
+            return
+        for step in steps:
+            made = list(starts)
+            count = 1
+            while True:
+                further = [(w + count * step[0], r + count * step[1]) for w, r in starts]
+                if not all(p in index for p in further) or set(further) & set(made):
+                    break
+                made = made + further
+                count += 1
+                grown(made, left - 1)
+
+    for start in points:
+        run = [start]
+        while True:
+            grown(run, levels)
+            nxt = (run[-1][0] + UNIT, run[-1][1] + UNIT)
+            if nxt not in index:
+                break
+            run = [*run, nxt]
+    return sorted(found, key=lambda b: -b.bit_count())
+
+
+def coverable(sets: list[int], whole: int, most: int) -> bool:
+    """Whether so many of the sets cover all points exactly."""
+    largest = sets[0].bit_count()
+    by_point: dict[int, list[int]] = {}
+    for one in sets:
+        rest = one
+        while rest:
+            low = rest & -rest
+            by_point.setdefault(low, []).append(one)
+            rest ^= low
+
+    def search(left: int, budget: int) -> bool:
+        if not left:
+            return True
+        if left.bit_count() > budget * largest:
+            return False
+        low = left & -left
+        return any(search(left ^ one, budget - 1) for one in by_point[low] if one & left == one)
+
+    return search(whole, most)
+
+
+def shapes() -> Iterator[tuple[tuple[int, ...], tuple[int, ...], int, int]]:
+    """Extents, order of the axes in the source, padding of the innermost axis of either side."""
+    for rank in (1, 2, 3):
+        for extents in itertools.product(range(1, 5), repeat=rank):
+            for order in itertools.permutations(range(rank)):
+                for pads in ((0, 0), (1, 0), (0, 2), (1, 1)):
+                    yield extents, order, *pads
+
+
+def addresses(extents: tuple[int, ...], order: tuple[int, ...], dest_pad: int, source_pad: int) -> Points:
+    axes = range(len(extents))
+    write, read = {}, {}
+    size = 1
+    for number, axis in enumerate(reversed(axes)):
+        write[axis] = size
+        size *= extents[axis] + (dest_pad if number == 0 else 0)
+    size = 1
+    for number, axis in enumerate(reversed(order)):
+        read[axis] = size
+        size *= extents[axis] + (source_pad if number == 0 else 0)
+    places = itertools.product(*(range(e) for e in extents))
+    return sorted(
+        (UNIT * sum(c * write[a] for a, c in enumerate(at)), UNIT * sum(c * read[a] for a, c in enumerate(at)))
+        for at in places
+    )
+
+
+def searched(points: Points, levels: int) -> Fewest:
+    found = covers(np.array([p[0] for p in points]), np.array([p[1] for p in points]), UNIT)
+    assert len(found[0]) == 1
+    made = [fewest(n, "load", [None] * len(n), UNIT, Limits(levels=levels)) for n in found]
+    assert made[0].optimal
+    return min(made, key=lambda f: f.issues)
+
+
+@pytest.mark.parametrize("levels", [0, 1, 2])
+def test_no_exact_cover_of_any_small_shape_needs_fewer(levels: int) -> None:
+    count = several = compared = 0
+    for shape in shapes():
+        points = addresses(*shape)
+        issues, whole = searched(points, levels).issues, (1 << len(points)) - 1
+        count += 1
+        if issues > 1:
+            several += 1
+            if len(points) <= ENUMERATED[levels]:
+                compared += 1
+                assert not coverable(boxes(points, levels), whole, issues - 1), shape
+    assert (count, several, compared) == COUNTS[levels]
+
+
+def test_what_a_nest_moves_is_what_was_asked() -> None:
+    for shape in shapes():
+        points = addresses(*shape)
+        for plan in searched(points, 1).plans:
+            made: list[tuple[int, int]] = []
+            for one in plan:
+                starts = [(one.write, one.read)]
+                for level in (*one.hardware, *one.software):
+                    starts = [(w + level.write * i, r + level.read * i) for w, r in starts for i in range(level.count)]
+                made += [(w + at, r + at) for w, r in starts for at in range(0, one.row, UNIT)]
+            assert sorted(made) == points
+
+
+# ---------------------------------------------------------------- edges
+
+
+def single(level: Level, kind: str = "load", row: int = 64) -> list[int]:
+    """Instructions and hardware counts of one level."""
+    found = fewest([Nest(0, 0, row, (level,))], kind, [None], 1)
+    return [found.issues, *(v.count for v in found.plans[0][0].hardware)]
+
+
+def test_counts_and_strides_at_the_edges_of_their_fields() -> None:
+    most = LIMITS["load"].count
+    assert single(Level(most, 64, 64)) == [1, most]
+    assert single(Level(most + 1, 64, 64)) == [2, 1 << 20]
+    assert single(Level(4, (1 << 40) - 1, 64)) == [1, 4]
+    assert single(Level(4, 1 << 40, 64)) == [4, 1]
+    assert single(Level(4, -64, 64)) == [4, 1]
+    assert single(Level(4, 0, (1 << 21) - 32)) == [1, 4]
+    assert single(Level(4, 0, 1 << 21)) == [4, 1]
+    assert single(Level(4, 64, 128), "local") == [1, 4]
+    assert single(Level(4, 32, 128), "local") == [4, 1]
+
+
+def test_packed_rows_stay_the_innermost_level() -> None:
+    found = fewest([Nest(0, 0, 40, (Level(4, 64, 40), Level(3, 512, 160)))], "load", [None], 4)
+    assert found.issues == 1
+    assert all(plan[0].hardware[0].write == 40 for plan in found.plans)
+    with pytest.raises(InputError, match="no choice of levels"):
+        fewest([Nest(0, 0, 40, (Level(4, -64, 40),))], "load", [None], 4)
+
+
+# ---------------------------------------------------------------- moves
+
+
+PLAN = """schema = 1
+target = "pto"
+[axes]
+A = 2
+B = 3
+C = 4
+D = 5
+E = 16
+F = 7
+[transfer.move]
+dtype = "f32"
+source = {{ tier = "{0}", element = "{1}" }}
+dest = {{ tier = "{2}", base = {4}, element = "{3}" }}
+"""
+MOVES = [
+    ("gm", "A, B, C, D, E", "ub", "A, B, C, D, E", 1, 1),
+    ("gm", "A, B, C, D, E # 24", "ub", "D, C, B, A, E", 2, 1),
+    ("gm", "A, B, C, D, E # 24", "ub", "A, B, C, D, E # 32", 1, 1),
+    ("ub", "D, C, B, A, E", "gm", "A, B, C, D, E", 2, 1),
+    ("ub", "A, C, E", "ub", "C, A, E", 2, 1),
+    ("ub", "C, D, E", "ub", "C, D, E # 24", 1, 1),
+    ("gm", "E, F", "ub", "F, E", 1, 1),
+    ("gm", "B, F", "ub", "B, F #{0} 8", 1, 1),
+    ("gm", "B, F", "ub", "B, F #{0} 72", 1, 1),
+    ("gm", "A, F, E", "ub", "(A, F) / 2, (A, F) % 2, E", 2, 2),
+    ("gm", "B, E", "ub", "E, B # 8", 1, 1),
+]
+
+
+def issues_of(source: str, first: str, dest: str, second: str) -> dict[str, Any]:
+    base = 65536 if source == dest else 0
+    return synthesize_copies(read_plan_text(PLAN.format(source, first, dest, second, base)), "move")
+
+
+@pytest.mark.parametrize("move", MOVES, ids=lambda m: f"{m[0]} {m[1]} to {m[2]} {m[3]}")
+def test_moves_are_made_by_the_fewest_and_proved_as_printed(move: tuple[str, str, str, str, int, int]) -> None:
+    found = issues_of(*move[:4])
+    assert (found["issues"], found["copies"]) == move[4:]
+    assert found["optimal"]
+    (verdict,) = api.check(str(found["plan"]))
+    assert verdict.status is Status.PROVED
+    assert "OPTIMAL" in synthesis_text(found)
+
+
+@pytest.mark.parametrize("move", MOVES, ids=lambda m: f"{m[0]} {m[1]} to {m[2]} {m[3]}")
+def test_a_run_of_either_surface_puts_every_element_where_the_mapping_says(
+    move: tuple[str, str, str, str, int, int],
+) -> None:
+    plan = read_plan_text(PLAN.format(*move[:4], 65536 if move[0] == move[2] else 0))
+    transfer = plan.transfers[0].transfer
+    places = []
+    for side in (transfer.source, transfer.dest):
+        live = {at: live_index(side.element, at, plan.axes) for at in range(side.element.size)}
+        places.append({tuple(sorted(x.items())): side.base + 4 * at for at, x in live.items() if x is not None})
+    wanted = {write: places[0][index] for index, write in places[1].items()}
+    (one,) = named_in(Source("k.mlir", synthesize_copies(plan, "move")["kernel"]))
+    (other,) = named_in(Source("o.mlir", in_surface([one], "registers")))
+    assert same_functions(one, other).status == "same"
+    for kernel in (one, other):
+        run = run_kernel(kernel.function, {"tensor": 4 * max(transfer.source.element.size, transfer.dest.element.size)})
+        made = {int(w): int(r) for _, _, reads, _, writes in run.copies for w, r in zip(writes, reads, strict=True)}
+        assert run.found <= {"definite"}
+        assert {w: r for w, r in made.items() if w % 4 == 0} == wanted
+
+
+def test_a_reading_that_a_plan_needs_is_said() -> None:
+    found = issues_of("gm", "B, F", "ub", "B, F # 16")
+    said = synthesis_text(found)
+    assert ("proved under every reading" in said) == all(v == "proved" for v in found["readings"].values())
+
+
+@pytest.mark.parametrize(
+    ("move", "said"),
+    [
+        (("gm", "B, E", "ub", "B, E #{0} 104"), "63 at most, which fill 64"),
+        (("gm", "B, F", "ub", "B, F # 9"), "no multiple of 32"),
+        (("ub", "B, F", "ub", "F, B"), "multiple of 32|blocks of 32"),
+        (("ub", "B, E", "ub", "B, E #{0} 24"), "pads nothing"),
+        (("gm", "B, E", "gm", "E, B"), "no copy goes from gm to gm"),
+    ],
+)
+def test_what_no_copy_may_do_is_refused_with_its_reason(move: tuple[str, str, str, str], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        issues_of(*move)
+
+
+@pytest.mark.parametrize("move", [MOVES[1], MOVES[4], MOVES[9]], ids=lambda m: f"{m[1]} to {m[3]}")
+def test_a_certificate_counts_again_without_the_tool(move: tuple[str, str, str, str, int, int], tmp_path: Path) -> None:
+    found = issues_of(*move[:4])
+    write_certificate(tmp_path, found)
+    assert {p.name for p in tmp_path.iterdir()} == {"plan.toml", "bound.json", "recount.py", "README.txt"}
+    again = subprocess.run([sys.executable, "-I", str(tmp_path / "recount.py")], capture_output=True, text=True)
+    assert again.stdout == f"{move[4]} instructions, {move[4]} claimed\n"
+    bound = tmp_path / "bound.json"
+    bound.write_text(bound.read_text().replace(f'"issues": {move[4]}', '"issues": 99'))
+    assert subprocess.run([sys.executable, "-I", str(tmp_path / "recount.py")], capture_output=True).returncode == 1
