@@ -36,6 +36,7 @@ _HOLDS_REGION = frozenset(
     ["module", "builtin.module", "func.func"]
     + [f"scf.{name}" for name in ("for", "if", "while", "forall", "parallel", "execute_region", "index_switch")]
 )
+_TYPE = re.compile(r"(?:i|si|ui|f|bf|tf)\d+\w*|index|none|true|false")
 _OPEN, _CLOSE = frozenset("([{"), frozenset(")]}")
 MOST_NESTED = 64
 """Deepest nesting of regions that is read."""
@@ -242,10 +243,28 @@ class _Reader:
             elif token.text in _OPEN and token.kind == "mark":
                 self._brackets(inside, regions, depth)
             else:
+                if inside and self._stray(self.at):
+                    said = f"`{token.text}` begins no operation, and does not belong to {plain} before it"
+                    raise InputError(said, self._span(self.at), "an operation is `dialect.name`; is its name missing?")
                 inside.append(token)
                 self.at += 1
         end = self.tokens[self.at - 1].end
         return Op(plain, results, tuple(inside), tuple(regions), self.source, start.start, end, name.start)
+
+    def _stray(self, index: int) -> bool:
+        """Whether a line begins with operands that nothing before asks for: a name was left out or misspelled."""
+        token, before = self.tokens[index], self.tokens[index - 1]
+        if "\n" not in self.source.text[before.end : token.start]:
+            return False
+        if token.kind == "word":
+            after = self.tokens[index + 1] if index + 1 < len(self.tokens) else token
+            if after.kind not in ("value", "attribute", "string") and after.text not in ("<", "["):
+                return False
+        elif token.kind not in ("value", "attribute") and token.text not in ("<", "["):
+            return False
+        ends = before.kind in ("type", "region", "string", "number") or _TYPE.fullmatch(before.text) is not None
+        ends = ends or (before.kind == "mark" and before.text in ")>]}")
+        return ends or (before.kind == token.kind == "value")
 
     def _label(self, inside: list[Token], regions: list[tuple[Op, ...]], depth: int) -> None:
         """`^name(%argument: type, ...):`, which ends at its colon."""

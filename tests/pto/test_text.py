@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from dmaverify.errors import InputError, Source
@@ -136,6 +139,31 @@ def test_dead_code_raises_nothing() -> None:
     bad = LOAD.replace("nburst(%c8", "nburst(%c0")
     assert verdict(f"  scf.if %off {{\n{bad}  }}\n{LOAD}").status is Status.PROVED
     assert verdict(bad).status is Status.REFUTED
+
+
+PAIRS = sorted((Path(__file__).resolve().parent / "pairs").glob("*.mlir"))
+
+
+@pytest.mark.parametrize("path", PAIRS, ids=lambda path: path.name.removesuffix(".mlir"))
+@pytest.mark.parametrize("change", ["left out", "without its dot", "misspelled"])
+def test_an_operation_whose_name_is_broken_never_disappears(path: Path, change: str) -> None:
+    text = path.read_text()
+    tried = 0
+    for found in re.finditer(r"pto\.((?:copy|mte|set|wait|barrier|pipe_barrier)\w*)", text):
+        new = {"left out": "", "without its dot": f"pto{found[1]}", "misspelled": f"pto.{found[1]}x"}[change]
+        broken = text[: found.start()] + new + text[found.end() :]
+        tried += 1
+        if "barrier" in found[1] and "pto." not in text[found.end() :].replace("pto.pipe", ""):
+            continue  # behind everything: whether it is there makes no difference
+        if change == "misspelled" and found[1] == "set_mov_pad_val":
+            continue  # an operation of another name, which passes; that the value was never set is said
+        said: list[object] = []
+        try:
+            said = [v.status for v in check_text(Source("k.mlir", broken))]
+        except InputError as error:
+            said = [error.span]
+        assert said not in ([Status.PROVED], [None]), broken[found.start() - 80 : found.start() + 80]
+    assert tried >= 4
 
 
 @pytest.mark.parametrize(
