@@ -141,7 +141,6 @@ def _range_lines(ends: Mapping[str, Any]) -> list[str]:
     for side in (ends["low"], ends["high"]):
         at = ", ".join(f"{n} = {v:,}" for n, v in side["at"].items())
         lines.append(f"  {side['cycles']:,.0f} cycles at {at}")
-    said = (
-        "it grows with each of them" if ends["monotone"] else "between the ends it may be more: its form does not say"
-    )
+    grows = f"it grows with {' and with '.join(ends['low']['at'])}"
+    said = grows if ends["monotone"] else "between the ends it may be more: its form does not say"
     return [*lines, f"  {said}"]

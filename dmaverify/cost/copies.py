@@ -211,8 +211,7 @@ class _Pricing:
         if found is not None:
             return Of(found), True
         alone = self._lines(touch, (), line)
-        fixed = alone is not None and not any(depends(self.world, touch.place.address, p.counter) for p in loops)
-        if alone is not None and fixed:
+        if alone is not None:  # what loops add are whole lines
             return self.over(Of(alone), loops, under), True
         worst = self.world.divide(touch.length + (line - 2), line) + ONE
         return self.over(Of(self.world.times(worst, self.rows(touch))), loops, under), False

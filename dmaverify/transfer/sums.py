@@ -1,6 +1,6 @@
 """Terms over the counter of a loop: what each iteration adds, and the sum over all of them.
 
-Knows: terms that are linear in a counter, products with what does not count included.
+Knows: terms that are linear in a counter, products with what does not count included; blocks, the last one shorter.
 Does not know: loops of programs, solvers.
 Law: `linear_in` and `summed` are exact for every number of iterations that is not negative; what they cannot say in
 closed form is None, never approximated.
@@ -38,15 +38,37 @@ def linear_in(world: World, value: Lin, counter: str) -> tuple[Lin, Lin] | None:
 
 def summed(world: World, value: Lin, counter: str, trip: Lin) -> Lin | None:
     """The sum of a term over all iterations of a loop; None where it has no closed form here."""
+    shared = ZERO
+    for name, factor in value.terms:
+        whole = _blocks(world, name, counter, trip)
+        if whole is not None:
+            shared, value = shared + whole * factor, value - Lin(0, ((name, factor),))
     found = linear_in(world, value, counter)
     if found is None:
         return None
     rest, step = found
-    total = world.times(trip, rest)
+    total = shared + world.times(trip, rest)
     if step == ZERO:
         return total
     pairs = world.divide(world.times(trip, trip - ONE), 2)
     return total + world.times(pairs, step)
+
+
+def _blocks(world: World, name: str, counter: str, trip: Lin) -> Lin | None:
+    """The sum of `min(n - size * k, size)` over `ceil(n / size)` iterations, which is n."""
+    what, *args = world.symbols[name].definition or ("",)
+    sides = [a for a in args if isinstance(a, Lin)]
+    if what != "min" or len(sides) != 2:
+        return None
+    left, size = sides if sides[1].is_const else sides[::-1]
+    found = linear_in(world, left, counter)
+    if not size.is_const or size.const < 1 or found is None or found[1] != Lin(-size.const):
+        return None
+    blocks = world.divide(found[0] + (size.const - 1), size.const)
+    if trip == blocks:
+        low = world.interval(found[0])[0]
+        return found[0] if low is not None and low >= 0 else None
+    return world.least(found[0], ZERO, most=True) if trip == world.least(blocks, ZERO, most=True) else None
 
 
 def unclamped(world: World, trip: Lin, around: Sequence[Loop]) -> Lin:

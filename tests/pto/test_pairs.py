@@ -11,8 +11,10 @@ from dmaverify.cli_pto import same_kernels
 from dmaverify.inputs.pto_check import check_file
 from dmaverify.verdict import Status
 
-FOLDER = Path(__file__).resolve().parent / "pairs"
-NAMES = sorted({path.name.split(".")[0] for path in FOLDER.glob("*.mlir")})
+HERE = Path(__file__).resolve().parent
+FILES = [*(HERE / "pairs").glob("*.mlir"), *(HERE.parents[1] / "examples" / "pto").glob("*.*.mlir")]
+PATHS = {path.name: path for path in FILES}
+NAMES = sorted({name.split(".")[0] for name in PATHS})
 CHANGED = {  # a number of the inline text, and what it becomes
     "absolute": ("%whole nburst", "%step nburst"),
     "blocks": ("nburst(%n, %c512, %c256)", "nburst(%n, %c256, %c256)"),
@@ -25,12 +27,12 @@ CHANGED = {  # a number of the inline text, and what it becomes
 
 
 def path_of(name: str, surface: str) -> str:
-    return str(FOLDER / f"{name}.{surface}.mlir")
+    return str(PATHS[f"{name}.{surface}.mlir"])
 
 
 def test_every_pair_has_both_surfaces_and_a_change() -> None:
     assert set(NAMES) == set(CHANGED)
-    assert len(list(FOLDER.glob("*.mlir"))) == 2 * len(NAMES)
+    assert len(PATHS) == len(FILES) == 2 * len(NAMES)
 
 
 @pytest.mark.parametrize("name", NAMES)
