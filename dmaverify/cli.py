@@ -78,6 +78,13 @@ class Commands(click.Group):
 LATE = {
     "bursts": "cli_bursts",
     "cache": "cli_tools",
+    "cells": "cli_mappings",
+    "derive": "cli_mappings",
+    "doctor": "cli_reference",
+    "explain": "cli_reference",
+    "rules": "cli_reference",
+    "schema": "cli_reference",
+    "targets": "cli_reference",
     "completions": "cli_tools",
     "man": "cli_tools",
     "sweep": "cli_sweep",
@@ -111,12 +118,12 @@ def check(**given: Any) -> None:
         from dmaverify.requests import check_request
 
         asked = given["target"], given["select"], given["ignore"]
-        return _lines(lambda request: check_request(request, options_of(given), *asked))
+        return lines(lambda request: check_request(request, options_of(given), *asked))
     request = request_of(given)
     if given["show_settings"]:
-        raise _told(shown_settings(request))
+        raise told(shown_settings(request))
     if given["show_files"]:
-        raise _told("\n".join(dict.fromkeys(file for file, _ in request.files)))
+        raise told("\n".join(dict.fromkeys(file for file, _ in request.files)))
     if given["watch"]:
         for outcome in watched(request, terminal(), progress, lambda: time.sleep(0.2)):
             show(outcome)
@@ -150,7 +157,7 @@ def progress(total: int) -> Callable[[int], None]:
     return tick
 
 
-def _lines(answer: Callable[[dict[str, Any]], Any]) -> None:
+def lines(answer: Callable[[dict[str, Any]], Any]) -> None:
     """One JSON object a line in, one out, in order; a bad line answers `{"error", "where"}` and the rest go on."""
     from dmaverify.report.machine import dumps
     from dmaverify.requests import decoded
@@ -174,80 +181,13 @@ def _lines(answer: Callable[[dict[str, Any]], Any]) -> None:
         sys.stdout.flush()
 
 
-# ---------------------------------------------------------------- cells
-
-
-@cli.command()
-@click.argument("expr", required=False)
-@click.option("--axes", default="", metavar="A=8,B=3", help="Axis sizes.")
-@click.option("--raw", is_flag=True, help="Sums as the constructors add them, not finalized.")
-@click.option("--from", "start", type=click.IntRange(0), default=0, help="First position.")
-@click.option("--count", type=click.IntRange(0), default=None, help="How many positions.")
-@click.option("--json", "as_json", is_flag=True)
-@click.option("--stdin", is_flag=True, help='Read {"axes": {...}, "expr": "..."} lines.')
-def cells(expr: str | None, axes: str, raw: bool, start: int, count: int | None, as_json: bool, stdin: bool) -> None:
-    """What every position of a mapping stands for."""
-    from dmaverify.report.machine import dumps
-    from dmaverify.requests import cell_text, cells_json, cells_request
-
-    if stdin:
-        return _lines(lambda request: cells_request(request, raw))
-    if expr is None:
-        raise fail([InputError("no mapping given", None, 'dmaverify cells "A / 2, B" --axes A=4,B=3')])
-    from dmaverify.language.parse import parse_axes
-
-    sizes = parse_axes(axes) if axes.strip() else {}
-    found, flags = cells_json(expr, sizes, raw, start, count)
-    if as_json:
-        say(dumps(found))
-    else:
-        say(f"{expr}   size {found['size']}")
-        for offset, cell in enumerate(found["cells"]):
-            say(f"{start + offset:6d}  {cell_text(cell)}")
-    for flag in flags:
-        say(f"note: {flag}", error=True)
-    raise Stop(0)
-
-
-# ---------------------------------------------------------------- derive
-
-
-@cli.command()
-@click.argument("path", metavar="PATH[::NAME]")
-@click.option("--explain", is_flag=True, help="Term by term: entry, where its stride comes from, the buffer after it.")
-@click.option("--merge", is_flag=True, help="Merge adjacent entries.")
-@click.option("--json", "as_json", is_flag=True)
-def derive(path: str, explain: bool, merge: bool, as_json: bool) -> None:
-    """The commands of a stream, or the configuration of an access."""
-    from dmaverify.report.derivation import derivation_json, derivation_text
-    from dmaverify.report.machine import dumps
-
-    plan = _load(path)
-    out, code = [], 0
-    moves = [*(t.name for t in plan.transfers), *(a.name for a in plan.accesses)]
-    for name in moves or plan.names:
-        try:
-            out.append(derivation_json(plan, name, merge) if as_json else derivation_text(plan, name, explain, merge))
-        except InputError as error:
-            code = 1
-            if as_json:
-                out.append({"name": name, "error": error.message, "hint": error.hint})
-            else:
-                fail([error])
-    if as_json:
-        say(dumps(out))
-    elif out:
-        say("\n\n".join(map(str, out)))
-    raise Stop(code)
-
-
-def _load(path: str) -> Any:
+def load(path: str) -> Any:
     from dmaverify import api
 
     return api.load(path)
 
 
-def _told(answer: Any) -> Stop:
+def told(answer: Any) -> Stop:
     """Says a text as it is, data as JSON; the end of a command that went well."""
     from dmaverify.report.machine import dumps
 
@@ -308,68 +248,7 @@ def emit(path: str, form: str, as_json: bool) -> None:
     """A kernel with its copies in the other surface, their configuration words, or what they move."""
     from dmaverify.cli_pto import written
 
-    raise _told(written(path, form, as_json=as_json))
-
-
-# ---------------------------------------------------------------- explain, rules, targets, schema, doctor
-
-
-@cli.command()
-@click.argument("rule")
-@click.option("--target", help="The machine whose rule is meant.")
-@click.option("--json", "as_json", is_flag=True)
-def explain(rule: str, target: str | None, as_json: bool) -> None:
-    """What a rule or obligation says, why, where it is written, and its readings."""
-    from dmaverify.machines.target import load_target
-    from dmaverify.report.rules import explain_id, explain_id_json
-
-    machine = load_target(target) if target else None
-    raise _told(explain_id_json(rule, machine) if as_json else explain_id(rule, machine))
-
-
-@cli.command()
-@click.option("--target", default="rngd", show_default=True)
-@click.option("--json", "as_json", is_flag=True)
-def rules(target: str, as_json: bool) -> None:
-    """Every rule of a machine."""
-    from dmaverify.machines.target import load_target
-    from dmaverify.report.rules import rules_json, rules_table
-
-    machine = load_target(target)
-    raise _told(rules_json(machine) if as_json else rules_table(machine))
-
-
-@cli.command()
-@click.option("--json", "as_json", is_flag=True)
-def targets(as_json: bool) -> None:
-    """The machines that ship, with tiers, limits and engines."""
-    from dmaverify.machines.target import available_targets, load_target
-    from dmaverify.report.rules import targets_json, targets_table
-
-    found = [load_target(name) for name in available_targets()]
-    raise _told(targets_json(found) if as_json else targets_table(found))
-
-
-@cli.command()
-@click.option("--json", "as_json", is_flag=True, help="The default: the schema is JSON.")
-def schema(as_json: bool) -> None:
-    """The JSON Schema of plan files."""
-    from dmaverify.inputs.schema import json_schema
-
-    say(json.dumps(json_schema(), indent=2))
-    raise Stop(0)
-
-
-@cli.command()
-@click.option("--json", "as_json", is_flag=True)
-def doctor(as_json: bool) -> None:
-    """Versions of what dmaverify stands on, hashes of the machine data, and a proof to see that the solver works."""
-    from dmaverify.report.doctor import doctor_report, doctor_text
-    from dmaverify.report.machine import dumps
-
-    report = doctor_report()
-    say(dumps(report) if as_json else doctor_text(report))
-    raise Stop(0 if report["works"] else 4)
+    raise told(written(path, form, as_json=as_json))
 
 
 # ---------------------------------------------------------------- synth, cost
@@ -405,14 +284,14 @@ def synth(
     play = not (as_json or stdin) if simulate is None else simulate
     settings = SynthSettings(prefix=first, simulate=play, reading=readings_of(reading), **fixed)
     if stdin:
-        return _lines(lambda request: synth_request(request, settings))
+        return lines(lambda request: synth_request(request, settings))
     if not paths:
         raise fail([InputError("nothing to synthesize", None, "dmaverify synth PATH::NAME")])
     from dmaverify.cli_pto_synth import synthesized
 
     copies = synthesized(paths, output, as_json, certificate)
     if copies is not None:
-        raise _told(copies)
+        raise told(copies)
     results = synth_paths(paths, settings, workers)
     if (output or certificate) and len(results) != 1:
         raise fail([InputError(f"{len(results)} transfers, but one plan to write", None, "name one: PATH::NAME")])
@@ -444,14 +323,14 @@ def cost(
     from dmaverify.report.machine import dumps
 
     if stdin:
-        return _lines(lambda request: cost_request(request, profile, simulate, explain))
+        return lines(lambda request: cost_request(request, profile, simulate, explain))
     if path is None:
         raise fail([InputError("nothing to price", None, "dmaverify cost PATH::NAME")])
     if is_copy_text(path.partition("::")[0]):
         from dmaverify.cli_pto_cost import priced
 
-        raise _told(priced(path, as_json=as_json, values=values, formula=formula, explain=explain))
-    plan = with_references(_load(path), profile)
+        raise told(priced(path, as_json=as_json, values=values, formula=formula, explain=explain))
+    plan = with_references(load(path), profile)
     if not plan.transfers:
         raise fail([InputError(f"{path} has no transfer to price")])
     found = [(item.name, *cost_of(plan, item.name, profile, simulate, explain and as_json)) for item in plan.transfers]
@@ -465,7 +344,7 @@ def cost(
     raise Stop(0)
 
 
-cli.add_command(extract_command(_told))
+cli.add_command(extract_command(told))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

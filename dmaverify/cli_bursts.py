@@ -23,14 +23,14 @@ def bursts(
     path: str | None, engine: tuple[str, ...], dims: int | None, limit: int, wire: bool, as_json: bool, stdin: bool
 ) -> None:
     """What the protocol sees: the bursts of each 1D transfer of a plan, a job file or an image (iDMA)."""
-    from dmaverify.cli import _lines, _told, fail
+    from dmaverify.cli import fail, lines, told
     from dmaverify.cli_idma import bursts_request, bursts_shown
 
     if stdin:
-        return _lines(bursts_request)
+        return lines(bursts_request)
     if path is None:
         raise fail([InputError("nothing to legalize", None, "dmaverify bursts PATH[::NAME]")])
-    raise _told(bursts_shown(path, engine, dims, limit, wire, as_json))
+    raise told(bursts_shown(path, engine, dims, limit, wire, as_json))
 
 
 @click.command()
@@ -40,7 +40,7 @@ def bursts(
 @click.option("--json", "as_json", is_flag=True)
 def utilization(engine: tuple[str, ...], total: int, output: str | None, as_json: bool) -> None:
     """Bus utilization over fragment size and outstanding requests in three memory systems (iDMA)."""
-    from dmaverify.cli import _told
+    from dmaverify.cli import told
     from dmaverify.cli_idma import utilization_shown
 
-    raise _told(utilization_shown(engine, total, output, as_json))
+    raise told(utilization_shown(engine, total, output, as_json))
