@@ -199,7 +199,11 @@ class _Meaning(Accesses):
         most = self.world.interval(trip)[1]
         self.counters += 1
         called = f"%k{self.counters}" if self.setting.canonical else stmt.counter
-        counter = self.world.free(name_of(called), 0, None if most is None else most - 1, shown=called)
+        plain = self.setting.canonical or (low == ZERO and step == ONE)
+        said = (
+            called if plain else f"round of {called}"
+        )  # a counter is no value of the text where that counts otherwise
+        counter = self.world.free(name_of(called), 0, None if most is None else most - 1, shown=said)
         name = counter.terms[0][0]
         side = (compare("lt", low + counter * step.const - high),)
         self.world.symbols[name] = replace(

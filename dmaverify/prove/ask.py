@@ -239,4 +239,4 @@ def term_text(term: Lin, world: World) -> str:
         parts.append(text if factor == 1 else f"{factor} * {text}")
     if term.const or not parts:
         parts.append(f"{term.const:,}")
-    return " + ".join(parts)
+    return " + ".join(parts).replace("+ -", "- ")

@@ -29,7 +29,10 @@ class CopyJudge(RuleJudge):
         broken = self._rules(copy)
         for side in ("read", "write"):
             self._bounds(copy, side)
-        if not any(rule.endswith("row-overlap") for rule in broken):
+        if any(rule.endswith("row-overlap") for rule in broken):
+            self.used.add("core/writes-once")
+            self._worse("core/writes-once", "not judged")
+        else:
             self._rows(copy)
         if copy.read.memory == copy.write.memory:
             self._apart_inside(copy)
