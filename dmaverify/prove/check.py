@@ -66,9 +66,9 @@ def check_transfer(
     spaces = (space_of(machine, transfer.source.tier), space_of(machine, transfer.dest.tier))
     case = Case(transfer, machine, options, axes or {}, spaces)
     if case.well_formed(problems):
-        judged = _judge_programs(case)
+        judged, other = _judge_programs(case)
         _views(case, judged, case.rules_on)
-        _overlap(case, judged)
+        _overlap(case, [program for program in (judged, other) if program])
     else:
         case.assumptions.append("nothing else was judged: the plan has no defined meaning")
     if keep is not None:
@@ -77,28 +77,33 @@ def check_transfer(
     return case.verdict(time.perf_counter() - started, path, line)
 
 
-def _judge_programs(case: Case) -> tuple[Command, ...]:
+Program = tuple[Command, ...]
+
+
+def _judge_programs(case: Case) -> tuple[Program, Program]:
     """The commands of the stream and the printed ones, each against the move, then against each other; then the
-    rules.
+    rules. Gives the program that rules look at, and the stream's where that is another one.
     """
     transfer = case.transfer
     args = (transfer.source, transfer.dest)
     if not transfer.given and transfer.stream is None and not transfer.streams:
         _move_alone(case)
-        return ()
+        return (), ()
     given: tuple[Command, ...] | list[Trouble] = ()
     derived = streamed_program(transfer, case.bits, case.target)
     if transfer.given:
         given = given_program(transfer.given, *args, case.bits, case.target)
-    judged = _judge_both(case, derived, given)
+    judged, other = _judge_both(case, derived, given)
     case.take(case.rules_on(judged))
-    return judged
+    return judged, other
 
 
 def _judge_both(
-    case: Case, derived: tuple[Command, ...] | Trouble | None, given: tuple[Command, ...] | list[Trouble]
-) -> tuple[Command, ...]:
-    """Findings and statuses of both programs; the one that rules look at (the printed one, if it can be paired)."""
+    case: Case, derived: Program | Trouble | None, given: Program | list[Trouble]
+) -> tuple[Program, Program]:
+    """Findings and statuses of both programs; the one that rules look at (the printed one, if it can be paired), and
+    the other one where it differs.
+    """
     if isinstance(derived, Trouble):
         case.trouble(derived)
     if isinstance(given, list):
@@ -115,7 +120,8 @@ def _judge_both(
     programs = [p for p in (derived, given) if isinstance(p, tuple) and p]
     if not programs:
         case.assumptions.append("no command could be judged")
-        return ()
+        return (), ()
+    other: Program = ()
     if len(programs) == 2 and same_nests(*programs):
         case.judge(programs[1], "")
         case.status["core/same-program"], case.by["core/same-program"] = "proved", "equal nests"
@@ -123,11 +129,12 @@ def _judge_both(
         first = case.judge(programs[0], "found in the commands that the stream gives")
         second = case.judge(programs[1], "found in the printed commands")
         case.same_program(programs[0], programs[1], (first, second))
+        other = programs[0]
     else:
         case.judge(programs[0], "")
     if case.transfer.given and programs[-1] is given:
         case.ask_for_sizes(programs[-1])
-    return programs[-1]
+    return programs[-1], other
 
 
 def _wanted(case: Case, derived: Sequence[Command]) -> tuple[str, ...]:
@@ -218,12 +225,14 @@ def _views(case: Case, commands: Sequence[Command], rules: Callable[[Sequence[Co
         case.assumptions.append("printed bases are those of the first iteration; the views move them")
 
 
-def _overlap(case: Case, commands: Sequence[Command]) -> None:
-    """Source and destination regions that share bytes: an error unless every byte is read before it is written."""
+def _overlap(case: Case, programs: Sequence[Sequence[Command]]) -> None:
+    """Source and destination regions that share bytes: an error unless every byte is read before it is written, by the
+    printed commands and by those of the stream.
+    """
     source, dest = case.buffers
     views = case.transfer.views
     if views is not None:
-        commands = [looped(command, views, case.target) for command in commands]
+        programs = [[looped(command, views, case.target) for command in commands] for commands in programs]
     if source.tier != dest.tier:
         return
     for place in PLACES[:-1]:
@@ -238,7 +247,7 @@ def _overlap(case: Case, commands: Sequence[Command]) -> None:
         case.status["core/overlap"] = "proved"
         return
     low, high = max(first, second) // 8, -(-min(ends) // 8)
-    early = _written_early(case, commands)
+    early, commands = _written_early(case, programs)
     if early is None:
         case.status["core/overlap"] = "proved"
         case.by["core/overlap"] = (
@@ -261,18 +270,22 @@ def _overlap(case: Case, commands: Sequence[Command]) -> None:
             source="DESIGN, Obligations",
             hint=f"place the destination at {-(-ends[0] // 8)} or later, or move through another region",
             labels=(Label(source.span, "the source"),) if source.span else (),
+            notes=("found in the commands that the stream gives",)
+            if len(programs) > 1 and commands is not programs[0]
+            else (),
         )
     )
 
 
-def _written_early(case: Case, commands: Sequence[Command]) -> Early | str | None:
-    """As `written_early`; "no order" where there are no commands that could have one."""
-    if not commands:
-        return "no order"
+def _written_early(case: Case, programs: Sequence[Sequence[Command]]) -> tuple[Early | str | None, Sequence[Command]]:
+    """As `written_early`, of the first program where it is so; "no order" where no commands could have one."""
+    if not programs:
+        return "no order", ()
     session = Session(case.options.rlimit)
-    found = written_early(commands, session)
+    answers = [(written_early(commands, session), commands) for commands in programs]
     case.asked += session.asked
-    return found
+    worst = [a for a in answers if a[0] not in (None, "unknown")] or [a for a in answers if a[0] is not None]
+    return worst[0] if worst else (None, ())
 
 
 def _risk(early: Early | str) -> str:
@@ -365,7 +378,7 @@ def _judge_access(case: Case, access: Access, bits: int) -> None:
             if isinstance(paired, Command)
             else [Trouble(m.message, m.span, m.hint, m.other, m.other_text) for m in paired]
         )
-    judged = _judge_both(case, derived, given)
+    judged, _ = _judge_both(case, derived, given)
     limits = case.target.limits_with(access.limits)
     transfer = case.transfer
 

@@ -160,7 +160,7 @@ def examine(plan: Plan, target: Target, *, folder: str, routes: Sequence[str] = 
         (space_of(target, transfer.source.tier), space_of(target, transfer.dest.tier)),
     )
     judged = [program for program in programs if isinstance(program, tuple) and program]
-    broken = ill or (_overlaps(transfer, spaces, bits) and (not judged or _written_early(judged[-1])))
+    broken = ill or (_overlaps(transfer, spaces, bits) and (not judged or any(map(_written_early, judged))))
     unknown = unread = False
     if plan.fault != "tier" and plan.commands(target) != _given(transfer, target):
         said.append("the text, read again, makes other commands")

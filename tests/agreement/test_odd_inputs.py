@@ -1,10 +1,12 @@
 """Plans that are legal text and odd in every other way get a verdict, not an exception; and it is the right one."""
 
+from pathlib import Path
+
 import pytest
 
 from dmaverify.inputs.plan import InputErrors, read_plan_text
 from dmaverify.prove.check import Options, check_transfer
-from dmaverify.verdict import Verdict
+from dmaverify.verdict import Status, Verdict
 
 MEGA = 1 << 20
 
@@ -152,3 +154,32 @@ def test_a_window_too_large_to_run_is_never_proved() -> None:
     text = plan(axes, hbm("$(A:1, F:1)"), hbm("A, F", FAR), texts("[1:1]:1 HBM/D@0", f"[1:1]:1 HBM/D@{FAR}"))
     covers = next(o for o in judged(text).obligations if o.id == "core/covers")
     assert covers.status == "unknown"
+
+
+# ---------------------------------------------------------------- source and destination in one place
+
+SHARED = """schema = 1
+target = "{lab}"
+[axes]
+A = 8
+[transfer.move]
+dtype = "i8"
+source = {{ tier = "host", base = 16, element = "A / 2, A % 8" }}
+dest = {{ tier = "host", base = 24, element = "A" }}
+{stream}
+[[transfer.move.command]]
+read = "[2:2, 2:4, 2:1]:2 HOST/D@16"
+write = "[2:2, 2:4, 2:1]:2 HOST/D@24"
+"""
+
+
+def test_an_order_is_judged_in_the_printed_commands_and_in_those_of_the_stream() -> None:
+    """The source holds most elements more than once: the stream reads those that the destination overwrites."""
+    lab = Path(__file__).resolve().parents[1] / "fuzz" / "lab"
+    order = 'stream = { time = "A / 4, A / 2 % 2", packet = "A % 2" }'
+    alone = judged(SHARED.format(lab=lab, stream=""))
+    assert alone.status is Status.PROVED
+    both = judged(SHARED.format(lab=lab, stream=order))
+    (finding,) = both.errors
+    assert finding.rule == "core/overlap"
+    assert finding.notes == ("found in the commands that the stream gives",)
