@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dmaverify.errors import InputError
+from dmaverify.jobs import is_copy_text
 
 if TYPE_CHECKING:
     from dmaverify.inputs.plan import Plan
@@ -25,11 +26,11 @@ def extract_command(told: Callable[[str], Exception]) -> click.Command:
     """The command `extract`; `told` says a text and gives the end of a command that went well."""
 
     @click.command()
-    @click.argument("path", metavar="PATH.rs[::FUNCTION]")
+    @click.argument("path", metavar="PATH[::FUNCTION]")
     @click.option("--target", help="The machine of the plan.")
     @click.option("--output", type=click.Path(dir_okay=False), metavar="FILE", help="Write the plan file.")
     def extract(path: str, target: str | None, output: str | None) -> None:
-        """The transfers of a Rust kernel as a plan file."""
+        """The transfers of a Rust kernel, or what the copies of a PTO kernel move, as a plan file."""
         text = extract_text(path, target)
         if output is not None:
             Path(output).write_text(text, encoding="utf-8")
@@ -40,14 +41,18 @@ def extract_command(told: Callable[[str], Exception]) -> click.Command:
 
 
 def extract_text(path: str, target: str | None) -> str:
-    """The plan file of `PATH.rs` or `PATH.rs::FUNCTION`. Raises InputError."""
+    """The plan file of a kernel, or of one function of it. Raises InputError."""
+    file, _, _ = path.partition("::")
+    if is_copy_text(file):
+        from dmaverify.cli_pto_extract import plan_of_kernels
+
+        return plan_of_kernels(path)
+    if not file.endswith(".rs"):
+        raise InputError(f"{file} is no kernel", None, "dmaverify extract kernel.rs, or kernel.mlir, kernel.pto")
     from dmaverify import api
     from dmaverify.inputs.rust.extract import extracted
     from dmaverify.inputs.rust.plans import KernelPlan
 
-    file, _, _ = path.partition("::")
-    if not file.endswith(".rs"):
-        raise InputError(f"{file} is no Rust file", None, "dmaverify extract kernel.rs")
     plan = api.load(path, target=target)
     assert isinstance(plan, KernelPlan)
     return extracted(plan)

@@ -28,7 +28,7 @@ from dmaverify.machines.target import Target, load_target
 from dmaverify.prove.ask import term_text
 from dmaverify.prove.kernels import Judged, judge_kernel
 from dmaverify.prove.options import Options
-from dmaverify.transfer.affine import ONE, Lin, World
+from dmaverify.transfer.affine import ONE, ZERO, Lin, World
 from dmaverify.transfer.instructions import Copy, Remark, Touch
 from dmaverify.verdict import Finding, Label, Obligation, Severity, Status, Verdict
 
@@ -327,8 +327,9 @@ def slice_of(copy: Copy, world: World) -> str:
 
     ends = []
     for place, side in ((copy.read, "read"), (copy.write, "write")):
-        steps = [f" + {said(getattr(step, side))} * {step.label}" for step in copy.steps if step.count != ONE]
-        ends.append(f"{place.root or place.space}[{said(place.address)}{''.join(steps)}]")
+        steps = [f"{said(getattr(step, side))} * {step.label}" for step in copy.steps if step.count != ONE]
+        start = [said(place.address)] if place.address != ZERO or not steps else []
+        ends.append(f"{place.root or place.space}[{' + '.join([*start, *steps])}]")
     counts = [f"{step.label} < {said(step.count)}" for step in copy.steps if step.count != ONE]
     where = f", {', '.join(counts)}" if counts else ""
     return f"line {copy.span.line}: {said(copy.row)} bytes {ends[0]} -> {ends[1]}{where}"
