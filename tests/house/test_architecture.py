@@ -4,6 +4,7 @@ Each rule is a function from text to complaints, and is shown planted offences t
 """
 
 import ast
+import functools
 import re
 import warnings
 from collections.abc import Callable, Iterator
@@ -50,9 +51,9 @@ def name_of(path: Path) -> str:
     return path.relative_to(PACKAGE).as_posix()
 
 
-def trees() -> Iterator[tuple[str, ast.Module]]:
-    for path in MODULES:
-        yield name_of(path), ast.parse(path.read_text(encoding="utf-8"))
+@functools.cache
+def trees() -> tuple[tuple[str, ast.Module], ...]:
+    return tuple((name_of(path), ast.parse(path.read_text(encoding="utf-8"))) for path in MODULES)
 
 
 def complaints(check: Callable[[str, ast.Module], Iterator[str]]) -> list[str]:
