@@ -155,9 +155,9 @@ class Values:
         else:
             plain = name.lstrip("%")
             stated = self.setting.ranges.get(plain)
-            low, high = stated or (None, None)
+            low, high = stated or ((0, 1) if kind.bits == 1 else (None, None))
             called = self.arguments.get(name, plain if self.setting.canonical and self.fragment else name)
-            value = self.world.free(name_of(called), low, high, stated=stated is not None, shown=called)
+            value = self.world.free(name_of(called), low, high, stated=low is not None, shown=called)
             if stated:
                 self.assume(f"{name} in {stated[0]:,}..{stated[1]:,}")
         self.values[name] = value
