@@ -227,6 +227,11 @@ class _Machine:
         if len(numbers) == 1:
             return numbers[0]
         a, b = numbers
+        if op in ("divui", "remui", "ceildivui", "shrui", "minui", "maxui") or stmt.predicate.startswith("u"):
+            a, b = a % (1 << 64), b % (1 << 64)
+        if op in ("divsi", "remsi"):
+            quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+            return quotient if op == "divsi" else a - quotient * b
         if op == "cmpi":
             order = stmt.predicate.lstrip("su") if stmt.predicate not in ("eq", "ne") else stmt.predicate
             return int({"eq": a == b, "ne": a != b, "lt": a < b, "le": a <= b, "gt": a > b, "ge": a >= b}[order])

@@ -171,6 +171,7 @@ class _Meaning(Accesses):
             given.append(self.yielded)
             after.append(self.registers)
         self.when = outside
+        self.forget_bits(stmt.results)
         self.registers = joined(after[0], after[1], stmt.span)
         for name, left, right in zip(stmt.results, *given, strict=False):
             self.values[name] = self._select(when, left, right)
