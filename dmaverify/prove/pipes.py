@@ -100,7 +100,13 @@ class PipeJudge(PipeSteps):
         first = states[0]
         common = tuple(f for f in first.facts if all(f in s.facts for s in states))
         either = both((both(f for f in s.facts if f not in common) for s in states), "or")
-        return first.under(common if at.loops or either.known is not None else (*common, either))
+        told = either.known is None and either not in common and self._stays(either, at)
+        return first.under((*common, either) if told else common)
+
+    def _stays(self, fact: Cond, at: At) -> bool:
+        """Whether a fact speaks of nothing that another iteration of the loops around changes."""
+        moving = {name for term in at.counters.values() for name, _ in term.terms}
+        return moving.isdisjoint(self.world.roots(fact)) and not self.world.changes(fact, at.counters)
 
     def _iterations(self, loop: Loop, trip: Lin, state: State, at: At) -> list[State]:
         """States in which the loop ends."""
@@ -114,7 +120,9 @@ class PipeJudge(PipeSteps):
             here = Lin(step)
             ending = compare("le", trip - here)
             if ending.known is not False:
-                facts = (*state.facts, *(c for c in (ending, compare("le", here - trip)) if c.known is None))
+                begun = compare("le", here - trip)
+                facts = (*state.facts, *([ending] if ending.known is None else []))
+                facts = (*facts, *([begun] if begun.known is None and self._stays(begun, at) else []))
                 exits += [self._also(s, facts) for s in current if not self._never(ending, s, at)]
             current = [self._assuming(s, ending.negated()) for s in current if not self._never(ending.negated(), s, at)]
             current = self._merged([self._forget(s, ending.negated(), at) for s in current])
@@ -158,7 +166,7 @@ class PipeJudge(PipeSteps):
             ended = compare("le", trip - here - 1)
             last = trip - (first + index + 1)
             so_far = [compare("le", -last), *([compare("eq", self.world.modulo(last, period))] if period > 1 else [])]
-            known_at_end = () if at.loops else tuple(c for c in so_far if c.known is None)
+            known_at_end = tuple(c for c in so_far if c.known is None and self._stays(c, at))
             exits += [s.under(known_at_end) for s in after if not self._never(ended, s, inside)]
             more = ended.negated()
             later = [self._assuming(s, more) for s in after if not self._never(more, s, inside)]
