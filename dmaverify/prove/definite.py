@@ -250,10 +250,11 @@ class DefiniteJudge(WrittenBytes):
         found, unjudged = dict(self.findings), dict(self.unjudged)
         known = tuple(f for f in paths[0].facts if all(f in p.facts for p in paths)) if paths else ()
         none = [Path(bytearray(self.size), facts=known)]
+        before = len(self._lost)
         after = self._joined(self._run(loop.body, none, at, (*lifted, (loop.counter, trip))) or none)
         self.findings, self.unjudged = found, unjudged
         (path,) = self._renewed(loop, after)
-        return path.rows
+        return self._kept(path.rows, self._lost[before:])
 
     def _all_at_once(
         self, loop: Loop, trip: Lin, paths: list[Path], at: Mapping[str, Lin], lifted: tuple[tuple[str, Lin], ...]
@@ -271,9 +272,11 @@ class DefiniteJudge(WrittenBytes):
         some = compare("lt", -trip)
         ends = [self._assuming(p.copy(), some.negated()) for p in paths if self._feasible(p, some.negated())]
         paths = [self._assuming(p, some) for p in paths if self._feasible(p, some)]
+        before = len(self._lost)
         after = self._renewed(loop, self._run(loop.body, paths, at, (*lifted, (loop.counter, trip))))
         for path in after:
             path.facts = tuple(f for f in path.facts if loop.counter not in self.world.roots(f))
+            path.rows = self._kept(path.rows, self._lost[before:])
             for row in path.rows if not lifted else ():
                 for start, end in self._rows(row) or ():
                     put_state(path.bytes_, start, end, WRITTEN)

@@ -57,6 +57,7 @@ class WrittenBytes:
     _taken: list[tuple[int, int]] = field(default_factory=list)
     _tails: dict[int, Span] = field(default_factory=dict)
     _bases: list[int] = field(default_factory=list)
+    _lost: list[Touch] = field(default_factory=list)
     _counters: frozenset[str] = frozenset()
     _loops: dict[int, tuple[Touch, Lifted, Touch]] = field(default_factory=dict)
 
@@ -80,9 +81,14 @@ class WrittenBytes:
                 continue
             self._loops[id(touch)] = (touch, lifted, self._put(plain, at, ()))
             if touch.kind == "unknown":
+                self._lost.append(touch)
                 path.rows = [r for r in path.rows if any(r is o for o in own) or self._beside(r, touch)]
                 path.whole = [r for r in path.whole if self._beside(r, touch)]
             self._write(touch, event, path)
+
+    def _kept(self, rows: Sequence[Touch], lost: Sequence[Touch]) -> list[Touch]:
+        """Rows of which no iteration makes a byte unknown, in whatever order they come."""
+        return [r for r in rows if all(self._beside(r, t) or interleaved(r, t) for t in lost)]
 
     def _beside(self, row: Touch, touch: Touch) -> bool:
         (low, high), (first, end) = self._range(row), self._range(touch)
@@ -354,6 +360,24 @@ def terms_of(touch: Touch) -> Iterable[Lin]:
     yield from (touch.place.address, touch.offset, touch.length)
     for step in touch.steps:
         yield from step
+
+
+def interleaved(one: Touch, two: Touch) -> bool:
+    """Whether the rows of two touches of one nest lie one beside the other."""
+    numbers = (one.offset, one.length, two.offset, two.length)
+    if one.place.address != two.place.address or one.steps != two.steps or not all(n.is_const for n in numbers):
+        return False
+    ends = [(t.offset.const, t.offset.const + t.length.const) for t in (one, two)]
+    if ends[0][1] > ends[1][0] and ends[1][1] > ends[0][0]:
+        return False
+    extent = Lin(max(e for _, e in ends) - min(s for s, _ in ends))
+    for count, stride in one.steps:
+        if count == ONE:
+            continue
+        if not extent.is_const or not stride.is_const or stride.const < extent.const:
+            return False
+        extent = extent + stride.const * (count - ONE)
+    return True
 
 
 def alike(one: Path, two: Path) -> bool:
