@@ -126,7 +126,7 @@ class DefiniteJudge(WrittenBytes):
             return paths
         steady = period is not None and self._steady(loop.body, loop.counter, period, at)
         most = self.world.interval(trip)[1]
-        few = most is not None and most <= MOST_ROUNDS and self._spread * most <= 256
+        few = most is not None and self._spread * most <= MOST_ROUNDS and not lifted
         if period is not None and steady:
             return self._rounds(loop, trip, paths, at, lifted, 2 * period, period)
         if few and most is not None:
@@ -261,9 +261,9 @@ class DefiniteJudge(WrittenBytes):
     ) -> list[Path]:
         """Iterations that touch other places each: what one writes becomes rows of all when the loop is over."""
         unjudged = dict(self.unjudged)
-        outside, self._spread = self._spread, self._spread * 3
+        outside, self._spread = self._spread, self._spread * 4
         first = [p.copy() for p in paths]
-        for step in range(3 if outside < 64 else 0):  # a first iteration that reads too much does so in any run
+        for step in range(2 if outside < 16 else 0):  # a first iteration that reads too much does so in any run
             over = compare("le", trip - step)
             first = [self._assuming(p, over.negated()) for p in first if self._feasible(p, over.negated())]
             first = self._once(loop, first, at, lifted, Lin(step)) if first else first

@@ -295,8 +295,7 @@ class WrittenBytes:
                 (
                     (c, s)
                     for c, s in steps
-                    if s == stride
-                    and (c == count or self.asker.holds(compare("le", count - c), when).status == "proved")
+                    if s == stride and (c == count or self.asker.surely(compare("le", count - c), when))
                 ),
                 None,
             )
@@ -306,7 +305,7 @@ class WrittenBytes:
                 alone.pop(same, None)
                 steps.pop(same)
         claims += [compare("le", ONE - count) for count, _ in alone]
-        return all(self.asker.holds(claim, when).status == "proved" for claim in claims)
+        return all(self.asker.surely(claim, when) for claim in claims)
 
     def _found(self, event: Copy | Use, at: int, kind: int, count: int) -> None:
         error = isinstance(event, Copy)
