@@ -19,6 +19,7 @@ from dmaverify.execute_vector import Registers
 from dmaverify.machines import pto_ops as ops
 
 UB_BYTES = 262_144
+FAR = 1 << 60  # addresses from here on are in no memory
 NEVER, WRITTEN, UNKNOWN, ADDED = 0, 1, 2, 3
 _FIELD = {"n": 21, "len": 21, "left": 6, "right": 6, "l2": 4, "sid": 4}
 
@@ -227,6 +228,11 @@ class _Machine:
         if len(numbers) == 1:
             return numbers[0]
         a, b = numbers
+        if op in ("divui", "remui", "ceildivui", "shrui", "minui", "maxui") or stmt.predicate.startswith("u"):
+            a, b = a % (1 << 64), b % (1 << 64)
+        if op in ("divsi", "remsi"):
+            quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+            return quotient if op == "divsi" else a - quotient * b
         if op == "cmpi":
             order = stmt.predicate.lstrip("su") if stmt.predicate not in ("eq", "ne") else stmt.predicate
             return int({"eq": a == b, "ne": a != b, "lt": a < b, "le": a <= b, "gt": a > b, "ge": a >= b}[order])
@@ -258,6 +264,10 @@ class _Machine:
         for count, src, dst in loops:
             starts = [(s + src * i, d + dst * i) for i in range(count) for s, d in starts]
         self._limits(stmt, source, dest, row, loops, pad)
+        for place, side in ((source[0], 0), (dest[0], 1)):
+            if any(abs(start[side]) >= FAR for start in starts):
+                self.run.found.add("capacity" if place == "ub" else "bounds")
+                return  # an address that no memory has; nothing moves
         if not starts or row < 1:
             return  # found as a field out of range; nothing moves
         reads, data, extra = [], [], []

@@ -38,9 +38,13 @@ class Carried(Registers):
     def bind(self, stmt: ops.For, closed: Sequence[Value]) -> None:
         """Gives the names inside a loop their values."""
         self.values |= {name: value for (name, _), value in zip(stmt.carried, closed, strict=True)}
+        self.forget_bits(name for name, _ in stmt.carried)
 
-    def _carried(self, stmt: ops.For, first: list[Value], counter: Lin) -> list[Value]:
-        """Values that the loop carries, as terms of its counter; None where no form is known."""
+    def _carried(self, stmt: ops.For, first: list[Value], counter: Lin, rounds: Lin) -> list[Value]:
+        """Values that the loop carries, behind so many `rounds`; None where no form is known.
+
+        `rounds` goes up to the number of iterations, which the `counter` of the body never reaches.
+        """
         if not stmt.carried:
             return []
         starts = [self._number(value) for value in first]
@@ -53,7 +57,7 @@ class Carried(Registers):
             if not loose:
                 break
             bits -= loose  # it was no bit after all: what was folded under that guess does not hold
-        out = [self._closed(index, first, given, names, counter) for index in range(len(first))]
+        out = [self._closed(index, first, given, names, counter, rounds) for index in range(len(first))]
         for index, value in enumerate(out):
             if value is None and isinstance(first[index], (Lin, Cond)) and stmt.unbounded:
                 out[index] = self.from_memory(stmt.carried[index][0])
@@ -87,7 +91,9 @@ class Carried(Registers):
         self.values, self.registers, self.consumed, self.number, self.counters, self.when = saved
         return names, given
 
-    def _closed(self, index: int, first: list[Value], given: list[Value], names: list[str], counter: Lin) -> Value:
+    def _closed(
+        self, index: int, first: list[Value], given: list[Value], names: list[str], counter: Lin, rounds: Lin
+    ) -> Value:
         if index >= len(given):
             return None
         value, after = first[index], given[index]
@@ -98,36 +104,44 @@ class Carried(Registers):
             isinstance(value, Place) and isinstance(after, Place) and value.memory != after.memory
         ):
             return None
-        term = self._form(index, start, end, names, first, given, counter)
+        term = self._form(index, start, end, names, first, given, counter, rounds)
         if term is None:
             return None
         return replace(value, address=term) if isinstance(value, Place) else term
 
     def _form(
-        self, index: int, start: Lin, end: Lin, names: list[str], first: list[Value], given: list[Value], counter: Lin
+        self,
+        index: int,
+        start: Lin,
+        end: Lin,
+        names: list[str],
+        first: list[Value],
+        given: list[Value],
+        counter: Lin,
+        rounds: Lin,
     ) -> Lin | None:
         world, own = self.world, names[index]
         inner = world.roots(end)
         if not inner:  # the same from the first iteration on
-            return world.choose(compare("eq", counter), start, end)
+            return world.choose(compare("eq", rounds), start, end)
         if len(end.terms) == 1 and end.terms[0][1] == 1 and end.const == 0:
             what, *args = world.symbols[end.terms[0][0]].definition or ("",)
-            if what == "max" and (shrunk := self._shrinking(own, start, args, counter)) is not None:
+            if what == "max" and (shrunk := self._shrinking(own, start, args, rounds)) is not None:
                 return shrunk
             if what == "mod" and isinstance(args[0], Lin) and args[0].terms == ((own, 1),) and isinstance(args[1], int):
                 low, high = world.interval(start)
                 if low is not None and high is not None and 0 <= low <= high < args[1]:  # it is itself a remainder
-                    return world.modulo(start + counter * args[0].const, args[1])
+                    return world.modulo(start + rounds * args[0].const, args[1])
         factor = dict(end.terms).get(own, 0)
         rest = end - Lin(0, ((own, factor),)) if factor else end
         loose = world.roots(rest) & (set(names) | {counter.terms[0][0]})
         if world.changes(rest, [counter.terms[0][0]]):
             return None
         if own in inner and not loose and factor == 1:
-            return start + world.times(counter, rest)
+            return start + world.times(rounds, rest)
         if own in inner and not loose and factor == -1:
             gap = rest - start * 2
-            return start + world.times(world.modulo(counter, 2), gap)
+            return start + world.times(world.modulo(rounds, 2), gap)
         cycle = [index]
         while True:  # a rotation of carried values
             following = given[cycle[-1]]
@@ -146,7 +160,7 @@ class Carried(Registers):
                 return None
             cycle.append(nxt)
         starts = [v.address if isinstance(v, Place) else v for v in (first[i] for i in cycle)]
-        phase = world.modulo(counter, len(cycle))
+        phase = world.modulo(rounds, len(cycle))
         value = starts[-1]
         for at in range(len(cycle) - 2, -1, -1):
             left, right = starts[at], value
@@ -155,7 +169,7 @@ class Carried(Registers):
             value = world.choose(compare("eq", phase - at), left, right)
         return value if isinstance(value, Lin) else None
 
-    def _shrinking(self, own: str, start: Lin, args: Sequence[object], counter: Lin) -> Lin | None:
+    def _shrinking(self, own: str, start: Lin, args: Sequence[object], rounds: Lin) -> Lin | None:
         """`max(own - n, 0)` carried on: what is left of `start` after so many steps of `n`."""
         less = next((a for a in args if isinstance(a, Lin) and a.terms == ((own, 1),) and a.const <= 0), None)
         if less is None or ZERO not in args:
@@ -165,14 +179,16 @@ class Carried(Registers):
             if all(self.world.symbols[n].stated for n in self.world.roots(start)):
                 return None
             self.assume(f"{term_text(start, self.world)} is not negative")
-        return self.world.least(start + self.world.times(counter, Lin(less.const)), ZERO, most=True)
+        return self.world.least(start + self.world.times(rounds, Lin(less.const)), ZERO, most=True)
 
     def _alike(self, one: Value, other: Value) -> bool:
         if isinstance(one, Place) and isinstance(other, Place):
             return one.memory == other.memory and one.item_bytes == other.item_bytes
         return isinstance(one, Lin) and isinstance(other, Lin)
 
-    def at_end(self, value: Value, counter: str, trip: Lin) -> Value:
+    def behind(self, value: Value, rounds: Lin, number: Lin) -> Value:
+        """A closed form behind a number of rounds."""
+        put = {rounds.terms[0][0]: number}
         if isinstance(value, Place):
-            return replace(value, address=self.world.put(value.address, {counter: trip}))
-        return self.world.put(value, {counter: trip}) if isinstance(value, Lin) else value
+            return replace(value, address=self.world.put(value.address, put))
+        return self.world.put(value, put) if isinstance(value, Lin) else value

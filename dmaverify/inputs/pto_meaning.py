@@ -171,6 +171,7 @@ class _Meaning(Accesses):
             given.append(self.yielded)
             after.append(self.registers)
         self.when = outside
+        self.forget_bits(stmt.results)
         self.registers = joined(after[0], after[1], stmt.span)
         for name, left, right in zip(stmt.results, *given, strict=False):
             self.values[name] = self._select(when, left, right)
@@ -217,7 +218,9 @@ class _Meaning(Accesses):
             self.trips[name] = trip.terms[0][0]
         self.values[stmt.counter] = low + counter * step.const
         first = [self.value(o) for _, o in stmt.carried]
-        closed = self._carried(stmt, first, counter)
+        rounds = self.world.free(f"{name}_rounds", 0, most)
+        forms = self._carried(stmt, first, counter, rounds)
+        closed = [self.behind(value, rounds, counter) for value in forms]
         before = dict(self.registers)
         exit_registers = self._dry(stmt, closed)
         self.registers = joined(before, exit_registers, stmt.span)
@@ -231,8 +234,8 @@ class _Meaning(Accesses):
         self.registers = after if least is not None and least >= 1 else joined(before, after, stmt.span)
         self.values = saved
         self.bits, self.pad_types = saved_types
-        for result, value in zip(stmt.results, closed, strict=False):
-            self.values[result] = self.at_end(value, name, trip)
+        for result, value in zip(stmt.results, forms, strict=False):
+            self.values[result] = self.behind(value, rounds, trip)
         return Loop(name, trip, body, stmt.span)
 
     def _dry(self, stmt: ops.For, closed: Sequence[Value]) -> dict[str, Register]:

@@ -13,7 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from dmaverify.errors import Span
-from dmaverify.inputs.pto_values import Register, Values
+from dmaverify.inputs.pto_arith import Arithmetic
+from dmaverify.inputs.pto_values import Register
 from dmaverify.machines import pto_ops as ops
 from dmaverify.machines.pto_moves import PIPE_OF, touches_of
 from dmaverify.machines.pto_ops import LOCAL, STORE, Type
@@ -31,7 +32,7 @@ Resolved = tuple[list[Step], Lin, Fill | None, dict[str, Lin], dict[str, Span], 
 """Steps, bytes of a row, padding, facts for rules with their places, where registers were set."""
 
 
-class Registers(Values):
+class Registers(Arithmetic):
     """Copies and the registers that they use."""
 
     # ------------------------------------------------------------ registers

@@ -1,22 +1,22 @@
 """Values of a kernel: every SSA name as a linear term, a pointer or a condition.
 
-Knows: arithmetic, pointers in elements, names that fragments leave open, what had to be assumed.
-Does not know: copies, registers, control flow.
+Knows: pointers in elements, names that fragments leave open, what had to be assumed.
+Does not know: arithmetic, copies, registers, control flow.
 Law: a value is exactly what the program gives it, or it is opaque and says so where it is needed.
 
-Source: MLIR arith; PTO castptr (bytes) and addptr (elements).
+Source: PTO castptr (bytes) and addptr (elements).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dmaverify.errors import Span
 from dmaverify.machines import pto_ops as ops
 from dmaverify.machines.pto_ops import Operand, Type
-from dmaverify.transfer.affine import ONE, ZERO, Cond, Lin, World, both, compare
+from dmaverify.transfer.affine import ONE, ZERO, Cond, Lin, World, compare
 from dmaverify.transfer.instructions import (
     Copy,
     Event,
@@ -36,18 +36,6 @@ class Lanes:
 
 Value = Lin | Place | Cond | Lanes | None
 _NAMED = re.compile(r"%c(_?)(\d+)(?:_(?:i\d+|index))?(?:_\d+)?")
-_PREDICATES = {
-    "eq": ("eq", 1),
-    "ne": ("ne", 1),
-    "slt": ("lt", 1),
-    "ult": ("lt", 1),
-    "sle": ("le", 1),
-    "ule": ("le", 1),
-    "sgt": ("lt", -1),
-    "ugt": ("lt", -1),
-    "sge": ("le", -1),
-    "uge": ("le", -1),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,9 +143,9 @@ class Values:
         else:
             plain = name.lstrip("%")
             stated = self.setting.ranges.get(plain)
-            low, high = stated or (None, None)
+            low, high = stated or ((0, 1) if kind.bits == 1 else (None, None))
             called = self.arguments.get(name, plain if self.setting.canonical and self.fragment else name)
-            value = self.world.free(name_of(called), low, high, stated=stated is not None, shown=called)
+            value = self.world.free(name_of(called), low, high, stated=low is not None, shown=called)
             if stated:
                 self.assume(f"{name} in {stated[0]:,}..{stated[1]:,}")
         self.values[name] = value
@@ -248,7 +236,13 @@ class Values:
         if stmt.type.kind == "float":
             self.floats[stmt.result] = (stmt.value, stmt.type)
 
+    def forget_bits(self, names: Iterable[str]) -> None:
+        """A name that another region gave to a constant is no constant here."""
+        for name in names:
+            self.bits.pop(name, None)
+
     def _opaque(self, stmt: ops.Opaque) -> None:
+        self.forget_bits(stmt.results)
         for name, kind in zip(stmt.results, stmt.types, strict=True):
             if stmt.loaded and kind.kind == "int":
                 self.values[name] = self.from_memory(name, kind)
@@ -290,89 +284,6 @@ class Values:
         if name not in self.world.symbols:
             return self.world.free(name, least, None, stated=False, shown=what)
         return Lin(0, ((name, 1),))
-
-    def _arith(self, stmt: ops.Arith) -> None:
-        self.values[stmt.result] = self._calculated(stmt)
-
-    def _calculated(self, stmt: ops.Arith) -> Value:
-        args = [self.value(a) for a in stmt.args]
-        op, world = stmt.op, self.world
-        if op.startswith(("index_", "ext", "trunc")):
-            return args[0]
-        if op == "select":
-            return self._select(self.as_condition(args[0]), args[1], args[2])
-        if any(isinstance(a, Cond) for a in args) and op in ("andi", "ori", "xori") and stmt.type.bits == 1:
-            first, second = (self.as_condition(a) for a in args)
-            if first is None or second is None:
-                return None
-            if op == "xori":
-                if second.known is not None:
-                    return first.negated() if second.known else first
-                return both([both([first, second.negated()]), both([first.negated(), second])], "or")
-            return both([first, second], "and" if op == "andi" else "or")
-        numbers = [self.as_number(a) if isinstance(a, Cond) else a for a in args]
-        if not all(isinstance(n, Lin) for n in numbers):
-            return self._lost(stmt)
-        a, b = numbers[0], numbers[1]
-        assert isinstance(a, Lin)
-        assert isinstance(b, Lin)
-        if op == "cmpi":
-            if stmt.predicate not in _PREDICATES:
-                return None
-            what, sign = _PREDICATES[stmt.predicate]
-            return compare(what, (a - b) * sign)
-        if op in ("addi", "subi"):
-            return a + b if op == "addi" else a - b
-        if op == "muli":
-            return world.times(a, b)
-        if op in ("minui", "minsi", "maxui", "maxsi"):
-            return world.least(a, b, most=op.startswith("max"))
-        if b.is_const:
-            return self._with_number(stmt, op, a, b.const)
-        return self._lost(stmt)
-
-    def _with_number(self, stmt: ops.Arith, op: str, a: Lin, n: int) -> Value:
-        world = self.world
-        if op == "shli" and 0 <= n < 64:
-            return a * (1 << n)
-        if op in ("divui", "divsi", "floordivsi", "shrui", "shrsi", "remui", "remsi", "ceildivui", "ceildivsi"):
-            divisor = 1 << n if op.startswith("shr") and 0 <= n < 64 else n
-            if divisor < 1:
-                return self._lost(stmt)
-            low = world.interval(a)[0]
-            if op not in ("floordivsi", "shrsi") and (low is None or low < 0):
-                self.assume(f"`{stmt.result}` divides a value that is not negative")
-            if op.startswith("ceil"):
-                return world.divide(a + (divisor - 1), divisor)
-            return world.modulo(a, divisor) if op.startswith("rem") else world.divide(a, divisor)
-        if op == "andi" and n >= 0 and (n & (n + 1)) == 0:
-            return world.modulo(a, n + 1)
-        if op == "xori" and n == 1 and world.interval(a) in ((0, 1), (0, 0), (1, 1)):
-            return -a + 1
-        if a.is_const and op in ("andi", "ori", "xori"):
-            return Lin({"andi": a.const & n, "ori": a.const | n, "xori": a.const ^ n}[op])
-        return self._lost(stmt)
-
-    def _lost(self, stmt: ops.Arith) -> Lin:
-        value = self.fresh_opaque(stmt.result)
-        self.opaque.add(value.terms[0][0])
-        return value
-
-    def _select(self, when: Cond | None, left: Value, right: Value) -> Value:
-        if when is None:
-            return None
-        if when.known is not None:
-            return left if when.known else right
-        if isinstance(left, Place) and isinstance(right, Place):
-            if left.memory != right.memory:
-                return None
-            return replace(left, address=self.world.choose(when, left.address, right.address))
-        if isinstance(left, Cond) or isinstance(right, Cond):
-            a, b = self.as_condition(left), self.as_condition(right)
-            return None if a is None or b is None else both([both([when, a]), both([when.negated(), b])], "or")
-        if isinstance(left, Lin) and isinstance(right, Lin):
-            return self.world.choose(when, left, right)
-        return None
 
     def _castptr(self, stmt: ops.CastPtr) -> None:
         source = self.value(stmt.source)

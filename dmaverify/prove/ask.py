@@ -123,6 +123,10 @@ class Asker:
             self._known[key] = found
         return found
 
+    def surely(self, claim: Cond, when: Sequence[Cond] = ()) -> bool:
+        """Whether the claim is proved wherever `when` holds; where it is not, no values are looked for."""
+        return bool(self.world.decide(claim)) or self.possible([*when, claim.negated()]).status == "proved"
+
     def possible(
         self,
         conditions: Sequence[Cond],

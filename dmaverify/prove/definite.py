@@ -1,7 +1,7 @@
 """Bytes that are read before anything wrote them, or that hold the unknown tail of a row.
 
-Knows: the order of issue, what every instruction changes, loops by their period.
-Does not know: machines, order in time (that is `pipes`), values.
+Knows: the order of issue, branches, loops by their period, by their iterations, or as one.
+Does not know: machines, what an access changes (that is `written`), order in time (that is `pipes`), values.
 Law: a byte counts as written only if every path to the read writes it; a refuted read names bytes that no path wrote.
 What depends on symbols in a way that is not followed is said to be not judged, never passed in silence.
 """
@@ -10,59 +10,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
-from dmaverify.errors import Span
-from dmaverify.prove.ask import Asker
-from dmaverify.prove.covered import Lifted, covers
 from dmaverify.prove.lifted import apart_or_alike
 from dmaverify.prove.lifted import lifted as whole_loop
-from dmaverify.transfer.affine import ONE, Cond, Lin, World, compare
-from dmaverify.transfer.instructions import Branch, Copy, Event, Loop, Place, Touch, Use
-from dmaverify.verdict import Finding, Label, Severity
+from dmaverify.prove.written import PERHAPS, WRITTEN, Path, WrittenBytes, alike, either, put_state, terms_of
+from dmaverify.transfer.affine import Cond, Lin, both, compare
+from dmaverify.transfer.instructions import Branch, Copy, Event, Loop, Touch, Use
+from dmaverify.verdict import Severity
 
-NEVER, WRITTEN, TAIL, MAYBE = 0, 1, 2, 3
-_PERHAPS = bytes([MAYBE, WRITTEN, MAYBE, MAYBE]) + bytes(range(4, 256))
 PERIODS = (1, 2, 3, 4, 6, 8)
 MOST_EVENTS = 20_000
 MOST_PATHS = 8
-PIECE = 4096  # bytes that are joined at once
+MOST_ROUNDS = 16  # iterations of a loop of unknown length that are followed one by one
+EARLY = 8  # so many of them at least before the later ones are followed as one
 
 
 @dataclass
-class _Path:
-    """One path: the state of every byte, symbolic writes, the conditions decided on the way."""
-
-    bytes_: bytearray
-    rows: list[Touch] = field(default_factory=list)
-    facts: tuple[Cond, ...] = ()
-
-    def copy(self) -> _Path:
-        return _Path(bytearray(self.bytes_), list(self.rows), self.facts)
-
-
-@dataclass
-class DefiniteJudge:
+class DefiniteJudge(WrittenBytes):
     """Follows a kernel through one memory of `size` bytes (`space`)."""
 
-    asker: Asker
-    space: str
-    size: int
-    findings: dict[Any, Finding] = field(default_factory=dict)
-    unjudged: dict[str, None] = field(default_factory=dict)
-    reads: int = 0
-    ordered: Sequence[str] = ()
-    given: bool = False  # whether others write the memory too, and are waited for
-    _taken: list[tuple[int, int]] = field(default_factory=list)
     _lifted: dict[int, list[Use] | None] = field(default_factory=dict)
     _events: int = 0
-    _tails: dict[int, Span] = field(default_factory=dict)
-    _bases: list[int] = field(default_factory=list)
-    _loops: dict[int, tuple[Touch, Lifted]] = field(default_factory=dict)
-
-    @property
-    def world(self) -> World:
-        return self.asker.world
+    _spread: int = 1  # how many iterations of loops around are followed one by one
 
     @property
     def status(self) -> str:
@@ -74,20 +43,18 @@ class DefiniteJudge:
         self._bases = sorted(
             {t.place.address.const for t in _touches(events) if self._mine(t) and t.place.address.is_const}
         )
-        self._run(events, [_Path(bytearray(self.size))], {})
-
-    def _mine(self, touch: Touch) -> bool:
-        return touch.place.space == self.space and not touch.place.root
+        self._counters = frozenset(_counters(events))
+        self._run(events, [Path(bytearray(self.size))], {})
 
     # ------------------------------------------------------------ walking
 
     def _run(
         self,
         events: Sequence[Event],
-        paths: list[_Path],
+        paths: list[Path],
         at: Mapping[str, Lin],
         lifted: tuple[tuple[str, Lin], ...] = (),
-    ) -> list[_Path]:
+    ) -> list[Path]:
         for event in events:
             if isinstance(event, Loop):
                 paths = self._loop(event, paths, at, lifted)
@@ -100,77 +67,280 @@ class DefiniteJudge:
         return paths
 
     def _branch(
-        self, event: Branch, paths: list[_Path], at: Mapping[str, Lin], lifted: tuple[tuple[str, Lin], ...]
-    ) -> list[_Path]:
+        self, event: Branch, paths: list[Path], at: Mapping[str, Lin], lifted: tuple[tuple[str, Lin], ...]
+    ) -> list[Path]:
         when = self.world.put_cond(event.when, at)
-        out: list[_Path] = []
+        out: list[Path] = []
         for path in paths:
             other = path.copy()
             sides = ((path, when, event.then), (other, when.negated(), event.other))
             for one, condition, body in sides:
                 if self._feasible(one, condition):
                     out += self._run(body, [self._assuming(one, condition)], at, lifted)
-        return self._joined(out) if len(out) > MOST_PATHS else out
+        moving = [name for name, _ in lifted]
+        split = bool(out) and (not self.world.roots(when).isdisjoint(moving) or self.world.changes(when, moving))
+        return self._joined(out) if len(out) > MOST_PATHS or split else out  # each iteration takes its own side
 
-    def _joined(self, paths: list[_Path]) -> list[_Path]:
+    def _joined(self, paths: list[Path]) -> list[Path]:
         first = paths[0]
         for other in paths[1:]:
             if first.bytes_ != other.bytes_:
-                first.bytes_ = _either(first.bytes_, other.bytes_)
+                first.bytes_ = either(first.bytes_, other.bytes_)
             first.rows = [r for r in first.rows if r in other.rows]
-        return [_Path(first.bytes_, first.rows)]
+            first.whole = [r for r in first.whole if r in other.whole]
+            first.facts = tuple(f for f in first.facts if f in other.facts)
+        return [first]
+
+    def _merged(self, paths: list[Path]) -> list[Path]:
+        """Paths in the same state become one, which holds where either does; too many of them are joined."""
+        groups: list[list[Path]] = []
+        for path in paths:
+            found = next((g for g in groups if alike(g[0], path)), None)
+            if found is None:
+                groups.append([path])
+            else:
+                found.append(path)
+        out = []
+        for group in groups:
+            common = [f for f in group[0].facts if all(f in p.facts for p in group)]
+            rests = [both(f for f in p.facts if f not in common) for p in group]
+            either = both(rests, "or")
+            facts = (*common, *([] if either.known is not None else [either]))
+            out.append(Path(group[0].bytes_, group[0].rows, facts, group[0].whole))
+        return self._joined(out) if len(out) > MOST_PATHS else out
 
     def _loop(
-        self, loop: Loop, paths: list[_Path], at: Mapping[str, Lin], lifted: tuple[tuple[str, Lin], ...]
-    ) -> list[_Path]:
+        self, loop: Loop, paths: list[Path], at: Mapping[str, Lin], lifted: tuple[tuple[str, Lin], ...]
+    ) -> list[Path]:
         trip = self.world.put(loop.trip, at)
         if trip.is_const and trip.const > 0 and (uses := self._whole(loop)) is not None:
             return self._run(uses, paths, at, lifted)
         period = self._period(loop, at)
         if trip.is_const and (
             trip.const <= 2 * (period or 0)
-            or (trip.const * _size(loop.body) + self._events <= MOST_EVENTS and not lifted)
+            or trip.const * _size(loop.body)
+            <= (0 if self._spread > 256 else 64 if lifted else MOST_EVENTS - self._events)
         ):
             for step in range(max(0, trip.const)):
-                paths = self._renewed(loop, self._run(loop.body, paths, {**at, loop.counter: Lin(step)}, lifted))
+                paths = self._once(loop, paths, at, lifted, Lin(step))
             return paths
-        if period is None:
-            return self._renewed(loop, self._run(loop.body, paths, at, (*lifted, (loop.counter, trip))))
-        ends: list[_Path] = []
-        for step in range(2 * period + 1):
+        steady = period is not None and self._steady(loop.body, loop.counter, period, at)
+        most = self.world.interval(trip)[1]
+        few = most is not None and self._spread * most <= MOST_ROUNDS and not lifted
+        if period is not None and steady:
+            return self._rounds(loop, trip, paths, at, lifted, 2 * period, period)
+        if few and most is not None:
+            whole = self._summed(loop, trip, paths, at, lifted) if period is None else []
+            paths = self._rounds(loop, trip, paths, at, lifted, most, None)
+            for path in paths:
+                path.whole += [row for row in whole if row not in path.whole]
+            return paths
+        if period is not None:
+            return self._later(loop, trip, paths, at, lifted, period)
+        return self._all_at_once(loop, trip, paths, at, lifted)
+
+    def _once(
+        self, loop: Loop, paths: list[Path], at: Mapping[str, Lin], lifted: tuple[tuple[str, Lin], ...], here: Lin
+    ) -> list[Path]:
+        """One iteration."""
+        return self._renewed(loop, self._run(loop.body, paths, {**at, loop.counter: here}, lifted))
+
+    def _rounds(
+        self,
+        loop: Loop,
+        trip: Lin,
+        paths: list[Path],
+        at: Mapping[str, Lin],
+        lifted: tuple[tuple[str, Lin], ...],
+        steps: int,
+        period: int | None,
+    ) -> list[Path]:
+        """So many iterations one by one, with what holds where the loop ends behind each of them.
+
+        With a `period` the loop may go on: later iterations find the memory as those one period before did.
+        """
+        ends: list[Path] = []
+        known = {f for p in paths for f in p.facts}
+        if period is not None and trip.is_const:
+            steps += (trip.const - steps) % period
+        outside, self._spread = self._spread, self._spread * max(1, steps)
+        alike: list[list[Path]] = [[] for _ in range(period or 0)]
+        for step in range(steps + 1):
             over = compare("le", trip - step)
-            ends += [self._assuming(p.copy(), over) for p in paths if self._feasible(p, over)]
-            if step == 2 * period:
+            out = [self._assuming(p.copy(), over) for p in paths if self._feasible(p, over)]
+            if period is not None and step > steps - period:
+                alike[step % period] = out  # those that go on for some more periods end like these
+            else:
+                ends += out
+            if step == steps:
                 break
             paths = [self._assuming(p, over.negated()) for p in paths if self._feasible(p, over.negated())]
-            paths = self._renewed(loop, self._run(loop.body, paths, {**at, loop.counter: Lin(step)}, lifted))
-        ends = ends or paths
-        return self._joined(ends) if len(ends) > 1 else ends
+            paths = self._once(loop, paths, at, lifted, Lin(step)) if paths else paths
+            paths = self._merged(paths)
+        self._spread = outside
+        if period is None:
+            return self._ended(ends, trip)
+        if trip.is_const:
+            return paths
+        for group in alike:
+            for path in group:
+                path.facts = tuple(f for f in path.facts if f in known)
+        last = [p for group in alike for p in group]
+        going = [self._assuming(p, over.negated()) for p in paths if self._feasible(p, over.negated())]
+        for path in going:
+            path.facts = tuple(f for f in path.facts if f in known)
+        return self._ended([*ends, *last, *going], trip)
+
+    def _later(
+        self,
+        loop: Loop,
+        trip: Lin,
+        paths: list[Path],
+        at: Mapping[str, Lin],
+        lifted: tuple[tuple[str, Lin], ...],
+        period: int,
+    ) -> list[Path]:
+        """As `_rounds`, where conditions tell iterations apart: the later ones are followed as one, whatever holds."""
+        known = {f for p in paths for f in p.facts}
+        steps = period * max(2, -(-EARLY // period))
+        ends: list[Path] = []
+        outside, self._spread = self._spread, self._spread * steps
+        for step in range(steps):
+            over = compare("le", trip - step)
+            ends += [self._assuming(p.copy(), over) for p in paths if self._feasible(p, over)]
+            paths = [self._assuming(p, over.negated()) for p in paths if self._feasible(p, over.negated())]
+            paths = self._merged(self._once(loop, paths, at, lifted, Lin(step)))
+        found = dict(self.findings)
+        rounds = self.world.free(f"later_{loop.counter}", steps // period, None, shown=f"round of {loop.counter}")
+        for _ in range(3):
+            for path in paths:
+                path.facts = tuple(f for f in path.facts if f in known)
+            paths = self._merged(paths)
+            before = [p.copy() for p in paths]
+            for phase in range(period):
+                here = rounds * period + phase
+                ends += [p.copy() for p in paths]
+                paths = [self._assuming(p, compare("lt", here - trip)) for p in paths]
+                paths = self._once(
+                    loop, [p for p in paths if self._feasible(p, compare("lt", here - trip))], at, lifted, here
+                )
+                for path in paths:
+                    path.facts = tuple(f for f in path.facts if f in known)
+                paths = self._merged(paths)
+            new = [p for p in paths if not any(alike(p, b) for b in before)]
+            if not new:
+                break
+            paths = self._merged([*before, *paths])
+        else:
+            self.unjudged[f"line {loop.span.line}"] = None
+        self._spread = outside
+        if len(self.findings) > len(found):  # it is not shown that a run gets there
+            self.unjudged |= {
+                f"line {f.span.line}": None for k, f in self.findings.items() if k not in found and f.span
+            }
+            self.findings = found
+        for path in ends:
+            path.facts = tuple(f for f in path.facts if loop.counter not in self.world.roots(f))
+        return self._ended([*ends, *paths], trip)
+
+    def _summed(
+        self, loop: Loop, trip: Lin, paths: list[Path], at: Mapping[str, Lin], lifted: tuple[tuple[str, Lin], ...]
+    ) -> list[Touch]:
+        """What all iterations together write, on every path, if nothing that they write is lost again."""
+        found, unjudged = dict(self.findings), dict(self.unjudged)
+        known = tuple(f for f in paths[0].facts if all(f in p.facts for p in paths)) if paths else ()
+        none = [Path(bytearray(self.size), facts=known)]
+        before = len(self._lost)
+        after = self._joined(self._run(loop.body, none, at, (*lifted, (loop.counter, trip))) or none)
+        self.findings, self.unjudged = found, unjudged
+        (path,) = self._renewed(loop, after)
+        return self._kept(path.rows, self._lost[before:])
+
+    def _all_at_once(
+        self, loop: Loop, trip: Lin, paths: list[Path], at: Mapping[str, Lin], lifted: tuple[tuple[str, Lin], ...]
+    ) -> list[Path]:
+        """Iterations that touch other places each: what one writes becomes rows of all when the loop is over."""
+        unjudged = dict(self.unjudged)
+        outside, self._spread = self._spread, self._spread * 4
+        first = [p.copy() for p in paths]
+        for step in range(2 if outside < 16 else 0):  # a first iteration that reads too much does so in any run
+            over = compare("le", trip - step)
+            first = [self._assuming(p, over.negated()) for p in first if self._feasible(p, over.negated())]
+            first = self._once(loop, first, at, lifted, Lin(step)) if first else first
+        self._spread = outside
+        self.unjudged = unjudged
+        some = compare("lt", -trip)
+        ends = [self._assuming(p.copy(), some.negated()) for p in paths if self._feasible(p, some.negated())]
+        paths = [self._assuming(p, some) for p in paths if self._feasible(p, some)]
+        before = len(self._lost)
+        after = self._renewed(loop, self._run(loop.body, paths, at, (*lifted, (loop.counter, trip))))
+        for path in after:
+            path.facts = tuple(f for f in path.facts if loop.counter not in self.world.roots(f))
+            path.rows = self._kept(path.rows, self._lost[before:])
+            for row in path.rows if not lifted else ():
+                for start, end in self._rows(row) or ():
+                    put_state(path.bytes_, start, end, WRITTEN)
+        return self._ended([*ends, *after], trip)
+
+    def _ended(self, paths: list[Path], trip: Lin) -> list[Path]:
+        """Behind a loop. How often it runs is not held against a kernel where nobody says it."""
+        if len(paths) > 1 and not trip.is_const and self.asker.is_open(compare("le", trip)):
+            return self._joined(paths)
+        return self._merged(paths)
+
+    def _steady(self, events: Sequence[Event], counter: str, period: int, at: Mapping[str, Lin]) -> bool:
+        """Whether conditions and inner loops are those of one period before."""
+        outer = {k: v for k, v in at.items() if k != counter}
+        rounds = Lin(0, ((counter, period),))
+
+        def same(value: Lin | Cond) -> bool:
+            put = self.world.put if isinstance(value, Lin) else self.world.put_cond
+            value = put(value, outer)  # type: ignore[arg-type]
+            return all(
+                put(value, {counter: rounds + step}) == put(value, {counter: Lin(step)})  # type: ignore[arg-type]
+                for step in range(period)
+            )
+
+        for event in events:
+            if isinstance(event, Loop) and not (same(event.trip) and self._steady(event.body, counter, period, at)):
+                return False
+            if isinstance(event, Branch) and not (
+                same(event.when) and self._steady((*event.then, *event.other), counter, period, at)
+            ):
+                return False
+        return True
 
     def _whole(self, loop: Loop) -> list[Use] | None:
         """A loop of accesses as one of each, where their order does not matter to what is written before what."""
         if id(loop) not in self._lifted:
             uses = whole_loop(loop, self.world, self.ordered)
-            self._lifted[id(loop)] = uses if uses is not None and apart_or_alike(uses, self.world) else None
+            plain = uses is not None and apart_or_alike(uses, self.world) and self._surely(loop.body)
+            self._lifted[id(loop)] = uses if plain else None
         return self._lifted[id(loop)]
 
-    def _renewed(self, loop: Loop, paths: list[_Path]) -> list[_Path]:
+    def _surely(self, events: Sequence[Event]) -> bool:
+        """Whether every loop in there has an iteration."""
+        inner = [e for e in events if isinstance(e, Loop)]
+        return all((self.world.interval(e.trip)[0] or 0) > 0 and self._surely(e.body) for e in inner)
+
+    def _renewed(self, loop: Loop, paths: list[Path]) -> list[Path]:
         """Behind an iteration: what was said of values that the next one may change holds no more."""
         for path in paths:
             path.facts = tuple(f for f in path.facts if not self.world.changes(f, (loop.counter,)))
-            lost = [r for r in path.rows if any(self.world.changes(t, (loop.counter,)) for t in _terms(r))]
+            lost = [r for r in path.rows if any(self.world.changes(t, (loop.counter,)) for t in terms_of(r))]
             path.rows = [r for r in path.rows if r not in lost]
+            path.whole = [r for r in path.whole if not any(self.world.changes(t, (loop.counter,)) for t in terms_of(r))]
             for touch in lost:
                 low, high = self._range(touch)
-                path.bytes_[low:high] = path.bytes_[low:high].translate(_PERHAPS)
+                path.bytes_[low:high] = path.bytes_[low:high].translate(PERHAPS)
         return paths
 
-    def _assuming(self, path: _Path, condition: Cond) -> _Path:
+    def _assuming(self, path: Path, condition: Cond) -> Path:
         if condition.known is None and condition not in path.facts:
             path.facts = (*path.facts, condition)
         return path
 
-    def _feasible(self, path: _Path, condition: Cond) -> bool:
+    def _feasible(self, path: Path, condition: Cond) -> bool:
         decided = self.world.decide(condition)
         if decided is not None:
             return decided
@@ -195,222 +365,6 @@ class DefiniteJudge:
                 return period
         return None
 
-    # ------------------------------------------------------------ accesses
-
-    def _access(
-        self, event: Copy | Use, path: _Path, at: Mapping[str, Lin], lifted: tuple[tuple[str, Lin], ...]
-    ) -> None:
-        touches = [(t, self._put(t, at, lifted)) for t in event.touches if self._mine(t)]
-        for plain, touch in touches:
-            if touch.kind == "read":
-                self._read(touch, event, path, (self._put(plain, at, ()), lifted))
-        own = [touch for _, touch in touches if touch.writes]
-        for touch in own:
-            self._loops[id(touch)] = (touch, lifted)
-            if touch.kind == "unknown":
-                path.rows = [r for r in path.rows if any(r is o for o in own) or self._beside(r, touch)]
-            self._write(touch, event, path)
-
-    def _beside(self, row: Touch, touch: Touch) -> bool:
-        (low, high), (first, end) = self._range(row), self._range(touch)
-        return high <= first or end <= low
-
-    def _put(self, touch: Touch, at: Mapping[str, Lin], lifted: tuple[tuple[str, Lin], ...]) -> Touch:
-        world = self.world
-        address, steps = (
-            world.put(touch.place.address, at),
-            [(world.put(c, at), world.put(s, at)) for c, s in touch.steps],
-        )
-        for counter, trip in lifted:
-            factor = dict(address.terms).get(counter, 0)
-            address = address - Lin(0, ((counter, factor),)) if factor else address
-            steps.append((trip, Lin(factor)))
-        place = Place(touch.place.space, touch.place.root, address, touch.place.item_bytes, touch.place.dtype)
-        offset, length = world.put(touch.offset, at), world.put(touch.length, at)
-        return Touch(touch.kind, place, offset, length, tuple(steps), touch.pattern, touch.open)
-
-    def _rows(self, touch: Touch) -> list[tuple[int, int]] | None:
-        """(start, end) of every row, rows that touch merged; None where a number is a symbol."""
-        if not all(x.is_const for x in (touch.place.address, touch.offset, touch.length)):
-            return None
-        spans = [(touch.place.address.const + touch.offset.const,) * 2]
-        start = spans[0][0]
-        starts, length = [start], touch.length.const
-        for count, stride in touch.steps:
-            if not count.is_const or not stride.is_const:
-                return None
-            if count.const > 1 and stride.const == length and len(starts) == 1:
-                length *= count.const
-                continue
-            if len(starts) * max(1, count.const) > 1 << 16:
-                return None
-            starts = [s + stride.const * i for i in range(max(0, count.const)) for s in starts]
-        return [(max(0, s), min(self.size, s + length)) for s in starts]
-
-    def _write(self, touch: Touch, event: Copy | Use, path: _Path) -> None:
-        state = TAIL if touch.kind == "unknown" else WRITTEN
-        if touch.kind == "maybe":
-            for first, end in self._possible(touch):
-                path.bytes_[first:end] = path.bytes_[first:end].translate(_PERHAPS)
-            return
-        rows = self._rows(touch)
-        if rows is None:
-            if touch.kind == "unknown":
-                self._blur(touch, path)
-            elif touch not in path.rows:
-                path.rows.append(touch)
-            return
-        for first, end in rows:
-            _set(path.bytes_, first, end, state)
-            if state == TAIL:
-                self._tails[first] = event.span
-
-    def _possible(self, touch: Touch) -> list[tuple[int, int]]:
-        """Bytes that a touch may change, of which none surely is."""
-        if touch.open:
-            start = touch.place.address
-            first = max(0, start.const) if start.is_const else 0
-            return [(first, next((b for b in self._bases if b > first), self.size) if start.is_const else self.size)]
-        return self._rows(touch) or [self._range(touch)]
-
-    def _blur(self, touch: Touch, path: _Path) -> None:
-        low, high = self._range(touch)
-        path.bytes_[low:high] = path.bytes_[low:high].replace(bytes([WRITTEN]), bytes([MAYBE]))
-
-    def _range(self, touch: Touch) -> tuple[int, int]:
-        """Bytes that a touch can reach at most."""
-        low: Lin = touch.place.address + touch.offset
-        high = low + touch.length
-        for count, stride in touch.steps:
-            high = high + self.world.times(count - ONE, stride)
-        first, last = self.world.interval(low)[0], self.world.interval(high)[1]
-        return max(0, first or 0), self.size if last is None else min(self.size, max(0, last))
-
-    def _covered(self, read: tuple[Touch, Lifted], event: Copy | Use, path: _Path) -> bool:
-        when = (*path.facts, *event.when)
-        return any(covers(self.asker, *read, row, self._loops[id(row)][1], when) for row in path.rows)
-
-    def _read(self, touch: Touch, event: Copy | Use, path: _Path, plain: tuple[Touch, Lifted]) -> None:
-        if touch.open or (isinstance(event, Use) and event.inferred == "bytes"):
-            return
-        self.reads += 1
-        rows = self._rows(touch)
-        if rows is None:
-            low, high = self._range(touch)
-            covered = low < high and path.bytes_.count(WRITTEN, low, high) == high - low
-            held = covered or any(self._holds(touch, row, (*path.facts, *event.when)) for row in path.rows)
-            if not held and not self._covered(plain, event, path):
-                self.unjudged[f"line {event.span.line}"] = None
-            return
-        for start, end in rows:
-            if self.given:
-                self._take(path.bytes_, start, end)
-            if path.bytes_.count(WRITTEN, start, end) == max(0, end - start):
-                continue
-            if any(self._holds(touch, row, (*path.facts, *event.when)) for row in path.rows):
-                continue
-            if self._covered(plain, event, path):
-                return
-            surely = [at for at in range(start, end) if path.bytes_[at] in (NEVER, TAIL)]
-            if surely and not path.rows:
-                self._found(event, surely[0], path.bytes_[surely[0]], len(surely))
-            else:
-                self.unjudged[f"line {event.span.line}"] = None
-            return
-
-    def _take(self, memory: bytearray, start: int, end: int) -> None:
-        """Bytes that nothing here wrote count as written by others."""
-        while start < end and (start := memory.find(NEVER, start, end)) >= 0:
-            behind = next((at for at in range(start, end) if memory[at] != NEVER), end)
-            _set(memory, start, behind, WRITTEN)
-            self._taken.append((start, behind))
-            start = behind
-
-    @property
-    def taken(self) -> list[tuple[int, int]]:
-        """Bytes that were taken as written by others, first and first behind, in order."""
-        out: list[tuple[int, int]] = []
-        for start, end in sorted(self._taken):
-            if out and start <= out[-1][1]:
-                out[-1] = (out[-1][0], max(end, out[-1][1]))
-            else:
-                out.append((start, end))
-        return out
-
-    def _holds(self, read: Touch, write: Touch, when: Sequence[Cond]) -> bool:
-        """Whether rows written before hold the rows read: the same nest, or fewer of its rows, each no longer."""
-        if read.place.memory != write.place.memory or len(read.steps) > len(write.steps):
-            return False
-        gap = read.place.address + read.offset - write.place.address - write.offset
-        claims = [compare("le", -gap), compare("le", gap + read.length - write.length)]
-        if any(self.world.decide(claim) is False for claim in claims):
-            return False
-        steps = dict.fromkeys(write.steps)
-        alone = dict.fromkeys(write.steps)  # levels that the read does not have: they must run at all
-        for count, stride in read.steps:
-            same = next(
-                (
-                    (c, s)
-                    for c, s in steps
-                    if s == stride
-                    and (c == count or self.asker.holds(compare("le", count - c), when).status == "proved")
-                ),
-                None,
-            )
-            if same is None and count != ONE:
-                return False
-            if same is not None:
-                alone.pop(same, None)
-        claims += [compare("le", ONE - count) for count, _ in alone]
-        return all(self.asker.holds(claim, when).status == "proved" for claim in claims)
-
-    def _found(self, event: Copy | Use, at: int, kind: int, count: int) -> None:
-        error = isinstance(event, Copy)
-        key = (event.span.start, kind)
-        if key in self.findings:
-            return
-        what = "hold the unknown rest of a block" if kind == TAIL else "nothing wrote"
-        labels: tuple[Label, ...] = ()
-        tail = max((s for s in self._tails if s <= at), default=None)
-        if kind == TAIL and tail is not None:
-            labels = (Label(self._tails[tail], "leaves the rest of its last block unknown"),)
-        pipe = event.pipe
-        self.findings[key] = Finding(
-            "core/definite",
-            Severity.ERROR if error else Severity.WARNING,
-            f"{pipe} reads bytes of {self.space.upper()} that {what}, the first at {at:,}"
-            + (f" ({count:,} in this row)" if count > 1 else ""),
-            "source",
-            event.span,
-            {"first": at, "count": count},
-            None,
-            "",
-            "documented" if error else "inferred",
-            "load the rows whole, pad them, or store fewer bytes"
-            if error
-            else "mask the lanes behind the data, or pad the rows",
-            (),
-            labels,
-        )
-
-
-def _either(one: bytearray, two: bytearray) -> bytearray:
-    """The state of every byte where both agree, else MAYBE (which is 3: both bits of a state)."""
-    out = bytearray(one)
-    for start in range(0, len(one), PIECE):
-        mine, theirs = one[start : start + PIECE], two[start : start + PIECE]
-        if mine != theirs:
-            left = int.from_bytes(mine, "little")
-            differ = left ^ int.from_bytes(theirs, "little")
-            differ = (differ | differ >> 1) & int.from_bytes(b"\1" * len(mine), "little")
-            out[start : start + PIECE] = (left | differ | differ << 1).to_bytes(len(mine), "little")
-    return out
-
-
-def _set(memory: bytearray, start: int, end: int, state: int) -> None:
-    if end > start:
-        memory[start:end] = bytes([state]) * (end - start)
-
 
 def _touches(events: Sequence[Event]) -> Iterable[Touch]:
     for event in events:
@@ -423,10 +377,13 @@ def _touches(events: Sequence[Event]) -> Iterable[Touch]:
             yield from _touches(event.other)
 
 
-def _terms(touch: Touch) -> Iterable[Lin]:
-    yield from (touch.place.address, touch.offset, touch.length)
-    for step in touch.steps:
-        yield from step
+def _counters(events: Sequence[Event]) -> Iterable[str]:
+    for event in events:
+        if isinstance(event, Loop):
+            yield event.counter
+            yield from _counters(event.body)
+        elif isinstance(event, Branch):
+            yield from _counters((*event.then, *event.other))
 
 
 def _size(events: Sequence[Event]) -> int:

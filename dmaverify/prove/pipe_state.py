@@ -57,7 +57,7 @@ class State:
             frozenset((k, v[0]) for k, v in self.flags.items()),
             frozenset(self.pending.items()),
             frozenset(self.tokens.items()),
-            self.facts,
+            frozenset(self.facts),
         )
 
     def covers(self, other: State) -> bool:

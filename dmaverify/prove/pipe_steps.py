@@ -34,6 +34,7 @@ from dmaverify.transfer.affine import Cond, Lin, World, compare
 from dmaverify.transfer.instructions import Copy, Event, Fence, Signal, Token, Use, accumulate
 from dmaverify.verdict import Finding, Label, Severity
 
+MOST_NUMBERS = 8  # values of one flag or token that are told apart
 NOBODY: frozenset[str] = frozenset()
 NOTHING: frozenset[Instance] = frozenset()
 
@@ -148,6 +149,18 @@ class PipeSteps:
         pending = {i: known | {event.dest} if i in done else known for i, known in state.pending.items()}
         return State(flags, self._kept(pending), state.tokens, state.facts)
 
+    def _told(self, event: Event, state: State, at: At) -> list[State]:
+        """The state, once for each value that the number of a flag or token can have here."""
+        if not isinstance(event, (Signal, Token)):
+            return [state]
+        number = self.world.put(event.event if isinstance(event, Signal) else event.token, at.counters)
+        low, high = self.world.interval(number)
+        if low is None or high is None or low == high or high - low >= MOST_NUMBERS or self.world.loaded(number):
+            return [state]
+        equal = [compare("eq", number - value) for value in range(low, high + 1)]
+        left = [claim for claim in equal if not self._never(claim, state, at)]
+        return [state.under((*state.facts, claim)) for claim in left] if len(left) > 1 else [state]
+
     def _chosen(self, number: Lin, state: State, at: At) -> int | None:
         """The one value a term can have here, if it is one of few."""
         low, high = self.world.interval(number)
@@ -243,9 +256,7 @@ class PipeSteps:
                 elif met:
                     if not doubtful:
                         self.status[f"core/hazard-{kind}"] = "refuted"
-                    self.findings[key] = hazard(
-                        kind, instance, earlier, later, mine.place.space, doubtful=doubtful
-                    )
+                    self.findings[key] = hazard(kind, instance, earlier, later, mine.place.space, doubtful=doubtful)
 
     # ------------------------------------------------------------ flags
 

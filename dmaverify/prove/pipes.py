@@ -16,7 +16,7 @@ from typing import Any
 from dmaverify.prove.lifted import lifted
 from dmaverify.prove.pipe_state import EMPTY, OLD, At, Instance, State, pipes_of, renamed, running, shown_flag
 from dmaverify.prove.pipe_steps import PipeSteps
-from dmaverify.transfer.affine import Cond, Lin, compare
+from dmaverify.transfer.affine import Cond, Lin, both, compare
 from dmaverify.transfer.instructions import Branch, Event, Loop, Use
 
 MOST_STEPS = 48  # iterations of one loop that are followed until its state must have repeated
@@ -52,7 +52,8 @@ class PipeJudge(PipeSteps):
             elif isinstance(event, Branch):
                 states = [after for state in states for after in self._branch(event, state, at)]
             else:
-                states = [self._step(event, state, at) for state in states]
+                told = [one for state in states for one in self._told(event, state, at)]
+                states = [self._step(event, state, at) for state in told]
             states = self._merged(states)
         return states
 
@@ -92,7 +93,20 @@ class PipeJudge(PipeSteps):
         alike: dict[Any, list[State]] = {}
         for state in left:
             alike.setdefault(self._without_path(state).key(), []).append(state)
-        return self._merged([group[0] if len(group) == 1 else self._without_path(group[0]) for group in alike.values()])
+        return self._merged([group[0] if len(group) == 1 else self._either(group, at) for group in alike.values()])
+
+    def _either(self, states: Sequence[State], at: At) -> State:
+        """States that differ by their paths alone, as one; what tells those apart is kept outside of loops."""
+        first = states[0]
+        common = tuple(f for f in first.facts if all(f in s.facts for s in states))
+        either = both((both(f for f in s.facts if f not in common) for s in states), "or")
+        told = either.known is None and either not in common and self._stays(either, at)
+        return first.under((*common, either) if told else common)
+
+    def _stays(self, fact: Cond, at: At) -> bool:
+        """Whether a fact speaks of nothing that another iteration of the loops around changes."""
+        moving = {name for term in at.counters.values() for name, _ in term.terms}
+        return moving.isdisjoint(self.world.roots(fact)) and not self.world.changes(fact, at.counters)
 
     def _iterations(self, loop: Loop, trip: Lin, state: State, at: At) -> list[State]:
         """States in which the loop ends."""
@@ -106,14 +120,19 @@ class PipeJudge(PipeSteps):
             here = Lin(step)
             ending = compare("le", trip - here)
             if ending.known is not False:
-                exits += [self._assuming(s, ending) for s in current if not self._never(ending, s, at)]
+                begun = compare("le", here - trip)
+                facts = (*state.facts, *([ending] if ending.known is None else []))
+                facts = (*facts, *([begun] if begun.known is None and self._stays(begun, at) else []))
+                exits += [self._also(s, facts) for s in current if not self._never(ending, s, at)]
             current = [self._assuming(s, ending.negated()) for s in current if not self._never(ending.negated(), s, at)]
             current = self._merged([self._forget(s, ending.negated(), at) for s in current])
             if not current:
                 return exits
             key = (frozenset(s.key() for s in current), step % rhythm)
             if key in seen and not (fixed is not None and fixed <= SMALL_TRIP):
-                return exits + self._cycle(loop, trip, at, history, seen[key], step)
+                return exits + [
+                    self._also(s, state.facts) for s in self._cycle(loop, trip, at, history, seen[key], step)
+                ]
             seen[key] = step
             history.append(current)
             inside = At({**at.counters, loop.counter: here}, (*at.loops, loop))
@@ -145,7 +164,10 @@ class PipeJudge(PipeSteps):
             start = [self._assuming(s, going) for s in history[first + index] if not self._never(going, s, at)]
             after = self._merged([self._aged(loop, s) for s in self._run(loop.body, start, inside)])
             ended = compare("le", trip - here - 1)
-            exits += [self._without_path(s) for s in after if not self._never(ended, s, inside)]
+            last = trip - (first + index + 1)
+            so_far = [compare("le", -last), *([compare("eq", self.world.modulo(last, period))] if period > 1 else [])]
+            known_at_end = tuple(c for c in so_far if c.known is None and self._stays(c, at))
+            exits += [s.under(known_at_end) for s in after if not self._never(ended, s, inside)]
             more = ended.negated()
             later = [self._assuming(s, more) for s in after if not self._never(more, s, inside)]
             known = history[first + (index + 1) % period]
@@ -155,6 +177,10 @@ class PipeJudge(PipeSteps):
 
     def _without_path(self, state: State) -> State:
         return state.under(()) if state.facts else state
+
+    def _also(self, state: State, facts: Sequence[Cond]) -> State:
+        """A state in which these hold as well."""
+        return state.under((*state.facts, *(f for f in facts if f not in state.facts)))
 
     def _assuming(self, state: State, condition: Cond) -> State:
         return state if condition.known is not None else state.under((*state.facts, condition))

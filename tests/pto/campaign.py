@@ -124,6 +124,7 @@ def claim_agrees(kernel: Kernel, mutant: Kernel) -> bool | None:
     wrong = any(made.get(at) != byte for at, byte in right.items()) or any(at not in region for at in made)
     wrong = wrong or any(byte >= kernel.tensors["src"] for byte in made.values())
     wrong = wrong or padded(kernel, runs[0]) != padded(kernel, runs[1])
+    wrong = wrong or any(at not in region for at in padding(mutant))
     return refuted == wrong
 
 
@@ -135,17 +136,20 @@ def moved(run: Run) -> dict[int, int]:
 
 def padded(kernel: Kernel, run: Run) -> list[int]:
     """Bytes that the first load of the kernel pads, as they are in the end; those that nothing wrote are -1."""
-    load = next(p for p in kernel.before if isinstance(p, Tile))
-    if load.pad is None:
+    memory = run.memory["ub"]
+    return [int(memory.bytes_[at]) if memory.state[at] == 1 else -1 for at in padding(kernel)]
+
+
+def padding(kernel: Kernel) -> list[int]:
+    """Where the first load of the kernel pads."""
+    load = next((p for p in kernel.before if isinstance(p, Tile) and p.kind == "load"), None)
+    if load is None or load.pad is None:
         return []
     end = -(-(load.length + load.pad[1] * kernel.item) // 32) * 32
     rows = [load.ub + r * load.ub_pitch for r in range(load.rows)]
     for count, _, step in load.loops:
         rows = [at + step * i for i in range(count) for at in rows]
-    memory = run.memory["ub"]
-    return [
-        int(memory.bytes_[at]) if memory.state[at] == 1 else -1 for r in rows for at in range(r + load.length, r + end)
-    ]
+    return [at for r in rows for at in range(r + load.length, r + end)]
 
 
 @dataclass(frozen=True)
