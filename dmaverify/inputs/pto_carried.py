@@ -44,7 +44,7 @@ class Carried(Registers):
         if not stmt.carried:
             return []
         starts = [self._number(value) for value in first]
-        bits = {i for i, v in enumerate(starts) if v in (ZERO, ONE) and not isinstance(first[i], Place)}
+        bits = {i for i, v in enumerate(starts) if self._bit(v) and not isinstance(first[i], Place)}
         while True:
             names, given = self._guessed(stmt, first, bits)
             ends = [self._number(given[i]) if i < len(given) else None for i in range(len(first))]
@@ -62,6 +62,17 @@ class Carried(Registers):
                 self.opaque.add(lost.terms[0][0])
                 out[index] = lost
         return out
+
+    def _below(self, value: Lin, end: int) -> bool:
+        low, high = self.world.interval(value)
+        return low is not None and high is not None and 0 <= low <= high < end
+
+    def _bit(self, value: Value) -> bool:
+        """Whether a number is 0 or 1."""
+        if not isinstance(value, Lin):
+            return False
+        low, high = self.world.interval(value)
+        return low in (0, 1) and high in (0, 1)
 
     def _number(self, value: Value) -> Value:
         return (
@@ -115,9 +126,10 @@ class Carried(Registers):
             if what == "max" and (shrunk := self._shrinking(own, start, args, counter)) is not None:
                 return shrunk
             if what == "mod" and isinstance(args[0], Lin) and args[0].terms == ((own, 1),) and isinstance(args[1], int):
-                low, high = world.interval(start)
-                if low is not None and high is not None and 0 <= low <= high < args[1]:  # it is itself a remainder
+                if self._below(start, args[1]):  # it is itself a remainder
                     return world.modulo(start + counter * args[0].const, args[1])
+            if what == "ite" and (size := _wrapped(own, args)) and self._below(start, size):
+                return world.modulo(start + counter, size)
         factor = dict(end.terms).get(own, 0)
         rest = end - Lin(0, ((own, factor),)) if factor else end
         loose = world.roots(rest) & (set(names) | {counter.terms[0][0]})
@@ -125,6 +137,8 @@ class Carried(Registers):
             return None
         if own in inner and not loose and factor == 1:
             return start + world.times(counter, rest)
+        if own in inner and not loose and factor == -1 and rest == ONE and self._bit(start):
+            return world.modulo(start + counter, 2)
         if own in inner and not loose and factor == -1:
             gap = rest - start * 2
             return start + world.times(world.modulo(counter, 2), gap)
@@ -176,3 +190,23 @@ class Carried(Registers):
         if isinstance(value, Place):
             return replace(value, address=self.world.put(value.address, {counter: trip}))
         return self.world.put(value, {counter: trip}) if isinstance(value, Lin) else value
+
+
+def _wrapped(own: str, args: Sequence[object]) -> int | None:
+    """How many values a counter takes that goes up by one, and from its last value (or from there on) back to 0."""
+    when, then, other = args
+    up = Lin(1, ((own, 1),))
+    if not isinstance(when, Cond) or not isinstance(then, Lin) or not isinstance(other, Lin):
+        return None
+    if then == up:
+        when, then, other = when.negated(), other, then
+    if then != ZERO or other != up or len(when.left.terms) != 1:
+        return None
+    (name, factor), const = when.left.terms[0], when.left.const
+    if name != own or abs(factor) != 1:
+        return None
+    if when.op == "eq":
+        return -const * factor + 1
+    if when.op in ("le", "lt") and factor == -1:  # const - own <= 0
+        return const + (1 if when.op == "le" else 2)
+    return None

@@ -135,6 +135,7 @@ class Values:
         self.counters = 0
         self.trips: dict[str, str] = {}  # for counters of loops that nobody bounds, how often they run
         self.reasons: dict[str, str] = {}
+        self.machine: dict[str, str] = {}  # symbols of what the machine gives, by its operation
         self.around: list[str] = []  # counters of the loops around, outside in
         self.arguments = {a[0]: f"arg{i}" for i, a in enumerate(function.args)} if setting.canonical else {}
         for name, kind, span in function.args:
@@ -252,19 +253,12 @@ class Values:
         for name, kind in zip(stmt.results, stmt.types, strict=True):
             if stmt.loaded and kind.kind == "int":
                 self.values[name] = self.from_memory(name, kind)
-            elif stmt.least is not None and self.setting.canonical:
-                self.values[name] = self.machine_value(stmt.what, stmt.least)
-            elif stmt.least is not None or kind.kind == "int":
-                value = self.fresh_opaque(name, stmt.least, fixed=stmt.least is not None)
+            elif stmt.least is not None:
+                self.values[name] = self.machine_value(stmt.what, stmt.least, name)
+            elif kind.kind == "int":
+                value = self.fresh_opaque(name)
                 self.values[name] = value
-                if stmt.least is None:
-                    self.opaque.add(value.terms[0][0])
-                else:
-                    stated = self.setting.ranges.get(name.lstrip("%"))
-                    if stated:
-                        self.world.symbols[value.terms[0][0]] = replace(
-                            self.world.symbols[value.terms[0][0]], low=stated[0], high=stated[1], stated=True
-                        )
+                self.opaque.add(value.terms[0][0])
             else:
                 self.values[name] = None
                 if stmt.why:
@@ -284,12 +278,26 @@ class Values:
     def _assumed(self, stmt: ops.Assumed) -> None:
         self.assume(stmt.text)
 
-    def machine_value(self, what: str, least: int) -> Lin:
-        """A value that the machine gives, the same wherever a kernel asks for it."""
-        name = name_of(what)
-        if name not in self.world.symbols:
-            return self.world.free(name, least, None, stated=False, shown=what)
-        return Lin(0, ((name, 1),))
+    def machine_value(self, what: str, least: int, name: str = "") -> Lin:
+        """A value that the machine gives, the same wherever a kernel asks for it; an index is less than its count."""
+        if what not in self.machine:
+            plain = self.setting.canonical or not name
+            value = self.world.free(
+                name_of(what if plain else name), least, None, stated=False, shown=what if plain else name
+            )
+            called = self.machine[what] = value.terms[0][0]
+            self.world.symbols[called] = replace(self.world.symbols[called], surely=least)
+            index, count = (self.machine.get(f"{what[:-3]}{end}") for end in ("idx", "num"))
+            if index is not None and count is not None:
+                self.assume(f"{what[:-3]}idx is less than {what[:-3]}num")
+                side = compare("lt", Lin(0, ((index, 1),)) - Lin(0, ((count, 1),)))
+                self.world.symbols[index] = replace(self.world.symbols[index], side=(side,))
+        symbol = self.world.symbols[self.machine[what]]
+        stated = None if self.setting.canonical else self.setting.ranges.get(name.lstrip("%"))
+        if stated:
+            self.world.symbols[symbol.name] = replace(symbol, low=stated[0], high=stated[1], stated=True)
+            self.assume(f"{name} in {stated[0]:,}..{stated[1]:,}")
+        return Lin(0, ((symbol.name, 1),))
 
     def _arith(self, stmt: ops.Arith) -> None:
         self.values[stmt.result] = self._calculated(stmt)
@@ -321,15 +329,55 @@ class Values:
                 return None
             what, sign = _PREDICATES[stmt.predicate]
             return compare(what, (a - b) * sign)
-        if op in ("addi", "subi"):
-            return a + b if op == "addi" else a - b
+        if op == "subi":
+            return self._less(a, b)
+        if op == "addi":
+            return a + b
         if op == "muli":
             return world.times(a, b)
         if op in ("minui", "minsi", "maxui", "maxsi"):
             return world.least(a, b, most=op.startswith("max"))
         if b.is_const:
             return self._with_number(stmt, op, a, b.const)
+        if op in ("divui", "divsi", "floordivsi", "remui", "remsi", "ceildivui", "ceildivsi"):
+            return self._with_term(stmt, op, a, b)
         return self._lost(stmt)
+
+    def _less(self, a: Lin, b: Lin) -> Lin:
+        """a - b; of a value less its minimum with another, what is left over."""
+        if len(b.terms) == 1 and not b.const and b.terms[0][1] == 1:
+            what, *args = self.world.symbols[b.terms[0][0]].definition or ("",)
+            if what == "min" and a in args and not a.is_const:
+                other = args[1 - args.index(a)]
+                assert isinstance(other, Lin)
+                return self.world.least(a - other, ZERO, most=True)
+        return a - b
+
+    def _with_term(self, stmt: ops.Arith, op: str, a: Lin, b: Lin) -> Lin:
+        """Division by a value that is not a number: blocks, tiles in a row."""
+        if self.roots_lost(a, b) or not self.at_least_one(b, f"`{stmt.args[1].name}`, which `{stmt.result}` divides by,"):
+            return self._lost(stmt)
+        low = self.world.interval(a)[0]
+        if op != "floordivsi" and (low is None or low < 0):
+            self.assume(f"`{stmt.result}` divides a value that is not negative")
+        whole = self.world.quotient(a + b - 1 if op.startswith("ceil") else a, b)
+        return a - self.world.times(whole, b) if op.startswith("rem") else whole
+
+    def roots_lost(self, *terms: Lin) -> bool:
+        """Whether a term depends on a value that cannot be followed."""
+        return any(self.world.roots(term) & self.opaque for term in terms)
+
+    def at_least_one(self, term: Lin, what: str) -> bool:
+        """Whether a term is at least 1, by its range or as an assumption that is said; False where it never is."""
+        low, high = self.world.interval(term)
+        if high is not None and high < 1:
+            return False
+        if low is None or low < 1:
+            self.assume(f"{what} is at least 1")
+            name, symbol = next((n, self.world.symbols[n]) for n, _ in term.terms)
+            if term == Lin(0, ((name, 1),)) and not symbol.definition and not self.dry:
+                self.world.symbols[name] = replace(symbol, low=1)
+        return True
 
     def _with_number(self, stmt: ops.Arith, op: str, a: Lin, n: int) -> Value:
         world = self.world

@@ -19,6 +19,10 @@ from dmaverify.prove.smt import Query, Session
 from dmaverify.transfer.affine import FALSE, TRUE, Cond, Lin, World, both, compare
 
 
+BEYOND = (1, 0, 2, 3, 7, 32)
+"""How far above their least values symbols are tried."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reply:
     """`proved`, `refuted` with values of symbols, or `unknown`; `by` says what decided it."""
@@ -148,10 +152,28 @@ class Asker:
         if reply is None:
             answer = self.session.ask(query, "claim")
             reply = Reply({"unsat": "proved", "sat": "refuted"}.get(answer.status, "unknown"), answer.model, "z3")
+            if reply.status == "unknown":
+                reply = self._tried(query) or reply
             self._asked[query] = reply
         if small and reply.status == "refuted":
             return Reply("refuted", self._small(query, reply.values, variables), "z3")
         return reply
+
+    def _tried(self, query: Query) -> Reply | None:
+        """Values with which all holds, where the solver found none by itself: it is asked at some of them."""
+        known = [n for n, _, _ in query.variables if n in self.world.symbols]
+        free = [n for n in known if not self.world.symbols[n].definition]
+        for number in range(len(BEYOND)):
+            chosen = {
+                n: Lin((self.world.symbols[n].low or 0) + BEYOND[(number + i) % len(BEYOND)])
+                for i, n in enumerate(free)
+            }
+            values = [(n, self.world.put(Lin(0, ((n, 1),)), chosen)) for n in known]
+            pins = [f"(= {n} {self.world.text(v)})" for n, v in values if v.is_const]
+            answer = self.session.ask(Query(query.variables, (*query.constraints, *pins)), "claim")
+            if answer.status == "sat":
+                return Reply("refuted", answer.model, "z3")
+        return None
 
     def plainly_never(self, conditions: Sequence[Cond]) -> bool:
         """Whether ranges alone show that these cannot hold at once."""
@@ -181,9 +203,21 @@ class Asker:
                 continue
             if not self.is_open(part) or self.possible([*when, part]).status != "refuted":
                 return reply
+            fails = self._surely_fails(part, when)
+            if fails is not None:
+                return fails
             assumed.append(part)
             self.needs.append(both([*(w.negated() for w in when), part], "or") if when else part)
         return Reply("assumed", {}, "", tuple(assumed)) if assumed else Reply("proved")
+
+    def _surely_fails(self, claim: Cond, when: Sequence[Cond]) -> Reply | None:
+        """A counterexample that no assumption can rule out: at values that occur in any case, on the first core."""
+        roots = [self.world.symbols[n] for n in sorted(self.world.roots(claim))]
+        if any(s.surely is None for s in roots if not s.stated):
+            return None
+        first = [compare("eq", Lin(-(s.surely or 0), ((s.name, 1),))) for s in roots if not s.stated]
+        reply = self.possible([*when, *first, claim.negated()], small=True)
+        return reply if reply.status == "refuted" else None
 
     def is_open(self, claim: Cond) -> bool:
         """Whether a claim depends on a value whose range nobody stated."""
