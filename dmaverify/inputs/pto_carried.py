@@ -125,11 +125,11 @@ class Carried(Registers):
             what, *args = world.symbols[end.terms[0][0]].definition or ("",)
             if what == "max" and (shrunk := self._shrinking(own, start, args, counter)) is not None:
                 return shrunk
-            if what == "mod" and isinstance(args[0], Lin) and args[0].terms == ((own, 1),) and isinstance(args[1], int):
-                if self._below(start, args[1]):  # it is itself a remainder
-                    return world.modulo(start + counter * args[0].const, args[1])
-            if what == "ite" and (size := _wrapped(own, args)) and self._below(start, size):
-                return world.modulo(start + counter, size)
+            by, size = (args[0], args[1]) if what == "mod" else (None, None)
+            if isinstance(by, Lin) and by.terms == ((own, 1),) and isinstance(size, int) and self._below(start, size):
+                return world.modulo(start + counter * by.const, size)  # it is itself a remainder
+            if what == "ite" and (turns := _wrapped(own, args)) and self._below(start, turns):
+                return world.modulo(start + counter, turns)
         factor = dict(end.terms).get(own, 0)
         rest = end - Lin(0, ((own, factor),)) if factor else end
         loose = world.roots(rest) & (set(names) | {counter.terms[0][0]})

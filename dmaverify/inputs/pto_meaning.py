@@ -61,9 +61,15 @@ class _Meaning(Accesses):
                 out += found
             elif found is not None:
                 out.append(found)
-            if isinstance(stmt, ops.Opaque) and stmt.loaded and isinstance(before, ops.Access) and read == 1:
+            last = out[-1] if out and read == 1 else None
+            if (
+                isinstance(stmt, ops.Opaque)
+                and stmt.loaded
+                and isinstance(before, ops.Access)
+                and isinstance(last, Use)
+            ):
                 given = [self.values[name] for name in stmt.results]
-                out[-1:] = [replace(e, gives=tuple(v for v in given if isinstance(v, Lin))) for e in out[-1:]]  # type: ignore[type-var]
+                out[-1] = replace(last, gives=tuple(v for v in given if isinstance(v, Lin)))
             before, read = stmt, len(found) if isinstance(found, list) else 0
         for at, count, stmt in loads:
             out[at : at + count] = self.narrowed([e for e in out[at : at + count] if isinstance(e, Use)], stmt)

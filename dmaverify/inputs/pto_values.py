@@ -287,17 +287,23 @@ class Values:
             )
             called = self.machine[what] = value.terms[0][0]
             self.world.symbols[called] = replace(self.world.symbols[called], surely=least)
-            index, count = (self.machine.get(f"{what[:-3]}{end}") for end in ("idx", "num"))
-            if index is not None and count is not None:
-                self.assume(f"{what[:-3]}idx is less than {what[:-3]}num")
-                side = compare("lt", Lin(0, ((index, 1),)) - Lin(0, ((count, 1),)))
-                self.world.symbols[index] = replace(self.world.symbols[index], side=(side,))
         symbol = self.world.symbols[self.machine[what]]
         stated = None if self.setting.canonical else self.setting.ranges.get(name.lstrip("%"))
         if stated:
             self.world.symbols[symbol.name] = replace(symbol, low=stated[0], high=stated[1], stated=True)
             self.assume(f"{name} in {stated[0]:,}..{stated[1]:,}")
+        self._index_and_count(what[:-3])
         return Lin(0, ((symbol.name, 1),))
+
+    def _index_and_count(self, what: str) -> None:
+        """A core's number is less than how many there are, and in any range if their count is."""
+        if f"{what}idx" not in self.machine or f"{what}num" not in self.machine:
+            return
+        index, count = (self.world.symbols[self.machine[f"{what}{end}"]] for end in ("idx", "num"))
+        self.assume(f"{what}idx is less than {what}num")
+        side = compare("lt", Lin(0, ((index.name, 1),)) - Lin(0, ((count.name, 1),)))
+        stated = index.stated or count.stated
+        self.world.symbols[index.name] = replace(index, side=(side,), stated=stated)
 
     def _arith(self, stmt: ops.Arith) -> None:
         self.values[stmt.result] = self._calculated(stmt)
@@ -355,7 +361,9 @@ class Values:
 
     def _with_term(self, stmt: ops.Arith, op: str, a: Lin, b: Lin) -> Lin:
         """Division by a value that is not a number: blocks, tiles in a row."""
-        if self.roots_lost(a, b) or not self.at_least_one(b, f"`{stmt.args[1].name}`, which `{stmt.result}` divides by,"):
+        if self.roots_lost(a, b) or not self.at_least_one(
+            b, f"`{stmt.args[1].name}`, which `{stmt.result}` divides by,"
+        ):
             return self._lost(stmt)
         low = self.world.interval(a)[0]
         if op != "floordivsi" and (low is None or low < 0):

@@ -18,7 +18,6 @@ from dmaverify.prove.ranges import NEVER, settled
 from dmaverify.prove.smt import Query, Session
 from dmaverify.transfer.affine import FALSE, TRUE, Cond, Lin, World, both, compare
 
-
 BEYOND = (1, 0, 2, 3, 7, 32)
 """How far above their least values symbols are tried."""
 
