@@ -52,7 +52,7 @@ class PipeJudge(PipeSteps):
             elif isinstance(event, Branch):
                 states = [after for state in states for after in self._branch(event, state, at)]
             else:
-                states = [self._step(event, state, at) for state in states]
+                states = [self._step(event, one, at) for state in states for one in self._parted(event, state, at)]
             states = self._merged(states)
         return states
 

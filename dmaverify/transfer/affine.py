@@ -192,20 +192,39 @@ class World:
             what, *args = self.symbols[name].definition or ("",)
             if what == "mod" and isinstance(args[1], int) and args[1] % divisor == 0 and isinstance(args[0], Lin):
                 left = left + (args[0] - Lin(0, ((name, 1),))) * factor  # a remainder of a remainder
+            elif what == "mul":
+                sides = [
+                    Lin(a.const % divisor, tuple((n, f % divisor) for n, f in a.terms if f % divisor))
+                    for a in args
+                    if isinstance(a, Lin)
+                ]
+                left = left + (self.times(*sides) - Lin(0, ((name, 1),))) * factor
         rest = Lin(left.const % divisor, tuple((n, f % divisor) for n, f in left.terms if f % divisor))
         if not rest.terms:
             return rest
         low, high = self.interval(rest)
         if low is not None and high is not None and low // divisor == high // divisor:
             return rest - low // divisor * divisor
+        if divisor == 2 and rest.const:
+            return ONE - self.modulo(rest - 1, divisor)
         return self._derive(("mod", rest, divisor), 0, divisor - 1)
 
     def quotient(self, left: Lin, divisor: Lin) -> Lin:
         """floor(left / divisor) for a divisor that is a term of at least 1."""
         if divisor.is_const and divisor.const > 0:
             return self.divide(left, divisor.const)
-        if left == divisor:
-            return ONE
+        whole = ZERO
+        for name, factor in left.terms:
+            what, *args = self.symbols[name].definition or ("",)
+            one = Lin(0, ((name, 1),))
+            if what == "mul" and divisor in args:
+                other = args[1 - args.index(divisor)]
+                assert isinstance(other, Lin)
+                whole, left = whole + other * factor, left - one * factor
+            elif one == divisor:
+                whole, left = whole + factor, left - one * factor
+        if left == ZERO:
+            return whole
         low, high = self.interval(left)
         least, most = self.interval(divisor)
         least = max(least or 1, 1)
@@ -213,7 +232,7 @@ class World:
             low = low // least if low < 0 else 0 if most is None else low // max(most, 1)
         if high is not None:
             high = high // least if high >= 0 else -1
-        return self._derive(("quo", left, divisor), low, high)
+        return whole + self._derive(("quo", left, divisor), low, high)
 
     def quotient_facts(self, name: str) -> list[Cond]:
         """What a quotient is, by its product with the divisor."""

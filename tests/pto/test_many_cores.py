@@ -292,3 +292,52 @@ def test_a_run_on_one_of_several_cores_finds_nothing_and_moves_its_rows(core: in
     run = run_kernel(function, size, {"n": 10, "bid64": core, "num64": cores})
     assert run.found == set()
     assert len(run.copies) == 2 * len(range(core, 10, cores))
+
+
+# ---------------------------------------------------------------- turns by the number of a row
+
+PARITY = """  pto.set_flag["PIPE_MTE3", "PIPE_MTE2", "EVENT_ID0"]
+  pto.set_flag["PIPE_MTE3", "PIPE_MTE2", "EVENT_ID1"]
+  scf.for %row = {low} to %n step {step} {{
+    %turn = {turn} : index
+    %skip = arith.muli %turn, %c256 : index
+    %t = pto.addptr %u, %skip : <f32, ub> -> <f32, ub>
+    pto.wait_flag_dyn["PIPE_MTE3", "PIPE_MTE2", %turn]
+"""
+CLOSED = """    pto.set_flag_dyn["PIPE_MTE3", "PIPE_MTE2", %turn]
+  }
+  pto.wait_flag["PIPE_MTE3", "PIPE_MTE2", "EVENT_ID0"]
+  pto.wait_flag["PIPE_MTE3", "PIPE_MTE2", "EVENT_ID1"]
+"""
+
+
+@pytest.mark.parametrize(("low", "step"), [("%m", "%c1"), ("%bid", "%num"), ("%c1", "%c1"), ("%bid", "%c3")])
+def test_two_buffers_by_the_parity_of_a_row_that_starts_anywhere(low: str, step: str) -> None:
+    said = notes(50, assume("n", 0, 50) + assume("m", 0, 50))
+    kernel = PARITY.format(low=low, step=step, turn="arith.andi %row, %c1") + ROW + LOAD + TURNED + STORE + CLOSED
+    proved(check(kernel, said))
+    one_buffer = kernel.replace("arith.muli %turn", "arith.muli %c0")
+    assert (low, step) == ("%bid", "%num") or "core/hazard-war" in errors(check(one_buffer, said))
+    lost = kernel.replace(
+        'wait_flag_dyn["PIPE_MTE3", "PIPE_MTE2", %turn]', 'wait_flag_dyn["PIPE_MTE3", "PIPE_MTE2", %c0]'
+    )
+    assert "core/flags" in errors(check(lost, said))
+
+
+def test_turns_by_the_number_of_the_round_are_those_of_the_rows() -> None:
+    rounds = "arith.andi %round, %c1"
+    count = "    %gone = arith.subi %row, %bid : index\n    %round = arith.divui %gone, %num : index\n    %turn ="
+    kernel = PARITY.format(low="%bid", step="%num", turn=rounds).replace("    %turn =", count)
+    proved(check(kernel + ROW + LOAD + TURNED + STORE + CLOSED, notes(50, assume("n", 0, 50))))
+
+
+@pytest.mark.parametrize("value", range(-6, 7))
+def test_remainders_of_sums_products_and_remainders_are_exact(value: int) -> None:
+    world = World()
+    a, b = world.free("a", -9, 9), world.free("b", -9, 9)
+    product = world.times(a * 2 + 1, b)
+    put = {"a": Lin(value), "b": Lin(value + 3)}
+    for term in (a + 1, a + b, product, product + a, world.modulo(a, 4) + b, world.modulo(a, 6) * 5 - b):
+        for divisor in (2, 3, 4):
+            whole = world.put(term, put)
+            assert world.put(world.modulo(term, divisor), put) == Lin(whole.const % divisor)
