@@ -77,7 +77,7 @@ class _Machine:
         readings: Mapping[str, str],
         seed: int,
     ) -> None:
-        self.function, self.readings = function, readings
+        self.function, self.readings, self.arguments = function, readings, arguments
         rng = np.random.default_rng(seed)
         memory = {"ub": Memory(rng.integers(0, 256, UB_BYTES, dtype=np.uint8), np.zeros(UB_BYTES, np.int8))}
         for name, size in gm.items():
@@ -202,6 +202,8 @@ class _Machine:
                 self.values[stmt.result] = self._value(stmt.source)
                 if stmt.source.name in self.raw:
                     self.raw[stmt.result] = self.raw[stmt.source.name]
+            case ops.Opaque() if stmt.least is not None:
+                self.values[stmt.results[0]] = self.arguments.get(stmt.results[0].lstrip("%"), stmt.least)
             case ops.While() | ops.Foreign():
                 raise Stuck("an operation that is not executed")
             case ops.Problem():

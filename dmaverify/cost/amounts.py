@@ -114,6 +114,8 @@ def _grows(term: Lin, world: World, name: str) -> bool:
             continue
         what, *args = world.symbols[symbol].definition or ("",)
         parts = [a for a in args if isinstance(a, Lin)]
+        if what == "quo" and name in world.roots(parts[1]):
+            return False
         if factor < 0 or what in ("mod", "ite") or not all(_grows(p, world, name) for p in parts):
             return False
         if what == "mul" and any((world.interval(p)[0] or 0) < 0 for p in parts):
@@ -182,8 +184,8 @@ def _symbol_text(name: str, world: World, plain: bool) -> str:
         for a in args
     ]
     grouped = [f"({t})" if " + " in t or " - " in t else t for t in texts]
-    if what == "div":
-        return f"floor({grouped[0]} / {texts[1]})"
+    if what in ("div", "quo"):
+        return f"floor({grouped[0]} / {grouped[1]})"
     if what == "mod":
         return f"Mod({texts[0]}, {texts[1]})" if plain else f"({texts[0]} mod {texts[1]})"
     if what == "mul":

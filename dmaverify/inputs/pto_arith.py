@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from dmaverify.inputs.pto_values import Value, Values
 from dmaverify.machines import pto_ops as ops
-from dmaverify.transfer.affine import Cond, Lin, both, compare
+from dmaverify.transfer.affine import ZERO, Cond, Lin, both, compare
 from dmaverify.transfer.instructions import Place
 
 _PREDICATES = {
@@ -67,8 +67,10 @@ class Arithmetic(Values):
             if stmt.predicate.startswith("u"):
                 a, b = self._unsigned(stmt, a, 64), self._unsigned(stmt, b, 64)
             return compare(what, (a - b) * sign)
-        if op in ("addi", "subi"):
-            return a + b if op == "addi" else a - b
+        if op == "subi":
+            return self._less(a, b)
+        if op == "addi":
+            return a + b
         if op == "muli":
             return world.times(a, b)
         if op in ("minui", "minsi", "maxui", "maxsi"):
@@ -77,7 +79,31 @@ class Arithmetic(Values):
             return world.least(a, b, most=op.startswith("max"))
         if b.is_const:
             return self._with_number(stmt, op, a, b.const)
+        if op in ("divui", "divsi", "floordivsi", "remui", "remsi", "ceildivui", "ceildivsi"):
+            return self._with_term(stmt, op, a, b)
         return self._lost(stmt)
+
+    def _less(self, a: Lin, b: Lin) -> Lin:
+        """a - b; of a value less its minimum with another, what is left over."""
+        if len(b.terms) == 1 and not b.const and b.terms[0][1] == 1:
+            what, *args = self.world.symbols[b.terms[0][0]].definition or ("",)
+            if what == "min" and a in args and not a.is_const:
+                other = args[1 - args.index(a)]
+                assert isinstance(other, Lin)
+                return self.world.least(a - other, ZERO, most=True)
+        return a - b
+
+    def _with_term(self, stmt: ops.Arith, op: str, a: Lin, b: Lin) -> Lin:
+        """Division by a value that is not a number: blocks, tiles in a row."""
+        if self.roots_lost(a, b) or not self.at_least_one(
+            b, f"`{stmt.args[1].name}`, which `{stmt.result}` divides by,"
+        ):
+            return self._lost(stmt)
+        if op in ("divsi", "remsi"):
+            return self._towards_zero(stmt, op, a, b)
+        if op.endswith("ui"):
+            a = self._unsigned(stmt, a, stmt.type.bits)
+        return self._floored(op, a + b - 1 if op.startswith("ceil") else a, b)
 
     def _with_number(self, stmt: ops.Arith, op: str, a: Lin, n: int) -> Value:
         world = self.world
@@ -91,10 +117,10 @@ class Arithmetic(Values):
                 a = self._unsigned(stmt, a, stmt.type.bits) if op == "ceildivui" else a
                 return world.divide(a + (divisor - 1), divisor)
             if op in ("divsi", "remsi"):
-                return self._towards_zero(stmt, op, a, divisor)
+                return self._towards_zero(stmt, op, a, Lin(divisor))
             if op not in ("floordivsi", "shrsi") and not (op == "remui" and divisor & (divisor - 1) == 0):
                 a = self._unsigned(stmt, a, stmt.type.bits)
-            return world.modulo(a, divisor) if op.startswith("rem") else world.divide(a, divisor)
+            return self._floored(op, a, Lin(divisor))
         if op == "andi" and n >= 0 and (n & (n + 1)) == 0:
             return world.modulo(a, n + 1)
         if op == "xori" and n == 1 and world.interval(a) in ((0, 1), (0, 0), (1, 1)):
@@ -112,16 +138,22 @@ class Arithmetic(Values):
             return a
         return self.world.choose(compare("lt", a), a + (1 << (bits or 64)), a)
 
-    def _towards_zero(self, stmt: ops.Arith, op: str, a: Lin, divisor: int) -> Lin:
+    def _towards_zero(self, stmt: ops.Arith, op: str, a: Lin, divisor: Lin) -> Lin:
         """Division of signed values, and what is left: the quotient is cut off towards zero."""
         world, low = self.world, self.world.interval(a)[0]
         if low is None:
             self.assume(f"`{stmt.result}` divides a value that is not negative")
         if low is None or low >= 0:
-            return world.modulo(a, divisor) if op == "remsi" else world.divide(a, divisor)
-        if op == "remsi":
-            return world.choose(compare("lt", a), -world.modulo(-a, divisor), world.modulo(a, divisor))
-        return world.choose(compare("lt", a), -world.divide(-a, divisor), world.divide(a, divisor))
+            return self._floored(op, a, divisor)
+        return world.choose(compare("lt", a), -self._floored(op, -a, divisor), self._floored(op, a, divisor))
+
+    def _floored(self, op: str, a: Lin, divisor: Lin) -> Lin:
+        """The quotient rounded down, or what is left of it."""
+        world = self.world
+        if divisor.is_const:
+            return world.modulo(a, divisor.const) if op.startswith("rem") else world.divide(a, divisor.const)
+        whole = world.quotient(a, divisor)
+        return a - world.times(whole, divisor) if op.startswith("rem") else whole
 
     def _narrowed(self, stmt: ops.Arith, value: Value) -> Value:
         """A value in fewer bits; one that surely does not fit them is cut, or lost."""

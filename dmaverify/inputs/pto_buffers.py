@@ -34,6 +34,7 @@ from dmaverify.machines.pto_ops import (
 )
 
 LOADS = re.compile(r"pto\.(load|load_scalar|ldg\w*|lds|tile_get\w*|t?getval\w*)|memref\.load|affine\.load|llvm\.load")
+_BLOCKS = ("pto.get_block_", "pto.get_subblock_")
 _SAME = ("memref.cast", "memref.memory_space_cast", "memref.collapse_shape", "memref.expand_shape", "pto.bind_tile")
 
 
@@ -192,7 +193,7 @@ class BufferReader(CopyReader):
         types = self._typed_cast(Cursor(op))
         kinds = tuple(types[-len(op.results) :]) if len(types) >= len(op.results) > 0 else (OTHER,) * len(op.results)
         self.types |= dict(zip(op.results, kinds, strict=True))
-        least = 0 if op.name.startswith(("pto.get_block", "pto.get_subblock")) else None
+        least = {"idx": 0, "num": 1}.get(op.name[-3:]) if op.name.startswith(_BLOCKS) else None
         return Opaque(op.span, op.results, kinds, least, op.name)
 
 

@@ -48,7 +48,7 @@ class Carried(Registers):
         if not stmt.carried:
             return []
         starts = [self._number(value) for value in first]
-        bits = {i for i, v in enumerate(starts) if v in (ZERO, ONE) and not isinstance(first[i], Place)}
+        bits = {i for i, v in enumerate(starts) if self._bit(v) and not isinstance(first[i], Place)}
         while True:
             names, given = self._guessed(stmt, first, bits)
             ends = [self._number(given[i]) if i < len(given) else None for i in range(len(first))]
@@ -66,6 +66,17 @@ class Carried(Registers):
                 self.opaque.add(lost.terms[0][0])
                 out[index] = lost
         return out
+
+    def _below(self, value: Lin, end: int) -> bool:
+        low, high = self.world.interval(value)
+        return low is not None and high is not None and 0 <= low <= high < end
+
+    def _bit(self, value: Value) -> bool:
+        """Whether a number is 0 or 1."""
+        if not isinstance(value, Lin):
+            return False
+        low, high = self.world.interval(value)
+        return low in (0, 1) and high in (0, 1)
 
     def _number(self, value: Value) -> Value:
         return (
@@ -128,10 +139,11 @@ class Carried(Registers):
             what, *args = world.symbols[end.terms[0][0]].definition or ("",)
             if what == "max" and (shrunk := self._shrinking(own, start, args, rounds)) is not None:
                 return shrunk
-            if what == "mod" and isinstance(args[0], Lin) and args[0].terms == ((own, 1),) and isinstance(args[1], int):
-                low, high = world.interval(start)
-                if low is not None and high is not None and 0 <= low <= high < args[1]:  # it is itself a remainder
-                    return world.modulo(start + rounds * args[0].const, args[1])
+            by, size = (args[0], args[1]) if what == "mod" else (None, None)
+            if isinstance(by, Lin) and by.terms == ((own, 1),) and isinstance(size, int) and self._below(start, size):
+                return world.modulo(start + rounds * by.const, size)  # it is itself a remainder
+            if what == "ite" and (turns := _wrapped(own, args)) and self._below(start, turns):
+                return world.modulo(start + rounds, turns)
         factor = dict(end.terms).get(own, 0)
         rest = end - Lin(0, ((own, factor),)) if factor else end
         loose = world.roots(rest) & (set(names) | {counter.terms[0][0]})
@@ -139,6 +151,8 @@ class Carried(Registers):
             return None
         if own in inner and not loose and factor == 1:
             return start + world.times(rounds, rest)
+        if own in inner and not loose and factor == -1 and rest == ONE and self._bit(start):
+            return world.modulo(start + rounds, 2)
         if own in inner and not loose and factor == -1:
             gap = rest - start * 2
             return start + world.times(world.modulo(rounds, 2), gap)
@@ -192,3 +206,23 @@ class Carried(Registers):
         if isinstance(value, Place):
             return replace(value, address=self.world.put(value.address, put))
         return self.world.put(value, put) if isinstance(value, Lin) else value
+
+
+def _wrapped(own: str, args: Sequence[object]) -> int | None:
+    """How many values a counter takes that goes up by one, and from its last value (or from there on) back to 0."""
+    when, then, other = args
+    up = Lin(1, ((own, 1),))
+    if not isinstance(when, Cond) or not isinstance(then, Lin) or not isinstance(other, Lin):
+        return None
+    if then == up:
+        when, then, other = when.negated(), other, then
+    if then != ZERO or other != up or len(when.left.terms) != 1:
+        return None
+    (name, factor), const = when.left.terms[0], when.left.const
+    if name != own or abs(factor) != 1:
+        return None
+    if when.op == "eq":
+        return -const * factor + 1
+    if when.op in ("le", "lt") and factor == -1:  # const - own <= 0
+        return const + (1 if when.op == "le" else 2)
+    return None

@@ -198,8 +198,17 @@ def _judged(kernel: Kernel, target: Target, options: Options, notes: Notes, move
     """All that can be said of a kernel, the moves that its copies should make included."""
     others = _other_core(kernel)
     shapes = {root: kind.bytes for root, kind in kernel.roots.items() if kind.bytes and kind.space != UB_MEMORY[0]}
+    followed = not any(r.kind == "unresolved" for r in kernel.remarks)
     judged = judge_kernel(
-        kernel, target, options, shapes | notes.extents, ORDERED_PIPES, UB_MEMORY, others=others, outer=("gm",)
+        kernel,
+        target,
+        options,
+        shapes | notes.extents,
+        ORDERED_PIPES,
+        UB_MEMORY,
+        others=others,
+        outer=("gm",),
+        followed=followed,
     )
     if any(r.kind == "unresolved" and r.always for r in kernel.remarks):  # what was not read may have written them
         doubted = [f for f in judged.findings if f.rule == "core/definite" and f.severity is Severity.ERROR]

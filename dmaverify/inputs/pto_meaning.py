@@ -50,6 +50,8 @@ class _Meaning(Accesses):
     def block(self, body: Sequence[Stmt]) -> list[Event]:
         out: list[Event] = []
         loads: list[tuple[int, int, ops.Access]] = []
+        before: Stmt | None = None
+        read = 0  # accesses that it made
         for stmt in body:
             handler = getattr(self, f"_{type(stmt).__name__.lower()}")
             found = handler(stmt)
@@ -59,6 +61,16 @@ class _Meaning(Accesses):
                 out += found
             elif found is not None:
                 out.append(found)
+            last = out[-1] if out and read == 1 else None
+            if (
+                isinstance(stmt, ops.Opaque)
+                and stmt.loaded
+                and isinstance(before, ops.Access)
+                and isinstance(last, Use)
+            ):
+                given = [self.values[name] for name in stmt.results]
+                out[-1] = replace(last, gives=tuple(v for v in given if isinstance(v, Lin)))
+            before, read = stmt, len(found) if isinstance(found, list) else 0
         for at, count, stmt in loads:
             out[at : at + count] = self.narrowed([e for e in out[at : at + count] if isinstance(e, Use)], stmt)
         return out
@@ -185,11 +197,12 @@ class _Meaning(Accesses):
         low, high, step = bounds
         if stmt.unbounded:
             low, high, step = ZERO, self.fresh_opaque("%trip", 0), ONE
-        if low is None or high is None or step is None or not step.is_const or step.const < 1:
-            if step is not None and (not step.is_const or step.const < 1):
-                self.remark("unresolved", "the step of a loop must be a positive constant", stmt.step.span)
+        if step is not None and not self.at_least_one(step, f"the step `{stmt.step.name}` of a loop"):
+            self.remark("unresolved", "the step of a loop must be at least 1", stmt.step.span)
+            step = None
+        if low is None or high is None or step is None:
             low, high, step = ZERO, self.fresh_opaque("%trip", 0), ONE
-        trip = self.world.divide(high - low + (step.const - 1), step.const)
+        trip = self.world.quotient(high - low + step - 1, step)
         least = self.world.interval(trip)[0]
         if least is None or least < 0:
             trip = self.world.least(trip, ZERO, most=True)
@@ -206,7 +219,8 @@ class _Meaning(Accesses):
         )  # a counter is no value of the text where that counts otherwise
         counter = self.world.free(name_of(called), 0, None if most is None else most - 1, shown=said)
         name = counter.terms[0][0]
-        side = (compare("lt", low + counter * step.const - high),)
+        at = low + self.world.times(counter, step)
+        side = (compare("lt", at - high),)
         self.world.symbols[name] = replace(
             self.world.symbols[name], side=() if not side[0].left.terms or (high.is_const and low.is_const) else side
         )
@@ -216,7 +230,7 @@ class _Meaning(Accesses):
         self.around.append(name)
         if stmt.unbounded and trip.terms:
             self.trips[name] = trip.terms[0][0]
-        self.values[stmt.counter] = low + counter * step.const
+        self.values[stmt.counter] = at
         first = [self.value(o) for _, o in stmt.carried]
         rounds = self.world.free(f"{name}_rounds", 0, most)
         forms = self._carried(stmt, first, counter, rounds)

@@ -123,6 +123,7 @@ class Values:
         self.counters = 0
         self.trips: dict[str, str] = {}  # for counters of loops that nobody bounds, how often they run
         self.reasons: dict[str, str] = {}
+        self.machine: dict[str, str] = {}  # symbols of what the machine gives, by its operation
         self.around: list[str] = []  # counters of the loops around, outside in
         self.arguments = {a[0]: f"arg{i}" for i, a in enumerate(function.args)} if setting.canonical else {}
         for name, kind, span in function.args:
@@ -246,19 +247,12 @@ class Values:
         for name, kind in zip(stmt.results, stmt.types, strict=True):
             if stmt.loaded and kind.kind == "int":
                 self.values[name] = self.from_memory(name, kind)
-            elif stmt.least is not None and self.setting.canonical:
-                self.values[name] = self.machine_value(stmt.what, stmt.least)
-            elif stmt.least is not None or kind.kind == "int":
-                value = self.fresh_opaque(name, stmt.least, fixed=stmt.least is not None)
+            elif stmt.least is not None:
+                self.values[name] = self.machine_value(stmt.what, stmt.least, name)
+            elif kind.kind == "int":
+                value = self.fresh_opaque(name)
                 self.values[name] = value
-                if stmt.least is None:
-                    self.opaque.add(value.terms[0][0])
-                else:
-                    stated = self.setting.ranges.get(name.lstrip("%"))
-                    if stated:
-                        self.world.symbols[value.terms[0][0]] = replace(
-                            self.world.symbols[value.terms[0][0]], low=stated[0], high=stated[1], stated=True
-                        )
+                self.opaque.add(value.terms[0][0])
             else:
                 self.values[name] = None
                 if stmt.why:
@@ -278,12 +272,48 @@ class Values:
     def _assumed(self, stmt: ops.Assumed) -> None:
         self.assume(stmt.text)
 
-    def machine_value(self, what: str, least: int) -> Lin:
-        """A value that the machine gives, the same wherever a kernel asks for it."""
-        name = name_of(what)
-        if name not in self.world.symbols:
-            return self.world.free(name, least, None, stated=False, shown=what)
-        return Lin(0, ((name, 1),))
+    def machine_value(self, what: str, least: int, name: str = "") -> Lin:
+        """A value that the machine gives, the same wherever a kernel asks for it; an index is less than its count."""
+        if what not in self.machine:
+            plain = self.setting.canonical or not name
+            value = self.world.free(
+                name_of(what if plain else name), least, None, stated=False, shown=what if plain else name
+            )
+            called = self.machine[what] = value.terms[0][0]
+            self.world.symbols[called] = replace(self.world.symbols[called], surely=least)
+        symbol = self.world.symbols[self.machine[what]]
+        stated = None if self.setting.canonical else self.setting.ranges.get(name.lstrip("%"))
+        if stated:
+            self.world.symbols[symbol.name] = replace(symbol, low=stated[0], high=stated[1], stated=True)
+            self.assume(f"{name} in {stated[0]:,}..{stated[1]:,}")
+        self._index_and_count(what[:-3])
+        return Lin(0, ((symbol.name, 1),))
+
+    def _index_and_count(self, what: str) -> None:
+        """A core's number is less than how many there are, and in any range if their count is."""
+        if f"{what}idx" not in self.machine or f"{what}num" not in self.machine:
+            return
+        index, count = (self.world.symbols[self.machine[f"{what}{end}"]] for end in ("idx", "num"))
+        self.assume(f"{what}idx is less than {what}num")
+        side = compare("lt", Lin(0, ((index.name, 1),)) - Lin(0, ((count.name, 1),)))
+        stated = index.stated or count.stated
+        self.world.symbols[index.name] = replace(index, side=(side,), stated=stated)
+
+    def roots_lost(self, *terms: Lin) -> bool:
+        """Whether a term depends on a value that cannot be followed."""
+        return any(self.world.roots(term) & self.opaque for term in terms)
+
+    def at_least_one(self, term: Lin, what: str) -> bool:
+        """Whether a term is at least 1, by its range or as an assumption that is said; False where it never is."""
+        low, high = self.world.interval(term)
+        if high is not None and high < 1:
+            return False
+        if low is None or low < 1:
+            self.assume(f"{what} is at least 1")
+            name, symbol = next((n, self.world.symbols[n]) for n, _ in term.terms)
+            if term == Lin(0, ((name, 1),)) and not symbol.definition and not self.dry:
+                self.world.symbols[name] = replace(symbol, low=1)
+        return True
 
     def _castptr(self, stmt: ops.CastPtr) -> None:
         source = self.value(stmt.source)

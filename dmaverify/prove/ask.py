@@ -18,6 +18,9 @@ from dmaverify.prove.ranges import NEVER, settled
 from dmaverify.prove.smt import Query, Session
 from dmaverify.transfer.affine import FALSE, TRUE, Cond, Lin, World, both, compare
 
+BEYOND = (1, 0, 2, 3, 7, 32)
+"""How far above their least values symbols are tried."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reply:
@@ -108,6 +111,58 @@ class Asker:
         self.needs: list[Cond] = []
         self._asked: dict[Query, Reply] = {}
         self._known: dict[tuple[Cond, tuple[Cond, ...], int], Reply] = {}
+        self._outside: dict[tuple[Cond, frozenset[str]], Cond] = {}
+
+    def needed(self, names: Iterable[str]) -> list[Cond]:
+        """The needs, for a question about these symbols.
+
+        A need of each iteration of a loop says nothing of a loop that does not run: for a question that is not about
+        an iteration it is what the last one needs, if there is one.
+        """
+        scopes = [frozenset(n for n in self.world.roots(need) if self._within(n)) for need in self.needs]
+        if not any(scopes):
+            return self.needs
+        known: set[str] = set()
+        for name in names:
+            known |= self.world.roots(Lin(0, ((name, 1),)))
+        return [self._about(n, scope - known) for n, scope in zip(self.needs, scopes, strict=True)]
+
+    def _within(self, name: str) -> bool:
+        """Whether a symbol is there in an iteration only."""
+        return bool(self.world.symbols[name].side or self.world.symbols[name].varies)
+
+    def _about(self, need: Cond, gone: frozenset[str]) -> Cond:
+        """A need without the symbols of iterations that a question is not about: it holds at the last ones."""
+        if not gone:
+            return need
+        key = (need, gone)
+        if key not in self._outside:
+            out, left = need, sorted(gone)
+            while left and out.known is None:
+                name = next((n for n in left if not any(self._bounds(m, n) for m in left)), "")
+                last = self._last(name) if name else None
+                if last is None:
+                    out = TRUE
+                    break
+                left.remove(name)
+                out = both([compare("lt", last), self.world.put_cond(out, {name: last})], "or")
+            self._outside[key] = out
+        return self._outside[key]
+
+    def _bounds(self, inner: str, name: str) -> bool:
+        return inner != name and name in self.world.roots(Lin(0, ((inner, 1),)))
+
+    def _last(self, name: str) -> Lin | None:
+        """The greatest value of a counter."""
+        symbol, own = self.world.symbols[name], Lin(0, ((name, 1),))
+        if symbol.varies or symbol.low != 0 or len(symbol.side) != 1:
+            return None
+        (side,) = symbol.side
+        step = dict(side.left.terms).get(name, 0)
+        if side.op not in ("lt", "le") or step < 1:
+            return None
+        room = own * step - side.left - (1 if side.op == "lt" else 0)
+        return None if name in self.world.roots(room) else self.world.divide(room, step)
 
     def holds(self, claim: Cond, when: Sequence[Cond] = ()) -> Reply:
         """Whether the claim holds wherever `when` does."""
@@ -139,27 +194,48 @@ class Asker:
         """Whether all can hold at once: `refuted` means yes, with values (small ones if asked for), `proved` never."""
         if any(self.world.decide(c) is False for c in conditions):
             return Reply("proved")
-        found = settled(self.world, [*conditions, *self.needs])
+        names = {*names, *(n for c in conditions for n in c.symbols())}
+        needs = self.needed(names)
+        found = settled(self.world, [*conditions, *needs])
         if found == NEVER:
             return Reply("proved")
         if isinstance(found, Mapping) and not texts:
             return Reply("refuted", found)
-        names = {*names, *(n for c in (*conditions, *self.needs) for n in c.symbols())}
+        names |= {n for c in needs for n in c.symbols()}
         variables, facts = self.world.context(names)
-        constraints = [*facts, *(self.world.cond_text(c) for c in (*conditions, *self.needs)), *texts]
+        constraints = [*facts, *(self.world.cond_text(c) for c in (*conditions, *needs)), *texts]
         query = Query(tuple(variables) + tuple(extra), tuple(constraints))
         reply = self._asked.get(query)
         if reply is None:
             answer = self.session.ask(query, "claim")
             reply = Reply({"unsat": "proved", "sat": "refuted"}.get(answer.status, "unknown"), answer.model, "z3")
+            if reply.status == "unknown":
+                reply = self._tried(query) or reply
             self._asked[query] = reply
         if small and reply.status == "refuted":
             return Reply("refuted", self._small(query, reply.values, variables), "z3")
         return reply
 
+    def _tried(self, query: Query) -> Reply | None:
+        """Values with which all holds, where the solver found none by itself: it is asked at some of them."""
+        known = [n for n, _, _ in query.variables if n in self.world.symbols]
+        free = [n for n in known if not self.world.symbols[n].definition]
+        for number in range(len(BEYOND)):
+            chosen = {
+                n: Lin((self.world.symbols[n].low or 0) + BEYOND[(number + i) % len(BEYOND)])
+                for i, n in enumerate(free)
+            }
+            values = [(n, self.world.put(Lin(0, ((n, 1),)), chosen)) for n in known]
+            pins = [f"(= {n} {self.world.text(v)})" for n, v in values if v.is_const]
+            answer = self.session.ask(Query(query.variables, (*query.constraints, *pins)), "claim")
+            if answer.status == "sat":
+                return Reply("refuted", answer.model, "z3")
+        return None
+
     def plainly_never(self, conditions: Sequence[Cond]) -> bool:
         """Whether ranges alone show that these cannot hold at once."""
-        return settled(self.world, [*conditions, *self.needs]) == NEVER
+        needs = self.needed(n for c in conditions for n in c.symbols())
+        return settled(self.world, [*conditions, *needs]) == NEVER
 
     def _small(
         self, query: Query, model: Mapping[str, int], variables: Sequence[tuple[str, int | None, int | None]]
@@ -185,9 +261,21 @@ class Asker:
                 continue
             if not self.is_open(part) or self.possible([*when, part]).status != "refuted":
                 return reply
+            fails = self._surely_fails(part, when)
+            if fails is not None:
+                return fails
             assumed.append(part)
             self.needs.append(both([*(w.negated() for w in when), part], "or") if when else part)
         return Reply("assumed", {}, "", tuple(assumed)) if assumed else Reply("proved")
+
+    def _surely_fails(self, claim: Cond, when: Sequence[Cond]) -> Reply | None:
+        """A counterexample that no assumption can rule out: at values that occur in any case, on the first core."""
+        roots = [self.world.symbols[n] for n in sorted(self.world.roots(claim))]
+        if any(s.surely is None for s in roots if not s.stated):
+            return None
+        first = [compare("eq", Lin(-(s.surely or 0), ((s.name, 1),))) for s in roots if not s.stated]
+        reply = self.possible([*when, *first, claim.negated()], small=True)
+        return reply if reply.status == "refuted" else None
 
     def is_open(self, claim: Cond) -> bool:
         """Whether a claim depends on a value whose range nobody stated."""

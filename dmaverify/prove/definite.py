@@ -86,7 +86,11 @@ class DefiniteJudge(WrittenBytes):
         for other in paths[1:]:
             if first.bytes_ != other.bytes_:
                 first.bytes_ = either(first.bytes_, other.bytes_)
-            first.rows = [r for r in first.rows if r in other.rows]
+            kept = [r for r in first.rows if r in other.rows]
+            for row in (*first.rows, *other.rows):
+                if row not in kept:
+                    self._perhaps(row, first)
+            first.rows = kept
             first.whole = [r for r in first.whole if r in other.whole]
             first.facts = tuple(f for f in first.facts if f in other.facts)
         return [first]
@@ -331,9 +335,13 @@ class DefiniteJudge(WrittenBytes):
             path.rows = [r for r in path.rows if r not in lost]
             path.whole = [r for r in path.whole if not any(self.world.changes(t, (loop.counter,)) for t in terms_of(r))]
             for touch in lost:
-                low, high = self._range(touch)
-                path.bytes_[low:high] = path.bytes_[low:high].translate(PERHAPS)
+                self._perhaps(touch, path)
         return paths
+
+    def _perhaps(self, touch: Touch, path: Path) -> None:
+        """What this wrote is no more known to be written."""
+        low, high = self._range(touch)
+        path.bytes_[low:high] = path.bytes_[low:high].translate(PERHAPS)
 
     def _assuming(self, path: Path, condition: Cond) -> Path:
         if condition.known is None and condition not in path.facts:

@@ -213,24 +213,18 @@ class CopyJudge(RuleJudge):
             if rows <= MOST_ROWS:
                 return _meeting([(c.const, s.const) for c, s in steps], extent.const)
         names, parts, ranges = [], [], []
-        for index, (count, stride) in enumerate(steps):
-            if not stride.is_const:
-                return None
+        for index, (count, _) in enumerate(steps):
             names.append(f"d{index}")
             ranges.append((f"d{index}", None, None))
             parts.append(f"(< d{index} {self.world.text(count)}) (< (- d{index}) {self.world.text(count)})")
-        gap = (
-            "(+ "
-            + " ".join(f"(* {s.const if s.const >= 0 else f'(- {-s.const})'} d{i})" for i, (_, s) in enumerate(steps))
-            + " 0)"
-        )
+        gap = f"(+ {' '.join(f'(* {self.world.text(s)} d{i})' for i, (_, s) in enumerate(steps))} 0)"
         size = self.world.text(extent)
         texts = [
             f"(and {' '.join(parts)})",
             f"(or {' '.join(f'(not (= {n} 0))' for n in names)})",
             f"(and (< {gap} {size}) (< (- {gap}) {size}))",
         ]
-        involved = [name for term in (extent, *(c for c, _ in steps)) for name, _ in term.terms]
+        involved = [name for term in (extent, *(x for step in steps for x in step)) for name, _ in term.terms]
         reply = self.asker.possible(list(self._running(copy)), ranges, texts, involved)
         if reply.status == "unknown":
             return None

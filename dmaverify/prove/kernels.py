@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from dmaverify.machines.target import Target
 from dmaverify.prove.ask import Asker, term_text
+from dmaverify.prove.at_values import unwritten_at_values
 from dmaverify.prove.definite import DefiniteJudge
 from dmaverify.prove.instructions import CopyJudge
 from dmaverify.prove.options import Options
@@ -52,10 +53,13 @@ def judge_kernel(
     memory: tuple[str, int],
     others: str = "",
     outer: Sequence[str] = (),
+    *,
+    followed: bool = True,
 ) -> Judged:
     """All that can be said of a kernel under the readings of `options`.
 
-    `others` says in words where the kernel waits for somebody else who writes that memory too.
+    `others` says in words where the kernel waits for somebody else who writes that memory too; `followed` is False
+    where values of the kernel are not known, so that no run of it is known either.
     """
     asker = Asker(program.world, options.rlimit)
     judge = CopyJudge(target, asker, options.readings, extents)
@@ -80,9 +84,14 @@ def judge_kernel(
     out.assumptions += [*judge.said, *pipes.said]
     definite = DefiniteJudge(asker, memory[0], memory[1], ordered=ordered, given=bool(others))
     definite.judge(program.events)
-    out.findings += definite.findings.values()
+    tried = []
+    if definite.status != "proved" and followed:
+        tried = unwritten_at_values(asker, program.events, memory, ordered, given=bool(others))
+    at_values = {f.span: f for f in tried}  # they tell with which values of the symbols
+    out.findings += [at_values.pop(f.span, f) for f in definite.findings.values()]
+    out.findings += at_values.values()
     if definite.reads:
-        out.obligations["core/definite"] = (definite.status, "every path", "")
+        out.obligations["core/definite"] = ("refuted" if tried else definite.status, "every path", "")
     out.assumptions += [
         f"bytes {start:,} to {end - 1:,} of {memory[0].upper()} are taken as written by {others}"
         for start, end in definite.taken

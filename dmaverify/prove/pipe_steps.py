@@ -36,6 +36,7 @@ from dmaverify.verdict import Finding, Label, Severity
 
 MOST_NUMBERS = 8  # values of one flag or token that are told apart
 NOBODY: frozenset[str] = frozenset()
+MOST_IDS = 8  # ids that one event may be about
 NOTHING: frozenset[Instance] = frozenset()
 
 
@@ -83,6 +84,18 @@ class PipeSteps:
         return self.asker.possible(conditions).status == "proved"
 
     # ------------------------------------------------------------ events
+
+    def _parted(self, event: Event, state: State, at: At) -> list[State]:
+        """The state once for each of the few ids that an event may be about, with that as a fact."""
+        if not isinstance(event, (Signal, Token)):
+            return [state]
+        number = self.world.put(event.event if isinstance(event, Signal) else event.token, at.counters)
+        low, high = self.world.interval(number)
+        if number.is_const or low is None or high is None or high - low >= MOST_IDS:
+            return [state]
+        cases = [compare("eq", number - v) for v in range(low, high + 1)]
+        cases = [case for case in cases if not self._never(case, state, at)]
+        return [state.under((*state.facts, case)) for case in cases] if len(cases) > 1 else [state]
 
     def _step(self, event: Event, state: State, at: At) -> State:
         if isinstance(event, (Copy, Use)):

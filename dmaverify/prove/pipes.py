@@ -53,7 +53,7 @@ class PipeJudge(PipeSteps):
                 states = [after for state in states for after in self._branch(event, state, at)]
             else:
                 told = [one for state in states for one in self._told(event, state, at)]
-                states = [self._step(event, state, at) for state in told]
+                states = [self._step(event, one, at) for state in told for one in self._parted(event, state, at)]
             states = self._merged(states)
         return states
 

@@ -63,7 +63,7 @@ def _reached(world: World, conditions: Sequence[Cond]) -> tuple[set[str], list[C
                 continue
             names.add(name)
             symbol = world.symbols[name]
-            todo += symbol.side
+            todo += [*symbol.side, *world.quotient_facts(name)]
             for part in symbol.definition[1:]:
                 if isinstance(part, Lin):
                     fresh += [n for n, _ in part.terms]

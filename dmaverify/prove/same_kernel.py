@@ -32,7 +32,7 @@ from dmaverify.prove.same_copies import (
 )
 from dmaverify.transfer.affine import ONE, ZERO, Cond, Lin, World, compare
 from dmaverify.transfer.instructions import Branch, Copy, Event, Fence, Loop, Signal, Token, Touch, Use
-from dmaverify.transfer.rewrite import Carrier, put_in, rewritten, unrolled
+from dmaverify.transfer.rewrite import Carrier, every, put_in, symbols_of, unrolled
 
 MOST_WRITTEN_OUT = 2_000
 """Most events of loops with constant counts that are written out."""
@@ -67,6 +67,7 @@ def compare_kernels(one: Sequence[Event], first: World, other: Sequence[Event], 
     found = proof.block(left, right)
     if found.status == "same":
         return found
+    right = tuple(put_in(e, world, proof.meant) for e in right)
     return _at_values(world, loose, (left, right), found)
 
 
@@ -74,7 +75,7 @@ def _at_values(
     world: World, loose: set[str], sides: tuple[Sequence[Event], Sequence[Event]], found: Sameness
 ) -> Sameness:
     """Values at which the two part; where there are no symbols, the one run decides."""
-    names = sorted(_symbols((*sides[0], *sides[1]), world))
+    names = sorted(symbols_of((*sides[0], *sides[1]), world))
     if loose & set(names):
         lost = ", ".join(sorted(world.symbols[n].shown for n in loose & set(names)))
         return replace(found, status="unknown", why=f"{found.why}; {lost} is a value that nothing here defines")
@@ -86,35 +87,8 @@ def _at_values(
             shown = tuple((world.symbols[n].shown, v) for n, v in values.items())
             return Sameness("different", found.copies, run.why, run.places, shown)
         if run.status == "same" and not names:
-            return Sameness("same", sum(1 for e in _deep(sides[0]) if isinstance(e, Copy)))
+            return Sameness("same", sum(1 for e in every(sides[0]) if isinstance(e, Copy)))
     return replace(found, status="unknown", why=f"{found.why}; {said}")
-
-
-def _deep(events: Sequence[Event]) -> Iterator[Event]:
-    for event in events:
-        yield event
-        if isinstance(event, Loop):
-            yield from _deep(event.body)
-        elif isinstance(event, Branch):
-            yield from _deep((*event.then, *event.other))
-
-
-def _symbols(events: Sequence[Event], world: World) -> set[str]:
-    """The free symbols that runs depend on, counters of loops aside."""
-    terms: list[Lin | Cond] = []
-    counters = set()
-    for event in _deep(events):
-        if isinstance(event, Loop):
-            counters.add(event.counter)
-            terms.append(event.trip)
-        elif isinstance(event, Branch):
-            terms.append(event.when)
-        else:
-            rewritten(event, lambda n: terms.append(n) or n, lambda c: c)  # type: ignore[func-returns-value]
-    found: set[str] = set()
-    for term in terms:
-        found |= world.roots(term)
-    return found - counters
 
 
 def _shared(world: World, first: World, second: World) -> tuple[dict[str, Lin], str]:
@@ -163,6 +137,7 @@ class _Comparison:
     seen: set[int] = field(default_factory=set)
     written_out: int = 0
     counts: list[Lin] = field(default_factory=list)
+    meant: dict[str, Lin] = field(default_factory=dict)  # values that the other reads, by what the one reads there
 
     def __post_init__(self) -> None:
         self.asker = Asker(self.world, RLIMIT)
@@ -208,7 +183,10 @@ class _Comparison:
     def block(self, one: Sequence[Event], other: Sequence[Event]) -> Sameness:
         left, right = list(one), list(other)
         failed: Sameness | None = None
+        put = 0
         while left and right:
+            if put < len(self.meant):
+                put, right = len(self.meant), [put_in(e, self.world, self.meant) for e in right]
             found = self.event(left[0], right[0])
             if found.status == "same":
                 del left[0], right[0]
@@ -230,6 +208,8 @@ class _Comparison:
         loop = events[0]
         if not isinstance(loop, Loop) or not loop.trip.is_const:
             return False
+        if any(isinstance(e, Use) and e.gives for e in every(loop.body)):
+            return False  # each iteration reads another value, and they have one name
         self.written_out += loop.trip.const * _size(loop.body)
         if self.written_out > MOST_WRITTEN_OUT:
             return False
@@ -285,8 +265,21 @@ class _Comparison:
             return alike and self.equal(a.token, b.token) and self.equal(a.mode, b.mode)
         if isinstance(a, Use) and isinstance(b, Use):
             alike = (a.pipe, a.what, len(a.touches)) == (b.pipe, b.what, len(b.touches))
-            return alike and all(self.same_touch(s, t) for s, t in zip(a.touches, b.touches, strict=True))
+            alike = alike and all(self.same_touch(s, t) for s, t in zip(a.touches, b.touches, strict=True))
+            if alike and a.gives and len(a.gives) == len(b.gives) and not any(t.open for t in a.touches):
+                self.read_alike(a, b)
+            return alike
         return False
+
+    def read_alike(self, a: Use, b: Use) -> None:
+        """So far both have made the same of memory: what they read at one place is one value."""
+        for mine, theirs in zip(a.gives, b.gives, strict=True):
+            if len(mine.terms) != 1 or len(theirs.terms) != 1 or mine == theirs:
+                continue
+            one, other = (self.world.symbols[v.terms[0][0]] for v in (mine, theirs))
+            if (one.low, one.high) == (other.low, other.high):
+                self.meant[other.name] = mine
+                self.loose -= {one.name, other.name}
 
     def same_touch(self, s: Touch, t: Touch) -> bool:
         mine, theirs = ((x.kind, x.place.memory, x.pattern, x.open, len(x.steps)) for x in (s, t))

@@ -120,7 +120,7 @@ class Symbol:
 
     `definition` is () for a free symbol, else (operation, arguments...); `side` holds conditions that always hold.
     `loaded` is True for a value that memory gives; `varies` names the counters of the loops in each iteration of which
-    it may be another one.
+    it may be another one. `surely` is a value that it has in one run or another, whatever nobody stated.
     """
 
     name: str
@@ -132,6 +132,7 @@ class Symbol:
     shown: str = ""
     loaded: bool = False
     varies: tuple[str, ...] = ()
+    surely: int | None = None
 
 
 @dataclass
@@ -187,13 +188,62 @@ class World:
 
     def modulo(self, left: Lin, divisor: int) -> Lin:
         """left - divisor * floor(left / divisor): 0 to divisor - 1."""
+        for name, factor in left.terms:
+            what, *args = self.symbols[name].definition or ("",)
+            if what == "mod" and isinstance(args[1], int) and args[1] % divisor == 0 and isinstance(args[0], Lin):
+                left = left + (args[0] - Lin(0, ((name, 1),))) * factor  # a remainder of a remainder
+            elif what == "mul":
+                sides = [
+                    Lin(a.const % divisor, tuple((n, f % divisor) for n, f in a.terms if f % divisor))
+                    for a in args
+                    if isinstance(a, Lin)
+                ]
+                left = left + (self.times(*sides) - Lin(0, ((name, 1),))) * factor
         rest = Lin(left.const % divisor, tuple((n, f % divisor) for n, f in left.terms if f % divisor))
         if not rest.terms:
             return rest
         low, high = self.interval(rest)
         if low is not None and high is not None and low // divisor == high // divisor:
             return rest - low // divisor * divisor
+        if divisor == 2 and rest.const:
+            return ONE - self.modulo(rest - 1, divisor)
         return self._derive(("mod", rest, divisor), 0, divisor - 1)
+
+    def quotient(self, left: Lin, divisor: Lin) -> Lin:
+        """floor(left / divisor) for a divisor that is a term of at least 1."""
+        if divisor.is_const and divisor.const > 0:
+            return self.divide(left, divisor.const)
+        whole = ZERO
+        for name, factor in left.terms:
+            what, *args = self.symbols[name].definition or ("",)
+            one = Lin(0, ((name, 1),))
+            if what == "mul" and divisor in args:
+                other = args[1 - args.index(divisor)]
+                assert isinstance(other, Lin)
+                whole, left = whole + other * factor, left - one * factor
+            elif one == divisor:
+                whole, left = whole + factor, left - one * factor
+        if left == ZERO:
+            return whole
+        low, high = self.interval(left)
+        least, most = self.interval(divisor)
+        least = max(least or 1, 1)
+        if low is not None:
+            low = low // least if low < 0 else 0 if most is None else low // max(most, 1)
+        if high is not None:
+            high = high // least if high >= 0 else -1
+        return whole + self._derive(("quo", left, divisor), low, high)
+
+    def quotient_facts(self, name: str) -> list[Cond]:
+        """What a quotient is, by its product with the divisor."""
+        what, *args = self.symbols[name].definition or ("",)
+        if what != "quo":
+            return []
+        left, divisor = args
+        assert isinstance(left, Lin)
+        assert isinstance(divisor, Lin)
+        product = self.times(Lin(0, ((name, 1),)), divisor)
+        return [compare("le", product - left), compare("lt", left - product - divisor)]
 
     def round_up(self, left: Lin, unit: int) -> Lin:
         """The least multiple of `unit` that is at least `left`."""
@@ -360,6 +410,8 @@ class World:
             return self.divide(parts[0], parts[1])  # type: ignore[arg-type]
         if what == "mod":
             return self.modulo(parts[0], parts[1])  # type: ignore[arg-type]
+        if what == "quo":
+            return self.quotient(parts[0], parts[1])  # type: ignore[arg-type]
         if what == "mul":
             return self.times(parts[0], parts[1])  # type: ignore[arg-type]
         if what == "ite":
@@ -406,7 +458,7 @@ class World:
                 continue
             symbol = self.symbols[name]
             seen[name] = (name, symbol.low, None if symbol.high is None else symbol.high + 1)
-            for condition in symbol.side:
+            for condition in (*symbol.side, *self.quotient_facts(name)):
                 facts.append(self.cond_text(condition))
                 todo += condition.symbols()
             what, *args = symbol.definition or ("",)

@@ -103,7 +103,8 @@ class Copy:
 @dataclass(frozen=True, slots=True, eq=False)
 class Use:
     """An access of memory by a pipe that is no copy. `inferred` names what no text tells of it: in which `order`
-    other pipes come behind it (what its pipe does later waits as any other), or whether it touches these `bytes`."""
+    other pipes come behind it (what its pipe does later waits as any other), or whether it touches these `bytes`.
+    `gives` are the values that it reads, where later numbers depend on them."""
 
     number: int
     pipe: str
@@ -112,6 +113,7 @@ class Use:
     what: str
     when: tuple[Cond, ...] = ()
     inferred: str = ""
+    gives: tuple[Lin, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -22,7 +22,8 @@ def rewritten(event: Event, number: Number, condition: Condition) -> Event:
         return _copy(event, number, condition)
     if isinstance(event, Use):
         touches = tuple(_touch(t, number) for t in event.touches)
-        return replace(event, touches=touches, when=tuple(map(condition, event.when)))
+        gives = tuple(map(number, event.gives))
+        return replace(event, touches=touches, when=tuple(map(condition, event.when)), gives=gives)
     if isinstance(event, Signal):
         return replace(event, event=number(event.event))
     if isinstance(event, Token):
@@ -65,6 +66,34 @@ def _copy(copy: Copy, number: Number, condition: Condition) -> Copy:
         when=tuple(map(condition, copy.when)),
         touches=tuple(_touch(t, number) for t in copy.touches),
     )
+
+
+def every(events: Sequence[Event]) -> Iterator[Event]:
+    """All events, those within loops and branches included."""
+    for event in events:
+        yield event
+        if isinstance(event, Loop):
+            yield from every(event.body)
+        elif isinstance(event, Branch):
+            yield from every((*event.then, *event.other))
+
+
+def symbols_of(events: Sequence[Event], world: World) -> set[str]:
+    """The free symbols that runs depend on, counters of loops aside."""
+    terms: list[Lin | Cond] = []
+    counters = set()
+    for event in every(events):
+        if isinstance(event, Loop):
+            counters.add(event.counter)
+            terms.append(event.trip)
+        elif isinstance(event, Branch):
+            terms.append(event.when)
+        else:
+            rewritten(event, lambda n: terms.append(n) or n, lambda c: c)  # type: ignore[func-returns-value]
+    found: set[str] = set()
+    for term in terms:
+        found |= world.roots(term)
+    return found - counters
 
 
 def put_in(event: Event, world: World, values: Mapping[str, Lin]) -> Event:

@@ -676,5 +676,5 @@ def test_a_whole_kernel_is_proved_and_one_wrong_stride_in_it_is_found(path: Path
     assert rule in {f.rule for f in again.errors}
 
 
-def test_there_are_a_dozen_longer_kernels() -> None:
-    assert len(CORPUS) == 12
+def test_there_are_two_dozen_longer_kernels() -> None:
+    assert len(CORPUS) == 24
