@@ -375,7 +375,7 @@ def interleaved(one: Touch, two: Touch) -> bool:
             continue
         if not extent.is_const or not stride.is_const or stride.const < extent.const:
             return False
-        extent = extent + stride.const * (count - ONE)
+        extent = extent + (count - ONE) * stride.const
     return True
 
 
