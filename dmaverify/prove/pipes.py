@@ -198,7 +198,11 @@ class PipeJudge(PipeSteps):
     def _implied(self, fact: Cond, going: Cond, at: At) -> bool:
         if self.world.decide(fact):
             return True
-        return self.asker.possible([going, fact.negated(), *running(at, self.world)]).status == "proved"
+        around = [going, *running(at, self.world)]
+        known = {name for claim in (*around, *self.asker.needs) for name in self.world.roots(claim)}
+        if known.isdisjoint(self.world.roots(fact)):
+            return False  # they speak of nothing in common
+        return self.asker.possible([*around, fact.negated()]).status == "proved"
 
     def _aged(self, loop: Loop, state: State) -> State:
         def older(instance: Instance) -> Instance:
