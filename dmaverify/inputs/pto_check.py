@@ -128,7 +128,8 @@ def check_function(
     findings = _with_corruption(findings, kernel)
     findings = [replace(f, source=f.source or SOURCES.get(f.rule, "")) for f in findings]
     findings, allowed = _suppressed(findings, notes)
-    contested = _alternatives(function, kernel, notes, target, options, findings, moves)
+    known = (findings, _is_open(kernel, judged, notes))
+    contested = _alternatives(function, kernel, notes, target, options, known, moves)
     obligations = _obligations(kernel, judged, claimed=bool(moves))
     status = Status.PROVED
     if any(f.severity is Severity.ERROR for f in findings):
@@ -374,11 +375,12 @@ def _alternatives(
     notes: Notes,
     target: Target,
     options: Options,
-    findings: Sequence[Finding],
+    known: tuple[Sequence[Finding], bool],
     moves: Sequence[PlanMove],
 ) -> list[str]:
     """For each other reading of a contested point that changes a byte: which bytes, and whether the verdict."""
     out = []
+    findings, open_ = known
     errors = {f.rule for f in findings if f.severity is Severity.ERROR}
     for knob, names in KNOBS.items():
         chosen = options.readings.get(knob, names[0])
@@ -395,9 +397,18 @@ def _alternatives(
             judged = _judged(again, target, replace(options, readings=readings), notes, moves)
             new = {f.rule for f in (*map(finding_of, again.remarks), *judged.findings) if f.severity is Severity.ERROR}
             new -= set(notes.allow)
-            verdict = "the same verdict" if new == errors else f"then {', '.join(sorted(new)) or 'proved'}"
+            left = _is_open(again, judged, notes)
+            same = new == errors and (new or left == open_)
+            said = ", ".join(sorted(new)) or ("unknown" if left else "proved")
+            verdict = "the same verdict" if same else f"then {said}"
             out.append(f"under --reading {knob}={other}: {difference}; {verdict}")
     return out
+
+
+def _is_open(kernel: Kernel, judged: Judged, notes: Notes) -> bool:
+    """Whether something could not be decided."""
+    unknown = any(found[0] == "unknown" for name, found in judged.obligations.items() if name not in notes.allow)
+    return unknown or any(r.kind == "unresolved" and r.always for r in kernel.remarks)
 
 
 def _may_differ(kernel: Kernel, knob: str, readings: Mapping[str, str]) -> bool:

@@ -77,16 +77,17 @@ class _Meaning(Accesses):
 
     # ------------------------------------------------------------ order
 
-    def _flag(self, stmt: ops.Flag) -> Signal | None:
-        event = self.number_of(stmt.event, "the event id")
-        return None if event is None else Signal(stmt.action, stmt.source, stmt.dest, event, stmt.span)
+    def _flag(self, stmt: ops.Flag) -> Signal:
+        event = self.number_of(stmt.event, "the event id") or self.fresh_opaque("%event")
+        return Signal(stmt.action, stmt.source, stmt.dest, event, stmt.span)
 
     def _barrier(self, stmt: ops.Barrier) -> Fence:
         return Fence(stmt.pipe, stmt.span)
 
-    def _buffer(self, stmt: ops.Buffer) -> Token | None:
-        token, mode = self.number_of(stmt.token, "the buffer id"), self.number_of(stmt.mode, "the mode")
-        return None if token is None or mode is None else Token(stmt.action, stmt.pipe, token, mode, stmt.span)
+    def _buffer(self, stmt: ops.Buffer) -> Token:
+        token = self.number_of(stmt.token, "the buffer id") or self.fresh_opaque("%token")
+        mode = self.number_of(stmt.mode, "the mode") or self.fresh_opaque("%mode")
+        return Token(stmt.action, stmt.pipe, token, mode, stmt.span)
 
     def _problem(self, stmt: ops.Problem) -> None:
         self.remark("unresolved", stmt.message, stmt.span, stmt.hint)

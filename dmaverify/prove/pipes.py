@@ -167,7 +167,10 @@ class PipeJudge(PipeSteps):
             last = trip - (first + index + 1)
             so_far = [compare("le", -last), *([compare("eq", self.world.modulo(last, period))] if period > 1 else [])]
             known_at_end = tuple(c for c in so_far if c.known is None and self._stays(c, at))
-            exits += [s.under(known_at_end) for s in after if not self._never(ended, s, inside)]
+            left = [s for s in after if not self._never(ended, s, inside)]
+            exits += [
+                self._also(s.under(tuple(f for f in s.facts if self._stays(f, inside))), known_at_end) for s in left
+            ]
             more = ended.negated()
             later = [self._assuming(s, more) for s in after if not self._never(more, s, inside)]
             known = history[first + (index + 1) % period]
@@ -195,7 +198,11 @@ class PipeJudge(PipeSteps):
     def _implied(self, fact: Cond, going: Cond, at: At) -> bool:
         if self.world.decide(fact):
             return True
-        return self.asker.possible([going, fact.negated(), *running(at, self.world)]).status == "proved"
+        around = [going, *running(at, self.world)]
+        known = {name for claim in (*around, *self.asker.needs) for name in self.world.roots(claim)}
+        if known.isdisjoint(self.world.roots(fact)):
+            return False  # they speak of nothing in common
+        return self.asker.possible([*around, fact.negated()]).status == "proved"
 
     def _aged(self, loop: Loop, state: State) -> State:
         def older(instance: Instance) -> Instance:

@@ -224,3 +224,22 @@ def test_a_flag_argument_is_zero_or_one() -> None:
     x = "%x = arith.select %b, %n, %c0 : index\n" + at("y", "%x", "%h", GM)
     agree(load("%p") + x + store("%p", "%y"), 0, 15, set())
     agree(load("%p") + x + store("%p", "%y"), 0, 16, {"bounds"})
+
+
+def test_what_a_loop_told_of_an_argument_holds_behind_it() -> None:
+    """Where the argument is odd all is waited for; where it is even the store lies beside the row that is read."""
+    odd = "%m = arith.remui %n, %c2 : index\n"
+    ahead = at("w", "%n", "%h", GM) + store("%p", "%w", alone=False) + when("eq", "%m", "%c1", ALL)
+    turns = 'pto.set_flag["PIPE_V", "PIPE_MTE2", "EVENT_ID0"]\npto.wait_flag["PIPE_V", "PIPE_MTE2", "EVENT_ID0"]\n'
+    fence = 'pto.pipe_barrier "PIPE_MTE3"\n'
+    behind = at("r", "%m", "%h", GM) + load("%q", "%r")
+    agree(load("%p") + odd + loop(fence + ahead + turns) + behind, 1, 4, set())
+    agree(load("%p") + odd + loop(fence + ahead + turns) + load("%q", "%w2").replace("%w2", "%h"), 0, 4, set())
+    twice = at("r", "%e2", "%h", GM) + load("%q", "%r")
+    agree(load("%p") + odd + "%e2 = arith.addi %m, %c2 : index\n" + loop(fence + ahead + turns) + twice, 1, 4, {"raw"})
+
+
+def test_tails_between_the_rows_of_a_loop_leave_what_is_stored() -> None:
+    short = loop(at("x", "%i") + load("%x", size=200))
+    agree(short + loop(at("y", "%k") + store("%y", size=200), counter="%k"), 1, 6, set())
+    agree(short + loop(at("y", "%k") + store("%y", size=224), counter="%k"), 1, 6, {"definite"})
