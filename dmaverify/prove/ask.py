@@ -138,7 +138,7 @@ class Asker:
         """Whether all can hold at once: `refuted` means yes, with values (small ones if asked for), `proved` never."""
         if any(self.world.decide(c) is False for c in conditions):
             return Reply("proved")
-        found = settled(self.world, [*conditions, *self.needs])
+        found = settled(self.world, [*conditions, *self.needs], least=small or bool(texts))
         if found == NEVER:
             return Reply("proved")
         if isinstance(found, Mapping) and not texts:
