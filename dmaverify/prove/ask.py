@@ -196,7 +196,7 @@ class Asker:
             return Reply("proved")
         names = {*names, *(n for c in conditions for n in c.symbols())}
         needs = self.needed(names)
-        found = settled(self.world, [*conditions, *needs])
+        found = settled(self.world, [*conditions, *needs], least=small or bool(texts))
         if found == NEVER:
             return Reply("proved")
         if isinstance(found, Mapping) and not texts:

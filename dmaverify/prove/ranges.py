@@ -15,13 +15,17 @@ from dmaverify.transfer.affine import Cond, Lin, World
 NEVER = "never"
 ROUNDS = 6
 MOST = 200
-"""Rounds of narrowing, and the most conditions that are looked at."""
+MOST_PICKS = 6
+"""Rounds of narrowing, the most conditions that are looked at, and symbols that are tried at their greatest alone."""
 
 Ends = tuple[int | None, int | None]
 
 
-def settled(world: World, conditions: Sequence[Cond]) -> Mapping[str, int] | str | None:
-    """NEVER, or the least values with which all conditions hold, or None where neither is plain."""
+def settled(world: World, conditions: Sequence[Cond], *, least: bool = True) -> Mapping[str, int] | str | None:
+    """NEVER, or the least values with which all conditions hold, or None where neither is plain.
+
+    Without `least`, any values: the greatest are tried too.
+    """
     names, facts = _reached(world, conditions)
     if len(facts) > MOST:
         return None
@@ -42,7 +46,12 @@ def settled(world: World, conditions: Sequence[Cond]) -> Mapping[str, int] | str
             return NEVER
         if True not in narrowed:
             break
-    return _least(world, facts, box)
+    free = sorted(n for n in box if not world.symbols[n].definition)
+    picks: list[frozenset[str]] = [frozenset()]
+    if not least:
+        picks += [frozenset(free), *(frozenset({n}) for n in free[:MOST_PICKS])]
+    tried = (_at_ends(world, facts, box, free, pick) for pick in picks)
+    return next((values for values in tried if values is not None), None)
 
 
 def _reached(world: World, conditions: Sequence[Cond]) -> tuple[set[str], list[Cond]]:
@@ -108,16 +117,20 @@ def _narrow(row: Lin, box: dict[str, Ends]) -> bool | None:
     return changed
 
 
-def _least(world: World, facts: Iterable[Cond], box: Mapping[str, Ends]) -> Mapping[str, int] | None:
+def _at_ends(
+    world: World, facts: Iterable[Cond], box: Mapping[str, Ends], free: Sequence[str], greatest: frozenset[str]
+) -> Mapping[str, int] | None:
+    """The least value of every symbol, the greatest of those, if all holds there."""
     values: dict[str, int] = {}
-    for name, (low, _) in box.items():
-        if not world.symbols[name].definition:
-            if low is None:
-                return None
-            values[name] = low
+    for name in free:
+        low, high = box[name]
+        value = high if name in greatest and high is not None else low
+        if value is None:
+            return None
+        values[name] = value
     put = {name: Lin(value) for name, value in values.items()}
     for name, value in values.items():
-        high = world.symbols[name].high
-        if high is not None and value > high:
+        low, high = world.symbols[name].low, world.symbols[name].high
+        if (high is not None and value > high) or (low is not None and value < low):
             return None
     return values if all(world.put_cond(fact, put).known for fact in facts) else None
