@@ -124,7 +124,7 @@ def check_function(
     judged = _judged(kernel, target, options, notes, moves)
     if asked is not None:
         asked += judged.asked
-    findings = [*map(finding_of, kernel.remarks), *judged.findings]
+    findings = [*map(finding_of, (*kernel.remarks, *_idle(notes, kernel))), *judged.findings]
     findings = _with_corruption(findings, kernel)
     findings = [replace(f, source=f.source or SOURCES.get(f.rule, "")) for f in findings]
     findings, allowed = _suppressed(findings, notes)
@@ -270,6 +270,17 @@ def _claim(kernel: Kernel) -> str:
             size *= number.const
         total += size
     return f"all {total:,} bytes"
+
+
+def _idle(notes: Notes, kernel: Kernel) -> Iterator[Remark]:
+    """Notes that say something of values that the kernel is not given."""
+    for (what, name), span in notes.spans.items():
+        if what == "assume" and name not in kernel.ranged:
+            said = f"this range says nothing: %{name} is no argument, number of a core or value from memory"
+            hint = "state the ranges of the arguments that it is computed from"
+            yield Remark("note", said, span, hint, always=False)
+        elif what == "gm" and name not in kernel.roots:
+            yield Remark("note", f"this extent says nothing: no pointer is called %{name}", span, always=False)
 
 
 _IDS = {"unresolved": "core/unresolved-copy", "state": "core/registers", "ill": "core/well-formed", "note": "core/note"}

@@ -25,12 +25,13 @@ _ID = re.compile(r"[a-z0-9-]+/[a-z0-9-]+")
 
 @dataclass
 class Notes:
-    """What the comments of one function say. `allow` maps a rule to (line, reason)."""
+    """What the comments of one function say. `allow` maps a rule to (line, reason), `spans` a name to its notes."""
 
     extents: dict[str, int] = field(default_factory=dict)
     ranges: dict[str, tuple[int, int]] = field(default_factory=dict)
     expect: tuple[str, ...] | None = None
     allow: dict[str, tuple[Span, str]] = field(default_factory=dict)
+    spans: dict[tuple[str, str], Span] = field(default_factory=dict)
 
 
 def read_notes(source: Source, comments: tuple[tuple[int, str], ...], start: int, end: int) -> Notes:
@@ -45,12 +46,14 @@ def read_notes(source: Source, comments: tuple[tuple[int, str], ...], start: int
 
 def _note(notes: Notes, text: str, span: Span) -> None:
     if found := _GM.fullmatch(text):
+        notes.spans["gm", found[1]] = span
         notes.extents[found[1]] = int(found[2]) if found[2] else extent_of(text.split("=", 1)[1].strip(), span)
     elif found := _ASSUME.fullmatch(text):
         low, high = int(found[2]), int(found[3])
         if low > high:
             raise InputError(f"the range {low}..{high} is empty", span)
         notes.ranges[found[1]] = (low, high)
+        notes.spans["assume", found[1]] = span
     elif found := _ALLOW.fullmatch(text):
         if not found[2].strip():
             raise InputError(f"allow({found[1]}) without a reason", span, "write why behind it")

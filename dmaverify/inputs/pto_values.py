@@ -85,6 +85,8 @@ class Kernel:
     assumptions: dict[str, None] = field(default_factory=dict)
     roots: dict[str, Type] = field(default_factory=dict)
     passed: tuple[tuple[str, int], ...] = ()
+    ranged: set[str] = field(default_factory=set)
+    """Names whose values take a range that somebody states."""
 
 
 def copies_in(body: Sequence[ops.Stmt]) -> Iterator[ops.Copy]:
@@ -143,7 +145,7 @@ class Values:
             value = None
         else:
             plain = name.lstrip("%")
-            stated = self.setting.ranges.get(plain)
+            stated = self.ranges_of(name)
             low, high = stated or ((0, 1) if kind.bits == 1 else (None, None))
             called = self.arguments.get(name, plain if self.setting.canonical and self.fragment else name)
             value = self.world.free(name_of(called), low, high, stated=low is not None, shown=called)
@@ -151,6 +153,12 @@ class Values:
                 self.assume(f"{name} in {stated[0]:,}..{stated[1]:,}")
         self.values[name] = value
         return value
+
+    def ranges_of(self, name: str) -> tuple[int, int] | None:
+        """The range that somebody states of a value that this kernel is given."""
+        plain = name.lstrip("%")
+        self.kernel.ranged.add(plain)
+        return self.setting.ranges.get(plain)
 
     def assume(self, text: str) -> None:
         if not self.dry:
@@ -219,7 +227,7 @@ class Values:
 
     def from_memory(self, name: str, kind: Type = ops.INDEX) -> Lin:
         """A value that memory gives: any value, another one each time."""
-        stated = self.setting.ranges.get(name.lstrip("%"))
+        stated = self.ranges_of(name)
         low, high = stated or ((0, 1) if kind.bits == 1 else (None, None))
         return self.world.free(
             name_of(name), low, high, stated=stated is not None, shown=name, loaded=True, varies=tuple(self.around)
@@ -282,7 +290,7 @@ class Values:
             called = self.machine[what] = value.terms[0][0]
             self.world.symbols[called] = replace(self.world.symbols[called], surely=least)
         symbol = self.world.symbols[self.machine[what]]
-        stated = None if self.setting.canonical else self.setting.ranges.get(name.lstrip("%"))
+        stated = None if self.setting.canonical else self.ranges_of(name)
         if stated:
             self.world.symbols[symbol.name] = replace(symbol, low=stated[0], high=stated[1], stated=True)
             self.assume(f"{name} in {stated[0]:,}..{stated[1]:,}")

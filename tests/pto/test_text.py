@@ -214,6 +214,22 @@ def test_a_note_that_is_not_understood_is_refused(note: str, said: str) -> None:
         check_text(Source("k.mlir", f"{note}\n{HEAD}{LOAD}  return\n}}\n"))
 
 
+@pytest.mark.parametrize(
+    ("note", "idle"),
+    [
+        ("assume %n in 0..4", False),
+        ("assume %m in 0..4", True),
+        ("assume %off in 0..1", True),  # computed here
+        ("gm %a = 1024 bytes", False),
+        ("gm %u = 1024 bytes", True),
+    ],
+)
+def test_a_note_on_a_value_that_the_kernel_is_not_given_is_told(note: str, idle: bool) -> None:
+    (found,) = check_text(Source("k.mlir", f"// dmaverify: {note}\n{HEAD}{LOAD}  return\n}}\n"))
+    assert [f.rule for f in found.findings] == (["core/note"] if idle else [])
+    assert all("says nothing" in f.message for f in found.findings)
+
+
 def test_a_suppression_needs_something_to_suppress() -> None:
     odd = LOAD.replace("%c128 nburst", "%c8 nburst")
     allowed = f"// dmaverify: allow(pto/tail-block) nobody reads it\n{HEAD}{odd}  return\n}}\n"
