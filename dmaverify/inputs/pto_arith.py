@@ -14,6 +14,7 @@ from dataclasses import replace
 
 from dmaverify.inputs.pto_values import Value, Values
 from dmaverify.machines import pto_ops as ops
+from dmaverify.prove.ranges import NEVER, settled
 from dmaverify.transfer.affine import ZERO, Cond, Lin, both, compare
 from dmaverify.transfer.instructions import Place
 
@@ -134,7 +135,7 @@ class Arithmetic(Values):
         low = self.world.interval(a)[0]
         if low is None:
             self.assume(f"`{stmt.result}` takes a value that is not negative")
-        if low is None or low >= 0:
+        if low is None or low >= 0 or settled(self.world, [compare("lt", a)]) == NEVER:
             return a
         return self.world.choose(compare("lt", a), a + (1 << (bits or 64)), a)
 
@@ -143,7 +144,7 @@ class Arithmetic(Values):
         world, low = self.world, self.world.interval(a)[0]
         if low is None:
             self.assume(f"`{stmt.result}` divides a value that is not negative")
-        if low is None or low >= 0:
+        if low is None or low >= 0 or settled(self.world, [compare("lt", a)]) == NEVER:
             return self._floored(op, a, divisor)
         return world.choose(compare("lt", a), -self._floored(op, -a, divisor), self._floored(op, a, divisor))
 

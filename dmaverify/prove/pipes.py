@@ -20,6 +20,7 @@ from dmaverify.transfer.affine import Cond, Lin, both, compare
 from dmaverify.transfer.instructions import Branch, Event, Loop, Use
 
 MOST_STEPS = 48  # iterations of one loop that are followed until its state must have repeated
+FEW_STEPS = 160  # a loop of fewer is followed to its end, if it has to be
 SMALL_TRIP = 32  # loops of at most this many iterations are followed to their end
 MOST_STATES = 24
 
@@ -116,14 +117,16 @@ class PipeJudge(PipeSteps):
         history: list[list[State]] = []
         fixed = trip.const if trip.is_const else None
         rhythm = self._rhythm(loop.counter)
-        for step in range(MOST_STEPS):
+        most = self.world.interval(trip)[1]
+        for step in range(MOST_STEPS if most is None or most >= FEW_STEPS else max(MOST_STEPS, most + 1)):
             here = Lin(step)
             ending = compare("le", trip - here)
             if ending.known is not False:
                 begun = compare("le", here - trip)
                 facts = (*state.facts, *([ending] if ending.known is None else []))
                 facts = (*facts, *([begun] if begun.known is None and self._stays(begun, at) else []))
-                exits += [self._also(s, facts) for s in current if not self._never(ending, s, at)]
+                over = both([ending, begun])  # it got here, and no further
+                exits += [self._also(s, facts) for s in current if not self._never(over, s, at)]
             current = [self._assuming(s, ending.negated()) for s in current if not self._never(ending.negated(), s, at)]
             current = self._merged([self._forget(s, ending.negated(), at) for s in current])
             if not current:

@@ -243,3 +243,16 @@ def test_tails_between_the_rows_of_a_loop_leave_what_is_stored() -> None:
     short = loop(at("x", "%i") + load("%x", size=200))
     agree(short + loop(at("y", "%k") + store("%y", size=200), counter="%k"), 1, 6, set())
     agree(short + loop(at("y", "%k") + store("%y", size=224), counter="%k"), 1, 6, {"definite"})
+
+
+@pytest.mark.parametrize(("least", "found"), [(2, set()), (1, {"flags"}), (3, {"flags", "war", "waw"})])
+def test_the_first_rounds_wait_for_nothing_and_the_last_ones_leave_nothing(least: int, found: set[str]) -> None:
+    """Two buffers in turn without flags before and behind the loop: round i waits for the one two rounds before."""
+    event = "PIPE_MTE3, PIPE_MTE2, %m"
+    wait = when("uge", "%i", "%c2", f"pto.wait_flag_dyn[{event}]\n")
+    left = "%left = arith.subi %n, %i : index\n"
+    give = left + when("ugt", "%left", f"%c{least}", f"pto.set_flag_dyn[{event}]\n")
+    turn = "%m = arith.remui %i, %c2 : index\n" + at("x", "%m") + wait
+    rows = load("%x", alone=False) + flag("set", 0) + flag("wait", 0) + at("y", "%m", "%h", GM)
+    fence = 'pto.pipe_barrier "PIPE_MTE3"\n'
+    agree(loop(turn + rows + fence + store("%x", "%y", alone=False) + give) + ALL, 3, 8, found)
