@@ -189,6 +189,7 @@ def _plan_verdict(
     notes = read_notes(entry.source, whole.comments, 0, len(entry.source.text))
     notes.extents |= entry.extents
     notes.ranges |= entry.ranges
+    notes.spans |= {("gm", n): entry.span for n in entry.extents} | {("assume", n): entry.span for n in entry.ranges}
     verdict = check_function(wanted[0], name, notes, target, options, None, entry.moves)
     if verdict is None:
         raise InputError(f"{entry.source.name} holds no DMA operation", entry.span, "nothing was checked")

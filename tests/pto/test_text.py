@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from dmaverify.api import check as check_plan
 from dmaverify.errors import InputError, Source
 from dmaverify.inputs.pto_check import check_text
 from dmaverify.inputs.pto_read import read_kernels
@@ -228,6 +229,16 @@ def test_a_note_on_a_value_that_the_kernel_is_not_given_is_told(note: str, idle:
     (found,) = check_text(Source("k.mlir", f"// dmaverify: {note}\n{HEAD}{LOAD}  return\n}}\n"))
     assert [f.rule for f in found.findings] == (["core/note"] if idle else [])
     assert all("says nothing" in f.message for f in found.findings)
+
+
+@pytest.mark.parametrize("line", ['gm = { z = "64xf32" }', 'assume = { z = "1..4" }'])
+def test_what_a_plan_says_of_a_value_that_its_kernel_is_not_given_is_told(line: str, tmp_path: Path) -> None:
+    (tmp_path / "k.mlir").write_text(f"{HEAD}{LOAD}  return\n}}\n", encoding="utf-8")
+    (tmp_path / "k.toml").write_text(
+        f'schema = 1\ntarget = "pto"\n\n[axes]\n\n[kernel.k]\nfile = "k.mlir"\n{line}\n', encoding="utf-8"
+    )
+    (found,) = check_plan(tmp_path / "k.toml")
+    assert [f.rule for f in found.findings] == ["core/note"]
 
 
 def test_a_suppression_needs_something_to_suppress() -> None:
