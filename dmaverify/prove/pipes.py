@@ -29,6 +29,7 @@ MOST_STATES = 24
 class PipeJudge(PipeSteps):
     """Follows a kernel and collects findings."""
 
+    coarse: bool = False  # behind loops, states that only know less stand for the others: enough for most kernels
     _rounds: int = 0
     _lifted: dict[int, list[Use] | None] = field(default_factory=dict)
 
@@ -94,7 +95,21 @@ class PipeJudge(PipeSteps):
         alike: dict[Any, list[State]] = {}
         for state in left:
             alike.setdefault(self._without_path(state).key(), []).append(state)
-        return self._merged([group[0] if len(group) == 1 else self._either(group, at) for group in alike.values()])
+        out = self._merged([group[0] if len(group) == 1 else self._either(group, at) for group in alike.values()])
+        return self._coarser(out) if self.coarse else out
+
+    def _coarser(self, states: list[State]) -> list[State]:
+        """Fewer states, each of which covers those that it stands for, whatever tells their paths apart."""
+        kept: list[State] = []
+        for state in states:
+            for index, other in enumerate(kept):
+                weaker = next((a for a, b in ((other, state), (state, other)) if a.under(()).covers(b)), None)
+                if weaker is not None:
+                    kept[index] = weaker.under(tuple(f for f in other.facts if f in state.facts))
+                    break
+            else:
+                kept.append(state)
+        return kept
 
     def _either(self, states: Sequence[State], at: At) -> State:
         """States that differ by their paths alone, as one; what tells those apart is kept outside of loops."""

@@ -225,10 +225,12 @@ class WrittenBytes:
             if reads is None or None in written:
                 sure = False
                 break
-            memory = bytearray(path.bytes_) if rows else path.bytes_
+            base = min((start for start, _ in reads), default=0)
+            memory = path.bytes_[base : max((end for _, end in reads), default=0)]
             for start, end in (span for spans in written for span in spans or ()):
-                put_state(memory, start, end, WRITTEN)
-            for start, end in reads:
+                put_state(memory, max(0, start - base), min(len(memory), end - base), WRITTEN)
+            for first, behind in reads:
+                start, end = first - base, behind - base
                 if end <= start or memory.count(WRITTEN, start, end) == end - start:
                     continue
                 exactly = [compare("eq", Lin(-value.const, ((name, 1),))) for name, value in chosen.items()]
@@ -237,7 +239,7 @@ class WrittenBytes:
                     break
                 surely = [at for at in range(start, end) if memory[at] in (NEVER, TAIL)]
                 if surely and possible == "refuted":
-                    self._found(event, surely[0], memory[surely[0]], len(surely))
+                    self._found(event, base + surely[0], memory[surely[0]], len(surely))
                     return
                 sure = False
                 break
