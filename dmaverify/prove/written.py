@@ -225,6 +225,8 @@ class WrittenBytes:
             if reads is None or None in written:
                 sure = False
                 break
+            if any(_around(spans or (), reads) for spans in written):
+                continue
             base = min((start for start, _ in reads), default=0)
             memory = path.bytes_[base : max((end for _, end in reads), default=0)]
             for start, end in (span for spans in written for span in spans or ()):
@@ -361,6 +363,11 @@ def terms_of(touch: Touch) -> Iterable[Lin]:
     yield from (touch.place.address, touch.offset, touch.length)
     for step in touch.steps:
         yield from step
+
+
+def _around(rows: Sequence[tuple[int, int]], others: Sequence[tuple[int, int]]) -> bool:
+    """Whether each of the others lies in the row of the same number."""
+    return len(rows) == len(others) and all(a <= c and d <= b for (a, b), (c, d) in zip(rows, others, strict=True))
 
 
 def interleaved(one: Touch, two: Touch) -> bool:
