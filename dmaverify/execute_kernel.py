@@ -214,12 +214,16 @@ class _Machine:
     def _for(self, stmt: ops.For) -> None:
         self.registers_of.sink([o for _, o in stmt.carried])
         carried = [self.values[o.name] if o.value is None else o.value for _, o in stmt.carried]
+        names = [o.name for _, o in stmt.carried]
         for at in range(self._int(stmt.low), self._int(stmt.high), self._int(stmt.step)):
             self.values[stmt.counter] = at
             self.values |= dict(zip([n for n, _ in stmt.carried], carried, strict=True))
+            self.registers_of.rename(dict(zip([n for n, _ in stmt.carried], names, strict=False)))
             given = self._block(stmt.body)
+            names = [o.name for o in stmt.body[-1].args] if stmt.body and isinstance(stmt.body[-1], ops.Yield) else []
             carried = given if stmt.carried else carried
         self.values |= dict(zip(stmt.results, carried, strict=False))
+        self.registers_of.rename(dict(zip(stmt.results, names, strict=False)))
 
     def _arithmetic(self, stmt: ops.Arith) -> int | tuple[str, int, int]:
         op = stmt.op
@@ -453,15 +457,17 @@ class _Machine:
         pipe = "S" if stmt.form == "scalar" and not self.inside else "V"
         empty = np.zeros(0, np.int64)
         if stmt.way == "r":
-            touched = self.registers_of.load(stmt, at, item, len(self.events), place)
+            foul = self.run.memory[place].state != WRITTEN if place == "ub" else None
+            touched = self.registers_of.load(stmt, at, item, len(self.events), place, foul)
             self._bounds(place, touched, 0)
             self._happened(_Event(pipe, {place: empty if stmt.results else touched}, {}))
             return
         stride = 0 if stmt.stride is None else self._int(stmt.stride)
-        touched = self.registers_of.store(stmt, at, item, stride)
+        touched, foul = self.registers_of.store(stmt, at, item, stride)
         self._bounds(place, touched, 0)
-        inside = touched[(touched >= 0) & (touched < len(self.run.memory[place].state))]
-        self.run.memory[place].state[inside] = WRITTEN
+        there = (touched >= 0) & (touched < len(self.run.memory[place].state))
+        inside = touched[there]
+        self.run.memory[place].state[inside] = np.where(foul[there], UNKNOWN, WRITTEN)
         self._happened(_Event(pipe, {}, {place: inside}))
 
     def _happened(self, event: _Event) -> None:

@@ -127,7 +127,8 @@ def check_function(
     findings = [*map(finding_of, (*kernel.remarks, *_idle(notes, kernel))), *judged.findings]
     findings = _with_corruption(findings, kernel)
     findings = [replace(f, source=f.source or SOURCES.get(f.rule, "")) for f in findings]
-    findings, allowed = _suppressed(findings, notes)
+    open_ = {name for name, found in judged.obligations.items() if found[0] == "unknown"}
+    findings, allowed = _suppressed(findings, notes, open_)
     known = (findings, _is_open(kernel, judged, notes))
     contested = _alternatives(function, kernel, notes, target, options, known, moves)
     obligations = _obligations(kernel, judged, claimed=bool(moves))
@@ -370,10 +371,10 @@ def _obligations(kernel: Kernel, judged: Judged, *, claimed: bool) -> tuple[Obli
     return tuple(Obligation(name, *rest) for name, rest in sorted(out.items()))
 
 
-def _suppressed(findings: Sequence[Finding], notes: Notes) -> tuple[list[Finding], list[str]]:
-    """Findings that a note allows are left out and said; a note that allows nothing is a finding."""
+def _suppressed(findings: Sequence[Finding], notes: Notes, unknown: set[str]) -> tuple[list[Finding], list[str]]:
+    """Findings and open questions that a note allows are said, no more; a note that allows nothing is a finding."""
     kept = [f for f in findings if f.rule not in notes.allow]
-    met = {f.rule for f in findings}
+    met = {f.rule for f in findings} | unknown
     said = [f"{rule} is allowed: {reason}" for rule, (_, reason) in notes.allow.items() if rule in met]
     for rule, (span, _) in notes.allow.items():
         if rule not in met:

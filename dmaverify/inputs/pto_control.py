@@ -245,7 +245,7 @@ class ControlReader(BufferReader):
             if isinstance(stmt, Copy):
                 said = "a copy between GM and UB in a part that runs on the cube core"
                 out.append(Problem(stmt.name_span, said, "it belongs to pto.section.vector"))
-            elif isinstance(stmt, Problem):
+            elif isinstance(stmt, Problem) or (isinstance(stmt, Assumed) and stmt.note):
                 out.append(stmt)
         return out
 

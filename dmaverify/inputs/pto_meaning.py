@@ -111,7 +111,7 @@ class _Meaning(Accesses):
         pointer = self.value(stmt.pointer)
         if not isinstance(pointer, Place):
             message = f"{stmt.what}: the pointer `{stmt.pointer.name}` cannot be resolved"
-            self.remark("unresolved", message, stmt.pointer.span, "its accesses are not judged", always=False)
+            self.remark("unresolved", message, stmt.pointer.span, "its accesses are not judged")
             return None
         offset = ZERO if stmt.offset is None else self.value(stmt.offset)
         size = stmt.size

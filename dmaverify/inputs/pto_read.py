@@ -319,7 +319,7 @@ class _Reader(VectorReader, ControlReader):
         self.cube_copies[op.name.removeprefix("pto.")] += 1
         reads = any(w in op.name for w in ("mte_ub_", "copy_ubuf_", "tstore"))
         way, pipe = ("r", "MTE3") if reads else ("w", "FIX")
-        out: list[Stmt] = []
+        out: list[Stmt] = [Assumed(op.name_span, f"{op.name}: a copy of the cube side is not judged", note=True)]
         for token in op.tokens:
             if token.text == ":":
                 break

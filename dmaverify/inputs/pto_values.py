@@ -278,7 +278,10 @@ class Values:
             self.floats[stmt.result] = self.floats[name]
 
     def _assumed(self, stmt: ops.Assumed) -> None:
-        self.assume(stmt.text)
+        if stmt.note:
+            self.remark("note", stmt.text, stmt.span, always=False)
+        else:
+            self.assume(stmt.text)
 
     def machine_value(self, what: str, least: int, name: str = "") -> Lin:
         """A value that the machine gives, the same wherever a kernel asks for it; an index is less than its count."""

@@ -249,6 +249,7 @@ class Access(Stmt):
     results: tuple[str, ...] = ()
     stride: Operand | None = None
     moved: bool = False
+    masks: tuple[Operand, ...] = ()  # every mask that it names
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,6 +279,7 @@ class VectorOp(Stmt):
     mask: Operand | None = None
     part: str = ""
     lane_bytes: tuple[int, ...] = ()
+    masks: tuple[Operand, ...] = ()  # where it takes several
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -366,9 +368,10 @@ class Foreign(Stmt):
 
 @dataclass(frozen=True, slots=True)
 class Assumed(Stmt):
-    """What reading the text took for granted, in words."""
+    """What reading the text took for granted, in words; with `note`, what it left alone here."""
 
     text: str = ""
+    note: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

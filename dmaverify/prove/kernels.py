@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from dmaverify.machines.target import Target
-from dmaverify.prove.ask import Asker, term_text
+from dmaverify.prove.ask import Asker, shown, term_text
 from dmaverify.prove.at_values import unwritten_at_values
 from dmaverify.prove.definite import DefiniteJudge
 from dmaverify.prove.instructions import CopyJudge
@@ -87,23 +87,26 @@ def judge_kernel(
     out.assumptions += [*judge.said, *pipes.said]
     definite = DefiniteJudge(asker, memory[0], memory[1], ordered=ordered, given=bool(others))
     definite.judge(program.events)
+    if definite.status == "unknown" and definite.endless:  # as fields and bounds, it may be what nobody states
+        again = DefiniteJudge(asker, memory[0], memory[1], ordered=ordered, given=bool(others), running=True)
+        again.judge(program.events)
+        if again.status != "unknown":
+            definite = again
     tried = []
     if definite.status != "proved" and followed:
         tried = unwritten_at_values(asker, program.events, memory, ordered, given=bool(others))
     at_values = {f.span: f for f in tried}  # they tell with which values of the symbols
     out.findings += [at_values.pop(f.span, f) for f in definite.findings.values()]
     out.findings += at_values.values()
-    if definite.reads:
-        out.obligations["core/definite"] = ("refuted" if tried else definite.status, "every path", "")
+    if definite.reads or definite.unjudged:
+        why = f"not decided for what is read at {', '.join(definite.unjudged)}" if definite.status == "unknown" else ""
+        out.obligations["core/definite"] = ("refuted" if tried else definite.status, "every path", why)
     out.assumptions += [
         f"bytes {start:,} to {end - 1:,} of {memory[0].upper()} are taken as written by {others}"
         for start, end in definite.taken
     ]
-    if definite.unjudged:
-        out.assumptions.append(
-            f"not judged, whether all bytes read were written before: {', '.join(definite.unjudged)}"
-        )
-    out.assumptions += [f"assumed of values without a stated range: {text}" for text in judge.assumed]
+    needed = [*judge.assumed, *(f"{shown(need, program.world)} (core/definite)" for need in definite.supposed)]
+    out.assumptions += [f"assumed of values without a stated range: {text}" for text in needed]
     if pipes.apart:
         pairs = [f"lines {a} and {b}" if a != b else f"line {a} each time" for a, b in pipes.apart]
         out.assumptions.append(f"rows addressed by values from memory do not collide: {', '.join(pairs)}")
