@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from dmaverify.errors import Source
-from dmaverify.execute_kernel import run_kernel
-from dmaverify.inputs.pto_check import check_text
-from dmaverify.inputs.pto_read import read_kernels
+from dmaverify.machines.pto.check import check_text
+from dmaverify.machines.pto.execute import run_kernel
+from dmaverify.machines.pto.read import read_kernels
 from dmaverify.verdict import Status, Verdict
 
 F32, B32 = "!pto.vreg<64xf32>", "!pto.mask<b32>"
