@@ -162,6 +162,14 @@ class Fence:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Arrival:
+    """A wait for somebody else (another core), who may have written shared memory before."""
+
+    what: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Token:
     """`get` or `rls` of a buffer token by a pipe, in a mode."""
 
@@ -192,7 +200,7 @@ class Branch:
     span: Span
 
 
-Event = Copy | Use | Signal | Fence | Token | Loop | Branch
+Event = Copy | Use | Signal | Fence | Arrival | Token | Loop | Branch
 
 
 def accumulate(one: Event, two: Event) -> bool:

@@ -57,6 +57,7 @@ class ControlReader(BufferReader):
         self.own = ""
         self.calls = 0
         self.cube = 0
+        self.cube_parts = 0
         self.cube_copies: Counter[str] = Counter()
 
     def block(self, ops: tuple[Op, ...]) -> tuple[Stmt, ...]:
@@ -233,6 +234,7 @@ class ControlReader(BufferReader):
 
     def _cube_section(self, op: Op) -> list[Stmt]:
         self.passed[op.name] += 1
+        self.cube_parts += 1
         return [s for region in op.regions for s in self.on_cube(region)]
 
     def on_cube(self, ops: tuple[Op, ...]) -> list[Stmt]:

@@ -376,10 +376,20 @@ class Assumed(Stmt):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Problem(Stmt):
-    """An operation that concerns DMA and cannot be read, or hides some: never skipped."""
+    """An operation that concerns DMA and cannot be read, or hides some: never skipped. `kind` as of a remark."""
 
     message: str = ""
     hint: str = ""
+    kind: str = "unresolved"
+
+
+@dataclass(frozen=True, slots=True)
+class CrossCore(Stmt):
+    """A flag of the other core, `set` or `wait`; its number where the text gives one."""
+
+    action: str = "wait"
+    number: int | None = None
+    what: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

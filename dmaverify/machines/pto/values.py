@@ -85,6 +85,8 @@ class Kernel:
     assumptions: dict[str, None] = field(default_factory=dict)
     roots: dict[str, Type] = field(default_factory=dict)
     passed: tuple[tuple[str, int], ...] = ()
+    idle: list[Span] = field(default_factory=list)
+    """Copies of the text that no run reaches."""
     ranged: set[str] = field(default_factory=set)
     """Names whose values take a range that somebody states."""
 
@@ -121,6 +123,7 @@ class Values:
         self.dry = 0
         self.number = 0
         self.order_of = {id(stmt): index for index, stmt in enumerate(copies_in(function.body), 1)}
+        self.reached: set[int] = set()  # copies that some run may reach, by their order
         self.pad_types: dict[str, Type] = {}
         self.counters = 0
         self.trips: dict[str, str] = {}  # for counters of loops that nobody bounds, how often they run

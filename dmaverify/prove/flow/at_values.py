@@ -20,7 +20,12 @@ from dmaverify.verdict import Finding, Severity
 
 
 def unwritten_at_values(
-    asker: Asker, events: Sequence[Event], memory: tuple[str, int], ordered: Sequence[str], *, given: bool
+    asker: Asker,
+    events: Sequence[Event],
+    memory: tuple[str, int],
+    ordered: Sequence[str],
+    *,
+    given: Sequence[tuple[int, int]],
 ) -> list[Finding]:
     """What the judge of definite bytes refutes at the first values at which it refutes anything."""
     world = asker.world

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dmaverify.language.affine import Cond, Lin, both, compare
-from dmaverify.program.instructions import Branch, Copy, Event, Loop, Touch, Use
+from dmaverify.program.instructions import Arrival, Branch, Copy, Event, Loop, Touch, Use
 from dmaverify.prove.flow.lifted import apart_or_alike
 from dmaverify.prove.flow.lifted import lifted as whole_loop
 from dmaverify.prove.flow.written import (
@@ -73,6 +73,9 @@ class DefiniteJudge(WrittenBytes):
                 paths = self._loop(event, paths, at, lifted)
             elif isinstance(event, Branch):
                 paths = self._branch(event, paths, at, lifted)
+            elif isinstance(event, Arrival):
+                for path in paths:
+                    self._arrived(event, path)
             elif isinstance(event, (Copy, Use)):
                 self._events += 1
                 for path in paths:

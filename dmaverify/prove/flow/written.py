@@ -15,7 +15,7 @@ from typing import Any
 
 from dmaverify.errors import Span
 from dmaverify.language.affine import ONE, ZERO, Cond, Lin, World, compare
-from dmaverify.program.instructions import Copy, Place, Source, Touch, Use
+from dmaverify.program.instructions import Arrival, Copy, Place, Source, Touch, Use
 from dmaverify.prove.flow.ask import Asker
 from dmaverify.prove.flow.covered import Lifted, covers
 from dmaverify.verdict import Finding, Label, Severity
@@ -65,10 +65,10 @@ class WrittenBytes:
     unjudged: dict[str, None] = field(default_factory=dict)
     reads: int = 0
     ordered: Sequence[str] = ()
-    given: bool = False  # whether others write the memory too, and are waited for
+    given: Sequence[tuple[int, int]] = ()  # bytes that others have written wherever they are waited for
+    arrivals: dict[str, None] = field(default_factory=dict)
     trusting: bool = False  # what is stored is taken for written
     doubts: int = 0  # stores of which it is not sure that they store what was written
-    _taken: list[tuple[int, int]] = field(default_factory=list)
     _tails: dict[int, Span] = field(default_factory=dict)
     _bases: list[int] = field(default_factory=list)
     _lost: list[Touch] = field(default_factory=list)
@@ -294,8 +294,6 @@ class WrittenBytes:
             )
             return held or self._covered(plain, event, path) or self._tried(touch, event, path)
         for start, end in rows:
-            if self.given:
-                self._take(path.bytes_, start, end)
             if path.bytes_.count(WRITTEN, start, end) == max(0, end - start):
                 continue
             if any(self._held(touch, plain, row, (*path.facts, *event.when)) for row in (*path.rows, *path.whole)):
@@ -380,24 +378,13 @@ class WrittenBytes:
             ranges.append(range(symbol.low, symbol.high + 1))
         return ({s.name: Lin(v) for s, v in zip(symbols, chosen, strict=True)} for chosen in product(*ranges))
 
-    def _take(self, memory: bytearray, start: int, end: int) -> None:
-        """Bytes that nothing here wrote count as written by others."""
-        while start < end and (start := memory.find(NEVER, start, end)) >= 0:
-            behind = next((at for at in range(start, end) if memory[at] != NEVER), end)
-            put_state(memory, start, behind, WRITTEN)
-            self._taken.append((start, behind))
-            start = behind
-
-    @property
-    def taken(self) -> list[tuple[int, int]]:
-        """Bytes that were taken as written by others, first and first behind, in order."""
-        out: list[tuple[int, int]] = []
-        for start, end in sorted(self._taken):
-            if out and start <= out[-1][1]:
-                out[-1] = (out[-1][0], max(end, out[-1][1]))
-            else:
-                out.append((start, end))
-        return out
+    def _arrived(self, event: Arrival, path: Path) -> None:
+        """Behind a wait for others: what they are said to write is written; where nothing is said, they may have."""
+        self.arrivals[f"line {event.span.line}"] = None
+        for start, end in self.given:
+            put_state(path.bytes_, start, end, WRITTEN)
+        if not self.given:
+            path.bytes_ = path.bytes_.translate(PERHAPS)
 
     def _holds(self, read: Touch, write: Touch, when: Sequence[Cond]) -> bool:
         """Whether rows written before hold the rows read: the same nest, or fewer of its rows, each no longer."""
