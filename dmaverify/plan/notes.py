@@ -52,6 +52,9 @@ def _note(notes: Notes, text: str, span: Span) -> None:
     if found := _GM.fullmatch(text):
         notes.spans["gm", found[1]] = span
         notes.extents[found[1]] = int(found[2]) if found[2] else extent_of(text.split("=", 1)[1].strip(), span)
+        if notes.extents[found[1]] > 1 << 64:
+            said = f"%{found[1]} would hold {notes.extents[found[1]]:,} bytes, more than 64 bits can address"
+            raise InputError(said, span, "state what the tensor holds")
     elif found := _ASSUME.fullmatch(text):
         low, high = int(found[2]), int(found[3])
         if low > high:

@@ -217,6 +217,17 @@ def accumulate(one: Event, two: Event) -> bool:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Fit:
+    """That a value fits its type, wherever `when` holds; all that is said of the kernel takes it for granted."""
+
+    claim: Cond
+    when: tuple[Cond, ...]
+    span: Span
+    value: Lin
+    type: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Remark:
     """Something that reading a kernel found: `kind` is unresolved, state, ill or note."""
 

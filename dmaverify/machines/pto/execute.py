@@ -232,10 +232,15 @@ class _Machine:
             return self.values[chosen.name] if chosen.value is None else chosen.value
         numbers = [self._int(a) for a in stmt.args]
         if len(numbers) == 1:
-            return numbers[0]
-        a, b = numbers
+            if op in ("extui", "index_castui"):
+                return numbers[0] % (1 << stmt.bits) if stmt.bits > 1 else numbers[0] & 1
+            return _kept(numbers[0], stmt.type.bits)
+        return _kept(self._of_two(stmt, *numbers), 1 if op == "cmpi" else stmt.type.bits)
+
+    def _of_two(self, stmt: ops.Arith, a: int, b: int) -> int:
+        op = stmt.op
         if op in ("divui", "remui", "ceildivui", "shrui", "minui", "maxui") or stmt.predicate.startswith("u"):
-            a, b = a % (1 << 64), b % (1 << 64)
+            a, b = a % (1 << stmt.bits), b % (1 << stmt.bits)
         if op in ("divsi", "remsi"):
             quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
             return quotient if op == "divsi" else a - quotient * b
@@ -526,6 +531,14 @@ class _Machine:
                 self.run.found.add("flags")
             else:
                 self.knows.setdefault(stmt.dest, set()).update(self.flags.pop(flag))
+
+
+def _kept(value: int, bits: int) -> int:
+    """What a register of so many bits keeps of a value, read with a sign."""
+    if bits <= 1:
+        return value & 1
+    low = value & ((1 << bits) - 1)
+    return low - (1 << bits) if low >> (bits - 1) else low
 
 
 def _share(one: np.ndarray, two: np.ndarray) -> bool:

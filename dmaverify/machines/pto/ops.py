@@ -99,13 +99,14 @@ class Const(Stmt):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Arith(Stmt):
-    """`op` is the name behind `arith.`; casts have one operand; `predicate` belongs to cmpi."""
+    """`op` is the name behind `arith.`; casts have one operand; `predicate` belongs to cmpi; `bits` of the operands."""
 
     result: str = ""
     op: str = ""
     args: tuple[Operand, ...] = ()
     predicate: str = ""
     type: Type = INDEX
+    bits: int = 64
 
 
 @dataclass(frozen=True, slots=True, eq=False)

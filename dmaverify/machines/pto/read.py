@@ -274,6 +274,7 @@ class _Reader(VectorReader, ControlReader):
         if len(args) != wanted or len(op.results) != 1:
             raise InputError(f"{op.name} takes {wanted} operands, not {len(args)}", op.name_span)
         result = Type("int", "i1", 1) if what == "cmpi" else types[-1] if types else self._of(args[-1])
+        bits = self._of(args[1 if what == "select" else 0]).bits or (types[0].bits if types and what != "select" else 0)
         one_bit = self._of(args[0]).bits == 1 if what == "extsi" else result.bits == 1 and what == "trunci"
         if one_bit:  # the sign of true is -1; what is left of a number is its last bit
             what, args = {
@@ -281,7 +282,7 @@ class _Reader(VectorReader, ControlReader):
                 "trunci": ("andi", [args[0], Operand("", op.span, 1)]),
             }[what]
         self.types[op.results[0]] = result
-        return Arith(op.span, op.results[0], what, tuple(args), predicate, result)
+        return Arith(op.span, op.results[0], what, tuple(args), predicate, result, bits or result.bits or 64)
 
     # ------------------------------------------------------------ the rest
 

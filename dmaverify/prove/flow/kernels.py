@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from dmaverify.language.affine import World
-from dmaverify.program.instructions import Branch, Copy, Event, Loop, Signal, Token
+from dmaverify.program.instructions import Branch, Copy, Event, Fit, Loop, Signal, Token
 from dmaverify.prove.flow.ask import Asker, shown, term_text
 from dmaverify.prove.flow.at_values import unwritten_at_values
 from dmaverify.prove.flow.definite import DefiniteJudge
+from dmaverify.prove.flow.fits import judge_fits
 from dmaverify.prove.flow.instructions import CopyJudge
 from dmaverify.prove.flow.pipes import PipeJudge
 from dmaverify.prove.flow.uses import judge_uses
@@ -31,6 +32,7 @@ class Program(Protocol):
     world: World
     events: tuple[Event, ...]
     copies: list[Copy]
+    fits: list[Fit]
 
 
 @dataclass
@@ -66,6 +68,7 @@ def judge_kernel(
     for copy in program.copies:
         judge.judge(copy)
     judge_uses(judge, program.events)
+    judge_fits(judge, program.fits)
     for event in _ordering(program.events):
         if isinstance(event, Signal):
             judge.judge_number("flag", "event_id", event.event, event.span)
