@@ -143,7 +143,7 @@ class Meetings:
         if any(claim.known is False for claim in touched):
             return False
         conditions = [*conditions, *(claim for claim in touched if claim.known is None)]
-        gap = two.place.address + two.offset - one.place.address - one.offset
+        gap = world.expanded(two.place.address + two.offset - one.place.address - one.offset)
         ends = [reach_of(t, world) for t in (one, two)]
         apart = [compare("le", ends[0][1] - gap - ends[1][0]), compare("le", gap + ends[1][1] - ends[0][0])]
         if any(world.decide(claim) for claim in apart):

@@ -146,8 +146,8 @@ class PipeSteps:
     def _moving(self, event: Copy | Use, at: At) -> frozenset[str]:
         """Counters of the loops around on which it depends what an access touches."""
         if event.number not in self._depends:
-            terms = [x for t in event.touches for x in terms_of(t)]
-            roots = {n for value in (*terms, *event.when) for n in self.world.roots(value)}
+            roots = {n for t in event.touches for term in terms_of(t) for n in self.world.roots(term)}
+            roots |= {n for condition in event.when for n in self.world.roots(condition)}
             varies = {n for r in roots for n in self.world.symbols[r].varies}
             self._depends[event.number] = frozenset(roots | varies)
         found = self._depends[event.number]

@@ -25,11 +25,22 @@ SMALL_TRIP = 32  # loops of at most this many iterations are followed to their e
 MOST_STATES = 24
 
 
+MOST_FACTS = 40  # parts of what tells paths apart
+
+
+class TooLong(Exception):
+    """There are more steps than are followed."""
+
+
 @dataclass
 class PipeJudge(PipeSteps):
     """Follows a kernel and collects findings."""
 
+    blunt: bool = False  # nothing is kept of where a loop ended
     coarse: bool = False  # behind loops, states that only know less stand for the others: enough for most kernels
+    most_steps: int = 1_500
+    steps: int = 0
+    judged: bool = False
     _rounds: int = 0
     _lifted: dict[int, list[Use] | None] = field(default_factory=dict)
 
@@ -37,7 +48,13 @@ class PipeJudge(PipeSteps):
         for name in ("core/flags", "core/hazard-raw", "core/hazard-war", "core/hazard-waw"):
             self.status.setdefault(name, "proved")
         self.pipes = frozenset(pipes_of(events))
-        for state in self._run(events, [EMPTY], At({})):
+        self.judged = True
+        try:
+            ends = self._run(events, [EMPTY], At({}))
+        except TooLong:
+            self._open(f"more than {self.most_steps:,} steps of pipes to follow")
+            return
+        for state in ends:
             for flag, (_, start) in state.flags.items():
                 span = self._flag_spans[start]
                 said = f"the flag {shown_flag(flag)} is set and never waited for"
@@ -54,6 +71,9 @@ class PipeJudge(PipeSteps):
             elif isinstance(event, Branch):
                 states = [after for state in states for after in self._branch(event, state, at)]
             else:
+                self.steps += len(states)
+                if self.steps > self.most_steps:
+                    raise TooLong
                 told = [one for state in states for one in self._told(event, state, at)]
                 states = [self._step(event, one, at) for state in told for one in self._parted(event, state, at)]
             states = self._merged(states)
@@ -116,7 +136,8 @@ class PipeJudge(PipeSteps):
         first = states[0]
         common = tuple(f for f in first.facts if all(f in s.facts for s in states))
         either = both((both(f for f in s.facts if f not in common) for s in states), "or")
-        told = either.known is None and either not in common and self._stays(either, at)
+        few = not self.blunt and either.size <= MOST_FACTS
+        told = few and either.known is None and either not in common and self._stays(either, at)
         return first.under((*common, either) if told else common)
 
     def _stays(self, fact: Cond, at: At) -> bool:
@@ -138,8 +159,9 @@ class PipeJudge(PipeSteps):
             ending = compare("le", trip - here)
             if ending.known is not False:
                 begun = compare("le", here - trip)
-                facts = (*state.facts, *([ending] if ending.known is None else []))
-                facts = (*facts, *([begun] if begun.known is None and self._stays(begun, at) else []))
+                facts = (*state.facts, *([ending] if ending.known is None and not self.blunt else []))
+                told = begun.known is None and not self.blunt and self._stays(begun, at)
+                facts = (*facts, *([begun] if told else []))
                 over = both([ending, begun])  # it got here, and no further
                 exits += [self._also(s, facts) for s in current if not self._never(over, s, at)]
             current = [self._assuming(s, ending.negated()) for s in current if not self._never(ending.negated(), s, at)]
@@ -184,7 +206,7 @@ class PipeJudge(PipeSteps):
             ended = compare("le", trip - here - 1)
             last = trip - (first + index + 1)
             so_far = [compare("le", -last), *([compare("eq", self.world.modulo(last, period))] if period > 1 else [])]
-            known_at_end = tuple(c for c in so_far if c.known is None and self._stays(c, at))
+            known_at_end = tuple(c for c in so_far if c.known is None and not self.blunt and self._stays(c, at))
             left = [s for s in after if not self._never(ended, s, inside)]
             exits += [
                 self._also(s.under(tuple(f for f in s.facts if self._stays(f, inside))), known_at_end) for s in left
@@ -195,6 +217,16 @@ class PipeJudge(PipeSteps):
             if not all(any(k.covers(s) for k in known) for s in (self._forget(s, more, at) for s in later)):
                 self._open(f"the iterations of the loop at line {loop.span.line} differ in a way that is not followed")
         return exits
+
+    def rhythm_of(self, events: Sequence[Event]) -> int:
+        """After how many iterations the turns of all loops are the same again."""
+        out = 1
+        for event in events:
+            if isinstance(event, Loop):
+                out = lcm(out, self._rhythm(event.counter), self.rhythm_of(event.body))
+            elif isinstance(event, Branch):
+                out = lcm(out, self.rhythm_of((*event.then, *event.other)))
+        return out
 
     def _without_path(self, state: State) -> State:
         return state.under(()) if state.facts else state
