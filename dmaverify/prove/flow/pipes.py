@@ -14,8 +14,8 @@ from math import gcd, lcm
 from typing import Any
 
 from dmaverify.language.affine import Cond, Lin, both, compare
-from dmaverify.program.instructions import Branch, Event, Loop, Use
-from dmaverify.prove.flow.lifted import lifted
+from dmaverify.program.instructions import Branch, Copy, Event, Loop, Use
+from dmaverify.prove.flow.lifted import flattened, lifted, rows_apart
 from dmaverify.prove.flow.pipe_state import EMPTY, OLD, At, Instance, State, pipes_of, renamed, running, shown_flag
 from dmaverify.prove.flow.pipe_steps import PipeSteps
 
@@ -39,10 +39,10 @@ class PipeJudge(PipeSteps):
     blunt: bool = False  # nothing is kept of where a loop ended
     coarse: bool = False  # behind loops, states that only know less stand for the others: enough for most kernels
     most_steps: int = 1_500
-    steps: int = 0
     judged: bool = False
     _rounds: int = 0
     _lifted: dict[int, list[Use] | None] = field(default_factory=dict)
+    _flat: dict[int, list[Copy | Use] | None] = field(default_factory=dict)
 
     def judge(self, events: Sequence[Event]) -> None:
         for name in ("core/flags", "core/hazard-raw", "core/hazard-war", "core/hazard-waw"):
@@ -104,7 +104,7 @@ class PipeJudge(PipeSteps):
     def _loop(self, loop: Loop, states: list[State], at: At) -> list[State]:
         if id(loop) not in self._lifted:
             self._lifted[id(loop)] = lifted(loop, self.world, self.ordered)
-        uses = self._lifted[id(loop)]
+        uses = self._lifted[id(loop)] or self._unordered(loop)
         if uses is not None:
             return self._run(uses, states, at)
         trip = self.world.put(loop.trip, at.counters)
@@ -117,6 +117,29 @@ class PipeJudge(PipeSteps):
             alike.setdefault(self._without_path(state).key(), []).append(state)
         out = self._merged([group[0] if len(group) == 1 else self._either(group, at) for group in alike.values()])
         return self._coarser(out) if self.coarse else out
+
+    def _unordered(self, loop: Loop) -> Sequence[Event] | None:
+        """All iterations of a loop in which nothing orders anything as one of each access, if none of them meet."""
+        if id(loop) not in self._flat:
+            found = flattened(loop, self.world)
+            self._flat[id(loop)] = found if found is not None and self._all_apart(found) else None
+        return self._flat[id(loop)]
+
+    def _all_apart(self, events: Sequence[Copy | Use]) -> bool:
+        """Whether no two of these accesses share a byte that one of them writes, whatever their iterations."""
+        for index, one in enumerate(events):
+            for other in events[index:]:
+                if one.pipe == other.pipe and one.pipe in self.ordered:
+                    continue
+                for mine in one.touches:
+                    for theirs in other.touches:
+                        touched = (mine.place.memory == theirs.place.memory) and (mine.writes or theirs.writes)
+                        if "surplus" in (mine.kind, theirs.kind) or not touched:
+                            continue
+                        alone = mine is theirs and rows_apart(mine)
+                        if not alone and (mine is theirs or self.meetings.share(mine, theirs, ()) is not False):
+                            return False
+        return True
 
     def _coarser(self, states: list[State]) -> list[State]:
         """Fewer states, each of which covers those that it stands for, whatever tells their paths apart."""
