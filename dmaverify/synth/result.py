@@ -12,7 +12,7 @@ Source: the plan file format, `schema = 1`; DESIGN section 9 (JSON of `synth`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dmaverify.cost.model import Cost
@@ -256,4 +256,5 @@ def _command(one: Command, target: Target) -> Iterator[str]:
         assert text is not None
         parts = target.tiers[port.tier].base_parts
         place = tuple({"chip": port.chip, "cluster": port.cluster}.get(part, 0) for part in parts)
-        yield f"{side:6} = {_text(sequencer_text(text, target.constants, one.unit_bits, place))}"
+        whole = replace(text, tier=port.tier, base=port.base)  # the port's base counts what the text's place left out
+        yield f"{side:6} = {_text(sequencer_text(whole, target.constants, one.unit_bits, place))}"
