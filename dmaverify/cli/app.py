@@ -264,6 +264,7 @@ def emit(path: str, form: str, as_json: bool) -> None:
 @click.option("--prefix", default="", metavar="A/4,B", help="The outermost loops, by their labels.")
 @click.option("--budget", type=float, metavar="SECONDS", help="Stop with the gap reached by then (not deterministic).")
 @click.option("--evaluations", type=click.IntRange(1), help="Stop after this many priced commands (deterministic).")
+@click.option("--routes/--no-routes", default=True, help="Try hops through other memories: the default.")
 @click.option("--simulate/--no-simulate", default=True, help="Play winner and runners-up: the default.")
 @click.option("--certificate", type=click.Path(file_okay=False), metavar="DIR", help="Write plan, bound and questions.")
 @click.option("--output", type=click.Path(dir_okay=False), metavar="FILE", help="Write the plan.")

@@ -72,6 +72,9 @@ def write_certificate(folder: Path, found: Synthesis) -> list[str]:
     """Plan, bound with its counts, questions with a script that asks them again, and what is not covered. Names of
     files.
     """
+    if found.route is not None:
+        hops = " and ".join(f"`{hop.transfer.name}`" for hop in found.route.hops)
+        raise InputError(f"a route has a certificate for each hop, {hops}", None, "--output PLAN, then synth PLAN::HOP")
     from dmaverify.cost.constants import cost_data
     from dmaverify.prove.certify.certificate import write_questions
     from dmaverify.report.synth import NOT_COVERED

@@ -37,6 +37,7 @@ class SynthSettings:
     budget: float | None = None
     evaluations: int | None = None
     simulate: bool = True
+    routes: bool = True
     reading: Mapping[str, str] | None = None
 
 
@@ -81,9 +82,6 @@ def synthesize_move(
     """The best plan of a move; what it prints was read again and proved. Raises InputError for a move without meaning,
     a reading that the target has not, a fixed part that makes no sense.
     """
-    from dmaverify.prove.move.check import Options
-    from dmaverify.synth.members import EVALUATIONS
-    from dmaverify.synth.synthesize import CROSS_CHECK, synthesize
     from dmaverify.targets.modules import part_of
 
     chosen = settings or SynthSettings()
@@ -97,6 +95,30 @@ def synthesize_move(
         if made.found and not holds_as_printed(made, readings):
             raise AssertionError(f"the plan of {move.name} does not pass as printed")
         return made
+    direct = _direct(move, target, axes, chosen, readings)
+    fixed = (chosen.packet, chosen.commands, chosen.entries, *chosen.prefix)
+    if not chosen.routes or any(one is not None for one in fixed):
+        return direct
+    return _route(move, target, axes, chosen, readings, direct) or direct
+
+
+QUICK = 120
+"""Commands priced for a hop while routes are ranked."""
+
+
+def _direct(
+    move: Transfer,
+    target: Target,
+    axes: Mapping[str, int],
+    chosen: SynthSettings,
+    readings: Mapping[str, str],
+    *,
+    advise: bool = True,
+) -> Synthesis:
+    from dmaverify.prove.move.check import Options
+    from dmaverify.synth.members import EVALUATIONS
+    from dmaverify.synth.synthesize import CROSS_CHECK, synthesize
+
     return synthesize(
         move,
         target,
@@ -111,8 +133,38 @@ def synthesize_move(
         budget_seconds=chosen.budget,
         simulate=chosen.simulate,
         options=Options(readings=readings, cross_check=CROSS_CHECK),
+        advise=advise,
         accept=lambda found: holds_as_printed(found, readings),
     )
+
+
+def _route(
+    move: Transfer,
+    target: Target,
+    axes: Mapping[str, int],
+    chosen: SynthSettings,
+    readings: Mapping[str, str],
+    direct: Synthesis,
+) -> Synthesis | None:
+    """A route through another memory that is cheaper than the direct plan, proved as it prints; else None."""
+    from dmaverify.cost.constants import cost_data
+    from dmaverify.synth.routes import best_route
+    from dmaverify.synth.synthesize import plainest_cover, synthesize
+
+    def search(hop: Transfer, quick: bool) -> Synthesis | None:
+        try:
+            if quick:
+                few: dict[str, Any] = {"engines": chosen.engines, "evaluations": QUICK, "advise": False}
+                found = synthesize(hop, target, axes=axes, profile=chosen.profile, **few)
+            else:
+                found = _direct(hop, target, axes, chosen, readings, advise=False)
+        except InputError:
+            return None
+        return found if found.found else None
+
+    cover = plainest_cover(move, target, chosen.engines)
+    found = best_route(move, target, cover, direct, cost_data(chosen.profile), search)
+    return found if found is not None and holds_as_printed(found, readings) else None
 
 
 def holds_as_printed(found: Synthesis, readings: Mapping[str, str]) -> bool:
@@ -127,7 +179,7 @@ def holds_as_printed(found: Synthesis, readings: Mapping[str, str]) -> bool:
         verdicts = verdicts_of(plan, Options(readings=readings, cross_check=0))
     except (InputErrors, InputError):
         return False
-    return [v.status for v in verdicts] == [Status.PROVED]
+    return bool(verdicts) and all(v.status is Status.PROVED for v in verdicts)
 
 
 def _well_formed(transfer: Transfer, axes: Mapping[str, int]) -> None:

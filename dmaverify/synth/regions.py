@@ -90,7 +90,7 @@ class Atom:
 
 
 def _piece_of(name: str, own: int, take: int, size: int) -> tuple[str | None, int, int, int]:
-    """(axis, weight, count, size of the axis) of `take` values of a part; `H|2|8` is the part of H = 8 with weight 2."""
+    """(axis, weight, count, size of the axis) of `take` values; `H|2|8` is the piece of H = 8 with weight 2."""
     axis, weight, whole = (*name.split("|"), "1", str(size))[:3] if "|" in name else (name, "1", str(size))
     return axis, own * int(weight), take, int(whole)
 

@@ -190,6 +190,14 @@ def covers_of(move: Transfer, machine: Machine) -> list[Cover]:
     ]
 
 
+def plainest_cover(move: Transfer, target: Target, engines: int | None = None) -> Cover | None:
+    """The cover of a move with the fewest boxes; None where it has none."""
+    try:
+        return covers_of(move, machine_of(move, target, engines))[0]
+    except NoPlan:
+        return None
+
+
 # ---------------------------------------------------------------- proof
 
 
