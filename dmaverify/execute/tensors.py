@@ -91,7 +91,8 @@ def laid_out(held: Held, machine: Machine, bits: int, *, written: bool) -> Cells
 class Seen:
     """A tensor through its tiles at one iteration: what is shown, with the coordinates of the view.
 
-    `outside` says that a tile reaches beyond its digit, `ragged` that it shows less than the same tile from 0 on.
+    Where the view lacks elements that the same tiles from 0 on would show, `outside` says which tile reaches beyond its
+    digit; `ragged`: none does, so that there is padding.
     """
 
     cells: Cells
@@ -119,8 +120,9 @@ def seen(cells: Cells, held: Held, values: Mapping[str, int]) -> Seen:
             coords[axis] = coords[axis] - by
             shown &= coords[axis] >= 0
         shown &= _within(tile, found, coords)
-    ragged = int(np.count_nonzero(shown)) != int(np.count_nonzero(bare))
-    return Seen(cells, shown, coords, outside, ragged)
+    if int(np.count_nonzero(shown)) == int(np.count_nonzero(bare)):
+        return Seen(cells, shown, coords)  # whatever reaches beyond is cut off again by a tile of the tile
+    return Seen(cells, shown, coords, outside, not outside)
 
 
 def _within(tile: Tile, found: Mapping[str, Numbers], coords: Mapping[str, Numbers]) -> Mask:
