@@ -136,6 +136,9 @@ class Run:
                 start.break_("core/in-bounds", f"the {side}'s tile: {view.outside}")
             elif view.ragged:
                 start.leave("core/in-bounds", f"the {side}'s tile reaches into padding")
+        one, other = (view.shift for view in views)
+        if any(one[axis] != other[axis] for axis in one.keys() & other.keys()):
+            start.leave("core/same-element", "both sides are tiles of one axis, and begin at other coordinates")
         every = frozenset(self.names.sizes)
         source, dest = side_of(views[0], self.names, every), side_of(views[1], self.names, every)
         wanted = side_of(views[1], self.names, self.shared).element

@@ -92,18 +92,20 @@ class Seen:
     """A tensor through its tiles at one iteration: what is shown, with the coordinates of the view.
 
     Where the view lacks elements that the same tiles from 0 on would show, `outside` says which tile reaches beyond its
-    digit; `ragged`: none does, so that there is padding.
+    digit; `ragged`: none does, so that there is padding. `shift` is where the view's coordinates begin.
     """
 
     cells: Cells
     shown: Mask
     coords: Mapping[str, Numbers]
+    shift: Mapping[str, int]
     outside: str = ""
     ragged: bool = False
 
 
 def seen(cells: Cells, held: Held, values: Mapping[str, int]) -> Seen:
     shown, coords, outside = cells.live.copy(), dict(cells.coords), ""
+    shift: dict[str, int] = {}
     bare = shown.copy()
     for tile in held.tiles:
         start = start_at(tile.start, values)
@@ -114,15 +116,17 @@ def seen(cells: Cells, held: Held, values: Mapping[str, int]) -> Seen:
         inside = 0 <= start < size and int(kind[start]) == INDEX
         if not inside:
             outside = outside or f"`{tile.digit}` holds no element at {start}"
+            shown[:] = False
         moved = {axis: int(column[start]) for axis, column in found.items()} if inside else {}
         bare &= _within(tile, found, cells.coords)
         for axis, by in moved.items():
+            shift[axis] = shift.get(axis, 0) + by
             coords[axis] = coords[axis] - by
             shown &= coords[axis] >= 0
         shown &= _within(tile, found, coords)
     if int(np.count_nonzero(shown)) == int(np.count_nonzero(bare)):
-        return Seen(cells, shown, coords)  # whatever reaches beyond is cut off again by a tile of the tile
-    return Seen(cells, shown, coords, outside, not outside)
+        return Seen(cells, shown, coords, shift)  # whatever reaches beyond is cut off again by a tile of the tile
+    return Seen(cells, shown, coords, shift, outside, not outside)
 
 
 def _within(tile: Tile, found: Mapping[str, Numbers], coords: Mapping[str, Numbers]) -> Mask:
