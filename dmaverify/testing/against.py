@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from dmaverify.execute.interpret import interpret
 from dmaverify.execute.outcome import Outcome
 from dmaverify.execute.work import Beyond
-from dmaverify.inputs.execution import Execution
+from dmaverify.plan.execution import Execution
 from dmaverify.testing.written import Written
 from dmaverify.verdict import Status
 
@@ -38,7 +38,7 @@ class Twice:
 
 def judged_twice(text: str, name: str, target: str | None = None) -> Twice:
     """The answers of proof and interpreter. Raises what either side raises, but Beyond."""
-    from dmaverify.report.verdicts import verdicts_of
+    from dmaverify.jobs.verdicts import verdicts_of
 
     outcome, word = Outcome(), "beyond"
     try:
@@ -46,7 +46,7 @@ def judged_twice(text: str, name: str, target: str | None = None) -> Twice:
         word = "wrong" if outcome.wrong else "unsaid" if outcome.unsaid else "right"
     except Beyond as error:
         outcome.leave("beyond", str(error))
-    from dmaverify.inputs.plan import read_plan_text
+    from dmaverify.plan.read import read_plan_text
     from dmaverify.prove.options import Options
 
     started = time.perf_counter()

@@ -180,7 +180,7 @@ def split_padding(draw: Draw, fault: str) -> tuple[str, str]:
 
 def plain(draw: Draw, fault: str) -> tuple[str, str]:
     """One transfer of any mappings, with printed commands: those of `random_plans`, as text."""
-    from dmaverify.machines.target import load_target
+    from dmaverify.targets.target import load_target
     from dmaverify.testing.random_plans import plan
 
     target = load_target("rngd")
