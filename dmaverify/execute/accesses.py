@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dmaverify.execute.moves import NONE, _among, _find, walked
+from dmaverify.execute.moves import NONE, among, find, walked
 from dmaverify.execute.outcome import Outcome
 from dmaverify.execute.tensors import (
     BOTTOM,
@@ -115,7 +115,7 @@ class Fetching:
         own = self.names.of({a: c[live] for a, c in view.coords.items()}, len(live), cells.named)
         wanted = self.names.of(flow.coords, len(flow.at), cells.named)
         order = np.argsort(own, kind="stable")
-        place, found = _find(own[order], wanted)
+        place, found = find(own[order], wanted)
         if len(np.unique(own)) < len(own):
             raise Beyond("an element of an access lies at several places of one slice")
         address = np.where(found, cells.address[live[order[place]]], NONE) if len(live) else np.full(len(wanted), NONE)
@@ -144,8 +144,8 @@ class Fetching:
         if len(at) != len(stream[0]):
             raise Beyond("the configuration moves another amount than the stream")
         extent = np.sort(units(self.cells.address, self.cells.width))
-        if not _among(at, extent).all():
-            outcome.break_("core/in-bounds", f"{int(at[~_among(at, extent)][0]):#x}")
+        if not among(at, extent).all():
+            outcome.break_("core/in-bounds", f"{int(at[~among(at, extent)][0]):#x}")
         known = stream[0] >= 0
         if (at[known] != stream[0][known]).any():
             outcome.break_("core/same-element", "a position of the stream is another element in memory")

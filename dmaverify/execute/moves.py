@@ -80,22 +80,22 @@ class Side:
     def holds(self, at: Numbers) -> Numbers:
         """What lies at unit addresses: an element, garbage, zero, or nowhere."""
         out = np.full(len(at), NOWHERE, np.int64)
-        out[_among(at, self.extent)] = GARBAGE
-        out[_among(at, np.sort(kinds_at(self.view.cells, ZERO)))] = NOUGHT
-        place, found = _find(self.address, at)
+        out[among(at, self.extent)] = GARBAGE
+        out[among(at, np.sort(kinds_at(self.view.cells, ZERO)))] = NOUGHT
+        place, found = find(self.address, at)
         out[found] = self.element[place[found]]
         return out
 
 
-def _find(sorted_: Numbers, wanted: Numbers) -> tuple[Numbers, NDArray[np.bool_]]:
+def find(sorted_: Numbers, wanted: Numbers) -> tuple[Numbers, NDArray[np.bool_]]:
     if not len(sorted_):
         return np.zeros(len(wanted), np.int64), np.zeros(len(wanted), np.bool_)
     place = np.minimum(np.searchsorted(sorted_, wanted), len(sorted_) - 1)
     return place, sorted_[place] == wanted
 
 
-def _among(wanted: Numbers, sorted_: Numbers) -> NDArray[np.bool_]:
-    return _find(sorted_, wanted)[1]
+def among(wanted: Numbers, sorted_: Numbers) -> NDArray[np.bool_]:
+    return find(sorted_, wanted)[1]
 
 
 def side_of(view: Seen, names: Names, kept: frozenset[str]) -> Side:
@@ -171,12 +171,14 @@ class Run:
             engine, offset = np.full(count, known[nest.engine]), np.arange(count) % max(1, nest.read.packet)
             parts.append((read, write, engine, offset, np.full(count, number)))
         open_ = len(names) > 1 and "" in names
-        return Copies(*(np.concatenate(column) for column in zip(*parts, strict=True)), open_engines=open_)
+        read, write, engine, offset, command = (np.concatenate(column) for column in zip(*parts, strict=True))
+        return Copies(read, write, engine, offset, command, open_engines=open_)
 
     def _flowed(self, views: tuple[Seen, Seen], dest: Side) -> tuple[Copies, Outcome]:
         outcome = Outcome()
         parts: list[tuple[Numbers, Numbers, Numbers, Numbers]] = []
-        padded, known = False, {}
+        padded = False
+        known: dict[str, int] = {}
         done: dict[int, int] = {}
         for flow in self.move.flows:
             stream = streamed(flow)
@@ -201,7 +203,7 @@ class Run:
         live = np.flatnonzero(view.shown)
         own = self.names.of({a: c[live] for a, c in view.coords.items()}, len(live), kept)
         order = np.argsort(own, kind="stable")
-        place, found = _find(own[order], element)
+        place, found = find(own[order], element)
         if not len(live):
             return np.full(len(element), NONE, np.int64)
         return np.where(found, view.cells.address[live[order[place]]], NONE)
@@ -236,7 +238,7 @@ class Run:
         outcome.ran += len(copies.read)
         self._in_extent(copies, source, dest, outcome)
         self._written_twice(copies, dest, outcome)
-        place, asked = _find(dest.address, copies.write)
+        place, asked = find(dest.address, copies.write)
         given = source.holds(copies.read)
         want = np.where(asked, wanted[place] if len(wanted) else 0, GARBAGE)
         wrong = asked & (given != want)
@@ -263,12 +265,12 @@ class Run:
 
     def _in_extent(self, copies: Copies, source: Side, dest: Side, outcome: Outcome) -> None:
         for word, at, side in (("read", copies.read, source), ("write", copies.write, dest)):
-            outside = ~_among(at, side.extent) & (at != NONE)
+            outside = ~among(at, side.extent) & (at != NONE)
             if outside.any():
                 outcome.break_("core/in-bounds", f"{word} of {int(at[np.flatnonzero(outside)[0]]):#x}")
 
     def _written_twice(self, copies: Copies, dest: Side, outcome: Outcome) -> None:
-        """A broadcast of a stream may take Top padding of the destination (which may hold anything) for its replicas."""
+        """A broadcast of a stream may take Top padding of the destination, which holds anything, for its replicas."""
         real = copies.write[copies.write != NONE]
         once, count = np.unique(real, return_counts=True)
         if len(once) == len(real):
@@ -286,11 +288,11 @@ class Run:
         if not copies.exact and (len(zero) or len(bottom) or len(hidden)):
             outcome.leave("core/padding", "whether a stream's padding is written is nobody's word")
         for name, where in (("Bottom padding", bottom), ("what the view hides", hidden)):
-            if _among(copies.write, where).any():
+            if among(copies.write, where).any():
                 outcome.break_("core/padding", f"{name} is written")
         if not len(zero):
             return
-        if (_among(copies.write, zero) & (given != NOUGHT)).any():
+        if (among(copies.write, zero) & (given != NOUGHT)).any():
             outcome.break_("core/padding", "zero padding is overwritten")
         if copies.exact and not np.isin(zero, copies.write).all():
             outcome.break_("core/padding", "zero padding is not written")
@@ -365,7 +367,7 @@ def written_early(
         at, first = at[order], first[order]
         keep = np.r_[True, np.diff(at) != 0]
         at, first = at[keep], first[keep]
-        place, meets = _find(at, copies.read)
+        place, meets = find(at, copies.read)
         later = meets & asked & ((number > first[place]) | (engine != one))
         if later.any():
             return True

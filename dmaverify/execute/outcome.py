@@ -1,7 +1,7 @@
 """What running something showed: promises broken, with the first sight of each, and what the run cannot say.
 
 Knows: obligations by name. Does not know: how they were run.
-Law: `wrong` holds only what some execution really does; what no source settles is `unsaid`, never wrong and never right.
+Law: `wrong` holds only what some execution really does; what no source settles is `unsaid`, neither wrong nor right.
 """
 
 from __future__ import annotations

@@ -25,6 +25,7 @@ import numpy as np
 
 from dmaverify.execute.accesses import Fetching, Ledger
 from dmaverify.execute.moves import NONE, Copies, Run
+from dmaverify.execute.order import bodies_of, cliques, closed, mask
 from dmaverify.execute.outcome import Outcome
 from dmaverify.execute.rows import Moved, lists_of
 from dmaverify.execute.tensors import MOST, unit_bits, units
@@ -156,7 +157,7 @@ class _Program:
                 ledger.pause()
             last[side] = (i, number)
             if not done.width and len(done.at):
-                self.outcome.leave("rngd/bank-starvation", "the accesses of a padded stream have no addresses")
+                self.outcome.leave(self.machine.rule, "the accesses of a padded stream have no addresses")
             ledger.add(done)
 
     def _piece(self, step: int, lane: str, turn: int) -> Piece:
@@ -224,15 +225,15 @@ class _Program:
             for side, at in zip(sides, (reads, writes), strict=True):
                 side.append(_halves(at[at != NONE], unit))
         tiers = (run.rows.source.tier, run.rows.dest.tier)
-        for writes, tier, found in zip((False, True), tiers, sides, strict=True):
-            if found:
-                maybe = np.unique(np.concatenate(found))
-                sure = found[0]
-                for one in found[1:]:
+        for is_write, tier, units_ in zip((False, True), tiers, sides, strict=True):
+            if units_:
+                maybe = np.unique(np.concatenate(units_))
+                sure = units_[0]
+                for one in units_[1:]:
                     sure = np.intersect1d(sure, one)
-                piece.touched.append(Touched(tier, bool(writes), maybe, maybe))
+                piece.touched.append(Touched(tier, is_write, maybe, maybe))
                 piece.rooms |= self._slices(tier, maybe // 2, 8)
-                if writes:
+                if is_write:
                     dest = run.table if run.rows.scatter else run.load
                     whole = _halves(units(dest.address[dest.live], dest.width), unit)
                     self._note(i, run.rows.dest, whole, sure, {}, run.rows.bits)
@@ -240,9 +241,7 @@ class _Program:
             Touched(run.rows.index.tier, False, _halves(run.index_units(), 8), _halves(run.index_units(), 8))
         )
 
-    def _note(
-        self, i: int, held: Held, whole: Numbers, written: Numbers, values: Mapping[str, int], bits: int
-    ) -> None:
+    def _note(self, i: int, held: Held, whole: Numbers, written: Numbers, values: Mapping[str, int], bits: int) -> None:
         key = (replace(held, tiles=()), bits)
         starts = tuple(start_at(tile.start, values) for tile in held.tiles)
         partial = any(tile.partial for tile in held.tiles)
@@ -269,7 +268,7 @@ class _Program:
             if (piece.step, piece.lane) in mine:
                 direct[j] |= 1 << mine[piece.step, piece.lane]
             if self.program.order == "written":
-                direct[j] |= everything & ~_mask(of[piece.step, piece.turn])
+                direct[j] |= everything & ~mask(of[piece.step, piece.turn])
             everything |= 1 << j
             lanes[piece.lane] = j
             mine[piece.step, piece.lane] = j
@@ -278,8 +277,8 @@ class _Program:
                 same = self.bodies[other] == self.bodies[piece.step] and self.bodies[other] >= 0
                 for (step, turn), numbers in of.items():
                     if step == other and (not same or turn == piece.turn):
-                        direct[j] |= _mask(numbers)
-        return _closed(direct)
+                        direct[j] |= mask(numbers)
+        return closed(direct)
 
     def _rank(self, piece: Piece) -> tuple[int, int, int]:
         body = self.bodies[piece.step]
@@ -298,8 +297,10 @@ class _Program:
             if i == j and (self.program.steps[self.pieces[i].step].work[0].__class__ is not Reach):
                 continue
             first, second = (self.pieces[n] for n in (i, j))
-            if first.step == second.step and first.turn == second.turn and not isinstance(
-                self.program.steps[first.step].work[0], Reach
+            if (
+                first.step == second.step
+                and first.turn == second.turn
+                and not isinstance(self.program.steps[first.step].work[0], Reach)
             ):
                 continue  # the two sides of one transfer: its own business
             if one.writes and other.writes:
@@ -322,7 +323,9 @@ class _Program:
                 continue
             union = np.unique(np.concatenate([one.cells for one in found]))
             if not np.isin(whole, union).all() and not all(one.partial for one in tiled):
-                self.outcome.break_("core/tiles-cover", f"{int((~np.isin(whole, union)).sum())} cells are never written")
+                self.outcome.break_(
+                    "core/tiles-cover", f"{int((~np.isin(whole, union)).sum())} cells are never written"
+                )
             for one, other in combinations(tiled, 2):
                 if one.step == other.step and one.starts == other.starts:
                     continue
@@ -359,7 +362,7 @@ class _Program:
         beside = {a: {b for b in (*accesses, *rooms) if b != a and self._free(a, b, before)} for a in accesses}
         for dma, slices in rooms.items():
             near = [a for a in accesses if dma in beside[a]]
-            for group in _cliques(near, beside):
+            for group in cliques(near, beside):
                 self._sum(dma, slices, group)
 
     def _sum(self, dma: int, slices: set[int], group: Sequence[int]) -> None:
@@ -373,7 +376,7 @@ class _Program:
                 bank = int(total.argmax())
                 name = self.program.steps[dma].name
                 self.outcome.break_(
-                    "rngd/bank-starvation",
+                    self.machine.rule,
                     f"{int(total.max()) + self.machine.own} accesses in a row to bank {bank} beside {name}",
                 )
                 return
@@ -383,69 +386,6 @@ class _Program:
         ones = [n for n, p in enumerate(self.pieces) if p.step == a]
         others = [n for n, p in enumerate(self.pieces) if p.step == b]
         return any(not (before[j] >> i & 1 or before[i] >> j & 1) for i in ones for j in others)
-
-
-def bodies_of(steps: Sequence[Step]) -> list[int]:
-    """Steps in a row with the same loops have one number; a step without loops has its own, below 0."""
-    out: list[int] = []
-    for index, step in enumerate(steps):
-        if not step.loops:
-            out.append(-1 - index)
-        elif index and out[-1] >= 0 and steps[index - 1].loops == step.loops:
-            out.append(out[-1])
-        else:
-            out.append(index)
-    return out
-
-
-def _mask(numbers: Sequence[int]) -> int:
-    total = 0
-    for number in numbers:
-        total |= 1 << number
-    return total
-
-
-def _closed(direct: Sequence[int]) -> list[int] | None:
-    """Everything that precedes each piece."""
-    out: list[int | None] = [None] * len(direct)
-    state = [0] * len(direct)
-    for root in range(len(direct)):
-        stack = [root]
-        while stack:
-            node = stack[-1]
-            if state[node] == 2:
-                stack.pop()
-                continue
-            state[node] = 1
-            waiting = [n for n in _bits(direct[node]) if state[n] != 2]
-            if any(state[n] == 1 for n in waiting):
-                return None
-            if waiting:
-                stack += waiting
-                continue
-            mask = direct[node]
-            for n in _bits(direct[node]):
-                mask |= out[n] or 0
-            out[node], state[node] = mask, 2
-            stack.pop()
-    return [mask or 0 for mask in out]
-
-
-def _bits(mask: int) -> Iterator[int]:
-    while mask:
-        low = mask & -mask
-        yield low.bit_length() - 1
-        mask ^= low
-
-
-def _cliques(near: Sequence[int], beside: Mapping[int, set[int]]) -> Iterator[list[int]]:
-    """Every set of steps that may all run at once; the largest ones suffice, since sums only grow."""
-    if len(near) > 12:
-        raise Beyond("too many accesses beside a transfer")
-    for size in range(len(near), 0, -1):
-        for group in combinations(near, size):
-            if all(b in beside[a] for a, b in combinations(group, 2)):
-                yield list(group)
 
 
 def _halves(at: Numbers, unit: int) -> Numbers:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dmaverify.execute.moves import NONE, _find
+from dmaverify.execute.moves import NONE, find
 from dmaverify.execute.outcome import Outcome
 from dmaverify.execute.tensors import Cells, Names, laid_out, sizes_of, streamed, unit_bits, units
 from dmaverify.execute.work import Beyond, Machine, Rows
@@ -123,7 +123,7 @@ class Moved:
 
     def _addresses(self, side: int, coords: Mapping[str, Numbers], count: int) -> Numbers:
         sorted_, address = self.maps[side]
-        place, found = _find(sorted_, self.names.of(coords, count, (self.table, self.load)[side].named))
+        place, found = find(sorted_, self.names.of(coords, count, (self.table, self.load)[side].named))
         return np.where(found, address[place], NONE) if len(address) else np.full(count, NONE)
 
     def _covered(self, listed: tuple[int, ...], real: Numbers, outcome: Outcome) -> None:

@@ -37,7 +37,8 @@ class Tier:
 @dataclass(frozen=True, slots=True)
 class Machine:
     """`request` is the bytes that move as one, 0 where nothing says so. `banks` and `width` are those of a slice;
-    `allowed` is the greatest sum of a bank beside DMA (-1: no such limit), DMA's own request counting `own`.
+    `allowed` is the greatest sum of a bank beside DMA (-1: no such limit), DMA's own request counting `own`, by the
+    rule `rule`.
     """
 
     tiers: Mapping[str, Tier]
@@ -46,6 +47,7 @@ class Machine:
     width: int = 0
     allowed: int = -1
     own: int = 1
+    rule: str = ""
 
     def stride(self, tier: str, place: str, unit_bits: int) -> int:
         """Units from one place to the next."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -33,7 +34,7 @@ from dmaverify.execute.work import (
     Tile,
     Walk,
 )
-from dmaverify.language.expr import ONE, Expr, axes_of
+from dmaverify.language.expr import Expr, axes_of
 from dmaverify.language.parse import parse
 from dmaverify.plan import schema
 from dmaverify.plan.config import parse_config, parse_paired
@@ -114,10 +115,8 @@ class Execution:
                 raise Beyond(f"{table.tier} has no {place}")
         fields = tuple((place, self.mapping(getattr(table, place))) for place in (*places, "element"))
         base = table.base
-        if isinstance(base, int):
-            first, byte = (), base
-        else:
-            first, byte = tuple((p, getattr(base, p)) for p in places), base.element
+        first = () if isinstance(base, int) else tuple((p, int(getattr(base, p))) for p in places)
+        byte = base if isinstance(base, int) else base.element
         given = table.view if isinstance(table.view, list) else [] if table.view is None else [table.view]
         tiles = tuple(self.tile(one) for one in given if one.tile is not None)
         return Held(table.tier, fields, first, byte, tiles)
@@ -126,11 +125,9 @@ class Execution:
         assert table.tile is not None
         return Tile(self.mapping(table.tile), table.length, table.start, table.place, table.partial)
 
-    def flow(
-        self, table: schema.StreamTable, engine: str = "", params: Mapping[str, int] | None = None
-    ) -> Flow:
+    def flow(self, table: schema.StreamTable, engine: str = "", params: Mapping[str, int] | None = None) -> Flow:
         parts = [self.mapping(getattr(table, n), params) for n in ("chip", "cluster", "slice", "time", "packet")]
-        return Flow(*parts, engine=engine)
+        return Flow(parts[0], parts[1], parts[2], parts[3], parts[4], engine)
 
     def flows(self, given: schema.StreamTable | list[schema.CaseTable] | None) -> tuple[Flow, ...]:
         if given is None:
@@ -156,8 +153,7 @@ class Execution:
         source, dest = self.held(table.source, target), self.held(table.dest, target)
         flows = self.flows(table.stream)
         if table.engine is not None and len(flows) == 1:
-            flows = (Flow(*(getattr(flows[0], n) for n in ("chip", "cluster", "slice", "time", "packet")),
-                          engine=_engine(table.engine)),)  # fmt: skip
+            flows = (replace(flows[0], engine=_engine(table.engine)),)
         nests = tuple(self.nests(table, target, source, dest))
         if nests and (source.tiles or dest.tiles or table.loop):
             raise Beyond("printed commands of a view move with it")
@@ -205,7 +201,7 @@ class Execution:
         if seq.tier is not None and seq.tier != held.tier:
             raise Beyond("another medium")
         tier = target.tiers[held.tier]
-        named = {p: 0 for p in ENGINE_PLACES} if engine is None else {p: getattr(engine, p) for p in ENGINE_PLACES}
+        named = dict.fromkeys(ENGINE_PLACES, 0) if engine is None else {p: getattr(engine, p) for p in ENGINE_PLACES}
         parts = tier.base_parts
         if len(seq.place) > len(parts):
             raise Beyond("a base with too many parts")
@@ -299,16 +295,16 @@ def machine_of(target: Target, readings: Mapping[str, str]) -> Machine:
     tiers = {name: Tier(tier.places, dict(tier.strides)) for name, tier in target.tiers.items()}
     geometry = {name: int(item["value"]) for name, item in target.raw.get("geometry", {}).items()}
     section = target.raw.get(STARVATION)
-    allowed, own = -1, 1
+    allowed, own, rule = -1, 1, ""
     if section is not None:
         threshold = _option(section, readings, "threshold")
         own = int(_option(section, readings, "dma-request")["counts"])
-        per = int(section["engine_bytes"]["value"]) * int(section["slices"]["value"]) // int(section["port_bytes"]["value"])
-        allowed = (int(section["noc_timeout_cycles"]["value"]) - 1) // per + int(threshold["allows_over"])
-    return Machine(
-        tiers, geometry.get("request_bytes", 0), geometry.get("banks_per_slice", 0), geometry.get("bank_width_bytes", 0),
-        allowed, own,
-    )  # fmt: skip
+        engine, slices, port = (int(section[name]["value"]) for name in ("engine_bytes", "slices", "port_bytes"))
+        rule = str(section["rule"])
+        cycles = int(section["noc_timeout_cycles"]["value"])
+        allowed = (cycles - 1) // (engine * slices // port) + int(threshold["allows_over"])
+    banks, width = (geometry.get(name, 0) for name in ("banks_per_slice", "bank_width_bytes"))
+    return Machine(tiers, geometry.get("request_bytes", 0), banks, width, allowed, own, rule)
 
 
 def _option(section: Mapping[str, Any], readings: Mapping[str, str], name: str) -> Mapping[str, Any]:
@@ -335,4 +331,4 @@ def _axes(held: Held) -> dict[str, int]:
     return out
 
 
-__all__ = ["ONE", "Execution", "Work", "machine_of"]
+__all__ = ["Execution", "Work", "machine_of"]

@@ -9,6 +9,7 @@ unsaid is none either.
 
 from __future__ import annotations
 
+import itertools
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -70,8 +71,9 @@ def _against(status: Status, rules: tuple[str, ...], word: str, outcome: Outcome
 
 
 def complaint(drawn: Written, target: str | None = None) -> tuple[str, Twice | None]:
-    """What is wrong with the answers on a drawn plan, "" where nothing is: a disagreement, a crash, or a plan that holds
-    by construction and that either side denies.
+    """What is wrong with the answers on a drawn plan, "" where nothing is.
+
+    It is a disagreement, a crash, or a plan that holds by construction and that either side denies.
     """
     try:
         both = judged_twice(drawn.text, drawn.name, target)
@@ -112,7 +114,7 @@ def shrunk(text: str, still: Callable[[str], bool], rounds: int = 200) -> str:
 def _smaller(text: str) -> Iterator[str]:
     lines = text.splitlines()
     heads = [at for at, line in enumerate(lines) if line.startswith("[")] + [len(lines)]
-    for start, end in zip(heads, heads[1:], strict=False):
+    for start, end in itertools.pairwise(heads):
         if lines[start] != "[axes]":
             yield "\n".join([*lines[:start], *lines[end:]]) + "\n"
     for found in _AXIS.finditer(text):

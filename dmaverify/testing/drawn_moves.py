@@ -6,6 +6,8 @@ Law: as in `written`.
 
 from __future__ import annotations
 
+import itertools
+
 from dmaverify.testing.draw import Draw
 from dmaverify.testing.pages import DTYPES, Page, stream, tensor
 
@@ -77,7 +79,8 @@ def in_place(draw: Draw, fault: str) -> tuple[str, str]:
         f'write = "[P={packets}:{packet}, C={packet}:1]:{packet} HBM/D@{dest}"',
     ]
     page.table(
-        "transfer.x", 'dtype = "i8"', f"source = {tensor('hbm', source, 'P, C')}", f"dest = {tensor('hbm', dest, 'P, C')}",
+        "transfer.x", 'dtype = "i8"', f"source = {tensor('hbm', source, 'P, C')}",
+        f"dest = {tensor('hbm', dest, 'P, C')}",
         *(nests if stated else [stream(["P"], "C")]),
     )  # fmt: skip
     return page.text(), "x"
@@ -96,7 +99,7 @@ def commands(draw: Draw, fault: str) -> tuple[str, str]:
     cell = "B" if pitch == live else f"B # {pitch}"
     cuts = sorted({draw.integer(1, rows - 1) for _ in range(draw.integer(1, 2))})
     ends = [0, *cuts, rows]
-    pieces = [(a, b - a) for a, b in zip(ends, ends[1:], strict=False)]
+    pieces = [(a, b - a) for a, b in itertools.pairwise(ends)]
     whole = draw.chance(50)
     lines = []
     for number, (first, count) in enumerate(draw.shuffled(pieces)):
@@ -176,8 +179,6 @@ def split_padding(draw: Draw, fault: str) -> tuple[str, str]:
     return page.text(), "x"
 
 
-
-
 def plain(draw: Draw, fault: str) -> tuple[str, str]:
     """One transfer of any mappings, with printed commands: those of `random_plans`, as text."""
     from dmaverify.targets.target import load_target
@@ -205,7 +206,8 @@ def in_parts(draw: Draw, fault: str) -> tuple[str, str]:
             f'write = "[C={width}:1]:{width} HBM/D@{dest + row * width}"',
         ]
     page.table(
-        "transfer.x", 'dtype = "i8"', f"source = {tensor('hbm', source, 'A, C')}", f"dest = {tensor('hbm', dest, 'A, C')}",
+        "transfer.x", 'dtype = "i8"', f"source = {tensor('hbm', source, 'A, C')}",
+        f"dest = {tensor('hbm', dest, 'A, C')}",
         *lines,
     )  # fmt: skip
     return page.text(), "x"

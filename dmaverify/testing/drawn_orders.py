@@ -77,7 +77,8 @@ def lists(draw: Draw, fault: str) -> tuple[str, str]:
     page = Page({"R": 4, "K": 2, "C": 8})
     tier, base = draw.choice((("hbm", 1048576), ("dm", 65536)))
     page.table(
-        "transfer.list", 'dtype = "i32"', f"source = {tensor('hbm', 2097152, 'K')}", f"dest = {tensor(tier, base, 'K')}",
+        "transfer.list", 'dtype = "i32"', f"source = {tensor('hbm', 2097152, 'K')}",
+        f"dest = {tensor(tier, base, 'K')}",
         stream([], "K"), "engine = { dmn = 1 }",
     )  # fmt: skip
     scaled = "true" if tier == "hbm" else "false"
@@ -122,7 +123,7 @@ def partly(draw: Draw, fault: str) -> tuple[str, str]:
 def sums(draw: Draw, fault: str) -> tuple[str, str]:
     """Accesses of both contexts beside a load: only what may run at once, in one slice, adds up.
 
-    Without a fault the sums stay below the limit, or the accesses work in other slices, or wait; `rows` adds up too far.
+    Without a fault the sums stay below the limit, or the accesses work in other slices, or wait; `rows` adds up.
     """
     how = draw.choice(("small", "slices", "wait", "apart", "banks")) if not fault else "too-many"
     first, second = draw.choice((20, 31, 40)), draw.choice((24, 33, 40))

@@ -25,7 +25,7 @@ def stores(draw: Draw, fault: str) -> tuple[str, str]:
         starts[second] = starts[first]
     if fault == "left-out":
         order = order[:-1]
-    terms = draw.shuffled(["A", "N"]) + ["C"]
+    terms = [*draw.shuffled(["A", "N"]), "C"]
     steps: list[str] = []
     reads = draw.integer(0, 1)
     previous = ""
@@ -127,5 +127,3 @@ def pipeline(draw: Draw, fault: str) -> tuple[str, str]:
     order = "" if not context or fault == "order" else 'order = "written"'
     page.lines += ["[program.p]", order, f'step = [{{ transfer = "load" }}, {{ transfer = "store"{after}{context} }}]']
     return page.text(), "p"
-
-

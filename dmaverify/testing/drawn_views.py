@@ -44,7 +44,9 @@ def _cut(draw: Draw, axis: str, size: int, *, tiled: bool) -> Cut:
     split = draw.choice(divisors)
     if not tiled:
         if 1 < split < size and draw.chance(40):
-            return Cut(axis, (f"{axis} / {split}", f"{axis} % {split}"), part=(f"{axis} / {split}", f"{axis} % {split}"))
+            return Cut(
+                axis, (f"{axis} / {split}", f"{axis} % {split}"), part=(f"{axis} / {split}", f"{axis} % {split}")
+            )
         padded = f"{axis} # {size + draw.integer(1, 3)}" if draw.chance(25) else axis
         return Cut(axis, (padded,), part=(padded if draw.chance(50) else axis,))
     how = draw.choice(("whole", "whole", "high", "low")) if 1 < split < size else "whole"
@@ -66,7 +68,7 @@ def _ordered(draw: Draw, cuts: Sequence[Cut], inner: str) -> list[str]:
     """The terms of the big side: digits of one axis from high to low, axes mixed, the packet's axis innermost."""
     if draw.chance(60):
         return [term for cut in draw.shuffled(cuts) for term in cut.terms] + [inner]
-    return draw.shuffled([term for cut in cuts for term in cut.terms]) + [inner]
+    return [*draw.shuffled([term for cut in cuts for term in cut.terms]), inner]
 
 
 def _starts(cuts: Sequence[Cut], draw: Draw) -> tuple[list[tuple[Cut, str]], list[tuple[str, int]]]:
@@ -174,7 +176,7 @@ def nested(draw: Draw, fault: str) -> tuple[str, str]:
     more = [tile("N", 1, 0)] * draw.integer(0, 1)
     where = draw.integer(0, len(tiles))
     tiles[where:where] = more
-    terms = draw.shuffled(["A", "N"]) + ["C"]
+    terms = [*draw.shuffled(["A", "N"]), "C"]
     small = draw.shuffled([f"A = {length}", *(["N = 1"] if more and page.axes["N"] > 1 else ["N"])])
     load = draw.chance(50)
     sides = [tensor("hbm", 0, ", ".join(terms), view=views(tiles)), tensor("dm", 0, ", ".join([*small, "C"]))]
@@ -237,8 +239,6 @@ def slice_apart(draw: Draw, fault: str) -> tuple[str, str]:
     return page.text(), "p"
 
 
-
-
 def both(draw: Draw, fault: str) -> tuple[str, str]:
     """Both sides seen by tiles of one axis, in tensors of other shapes; `start`: they look at other coordinates."""
     page = Page({"A": draw.choice((4, 6, 8)), "N": draw.choice((1, 2)), "C": 8})
@@ -277,9 +277,11 @@ def slices_in_turn(draw: Draw, fault: str) -> tuple[str, str]:
     if fault == "beyond":
         count += 1
     view = tile("S", each, start, "slice")
-    source = tensor("hbm", 0, "S, C", view=tile("S", each, start)) if draw.chance(50) else ""
+    source = tensor("hbm", 0, f"S = {each}, C")
+    if draw.chance(50):
+        source = tensor("hbm", 0, "S, C", view=tile("S", each, start))
     page.table(
-        "transfer.x", 'dtype = "i8"', f"loop = {{ t = {count} }}", f"source = {source or tensor('hbm', 0, f'S = {each}, C')}",
+        "transfer.x", 'dtype = "i8"', f"loop = {{ t = {count} }}", f"source = {source}",
         f"dest = {tensor('dm', 0, 'C', slice_='S', view=view)}", stream([f"S = {each}"], "C"),
     )  # fmt: skip
     page.lines += ["[program.p]", 'step = [{ transfer = "x" }]']
@@ -299,10 +301,7 @@ def twin(draw: Draw, fault: str, factor: int = 1) -> tuple[str, str]:
         loops -= 1
     if fault == "twice":
         start, loops = "t", rows - length + 1
-    if fault == "stream":
-        time = [f"A = {length}"]
-    else:
-        time = draw.shuffled([f"A = {length}", "N"])
+    time = [f"A = {length}"] if fault == "stream" else draw.shuffled([f"A = {length}", "N"])
     view = tile("A", length, start)
     terms = draw.shuffled(["A", "N"])
     store = draw.chance(60) or bool(fault)

@@ -59,5 +59,3 @@ def views(tiles: Sequence[str]) -> str:
 def size_of_axis(draw: Draw, most: int = 6) -> int:
     """Axes of size 1 are as common as any."""
     return draw.choice((1, 2, 3, 4, most)) if draw.chance(80) else 1
-
-

@@ -3,8 +3,8 @@
     python tests/fuzz/written.py --count 100000 --jobs 2
     python tests/fuzz/written.py --kinds views,banks --count 500 --keep DIR      shrunk disagreements as plan files
 
-Prints one line per disagreement, then for each kind the answers, the rate of UNKNOWN on plans that hold, and the slowest
-cases. Exit code 1 where there is a disagreement. The plans are for the machine in `tests/fuzz/plain`.
+Prints one line per disagreement, then for each kind the answers, the rate of UNKNOWN on plans that hold, and the
+slowest cases. Exit code 1 where there is a disagreement. The plans are for the machine in `tests/fuzz/plain`.
 """
 
 from __future__ import annotations
@@ -24,9 +24,13 @@ BLOCK = 50
 SLOWEST = 5
 
 
-def block(kind: str, start: int, stop: int) -> tuple[Counter[tuple[str, str, str]], list[tuple[str, str, str]], list[tuple[float, str]]]:
+Answers = Counter[tuple[str, str, str]]
+Block = tuple[Answers, list[tuple[str, str, str]], list[tuple[float, str]]]
+
+
+def block(kind: str, start: int, stop: int) -> Block:
     """Answers of the plans of these seeds, what disagrees (seed, words, text), the slowest."""
-    answers: Counter[tuple[str, str, str]] = Counter()
+    answers: Answers = Counter()
     wrong, slow = [], []
     for number in range(start, stop):
         drawn = seeded(f"{kind}-{number}", kind)
@@ -75,7 +79,8 @@ def main() -> int:
     shown: Counter[tuple[str, str]] = Counter()
     wrong = 0
     with ProcessPoolExecutor(options.jobs) as pool:
-        for (kind, _, _), (answers, against, slow) in zip(tasks, pool.map(block, *zip(*tasks, strict=True)), strict=True):
+        found = pool.map(block, *zip(*tasks, strict=True))
+        for (kind, _, _), (answers, against, slow) in zip(tasks, found, strict=True):
             totals[kind] += answers
             slowest = sorted([*slowest, *slow], reverse=True)[:SLOWEST]
             wrong += len(against)
@@ -102,7 +107,8 @@ def report(
     rate = 100 * unknown / max(1, holds)
     total = sum(every.values())
     sys.stdout.write(
-        f"{total:,} plans, {wrong} disagreements, {unknown} UNKNOWN of {holds:,} that hold ({rate:.2f} %), {seconds:.0f} s\n"
+        f"{total:,} plans, {wrong} disagreements, {unknown} UNKNOWN of {holds:,} that hold ({rate:.2f} %), "
+        f"{seconds:.0f} s\n"
     )
 
 
