@@ -97,7 +97,7 @@ class Fetching:
             if one.outside:
                 outcome.break_("core/in-bounds", f"the tile: {one.outside}")
             elif one.ragged:
-                outcome.leave("core/in-bounds", "the tile reaches into padding")
+                outcome.leave("core/in-bounds", "the tile reaches into padding, or beyond its digit")
         stream = self._stream(view, outcome)
         at, live = stream
         if self.reach.config is not None:

@@ -135,7 +135,7 @@ class Run:
             if view.outside:
                 start.break_("core/in-bounds", f"the {side}'s tile: {view.outside}")
             elif view.ragged:
-                start.leave("core/in-bounds", f"the {side}'s tile reaches into padding")
+                start.leave("core/in-bounds", f"the {side}'s tile reaches into padding, or beyond its digit")
         one, other = (view.shift for view in views)
         if any(one[axis] != other[axis] for axis in one.keys() & other.keys()):
             start.leave("core/same-element", "both sides are tiles of one axis, and begin at other coordinates")

@@ -92,7 +92,8 @@ class Seen:
     """A tensor through its tiles at one iteration: what is shown, with the coordinates of the view.
 
     Where the view lacks elements that the same tiles from 0 on would show, `outside` says which tile reaches beyond its
-    digit; `ragged`: none does, so that there is padding. `shift` is where the view's coordinates begin.
+    digit. `ragged`: it reaches into padding, or a tile of the tile cuts off what reaches beyond. `shift` is where the
+    view's coordinates begin.
     """
 
     cells: Cells
@@ -108,6 +109,8 @@ def seen(cells: Cells, held: Held, values: Mapping[str, int]) -> Seen:
     shift: dict[str, int] = {}
     bare = shown.copy()
     for tile in held.tiles:
+        if tile.length > tile.digit.size:
+            raise Beyond(f"a tile of {tile.length} of `{tile.digit}`")
         start = start_at(tile.start, values)
         size = tile.digit.size
         if start < 0 or start + tile.length > size:
@@ -125,7 +128,7 @@ def seen(cells: Cells, held: Held, values: Mapping[str, int]) -> Seen:
             shown &= coords[axis] >= 0
         shown &= _within(tile, found, coords)
     if int(np.count_nonzero(shown)) == int(np.count_nonzero(bare)):
-        return Seen(cells, shown, coords, shift)  # whatever reaches beyond is cut off again by a tile of the tile
+        return Seen(cells, shown, coords, shift, "", bool(outside))  # a tile of the tile cuts off what reaches beyond
     return Seen(cells, shown, coords, shift, outside, not outside)
 
 
