@@ -172,18 +172,18 @@ class Functions(Sites):
 
     def _ask(self, item: Item, names: list[tuple[str, str]], bound: dict[str, Value], own: Value | None) -> None:
         """Queues a generic function for these arguments, once."""
-        self.called.add(id(item))
+        self.called.add(item)
         if not names:
             self.found(item)
             return
-        self.later.setdefault(id(item), item)
+        self.later.setdefault(item, item)
         if any(n not in bound or not known(bound[n]) for n, _ in names):
             return
-        if sum(1 for own, _ in self.asked if own == id(item)) >= MAX_INSTANCES:
+        if sum(1 for own, _ in self.asked if own == item) >= MAX_INSTANCES:
             self.crowded.add(item.name)
             return
         text = ", ".join(f"{n} = {_text(bound[n])}" for n, _ in names)
-        key = (id(item), repr(sorted((n, _text(v, True)) for n, v in bound.items())))
+        key = (item, repr(sorted((n, _text(v, True)) for n, v in bound.items())))
         if key not in self.asked:
             self.asked.add(key)
             self.waiting.append((item, dict(bound), own or self._self_of(item), text))

@@ -42,7 +42,7 @@ class Session:
 
     crate: Crate
     reader: Bodies
-    searched: set[int] = field(default_factory=set)
+    searched: set[Item] = field(default_factory=set)
 
 
 _sessions: dict[tuple[Path, Path | None], Session] = {}
@@ -123,7 +123,7 @@ def _drain(reader: Bodies) -> None:
     while at < len(reader.waiting):
         item, generics, own, text = reader.waiting[at]
         at += 1
-        reader.visited.add(id(item))
+        reader.visited.add(item)
         _function(reader, item, generics, own, text)
     reader.waiting.clear()
 
@@ -170,7 +170,7 @@ def _uncalled_anyway(reader: Bodies) -> None:
         for item in left:
             why = f"`{item.name}` is generic, and no call of it with known arguments was found"
             span = item.code.span(item.node.child_by_field_name("name") or item.node)
-            reader.visited.add(id(item))
+            reader.visited.add(item)
             unknown: dict[str, Value] = {
                 name: Unknown(f"{why}: `{name}` is not known", span) for name, _ in item.generics
             }

@@ -44,16 +44,17 @@ class Sites:
         self.sites: list[Site] = []
         self.by_place: dict[tuple[Any, ...], Site] = {}
         self.waiting: list[tuple[Item, dict[str, Value], Value | None, str]] = []
-        self.asked: set[tuple[int, str]] = set()
-        self.later: dict[int, Item] = {}
-        self.called: set[int] = set()
-        self.visited: set[int] = set()
+        self.asked: set[tuple[Item, str]] = set()
+        self.later: dict[Item, Item] = {}
+        self.called: set[Item] = set()
+        self.visited: set[Item] = set()
         self.owners: dict[int, list[tuple[int, int, Item]]] = {}
         self.impls: dict[tuple[int, str], tuple[Item, Scope]] = {}
         self.depth = self.serial = self.expansions = 0
         self.result: Value | None = None
         self.instance, self.let = "", ""
         self.item: Item | None = None
+        self.structs: dict[Item, int] = {}
         self.crowded: set[str] = set()  # functions called with more sets of arguments than are visited
         self.ledger = Ledger()
         self.branches = 0
@@ -77,7 +78,7 @@ class Sites:
     def site(self, code: Code, name: Node) -> Site:
         """The site of a call, by the place of the method's name."""
         span = code.span(name)
-        key = (span.source.name, span.start) if code.at is None else (id(code), name.start_byte)
+        key = (span.source.name, span.start) if code.at is None else (code, name.start_byte)
         if key not in self.by_place:
             made = Site(len(self.sites), code.text(name), span)
             made.statement, made.function_line = _around(code, name)
@@ -87,9 +88,9 @@ class Sites:
 
     def found(self, item: Item) -> None:
         """A function that was met: to be visited now or, where it is generic, when somebody calls it."""
-        if id(item) in self.visited or id(item) in self.later:
+        if item in self.visited or item in self.later:
             return
-        self.later[id(item)] = item
+        self.later[item] = item
         if not item.generics:
             self.waiting.append((item, {}, self._self_of(item), ""))
 
@@ -150,7 +151,8 @@ class Sites:
 
     def _owned(self, record: Record, name: str, value: Value) -> Value:
         """A field that is a tensor is one buffer, however often it is named."""
-        return replace(value, buffer=Buffer(-id(record.item) % (1 << 40), name)) if isinstance(value, Tensor) else value
+        number = self.structs.setdefault(record.item, -1 - len(self.structs))
+        return replace(value, buffer=Buffer(number, name)) if isinstance(value, Tensor) else value
 
     def expected(self, expected: Value | None, sources: frozenset[int]) -> Value:
         """The result of something that is not understood: what its place expects."""
