@@ -16,11 +16,11 @@ from dataclasses import replace
 from dmaverify.language.served import TooLarge, first_unserved
 from dmaverify.layout.addresses import Layout
 from dmaverify.layout.held import TooMany
-from dmaverify.machines.target import load_obligations
-from dmaverify.prove.case import Case
-from dmaverify.prove.scene import Side
-from dmaverify.transfer.feasible import Clash, clashes, entangled, longest_run, missing
-from dmaverify.transfer.space import layout_of
+from dmaverify.program.space import layout_of
+from dmaverify.prove.move.case import Case
+from dmaverify.prove.move.feasible import Clash, clashes, entangled, longest_run, missing
+from dmaverify.prove.move.scene import Side
+from dmaverify.targets.target import load_obligations
 from dmaverify.verdict import Finding, Label, Severity
 
 

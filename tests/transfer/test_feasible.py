@@ -14,15 +14,15 @@ from dmaverify.language.meaning import live_index
 from dmaverify.language.parse import parse
 from dmaverify.language.served import first_unserved
 from dmaverify.layout.held import first_absent, one_nest, values_of
-from dmaverify.machines.target import load_target
-from dmaverify.prove.check import Options, check_transfer
-from dmaverify.prove.program import space_of
+from dmaverify.lower.programs import space_of
+from dmaverify.program.move import Tensor, Transfer
+from dmaverify.program.space import layout_of
+from dmaverify.prove.move.check import Options, check_transfer
+from dmaverify.prove.move.feasible import entangled, missing
+from dmaverify.targets.target import load_target
 from dmaverify.testing.draw import Seeded
 from dmaverify.testing.random_mappings import mapping
 from dmaverify.testing.random_moves import move
-from dmaverify.transfer.feasible import clashes, entangled, missing
-from dmaverify.transfer.move import Tensor, Transfer
-from dmaverify.transfer.space import layout_of
 from dmaverify.verdict import Severity, Status
 
 TARGET = load_target("rngd")
