@@ -28,7 +28,7 @@ from dmaverify.program.command import Command, Sequencer
 from dmaverify.program.move import PLACES, Transfer
 from dmaverify.program.space import LOCAL_LIMIT, unit_bits_of
 from dmaverify.program.views import corners
-from dmaverify.prove.alone import judge_move
+from dmaverify.prove.move.alone import judge_move
 from dmaverify.prove.move.case import Case, Options
 from dmaverify.prove.move.names import misnamed
 from dmaverify.prove.move.overlap import Early, written_early
