@@ -33,7 +33,34 @@ from dmaverify.machines.rngd.rust.values import (
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+_DEVICE = re.compile(r"#\[\s*(?:\w+::)*device\b")
+_TENSORS = re.compile(rb"Tensor|Context\b")
 _TRANSFER = re.compile(rb"\b(?:%s)\b" % b"|".join(sorted(name.encode() for name in TRANSFERS)))
+
+
+_NUMBERS = {"usize", "u8", "u16", "u32", "u64", "u128", "isize", "i8", "i16", "i32", "i64", "i128"}
+
+
+def is_kernel(item: Item) -> bool:
+    """Whether a function is started by the host: `#[device(...)]`."""
+    return any(_DEVICE.match(text) for text in item.attributes)
+
+
+def takes_numbers(item: Item) -> bool:
+    parameters = item.node.child_by_field_name("parameters")
+    types = [one.child_by_field_name("type") for one in parameters.named_children] if parameters is not None else []
+    return any(one is not None and item.code.text(one) in _NUMBERS for one in types)
+
+
+def speaks_of_tensors(item: Item) -> bool:
+    """Whether the text of a function names tensors, contexts or transfers: other functions move nothing."""
+    text = item.code.data[item.node.start_byte : item.node.end_byte]
+    return _TENSORS.search(text) is not None or _TRANSFER.search(text) is not None
+
+
+def waits_for_a_caller(item: Item) -> bool:
+    """Whether what a function does is known only where somebody calls it: it is generic, or a helper with numbers."""
+    return bool(item.generics) or (takes_numbers(item) and not is_kernel(item))
 
 
 class Sites:
@@ -50,10 +77,13 @@ class Sites:
         self.visited: set[Item] = set()
         self.owners: dict[int, list[tuple[int, int, Item]]] = {}
         self.impls: dict[tuple[int, str], tuple[Item, Scope]] = {}
-        self.depth = self.serial = self.expansions = 0
+        self.depth = self.serial = self.expansions = self.spent = 0
+        self.stack: list[Item] = []  # functions that are being read, the innermost last
+        self.entered: set[Item] = set()  # functions that were read with the arguments of a call
         self.result: Value | None = None
         self.instance, self.let = "", ""
         self.item: Item | None = None
+        self.telling: dict[Item, bool] = {}
         self.structs: dict[Item, int] = {}
         self.crowded: set[str] = set()  # functions called with more sets of arguments than are visited
         self.ledger = Ledger()
@@ -91,7 +121,7 @@ class Sites:
         if item in self.visited or item in self.later:
             return
         self.later[item] = item
-        if not item.generics:
+        if not waits_for_a_caller(item):
             self.waiting.append((item, {}, self._self_of(item), ""))
 
     def _self_of(self, item: Item) -> Value | None:
