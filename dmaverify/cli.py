@@ -79,6 +79,7 @@ LATE = {
     "bursts": "cli_bursts",
     "cache": "cli_tools",
     "cells": "cli_mappings",
+    "certificate": "cli_certificate",
     "derive": "cli_mappings",
     "doctor": "cli_reference",
     "explain": "cli_reference",
