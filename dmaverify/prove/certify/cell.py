@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from dmaverify.language.affine import Lin
 from dmaverify.language.expr import (
     Broadcast,
     Drop,
@@ -24,11 +25,10 @@ from dmaverify.language.expr import (
     Symbol,
     axes_of,
 )
+from dmaverify.program.move import PLACES, Tensor
+from dmaverify.program.space import SPAN, Space, unit_bits_of
 from dmaverify.prove.certify.script import Writer, conjunction, disjunction, text_of
 from dmaverify.prove.smt import number
-from dmaverify.transfer.affine import Lin
-from dmaverify.transfer.move import PLACES, Tensor
-from dmaverify.transfer.space import SPAN, Space, unit_bits_of
 
 OUT = "out"
 

@@ -9,13 +9,13 @@ named in the verdict and keeps the label that it had.
 
 from __future__ import annotations
 
-from dmaverify.machines.target import core_definitions
-from dmaverify.prove.case import Case
 from dmaverify.prove.certify.move import Subject, questions_of
 from dmaverify.prove.certify.script import LOGIC, Script, Step
-from dmaverify.prove.outcome import OBLIGATIONS
+from dmaverify.prove.move.case import Case
+from dmaverify.prove.move.outcome import OBLIGATIONS
+from dmaverify.prove.move.witness import Disagreement
 from dmaverify.prove.smt import answers_to, number
-from dmaverify.prove.witness import Disagreement
+from dmaverify.targets.target import core_definitions
 from dmaverify.verdict import Severity
 
 FROM_DEFINITIONS = "z3"

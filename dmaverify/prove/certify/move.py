@@ -13,14 +13,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from dmaverify.language.affine import Lin
 from dmaverify.language.expr import Broadcast, walk
+from dmaverify.program.command import Command, Port
+from dmaverify.program.move import PLACES, Tensor
+from dmaverify.program.space import Space
 from dmaverify.prove.certify.cell import Cell, NotCovered, Position, address_of, cell_at, position_of, width_of
 from dmaverify.prove.certify.script import Script, Writer, conjunction, disjunction, text_of
 from dmaverify.prove.smt import number
-from dmaverify.transfer.affine import Lin
-from dmaverify.transfer.command import Command, Port
-from dmaverify.transfer.move import PLACES, Tensor
-from dmaverify.transfer.space import Space
 
 MOST_COMMANDS = 64
 

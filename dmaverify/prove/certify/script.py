@@ -16,8 +16,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from dmaverify.language.affine import Lin
 from dmaverify.prove.smt import linear, number
-from dmaverify.transfer.affine import Lin
 
 LOGIC = "QF_LIA"
 
