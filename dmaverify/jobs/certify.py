@@ -70,19 +70,19 @@ def _verdict(verdict: Any, path: str) -> dict[str, Any]:
 
 def _commands(job: Job) -> dict[str, Any]:
     """The commands of every transfer that has any: bases, loops, bursts, in units."""
-    from dmaverify import api
+    from dmaverify.jobs.load import load, program_of
     from dmaverify.plan.read import InputErrors
 
     if not job[0].endswith(".toml"):
         return {}
     out: dict[str, Any] = {}
     try:
-        plan = api.load(job[0], job[1], target=job[2])
+        plan = load(job[0], job[1], target=job[2])
     except (InputErrors, InputError):
         return {}
     for item in plan.transfers:
         try:
-            out[item.name] = [_command(c) for c in api.program_of(plan, item.name)]
+            out[item.name] = [_command(c) for c in program_of(plan, item.name)]
         except InputError:
             continue
     return out

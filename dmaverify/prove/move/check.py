@@ -29,9 +29,9 @@ from dmaverify.program.command import Command, Sequencer
 from dmaverify.program.move import PLACES, Transfer
 from dmaverify.program.space import LOCAL_LIMIT, layout_of, unit_bits_of
 from dmaverify.program.views import corners
-from dmaverify.prove.certify.full import ask_from_definitions
 from dmaverify.prove.move.case import Case, Options
 from dmaverify.prove.move.feasible import clashes, longest_run, missing
+from dmaverify.prove.move.full import ask_from_definitions
 from dmaverify.prove.move.names import misnamed
 from dmaverify.prove.move.overlap import Early, written_early
 from dmaverify.prove.move.scene import Side, full_counters, named_counters

@@ -27,7 +27,7 @@ from dmaverify.language.expr import (
 )
 from dmaverify.program.move import PLACES, Tensor
 from dmaverify.program.space import SPAN, Space, unit_bits_of
-from dmaverify.prove.certify.script import Writer, conjunction, disjunction, text_of
+from dmaverify.prove.move.script import Writer, conjunction, disjunction, text_of
 from dmaverify.prove.smt import number
 
 OUT = "out"

@@ -18,8 +18,8 @@ from dmaverify.language.expr import Broadcast, walk
 from dmaverify.program.command import Command, Port
 from dmaverify.program.move import PLACES, Tensor
 from dmaverify.program.space import Space
-from dmaverify.prove.certify.cell import Cell, NotCovered, Position, address_of, cell_at, position_of, width_of
-from dmaverify.prove.certify.script import Script, Writer, conjunction, disjunction, text_of
+from dmaverify.prove.move.defined import Cell, NotCovered, Position, address_of, cell_at, position_of, width_of
+from dmaverify.prove.move.script import Script, Writer, conjunction, disjunction, text_of
 from dmaverify.prove.smt import number
 
 MOST_COMMANDS = 64
