@@ -619,6 +619,8 @@ def read_move(plan, name, commands):
     units = 8 // unit_bits
     lets = plan.get("let", {})
     move = {side: tensor_of(record[side], axes, lets, units) for side in ("source", "dest")}
+    for text in (record.get("stream") or {}).values():  # that it gives the commands is not shown, only that it is one
+        mapping(str(text), axes, lets)
     tiers = []
     for side in ("source", "dest"):
         tier = dict(data["tier"].get(move[side]["tier"]) or {})
@@ -644,7 +646,7 @@ def check_text(text, name, commands=None):
         return "refuse", str(why)
     except Outside as why:
         return "outside", str(why)
-    except (KeyError, TypeError, ValueError, IndexError, RecursionError) as error:
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
         return "outside", f"a plan of another form ({type(error).__name__}: {error})"
     return "accept", ""
 

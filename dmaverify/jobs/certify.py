@@ -337,20 +337,20 @@ def _checker(folder: Path, manifest: Mapping[str, Any], found: Findings) -> None
         for verdict in _rows(plan["verdicts"]):
             if verdict["status"] != "proved" or not plan["file"].endswith(".toml"):
                 continue
-            answer, why = checker.check_text(text, verdict["name"])
+            answer, why = checker.check_text(text, verdict["name"], plan["commands"].get(verdict["name"]))
             if answer == "accept":
                 accepted += 1
             elif answer == "outside":
                 outside.append(f"{verdict['name']}: {why}")
             else:
                 found.refused.append(f"{plan['path']}::{verdict['name']}: the independent checker refuses it: {why}")
-    found.said.append(f"the independent checker accepts {accepted}")
+    found.said.append(f"the independent checker accepts {accepted} of {accepted + len(outside)} moves")
     found.said += [f"outside of what the independent checker reads: {text}" for text in outside]
 
 
 def independent_checker() -> Any:
     """proofs/checker.py as a module; None where it is not installed."""
-    package = Path(__file__).resolve().parent
+    package = Path(__file__).resolve().parent.parent
     for file in (package / "_proofs" / "checker.py", package.parent / "proofs" / "checker.py"):
         if file.is_file():
             spec = util.spec_from_file_location("dmaverify_checker", file)

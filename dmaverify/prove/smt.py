@@ -218,7 +218,13 @@ def answers_to(scripts: Iterable[str], rlimit: int = RLIMIT) -> Iterator[list[st
 
     context = z3.Context()
     for script in scripts:
-        said = z3.Z3_eval_smtlib2_string(context.ref(), f"(reset)(set-option :rlimit {rlimit})\n{script}")
+        limited = f"(reset)(set-option :rlimit {rlimit})\n{script}(set-option :rlimit 0)"  # it outlives its context
+        try:
+            said = z3.Z3_eval_smtlib2_string(context.ref(), limited)
+        except z3.Z3Exception as error:  # a limit that ran out within a scope, for one
+            said = f"error: {error}"
+            context = z3.Context()
+            z3.Z3_eval_smtlib2_string(context.ref(), "(set-option :rlimit 0)")
         yield [line.strip() for line in said.splitlines() if line.strip()]
 
 
