@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# ruff: noqa: B905, C416
 """An independent checker of moves: reads a plan's text, and accepts, refuses, or says what is outside of its domain.
 
     python proofs/checker.py PLAN.toml [NAME ...]
@@ -205,7 +206,7 @@ def medium(text, names, scale):
 
 def value_of(text, names, scale):
     """A number in units: what is written counts `scale` units, constants have their own."""
-    plain = Text(text, {name: 0 for name in names})
+    plain = Text(text, dict.fromkeys(names, 0))
     value = plain.number()
     plain.take("")
     if not any(re.search(rf"\b{name}\b", text) for name in names):
@@ -228,7 +229,7 @@ def split(text):
 
 
 def common(read, write):
-    """Loops (count, read step, write step) of two lists of entries: innermost first, the longer is cut at the shorter."""
+    """Loops (count, read step, write step) of two lists of entries: the longer is cut at the shorter, from inside."""
     a, b, out = [list(e) for e in read if e[0] > 1], [list(e) for e in write if e[0] > 1], []
     while a and b:
         count = min(a[-1][0], b[-1][0])
@@ -288,7 +289,7 @@ class Box:
             high = constant // size, {n: k // size for n, k in terms.items() if k % size == 0}
             low = constant % size, {n: k for n, k in terms.items() if k % size}
             least, most = self.ends(low)
-            if 0 <= least and most < size:
+            if least >= 0 and most < size:
                 return high, low
             for name, k in low[1].items():
                 count, at = self.counts[name], size // abs(k)
@@ -481,7 +482,8 @@ def once(command, box, form):
         return
     if prod(count for _, count in steps) > SMALL:
         raise Outside("write strides that are no ladder")
-    found = [sum(values) for values in product(*(range(0, step * count, step) if step else [0] * count for step, count in steps))]
+    moved = [range(0, step * count, step) if step else [0] * count for step, count in steps]
+    found = [sum(values) for values in product(*moved)]
     if len(set(found)) != len(found):
         raise Refused("an address is written twice by one command")
 
@@ -619,8 +621,9 @@ def read_move(plan, name, commands):
     units = 8 // unit_bits
     lets = plan.get("let", {})
     move = {side: tensor_of(record[side], axes, lets, units) for side in ("source", "dest")}
-    for text in (record.get("stream") or {}).values():  # that it gives the commands is not shown, only that it is one
-        mapping(str(text), axes, lets)
+    for place in ("time", "packet"):  # that a stream gives the commands is not shown, only that it is one
+        if isinstance(record.get("stream"), dict) and place in record["stream"]:
+            mapping(str(record["stream"][place]), axes, lets)
     tiers = []
     for side in ("source", "dest"):
         tier = dict(data["tier"].get(move[side]["tier"]) or {})

@@ -1,7 +1,7 @@
 """The independent checker against runs of every unit: `python tests/fuzz/checker.py --count 20000`.
 
-Also asks, of every `--full`-th plan, the questions from definitions: an answer against the proof is printed. Exit code 1
-where the checker accepts what a run refutes, or refuses what holds, or a proof is contradicted.
+Also asks, of every `--full`-th plan, the questions from definitions: an answer against the proof is printed. Exit code
+1 where the checker accepts what a run refutes, or refuses what holds, or a proof is contradicted.
 """
 
 import argparse
@@ -51,7 +51,7 @@ def main() -> int:
         text = re.sub(r"^target = .*$", 'target = "lab"', plan.text(target), flags=re.MULTILINE)
         answer, why = checker.check_text(text, "move")
         counts["too large" if broken is None else "broken" if broken else "good", answer] += 1
-        if broken is not None and (answer == "accept" and broken or answer == "refuse" and not broken):
+        if broken is not None and ((answer == "accept" and broken) or (answer == "refuse" and not broken)):
             wrong += 1
             print(f"{given.seed}-{number}: {answer} {why}, a run breaks {sorted(broken)}\n{text}")
         if number % given.full == 0 and plan.commands(target) is not None:
