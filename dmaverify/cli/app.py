@@ -79,6 +79,7 @@ LATE = {
     "bursts": "cli.bursts",
     "cache": "cli.tools",
     "cells": "cli.mappings",
+    "certificate": "cli.certificate",
     "derive": "cli.mappings",
     "doctor": "cli.reference",
     "explain": "cli.reference",

@@ -73,6 +73,7 @@ def check_request(
     from dmaverify.report.machine import verdict_json
 
     known = {"plan", "path", "name", "target", "select", "ignore", "reading", "rlimit", "execute", "bursts", "kernel"}
+    known |= {"prove"}
     only_known(request, known)
     if "bursts" in request:
         from dmaverify.machines.idma.check import judged_list
@@ -83,6 +84,9 @@ def check_request(
     reading = request.get("reading", {})
     own["readings"] = {**own["readings"], **(reading if isinstance(reading, dict) else readings_of(texts_of(reading)))}
     own["rlimit"] = int(request.get("rlimit", own["rlimit"]))
+    own["prove"] = request.get("prove", own["prove"])
+    if own["prove"] not in ("fast", "full"):
+        raise InputError(f"`prove` is {own['prove']!r}", None, "fast or full")
     if request.get("execute") is False:
         own["cross_check"] = 0
     text, path = request.get("plan"), request.get("path")

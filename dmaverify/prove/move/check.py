@@ -30,6 +30,7 @@ from dmaverify.program.space import LOCAL_LIMIT, unit_bits_of
 from dmaverify.program.views import corners
 from dmaverify.prove.move.alone import judge_move
 from dmaverify.prove.move.case import Case, Options
+from dmaverify.prove.move.full import ask_from_definitions
 from dmaverify.prove.move.names import misnamed
 from dmaverify.prove.move.overlap import Early, written_early
 from dmaverify.prove.move.scene import full_counters, named_counters
@@ -68,6 +69,7 @@ def check_transfer(
         judged, other = _judge_programs(case)
         _views(case, judged, case.rules_on)
         _overlap(case, [program for program in (judged, other) if program])
+        ask_from_definitions(case)
     else:
         case.assumptions.append("nothing else was judged: the plan has no defined meaning")
     if keep is not None:
@@ -123,6 +125,7 @@ def _judge_both(
     other: Program = ()
     if len(programs) == 2 and same_nests(*programs):
         case.judge(programs[1], "")
+        case.programs.append(("the commands that the stream gives", tuple(programs[0])))
         case.status["core/same-program"], case.by["core/same-program"] = "proved", "equal nests"
     elif len(programs) == 2:
         first = case.judge(programs[0], "found in the commands that the stream gives")
@@ -163,6 +166,7 @@ def _views(case: Case, commands: Sequence[Command], rules: Callable[[Sequence[Co
     for counters in list(corners(views))[1:]:
         told = {f.rule for f in case.findings}
         report = rules(moved_commands(commands, views, counters, case.target))
+        case.held += report.held
         note = f"found{at_iteration(views.turns, counters)}"
         case.findings += [replace(f, notes=(*f.notes, note)) for f in report.findings if f.rule not in told]
     case.iterations = views.count
@@ -186,12 +190,12 @@ def _overlap(case: Case, programs: Sequence[Sequence[Command]]) -> None:
         if place in case.spaces[0].places:
             a, b = getattr(source, f"at_{place}"), getattr(dest, f"at_{place}")
             if a + source.field(place).size <= b or b + dest.field(place).size <= a:
-                case.status["core/overlap"] = "proved"
+                case.status["core/overlap"], case.by["core/overlap"] = "proved", f"they lie on different {place}s"
                 return
     first, second = (t.base * 8 for t in (source, dest))
     ends = (first + source.element.size * case.bits, second + dest.element.size * case.bits)
     if ends[0] <= second or ends[1] <= first:
-        case.status["core/overlap"] = "proved"
+        case.status["core/overlap"], case.by["core/overlap"] = "proved", "the ends of both regions"
         return
     low, high = max(first, second) // 8, -(-min(ends) // 8)
     early, commands = _written_early(case, programs)
@@ -283,6 +287,7 @@ def check_access(
     case = Case(transfer, machine, options, axes or {}, spaces)
     if case.well_formed(access.problems):
         _judge_access(case, access, bits)
+        ask_from_definitions(case)
     else:
         case.assumptions.append("nothing else was judged: the access has no defined meaning")
     if keep is not None:

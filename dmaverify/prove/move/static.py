@@ -51,6 +51,7 @@ class RuleReport:
     findings: tuple[Finding, ...]
     evaluated: int
     differs: tuple[str, ...]
+    held: tuple[tuple[Rule, tuple[int, ...], str], ...] = ()  # what held, at which ports, where
 
 
 @dataclass
@@ -68,6 +69,7 @@ class Ruling:
     differs: list[str] = field(default_factory=list)
     evaluated: set[str] = field(default_factory=set)
     seen: dict[tuple[str, str, str], int] = field(default_factory=dict)
+    held: list[tuple[Rule, tuple[int, ...], str]] = field(default_factory=list)
 
     def judge(self, instances: Sequence[Instance], only: Collection[str] | None = None) -> RuleReport:
         """All rules of the target, or those named in `only`, on every instance that they bind."""
@@ -79,7 +81,8 @@ class Ruling:
                     self.engine, self.source_tier, self.dest_tier, instance.side, instance.tier
                 ):
                     self._evaluate(rule, instance)
-        return RuleReport(tuple(self.findings), len(self.evaluated), tuple(dict.fromkeys(self.differs)))
+        differs = tuple(dict.fromkeys(self.differs))
+        return RuleReport(tuple(self.findings), len(self.evaluated), differs, tuple(self.held))
 
     def _evaluate(self, rule: Rule, instance: Instance) -> None:
         values = {**self.limits, **instance.values}
@@ -104,6 +107,9 @@ class Ruling:
             if len({s is Severity.ERROR for s in outcomes}) > 1:
                 self.differs.append(rule.id)
         if severity is None:
+            if rule.severity_under(self.readings) is not None:
+                ports = {**values, **rule.limits_under(self.readings)}
+                self.held.append((rule, tuple(ports[port] for port in rule.ports), instance.place))
             return
         key = (rule.id, instance.scope, instance.side)
         first = self.seen.get(key)
