@@ -17,6 +17,7 @@ from dmaverify.machines.modules import Derived, part_of
 from dmaverify.machines.target import Target
 from dmaverify.transfer.access import PlanProblem
 from dmaverify.transfer.command import GivenCommand
+from dmaverify.transfer.form import Form
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,7 @@ class Formed:
     options: Mapping[str, int | str]
     facts: tuple[Derived, ...]
     problems: tuple[tuple[str, Span | None, str], ...]
+    form: Form | None = None
 
 
 def formed_commands(

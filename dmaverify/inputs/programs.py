@@ -26,6 +26,7 @@ from dmaverify.machines.target import Target
 from dmaverify.prove.program import space_of
 from dmaverify.transfer.access import Access, PlanProblem
 from dmaverify.transfer.command import Engine, GivenCommand
+from dmaverify.transfer.form import Form
 from dmaverify.transfer.indirect import Indirect
 from dmaverify.transfer.move import EngineStream, Stream, Tensor, Transfer
 from dmaverify.transfer.schedule import Box, Program, Region, Step
@@ -104,6 +105,7 @@ class Written:
     problems: tuple[PlanProblem, ...] = ()
     options: Mapping[str, int | str] = field(default_factory=dict)
     facts: tuple[Derived, ...] = ()
+    form: Form | None = None
 
 
 def written_commands(
@@ -125,7 +127,7 @@ def written_commands(
         span = reader.doc.span(place)
         options, differ = merged_options(table.options, formed.options, span)
         problems = [PlanProblem(what, at or span, hint, False) for what, at, hint in formed.problems]
-        return Written(formed.given, problems=(*problems, *differ), options=options, facts=formed.facts)
+        return Written(formed.given, (), (*problems, *differ), options, formed.facts, formed.form)
     found = reader.texts.commands(place, text, unit_bits_of(bits))
     if not isinstance(found, Homogeneous):
         return Written(given=found)

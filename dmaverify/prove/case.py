@@ -345,7 +345,8 @@ class Case:
         )  # fmt: skip
         span = next((c.span for c in commands if c.span is not None), None) or transfer.span
         instances += [
-            Instance(one.scope, one.values, one.place, span, one.side) for one in derived(transfer, target, commands)
+            Instance(one.scope, one.values, one.place, span, one.side, spans=one.spans)
+            for one in derived(transfer, target, commands)
         ]
         return ruling.judge(instances)
 
