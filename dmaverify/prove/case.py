@@ -401,11 +401,12 @@ class Case:
         ]
         assumptions += [f"{rule}: the verdict differs under another reading" for rule in self.differs]
         word = "half bytes" if unit_bits_of(self.bits) == 4 else "bytes"
+        cites = self.target.raw.get("machine", {}).get("cites", {})
         return Verdict(
             self.transfer.name,
             self.target.name,
             status,
-            tuple(self.findings),
+            tuple(replace(f, source=cites.get(f.rule, f.source)) for f in self.findings),
             tuple(obligations),
             tuple(dict.fromkeys(assumptions)),
             readings,

@@ -25,6 +25,7 @@ def verdicts_of(plan: Plan, options: Options | None = None, keep: Asked | None =
 
     Raises InputError for a reading that a machine has not, Disagreement as `check`.
     """
+    from dmaverify.machines.modules import part_of
     from dmaverify.prove.check import Options as OptionsType
     from dmaverify.prove.check import check_access, check_transfer
     from dmaverify.report.excuses import with_suppressions
@@ -50,6 +51,9 @@ def verdicts_of(plan: Plan, options: Options | None = None, keep: Asked | None =
 
     for one in plan.transfers:
         judge(check_transfer, one.transfer, one.transfer.target, problems=one.problems, line=one.line)
+        if one.transfer.form is not None and chosen.repair:
+            machine = plan.targets[one.transfer.target]
+            found[-1] = part_of(machine, "inputs", "reword").in_words(one.transfer, machine, plan.axes, found[-1])
     for access in plan.accesses:
         judge(check_access, access, access.target)
     if plan.indirects:

@@ -31,8 +31,12 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The text, and for each of its commands the words that it is made of; a word may be part of several."""
+    """The text, and for each of its commands the words that it is made of; a word may be part of several.
+
+    `options` are those of the plan, without what the text says of options.
+    """
 
     text: str
     commands: tuple[tuple[Word, ...], ...]
     hexadecimal: bool = False  # bare hexadecimal digits, as a memory image has them
+    options: tuple[tuple[str, int | str], ...] = ()

@@ -216,7 +216,7 @@ def read(text: str, source: Source, offset: int, begins: int = 0) -> Image:
         (f"the words from 0x{at:x} on are in no descriptor of the chain", cell.span, "leave them out, or link them")
         for at, cell in idle[:1]
     ]
-    return Image(tuple(told), tuple(facts), problems=tuple(problems))
+    return Image(tuple(told), tuple(facts), problems=tuple(problems), fetch=fetch)
 
 
 _HEX = re.compile(r"(0[xX])?[0-9a-fA-F]{1,8}")

@@ -28,7 +28,8 @@ from dmaverify.machines.target import Target
 from dmaverify.transfer.command import Entry, GivenCommand, Sequencer
 from dmaverify.transfer.form import Form, Word
 
-PAPER = {one.paper: name for name, one in registers.MAPS.items()} | {"desc_64": "desc64", "inst_64": "inst64"}
+PAPER = {one.paper: name for name, one in registers.MAPS.items()}
+PAPER |= {"desc_64": "desc64", "inst_64": "inst64", "reg_32_rt_3d": "rt3d", "reg32_rt_3d": "rt3d"}
 NAMES = (*registers.MAPS, "desc64", "inst64", "job", "nd", "rt3d")
 
 
@@ -89,8 +90,8 @@ def write_image(form: str, told: Sequence[Told], **settings: int) -> str:
         dims = max((len(one.descriptor.dims) for one in told), default=0)
         jobs = [Job(padded(one.descriptor, dims)) for one in told]
         return f"job {dims}\n" + write_jobs(jobs, settings.get("width", 32))
-    if name == "nd":
-        return _nd_text(told)
+    if name in ("nd", "rt3d"):
+        return _nd_text(told, name)
     raise InputError(f"no form {form!r}", None, f"one of {', '.join(NAMES)}")
 
 
@@ -214,8 +215,8 @@ def _nd(text: str, source: Source, offset: int, begins: int, rt: bool, width: in
     return Image(tuple(told), (), tuple(periods), bypass, waits=tuple(waits))
 
 
-def _nd_text(told: Sequence[Told]) -> str:
-    out = ["nd"]
+def _nd_text(told: Sequence[Told], name: str) -> str:
+    out = [name]
     for one in told:
         r = one.descriptor.request
         out += [f"src = 0x{r.src:x}", f"dst = 0x{r.dst:x}", f"length = {r.length}"]
@@ -239,7 +240,7 @@ def given_of(told: Told, unit_bits: int = 8) -> GivenCommand:
     for side in ("src", "dst"):
         entries = tuple(
             Entry(
-                x.reps, getattr(x, f"{side}_stride") * scale, "", spans.get(f"{side}_stride{k}", told.span),
+                x.reps, getattr(x, f"{side}_stride") * scale, f"dim {k}", spans.get(f"{side}_stride{k}", told.span),
                 spans.get(f"reps{k}"), spans.get(f"{side}_stride{k}"),
             )
             for k, x in reversed(list(enumerate(dims))) if x.reps > 1
@@ -285,7 +286,7 @@ def read_commands(
     setup = setup_of(target, {**first, **written})
     problems += [*image.problems, *_narrow(form_of(text), setup, image)]
     periods = period_facts(image, setup) if image.periods else ()
-    form = Form(text, tuple(one.words for one in moved), form_of(text) == "desc64")
+    form = Form(text, tuple(one.words for one in moved), form_of(text) == "desc64", tuple(written.items()))
     return Formed(
         tuple(given_of(one, unit_bits) for one in moved), first, (*image.facts, *periods), tuple(problems), form
     )
@@ -300,6 +301,11 @@ def _at(told: Told) -> Span | None:
 def _narrow(form: str | None, setup: Setup, image: Image) -> list[tuple[str, Span | None, str]]:
     """Registers of 32 bits on an engine with longer addresses: the high bits have no register."""
     width = setup.backend.address_width
+    if form == "desc64" and setup.fetch_given and image.fetch != setup.fetch_width:
+        return [(
+            f"the image is laid out for a fetch bus of {image.fetch} bits, the engine has {setup.fetch_width}",
+            image.told[0].span, "the order of the words depends on it",
+        )]  # fmt: skip
     if form not in registers.MAPS or registers.MAPS[form].width >= width:
         return []
     return [(

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from dmaverify.errors import InputError, Source, Span
-from dmaverify.inputs.idma.text import Image, Line, Told, lines_of
+from dmaverify.inputs.idma.text import Image, Line, Told, lines_of, stride_of
 from dmaverify.machines.idma.engine import MOST_BEATS, NAMES, Request
 from dmaverify.machines.idma.nd import Descriptor, Dim, signed
 from dmaverify.transfer.form import Word
@@ -180,12 +180,13 @@ def write_jobs(jobs: Sequence[Job], width: int = 32) -> str:
         raise InputError("jobs of one file have one number of dimensions", None, "pad with dimensions of 1 repetition")
     out: list[str] = []
     for job in jobs:
-        r, mask = job.descriptor.request, (1 << width) - 1
+        r = job.descriptor.request
         beats = [beats_of_llen(r.src_reduce_len, r.src_max_llen), beats_of_llen(r.dst_reduce_len, r.dst_max_llen)]
         out += [str(r.length), f"0x{r.src:x}", f"0x{r.dst:x}", str(r.src_protocol), str(r.dst_protocol)]
         out += [*map(str, beats), str(int(r.decouple_aw)), str(int(r.decouple_rw))]
         for dim in job.descriptor.dims:
-            out += [str(dim.reps), f"0x{dim.src_stride & mask:x}", f"0x{dim.dst_stride & mask:x}"]
+            strides = [stride_of(dim.src_stride, width, "src_stride"), stride_of(dim.dst_stride, width, "dst_stride")]
+            out += [str(dim.reps), *(f"0x{stride:x}" for stride in strides)]
         out.append(str(len(job.errors)))
         out += [f"{e.side[0]}{e.action[0]}0x{e.address:x}" for e in job.errors]
     return "\n".join(out) + "\n"

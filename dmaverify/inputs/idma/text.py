@@ -36,7 +36,8 @@ class Told:
 class Image:
     """All that a text tells the engine, in order; `facts` are instances of the scopes of `chain` and the like, and
     `problems` say what makes no sense and where: (what, place, what to write). `waits` are numbers of descriptors in
-    front of which all earlier ones are complete; where not `ordered`, each is a test of its own.
+    front of which all earlier ones are complete; where not `ordered`, each is a test of its own. `fetch` is the width
+    of the bus for which descriptors in memory are laid out.
 
     `periods` are cycles between launches, by number of the descriptor; `bypass` is how many cycles a transfer takes
     that may come before any of them.
@@ -49,6 +50,7 @@ class Image:
     problems: tuple[tuple[str, Span | None, str], ...] = ()
     waits: tuple[int, ...] = ()
     ordered: bool = True
+    fetch: int = 0
 
 
 @dataclass(frozen=True, slots=True)
