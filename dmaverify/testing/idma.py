@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dmaverify.errors import InputError
-from dmaverify.inputs.idma.emit import emitted
-from dmaverify.inputs.idma.forms import read_image
-from dmaverify.inputs.plan import InputErrors, read_plan_text
+from dmaverify.machines.idma.emit import emitted
+from dmaverify.machines.idma.forms import read_image
 from dmaverify.machines.idma.nd import walked
-from dmaverify.synth.idma.search import synthesize
-from dmaverify.transfer.form import Word
+from dmaverify.machines.idma.search import synthesize
+from dmaverify.plan.read import InputErrors, read_plan_text
+from dmaverify.program.form import Word
 
 FORMS = ("reg32_1d", "reg32_2d", "reg32_3d", "reg64_1d", "reg64_2d", "desc64", "inst64", "job", "nd")
 HEAD = """schema = 1

@@ -13,12 +13,12 @@ from collections import Counter
 
 from dmaverify import api
 from dmaverify.errors import InputError
-from dmaverify.inputs.idma.forms import read_image, write_image
-from dmaverify.inputs.idma.jobs import request_options
-from dmaverify.inputs.idma.text import Told
-from dmaverify.inputs.plan import InputErrors
 from dmaverify.machines.idma.engine import Request
+from dmaverify.machines.idma.forms import read_image, write_image
+from dmaverify.machines.idma.jobs import request_options
 from dmaverify.machines.idma.nd import Descriptor, Dim, starts
+from dmaverify.machines.idma.text import Told
+from dmaverify.plan.read import InputErrors
 from dmaverify.testing.idma import FORMS, Mutant, moved, mutants, random_plan
 from dmaverify.verdict import Severity
 

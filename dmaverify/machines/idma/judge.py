@@ -17,7 +17,7 @@ from dmaverify.machines.idma.engine import AXI, NO_ADDRESS, TILELINK, Backend, R
 from dmaverify.machines.idma.legalizer import is_coupled, legalize
 from dmaverify.machines.idma.setup import Setup
 from dmaverify.machines.idma.wire import beats_of
-from dmaverify.machines.modules import Derived
+from dmaverify.targets.modules import Derived
 
 Pairs = Sequence[tuple[int, ...]]
 """(address, bytes) of each burst, or with what was seen on the bus: (address, bytes, bus address, length field)."""
