@@ -53,7 +53,7 @@ def verdicts_of(plan: Plan, options: Options | None = None, keep: Asked | None =
         judge(check_transfer, one.transfer, one.transfer.target, problems=one.problems, line=one.line)
         if one.transfer.form is not None and chosen.repair:
             machine = plan.targets[one.transfer.target]
-            found[-1] = part_of(machine, "inputs", "reword").in_words(one.transfer, machine, plan.axes, found[-1])
+            found[-1] = part_of(machine, "reword").in_words(one.transfer, machine, plan.axes, found[-1])
     for access in plan.accesses:
         judge(check_access, access, access.target)
     if plan.indirects:
