@@ -243,12 +243,20 @@ def equiv(a: str, b: str, axes: str, rlimit: int, as_json: bool) -> None:
 
 @cli.command()
 @click.argument("path", metavar="PATH[::NAME]")
-@click.option("--as", "form", type=click.Choice(("inline", "registers", "words", "slices")), required=True)
+@click.option("--as", "form", required=True, help="inline, registers, words, slices; iDMA: auto, reg32_3d, nd, ...")
 @click.option("--json", "as_json", is_flag=True, help="Words as JSON, which `equiv` reads.")
 def emit(path: str, form: str, as_json: bool) -> None:
-    """A kernel with its copies in the other surface, their configuration words, or what they move."""
+    """A kernel with its copies in the other surface, their configuration words, or what they move; the commands of a
+    plan in a form of the machine's own, read back and proved.
+    """
+    if path.partition("::")[0].endswith(".toml"):
+        from dmaverify.cli.idma import emitted_plan
+
+        raise told(emitted_plan(path, form))
     from dmaverify.cli.pto import written
 
+    if form not in ("inline", "registers", "words", "slices"):
+        raise InputError(f"a kernel has no form {form!r}", None, "one of inline, registers, words, slices")
     raise told(written(path, form, as_json=as_json))
 
 

@@ -37,6 +37,7 @@ from dmaverify.prove.move.scene import full_counters, named_counters
 from dmaverify.prove.move.static import RuleReport, Ruling, access_instances
 from dmaverify.prove.move.views import at_iteration, looped, moved_commands, view_findings
 from dmaverify.prove.smt import Session
+from dmaverify.targets.modules import atom_bytes
 from dmaverify.targets.target import Target, load_target
 from dmaverify.verdict import Finding, Label, Severity, Verdict
 
@@ -207,6 +208,10 @@ def _overlap(case: Case, programs: Sequence[Sequence[Command]]) -> None:
         return
     if early == "unknown":
         case.status["core/overlap"] = "unknown"
+        case.by["core/overlap"] = (
+            f"bytes {low}..{high - 1} of {source.tier} are in both, and the order of their reads and writes was not "
+            "decided"
+        )
         return
     case.status["core/overlap"] = "refuted"
     case.findings.append(
@@ -233,7 +238,9 @@ def _written_early(case: Case, programs: Sequence[Sequence[Command]]) -> tuple[E
     if not programs:
         return "no order", ()
     session = Session(case.options.rlimit)
-    answers = [(written_early(commands, session), commands) for commands in programs]
+    atom = atom_bytes(case.target, case.transfer)
+    units = None if atom is None else atom * 8 // unit_bits_of(case.bits)
+    answers = [(written_early(commands, session, units), commands) for commands in programs]
     case.asked += session.asked
     worst = [a for a in answers if a[0] not in (None, "unknown")] or [a for a in answers if a[0] is not None]
     return worst[0] if worst else (None, ())
@@ -242,6 +249,8 @@ def _written_early(case: Case, programs: Sequence[Sequence[Command]]) -> tuple[E
 def _risk(early: Early | str) -> str:
     if isinstance(early, str):
         return "without commands nothing says in which order they are read and written"
+    if early.write[0] == early.read[0] and early.write[1][:-1] == early.read[1][:-1]:
+        return "what is moved first lands on what the same run has still to read"
     return "the order of the commands writes one of them before it is read"
 
 
