@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,9 +20,11 @@ from typing import Any
 from dmaverify.cli_options import NOTHING
 from dmaverify.errors import InputError
 from dmaverify.jobs import FORMATS, Job, output_of, plan_files, readings_of, rendered, run_jobs, what_next
+from dmaverify.verdict_limits import MEMORY, TIMEOUT
 
 Tick = Callable[[int], None]
 
+MOST_MISTAKES = 3  # of our own, told with a reduced input each
 SHOW_FIXES = {"full", "json", "json-lines", "sarif", "html"}
 
 
@@ -86,6 +89,8 @@ def options_of(given: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "readings": readings_of(given["reading"]),
         "rlimit": given["rlimit"] or 20_000_000,
+        "timeout": TIMEOUT if given["timeout"] is None else given["timeout"] or None,
+        "memory": MEMORY if given["memory"] is None else given["memory"] or None,
         "cross_check": 0 if given["no_execute"] else 1 << 16,
     }
 
@@ -104,6 +109,8 @@ def request_of(asked: Mapping[str, Any]) -> Request:
     own = options_of(given)
     own["readings"] = {**settings.reading, **own["readings"]}
     own["rlimit"] = given["rlimit"] or settings.rlimit
+    for key in ("timeout", "memory"):
+        own[key] = (getattr(settings, key) or None) if given[key] is None else own[key]
     own["cross_check"] = own["cross_check"] if settings.execute else 0
     said = given["format_"] or settings.format
     if said not in (None, *FORMATS):
@@ -126,6 +133,35 @@ def request_of(asked: Mapping[str, Any]) -> Request:
     )
 
 
+def check_rules(request: Request) -> None:
+    """Raises InputError for a rule that is selected or ignored, here or in the settings, and that nothing has."""
+    given, settings = request.given, request.settings
+    asked = [("--select", given["select"]), ("--ignore", given["ignore"])]
+    asked += [(f"{settings.origin}: select", settings.select), (f"{settings.origin}: ignore", settings.ignore)]
+    asked += [(f"{settings.origin}: per-path-ignore", rules) for rules in settings.per_path_ignore.values()]
+    if any(rules for _, rules in asked):
+        from dmaverify.report.rules import check_patterns
+
+        own = list(own_targets(request))
+        for said, rules in asked:
+            check_patterns(rules, said, own)
+
+
+def own_targets(request: Request) -> Iterator[Any]:
+    """The machines of the request that do not ship: its `--target`, and those that its plans name by a path."""
+    from dmaverify.inputs.plan import target_names
+    from dmaverify.machines.target import available_targets, load_target
+
+    shipped = available_targets()
+    if request.target is not None and request.target not in shipped:
+        yield load_target(request.target)
+    for file in {file for file, _ in request.files if file.endswith(".toml")}:
+        for name in target_names(Path(file)):
+            if name not in shipped:
+                with suppress(InputError):  # said where the plan is read
+                    yield load_target(name, Path(file).parent)
+
+
 def shown_settings(request: Request) -> dict[str, Any]:
     """The settings in force as data: the file's, with those of the command line over them."""
     data: dict[str, Any] = request.settings.as_data()
@@ -139,6 +175,8 @@ def shown_settings(request: Request) -> dict[str, Any]:
         "reading": dict(sorted(request.options["readings"].items())),
         "jobs": request.workers,
         "rlimit": request.options["rlimit"],
+        "timeout": request.options["timeout"],
+        "memory": request.options["memory"],
         "execute": bool(request.options["cross_check"]),
         "cache": request.settings.cache and not request.given["no_cache"],
         "baseline": _baseline(request),
@@ -191,6 +229,7 @@ def check_once(request: Request, terminal: Terminal, ticks: Callable[[int], Tick
     """Judges, excuses, fixes, writes and tells, once. Raises InputError."""
     if not request.paths:
         raise InputError("nothing to check", None, what_next())
+    check_rules(request)
     internal: list[str] = []
     asked: dict[str, Any] = {}
     jobs = request.jobs
@@ -233,6 +272,7 @@ def finished(
 
         out.append(explained(request.jobs, request.options["readings"]))
     err += [f"internal error: {x}\nPlease report this: a proof and an execution disagree." for x in internal]
+    err += own_mistakes(verdicts)
     if request.given["certify"] is not None:
         code, said, wrong = _certified(request.given["certify"], asked, code)
         out, err = [*out, said], [*err, *wrong]
@@ -243,10 +283,24 @@ def finished(
     return Outcome(tuple(out), tuple(err), code)
 
 
+def own_mistakes(verdicts: Sequence[Any]) -> list[str]:
+    """What to say of each verdict that tells of a mistake of dmaverify: on which input, and how to report it."""
+    from dmaverify.jobs_reduce import saved
+    from dmaverify.verdict import OURS
+
+    said = []
+    for verdict in verdicts:
+        for finding in verdict.findings:
+            if finding.rule in OURS:
+                name = f"{verdict.path}::{verdict.name}"
+                said.append(f"internal error: {name}: {finding.message}\n{saved(verdict)}")
+    return said[:MOST_MISTAKES] + ([f"and {len(said) - MOST_MISTAKES} more"] if len(said) > MOST_MISTAKES else [])
+
+
 def _chosen(request: Request, verdicts: Sequence[Any]) -> list[Any]:
     """Less what is ignored, and with what the baseline knows excused."""
     from dmaverify.inputs.settings import matching
-    from dmaverify.verdict import only
+    from dmaverify.verdict_scope import only
 
     settings = request.settings
     found = only(verdicts, request.select, request.ignore)

@@ -13,6 +13,26 @@ from typing import Any, TypeVar
 import click
 
 from dmaverify.jobs import FORMATS
+from dmaverify.verdict_limits import bytes_of, seconds_of
+
+
+class LimitType(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """A time or an amount of memory as text; `none` becomes 0, which stands for no limit."""
+
+    name = "limit"
+
+    def __init__(self, read: Callable[[str], float], examples: str) -> None:
+        self.read = read
+        self.examples = examples
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not isinstance(value, str):
+            return value
+        try:
+            return 0 if value.strip().lower() == "none" else self.read(value)
+        except (ValueError, OverflowError):
+            self.fail(f"{value!r} is no limit; write for example {self.examples}, or none", param, ctx)
+
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -38,6 +58,14 @@ OPTIONS: Mapping[str, Callable[[Any], Any]] = {
     "workers": click.option("-j", "workers", type=click.IntRange(1, 256), show_default="1", help="Processes."),
     "rlimit": click.option(
         "--rlimit", type=click.IntRange(1), show_default="20000000", help="Solver resource units a question."
+    ),
+    "timeout": click.option(
+        "--timeout", type=LimitType(seconds_of, "10s, 2m"), metavar="TIME", show_default="60s",
+        help="Time of one verdict; `none` for any.",
+    ),
+    "memory": click.option(
+        "--memory", type=LimitType(bytes_of, "512MiB, 2GiB"), metavar="SIZE", show_default="1GiB",
+        help="Memory that one verdict may take; `none` for any.",
     ),
     "certify": click.option(
         "--certify", type=_FOLDER, metavar="DIR", help="Write every question as SMT-LIB 2; cvc5 re-checks it."
@@ -77,7 +105,9 @@ NOTHING: Mapping[str, Any] = {
     **dict.fromkeys(("as_json", "fix", "watch", "no_cache", "isolated", "no_execute", "timings", "verbose"), False),
 }
 """What a command without some of these options was given of them."""
-JUDGING = ("paths", "target", "reading", "workers", "rlimit", "config", "isolated", "no_execute")
+JUDGING = (
+    "paths", "target", "reading", "workers", "rlimit", "timeout", "memory", "config", "isolated", "no_execute",
+)  # fmt: skip
 TELLING = (
     "format_", "as_json", "output", "select", "ignore", "playback", "baseline", "write_baseline", "config", "isolated",
     "exit_zero", "timings", "verbose",

@@ -167,8 +167,8 @@ def synth_paths(paths: Sequence[str], settings: SynthSettings, workers: int) -> 
 def plan_of_request(request: Mapping[str, Any]) -> Plan:
     """The plan of `{"plan": text}` or `{"path": ...}` with an optional name."""
     from dmaverify import api
-    from dmaverify.inputs.plan import InputErrors, read_plan_text, select
-    from dmaverify.jobs import errors_of
+    from dmaverify.errors import InputErrors, errors_of
+    from dmaverify.inputs.plan import read_plan_text, select
 
     text, path = request.get("plan"), request.get("path")
     if (text is None) == (path is None):

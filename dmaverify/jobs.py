@@ -21,11 +21,6 @@ Job = tuple[str, str | None, str | None, dict[str, Any]]
 """Path, name of a transfer or None for all, target or None for the file's own, settings of `Options`."""
 
 
-def errors_of(error: Exception) -> list[InputError]:
-    """The input errors that an exception stands for; at least one."""
-    return list(getattr(error, "errors", [])) or [error if isinstance(error, InputError) else InputError(str(error))]
-
-
 def readings_of(pairs: Sequence[str]) -> dict[str, str]:
     out: dict[str, str] = {}
     for pair in pairs:
@@ -106,27 +101,21 @@ def is_copy_text(path: str) -> bool:
 
 
 def check_job(job: Job) -> tuple[list[Any], str, dict[str, Any]]:
-    """Verdicts of one file, or of an unreadable one; an internal disagreement as text; the questions asked."""
-    if is_copy_text(job[0]):
-        from dmaverify.inputs.pto_check import check_job as check_kernels
-
-        return check_kernels(job)
-    from dmaverify import api
-    from dmaverify.inputs.plan import InputErrors
-    from dmaverify.prove.check import Options
-    from dmaverify.prove.witness import Disagreement
+    """Verdicts of one file, whatever is wrong with it; an internal contradiction as text; the questions asked."""
+    from dmaverify.prove.options import Options
+    from dmaverify.verdict_boundary import guarded
 
     path, name, target, settings = job
     keep: dict[str, Any] = {}
-    try:
-        listed = listed_verdict(path, settings.get("readings", {}))
-        if listed is not None:
-            return [listed], "", keep
-        return api.check(path, name, target=target, options=Options(**settings), keep=keep), "", keep
-    except (InputErrors, InputError) as error:
-        return [api.unreadable(errors_of(error), path)], "", keep
-    except Disagreement as error:
-        return [], f"{path}: {error}", keep
+    options = Options(**settings)
+
+    def judge() -> list[Verdict]:
+        from dmaverify import api
+
+        listed = listed_verdict(path, options.readings)
+        return [listed] if listed is not None else api.check(path, name, target=target, options=options, keep=keep)
+
+    return guarded(judge, options.limits, name=Path(path).stem, path=path), "", keep
 
 
 def listed_verdict(path: str, readings: Mapping[str, str]) -> Verdict | None:

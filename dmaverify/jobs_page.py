@@ -41,7 +41,7 @@ def _program(verdict: Verdict, plans: dict[str, Any]) -> tuple[tuple[Any, ...], 
     """The commands of a transfer, and their cost as data, as far as there are any."""
     from dmaverify import api
     from dmaverify.cost.model import cost
-    from dmaverify.inputs.plan import InputErrors
+    from dmaverify.errors import InputErrors
     from dmaverify.machines.modules import part_of
 
     try:

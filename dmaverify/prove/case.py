@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import gcd
 
-from dmaverify.errors import Span
+from dmaverify.errors import Disagreement, Span
 from dmaverify.language import wellformed
 from dmaverify.language.expr import ONE, Expr
 from dmaverify.layout.digits import NotDigits
@@ -33,7 +33,7 @@ from dmaverify.prove.repair import Repair, repairs
 from dmaverify.prove.scene import Scene, Side
 from dmaverify.prove.smt import Session, solver_version
 from dmaverify.prove.static import Instance, RuleReport, Ruling, transfer_instances
-from dmaverify.prove.witness import Disagreement, finding_of
+from dmaverify.prove.witness import finding_of
 from dmaverify.transfer.access import PlanProblem
 from dmaverify.transfer.command import Command, GivenCommand
 from dmaverify.transfer.feasible import Run

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
 
-from dmaverify.errors import InputError
+from dmaverify.errors import Disagreement, InputError
 from dmaverify.language.expr import Expr, Kind, Pair, Window, axes_of, terms_of, walk
 from dmaverify.language.meaning import Cell, cell, cell_json, cells_array, finalize, finalize_array
 from dmaverify.layout.addresses import Layout
@@ -31,7 +31,6 @@ from dmaverify.prove.program import space_of
 from dmaverify.prove.scene import Side, named_counters, where
 from dmaverify.prove.smt import RLIMIT, Query, Session, all_of, any_of
 from dmaverify.prove.units import Comparison, compare
-from dmaverify.prove.witness import Disagreement
 from dmaverify.transfer.command import Command
 from dmaverify.transfer.move import Transfer
 from dmaverify.transfer.space import SPAN, layout_of

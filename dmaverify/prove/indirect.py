@@ -16,10 +16,10 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from dmaverify.errors import Disagreement
 from dmaverify.machines.target import Target
 from dmaverify.prove.check import Options
 from dmaverify.prove.indirect_case import IndirectCase
-from dmaverify.prove.witness import Disagreement
 from dmaverify.transfer.command import Command
 from dmaverify.transfer.indirect import Indirect
 from dmaverify.transfer.space import Space

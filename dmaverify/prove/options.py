@@ -10,13 +10,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from dmaverify.prove.smt import RLIMIT
+from dmaverify.verdict_limits import MEMORY, QUESTIONS, TIMEOUT, Limits
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to judge. `cross_check`: moves up to this many units are executed by numpy as well (0: none)."""
+    """How to judge. `cross_check`: moves up to this many units are executed by numpy as well (0: none).
+
+    One verdict may take `timeout` seconds and `memory` bytes more than there were before (None: any), and of the solver
+    `rlimit` units a question.
+    """
 
     readings: Mapping[str, str] = field(default_factory=dict)
     rlimit: int = RLIMIT
     cross_check: int = 0
     repair: bool = True
+    timeout: float | None = TIMEOUT
+    memory: int | None = MEMORY
+
+    @property
+    def limits(self) -> Limits:
+        """The limits of one verdict."""
+        return Limits(self.timeout, self.memory, QUESTIONS * self.rlimit)

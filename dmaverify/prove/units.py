@@ -15,13 +15,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dmaverify.errors import Disagreement
 from dmaverify.layout.addresses import Layout
 from dmaverify.layout.refine import Drive, Driven, Joint, Nest, drive
 from dmaverify.prove.copies import Copy, Loops, TooManySteps, find_copy, loops_of
 from dmaverify.prove.obligations import Subject, image_text, nest_claims, piece_name
 from dmaverify.prove.program import COMPARE_UNITS, same_nests
 from dmaverify.prove.smt import Answer, Query, Session, all_of, linear, negation, number
-from dmaverify.prove.witness import Disagreement
 from dmaverify.transfer.command import Command
 from dmaverify.transfer.derive import coalesce
 from dmaverify.transfer.fold import Family, fold

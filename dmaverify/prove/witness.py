@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from dmaverify.errors import Span
+from dmaverify.errors import Disagreement, Span
 from dmaverify.prove.outcome import Broken
 from dmaverify.prove.reach import local_range
 from dmaverify.prove.scene import (
@@ -34,11 +34,6 @@ from dmaverify.transfer.command import Command
 from dmaverify.transfer.move import PLACES
 from dmaverify.transfer.space import SPAN, global_address, unit_bits_of
 from dmaverify.verdict import Finding, Severity
-
-
-class Disagreement(Exception):
-    """Solver and `meaning` say different things of one unit."""
-
 
 # ---------------------------------------------------------------- findings
 

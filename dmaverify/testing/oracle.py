@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from dmaverify.errors import Disagreement
 from dmaverify.execute import Execution, TooLarge, execute
 from dmaverify.execute.address import batches, region_of
 from dmaverify.inputs.plan import PlanTransfer, read_plan_text
@@ -24,7 +25,7 @@ from dmaverify.prove.outcome import OBLIGATIONS, CoreResult
 from dmaverify.prove.program import Trouble, derived_program, given_program, space_of
 from dmaverify.prove.scene import Scene, Side
 from dmaverify.prove.smt import RLIMIT, Session
-from dmaverify.prove.witness import Disagreement, finding_of
+from dmaverify.prove.witness import finding_of
 from dmaverify.testing.random_plans import Plan
 from dmaverify.transfer.command import Command
 from dmaverify.transfer.move import Tensor, Transfer
