@@ -234,11 +234,20 @@ def check_once(request: Request, terminal: Terminal, ticks: Callable[[int], Tick
     asked: dict[str, Any] = {}
     jobs = request.jobs
     verdicts: list[Any] = []
-    results = judged(jobs, request.workers, _cache(request), ticks(len(jobs)))
-    for job, (found, trouble, keep) in zip(jobs, results, strict=True):
-        verdicts += found
-        internal += [trouble] if trouble else []
-        asked |= {f"{Path(job[0]).with_suffix('')}.{name}": questions for name, questions in keep.items()}
+    results: Any = judged(jobs, request.workers, _cache(request), ticks(len(jobs)))
+    done = 0
+    try:
+        for job, (found, trouble, keep) in zip(jobs, results, strict=True):
+            verdicts += found
+            internal += [trouble] if trouble else []
+            asked |= {f"{Path(job[0]).with_suffix('')}.{name}": questions for name, questions in keep.items()}
+            done += 1
+    except KeyboardInterrupt:
+        results.close()
+        outcome = finished(request, terminal, verdicts, internal, asked)
+        said = f"interrupted: {done} of {_many(len(jobs), 'file')} judged; the others have no verdict"
+        code = max(outcome.code if verdicts else 3, 3, key=(0, 3, 1, 2, 4).index)
+        return Outcome(outcome.out, (*outcome.err, said), code)
     return finished(request, terminal, verdicts, internal, asked)
 
 

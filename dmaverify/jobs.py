@@ -129,20 +129,78 @@ def listed_verdict(path: str, readings: Mapping[str, str]) -> Verdict | None:
     return verdict_of_file(path, readings)
 
 
-def run_jobs(jobs: Sequence[Job], workers: int, tick: Callable[[int], None]) -> Iterator[Any]:
-    """What `check_job` gives for each job, in order. `tick` is told how many are done, when one process does them
-    all.
+Result = tuple[list[Any], str, dict[str, Any]]
+
+
+def run_jobs(jobs: Sequence[Job], workers: int, tick: Callable[[int], None]) -> Iterator[Result]:
+    """What `check_job` gives for each job, in order. `tick` is told how many are done.
+
+    A process that is ended from outside spoils the verdict that it was at, and no other.
     """
     if workers <= 1 or len(jobs) < 2:
         for number, job in enumerate(jobs, 1):
             yield check_job(job)
             tick(number)
         return
+    size = max(1, len(jobs) // (4 * workers))
+    chunks = [list(jobs[at : at + size]) for at in range(0, len(jobs), size)]
+    done = 0
+    for results in _in_processes(chunks, min(workers, len(jobs))):
+        yield from results
+        done += len(results)
+        tick(done)
+
+
+def _in_processes(chunks: Sequence[Sequence[Job]], workers: int) -> Iterator[list[Result]]:
     from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures.process import BrokenProcessPool
     from multiprocessing import get_context
 
-    with ProcessPoolExecutor(min(workers, len(jobs)), mp_context=get_context("spawn")) as pool:
-        yield from pool.map(check_job, jobs, chunksize=max(1, len(jobs) // (4 * workers)))
+    def pool(size: int) -> ProcessPoolExecutor:
+        return ProcessPoolExecutor(size, mp_context=get_context("spawn"), initializer=_without_interrupts)
+
+    at = 0
+    while at < len(chunks):
+        shared = pool(workers)
+        try:
+            futures = [shared.submit(_check_chunk, chunk) for chunk in chunks[at:]]
+            for future in futures:
+                yield future.result()
+                at += 1
+        except BrokenProcessPool:
+            if len(chunks[at]) > 1:
+                chunks = [*chunks[:at], *([job] for job in chunks[at]), *chunks[at + 1 :]]
+                workers = 1  # which one it was shows when they are judged one by one
+            else:
+                yield [_ended(chunks[at][0])]
+                at += 1
+        finally:
+            processes = list((getattr(shared, "_processes", None) or {}).values())
+            shared.shutdown(wait=False, cancel_futures=True)
+            for process in processes:
+                process.terminate()
+
+
+def _check_chunk(jobs: Sequence[Job]) -> list[Result]:
+    return [check_job(job) for job in jobs]
+
+
+def _without_interrupts() -> None:
+    """Ctrl-C is for the process that started this one, which ends it."""
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _ended(job: Job) -> Result:
+    """A job at which its process ended, by the system or by a library."""
+    from dmaverify.verdict import Obligation, Status
+    from dmaverify.verdict_boundary import LIMIT
+
+    why = "the process that judged it was ended, most likely for its memory; nothing was decided"
+    path = job[0]
+    open_ = Obligation(LIMIT, "unknown", "", why)
+    return [Verdict(Path(path).stem, "", Status.UNKNOWN, (), (open_,), path=path)], "", {}
 
 
 def what_next() -> str:
