@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from dmaverify.prove.limits import MEMORY, QUESTIONS, TIMEOUT, Limits
 from dmaverify.prove.smt import RLIMIT
-from dmaverify.verdict_limits import MEMORY, QUESTIONS, TIMEOUT, Limits
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dmaverify import verdict_limits as limits
+from dmaverify.prove import limits
 
 RLIMIT = 20_000_000
 _PLANS_PER_CONTEXT = 500

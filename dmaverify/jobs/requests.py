@@ -1,0 +1,210 @@
+"""Lines of `--stdin`: one request as data in, one answer as data out.
+
+Knows: the keys of the requests of `check` and `cells`.
+Does not know: streams, formats, exit codes.
+Law: a request with an unknown key, a wrong type or no meaning raises InputError; it never stops the lines after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+from dmaverify.errors import InputError
+from dmaverify.jobs.judge import is_copy_text, readings_of
+from dmaverify.jobs.scope import only
+from dmaverify.prove.boundary import guarded
+from dmaverify.prove.options import Options
+from dmaverify.verdict import OURS, Status, Verdict
+
+MOST_CELLS = 1 << 20
+
+
+def decoded(line: str) -> Any:
+    """The value of a line of JSON. Raises json.JSONDecodeError, with its words for what is wrong."""
+    decode, loads, refused = _decoders()
+    try:
+        return decode(line)
+    except refused:
+        return loads(line)  # also reads numbers of any size
+
+
+@lru_cache(maxsize=1)
+def _decoders() -> tuple[Callable[[str], Any], Callable[[str], Any], type[Exception]]:
+    """The fast reader, the one of the standard library, and what the first raises."""
+    import json
+
+    from msgspec import DecodeError
+    from msgspec.json import decode
+
+    return decode, json.loads, DecodeError
+
+
+def texts_of(value: Any) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    if not isinstance(value, list) or not all(isinstance(x, str) for x in value):
+        raise InputError(f"{value!r} is no list of texts")
+    return value
+
+
+def only_known(request: dict[str, Any], known: set[str]) -> None:
+    from difflib import get_close_matches
+
+    for key in request:
+        if key not in known:
+            near = get_close_matches(key, known, 1)
+            raise InputError(
+                f"unknown key `{key}`",
+                None,
+                f"did you mean `{near[0]}`?" if near else f"known: {', '.join(sorted(known))}",
+            )
+
+
+def check_request(
+    request: dict[str, Any], settings: dict[str, Any], target: str | None, select: Sequence[str], ignore: Sequence[str]
+) -> Any:
+    """The verdicts of `{"plan": text}` or `{"path": ...}`, as `check --json` gives them. Raises InputError for a bad
+    line.
+    """
+    from dmaverify.report.machine import verdict_json
+
+    only_known(request, _KEYS)
+    options = _options(request, settings)
+    _well_typed(request)
+    if "bursts" in request:
+        from dmaverify.machines.idma.check import judged_list
+
+        only_known(request, {"bursts"})
+        return [verdict_json(judged_list(request["bursts"]))]
+    chosen = (
+        [*select, *texts_of(request.get("select", []))],
+        [*ignore, *texts_of(request.get("ignore", []))],
+    )
+    if any(chosen):
+        from dmaverify.report.rules import check_patterns
+
+        check_patterns(chosen[0], "`select`")
+        check_patterns(chosen[1], "`ignore`")
+    path = str(request["path"]) if isinstance(request.get("path"), str) else "<stdin>"
+    judge = partial(_judged_line, request, options, request.get("target", target))
+    verdicts = guarded(judge, options.limits, name=Path(path.partition("::")[0]).stem or path, path=path)
+    return [verdict_json(v) for v in only(verdicts, *chosen)]
+
+
+_KEYS = {
+    "plan", "path", "name", "target", "select", "ignore", "reading", "rlimit", "timeout", "memory", "execute",
+    "bursts", "kernel",
+}  # fmt: skip
+
+
+def _options(request: dict[str, Any], settings: dict[str, Any]) -> Options:
+    own = dict(settings)
+    reading = request.get("reading", {})
+    if isinstance(reading, dict) and not all(isinstance(name, str) for name in reading.values()):
+        raise InputError("`reading` maps rules to names")
+    own["readings"] = {**own["readings"], **(reading if isinstance(reading, dict) else readings_of(texts_of(reading)))}
+    own["rlimit"] = int(_at_least(request, "rlimit", 1, own["rlimit"]))
+    for key, least in (("timeout", 0), ("memory", 1 << 20)):
+        if key in request:
+            own[key] = _at_least(request, key, least, None)
+    if request.get("execute") is False:
+        own["cross_check"] = 0
+    return Options(**own)
+
+
+def _well_typed(request: dict[str, Any]) -> None:
+    """Raises InputError where a text is none, or there is not one thing to judge."""
+    for key in ("plan", "path", "kernel", "name", "target"):
+        if not isinstance(request.get(key), str | None):
+            raise InputError(f"`{key}` is a text")
+    if "bursts" not in request and sum(request.get(key) is not None for key in ("plan", "path", "kernel")) != 1:
+        raise InputError("give either `plan` (the text of a plan file) or `path`")
+
+
+def code_of(reply: Any) -> int:
+    """The exit code that an answer of `check_request` asks for."""
+    seen = {(v["status"], v["as_expected"]) for v in reply}
+    if any(f["rule"] in OURS for v in reply for f in v["findings"] if v["status"] == Status.ERROR.value):
+        return 4
+    if not reply or any(status == Status.ERROR.value for status, _ in seen):
+        return 2
+    if any(status != Status.UNKNOWN.value and not met for status, met in seen):
+        return 1
+    return 3 if any(status == Status.UNKNOWN.value for status, _ in seen) else 0
+
+
+def _at_least(request: dict[str, Any], key: str, least: int, otherwise: Any) -> Any:
+    value = request.get(key, otherwise)
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or not value >= least):
+        raise InputError(f"`{key}` is {value!r}", None, f"a number, at least {least}")
+    return value
+
+
+def _judged_line(request: dict[str, Any], options: Options, target: str | None) -> list[Verdict]:
+    """The verdicts that a line asks for. Raises InputError."""
+    from dmaverify import api
+    from dmaverify.plan.read import read_plan_text
+    from dmaverify.plan.read import select as select_
+
+    text, path, name = request.get("plan"), request.get("path"), request.get("name")
+    if request.get("kernel") is not None or (path is not None and is_copy_text(path.partition("::")[0])):
+        from dmaverify.errors import Source
+        from dmaverify.machines.pto.check import check_file, check_text
+
+        kernel = request.get("kernel")
+        if kernel is not None:
+            return check_text(Source("<stdin>", kernel), name, options)
+        file, _, inner = str(path).partition("::")
+        return check_file(file, name or inner or None, options)
+    if text is not None:
+        plan = select_(read_plan_text(text, target=target), name)
+    else:
+        plan = api.load(str(path), name, target=target)
+    return api.check(plan, options=options)
+
+
+def cells_request(request: dict[str, Any], raw: bool) -> Any:
+    only_known(request, {"axes", "expr", "raw", "from", "count"})
+    axes, expr = request.get("axes", {}), request.get("expr")
+    if not isinstance(expr, str):
+        raise InputError("`expr` is a text")
+    if not isinstance(axes, dict) or any(type(v) is not int for v in axes.values()):
+        raise InputError("`axes` maps names to whole numbers")
+    first, count = request.get("from", 0), request.get("count")
+    if type(first) is not int or first < 0 or (count is not None and (type(count) is not int or count < 0)):
+        raise InputError("`from` and `count` are whole numbers, at least 0")
+    return cells_json(expr, axes, bool(request.get("raw", raw)), first, count)[0]
+
+
+def cells_json(
+    text: str, axes: dict[str, int], raw: bool, start: int, count: int | None
+) -> tuple[dict[str, Any], list[str]]:
+    from dmaverify.api import mapping
+    from dmaverify.language import wellformed
+    from dmaverify.language.expr import axes_of
+    from dmaverify.language.meaning import cell_json
+    from dmaverify.language.meaning import cells as cells_of
+
+    expr = mapping(text, axes)
+    stop = expr.size if count is None else min(expr.size, start + count)
+    if stop - start > MOST_CELLS:
+        raise InputError(
+            f"`{text}` has {expr.size:,} positions", None, f"show up to {MOST_CELLS:,} of them with --from and --count"
+        )
+    sizes = axes_of(expr)
+    shown = [cell_json(cell, raw, sizes) for cell in cells_of(expr, start, stop)]
+    flags = [p.message for p in wellformed.problems(expr, axes)]
+    return {"size": expr.size, "cells": shown}, flags
+
+
+def cell_text(cell: Any) -> str:
+    if isinstance(cell, str):
+        return cell
+    if "index" in cell:
+        return ", ".join(f"{axis} = {value}" for axis, value in cell["index"].items()) or "(live, no coordinate)"
+    if "padding" in cell:
+        return f"{cell['padding']} padding"
+    return "one of " + "; ".join(cell_text({"index": i}) for i in cell["indices"])
