@@ -83,7 +83,7 @@ def _one(plan: Plan, name: str, settings: SynthSettings) -> Synthesis:
     _well_formed(plan, item.transfer)
     readings = dict(settings.reading or {})
     plan.targets[item.transfer.target].check_readings(readings)
-    own = part_of(plan.targets[item.transfer.target], "synth", "search")
+    own = part_of(plan.targets[item.transfer.target], "search")
     if own is not None:
         own.check_settings({n: getattr(settings, n) for n in ("packet", "engines", "entries", "prefix", "budget")})
         made: Synthesis = own.synthesize(
@@ -288,7 +288,7 @@ def cost_of(
 
     commands = api.program_of(plan, name)
     target = plan.targets[next(t for t in plan.transfers if t.name == name).transfer.target]
-    own = part_of(target, "cost", "price")
+    own = part_of(target, "price")
     if own is not None:
         transfer = next(t for t in plan.transfers if t.name == name).transfer
         made: Cost = own.price(transfer, target, commands)

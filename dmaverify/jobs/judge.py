@@ -110,10 +110,10 @@ def check_job(job: Job) -> tuple[list[Any], str, dict[str, Any]]:
     options = Options(**settings)
 
     def judge() -> list[Verdict]:
-        from dmaverify import api
+        from dmaverify.jobs.load import check
 
         listed = listed_verdict(path, options.readings)
-        return [listed] if listed is not None else api.check(path, name, target=target, options=options, keep=keep)
+        return [listed] if listed is not None else check(path, name, target=target, options=options, keep=keep)
 
     return guarded(judge, options.limits, name=Path(path).stem, path=path), "", keep
 

@@ -145,7 +145,7 @@ def _at_least(request: dict[str, Any], key: str, least: int, otherwise: Any) -> 
 
 def _judged_line(request: dict[str, Any], options: Options, target: str | None) -> list[Verdict]:
     """The verdicts that a line asks for. Raises InputError."""
-    from dmaverify import api
+    from dmaverify.jobs import load as calls
     from dmaverify.plan.read import read_plan_text
     from dmaverify.plan.read import select as select_
 
@@ -162,8 +162,8 @@ def _judged_line(request: dict[str, Any], options: Options, target: str | None) 
     if text is not None:
         plan = select_(read_plan_text(text, target=target), name)
     else:
-        plan = api.load(str(path), name, target=target)
-    return api.check(plan, options=options)
+        plan = calls.load(str(path), name, target=target)
+    return calls.check(plan, options=options)
 
 
 def cells_request(request: dict[str, Any], raw: bool) -> Any:
@@ -182,7 +182,7 @@ def cells_request(request: dict[str, Any], raw: bool) -> Any:
 def cells_json(
     text: str, axes: dict[str, int], raw: bool, start: int, count: int | None
 ) -> tuple[dict[str, Any], list[str]]:
-    from dmaverify.api import mapping
+    from dmaverify.jobs.load import mapping
     from dmaverify.language import wellformed
     from dmaverify.language.expr import axes_of
     from dmaverify.language.meaning import cell_json
