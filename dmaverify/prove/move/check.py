@@ -334,7 +334,7 @@ def check_access(
     )
     spaces = (space_of(machine, source.tier), space_of(machine, dest.tier))
     case = Case(transfer, machine, options, axes or {}, spaces)
-    if case.well_formed(access.problems):
+    if case.well_formed(access.problems, access):
         _judge_access(case, access, bits)
     else:
         case.assumptions.append("nothing else was judged: the access has no defined meaning")
