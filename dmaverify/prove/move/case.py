@@ -350,7 +350,8 @@ class Case:
         )  # fmt: skip
         span = next((c.span for c in commands if c.span is not None), None) or transfer.span
         instances += [
-            Instance(one.scope, one.values, one.place, span, one.side) for one in derived(transfer, target, commands)
+            Instance(one.scope, one.values, one.place, span, one.side, spans=one.spans)
+            for one in derived(transfer, target, commands)
         ]
         return ruling.judge(instances)
 
@@ -405,11 +406,12 @@ class Case:
         ]
         assumptions += [f"{rule}: the verdict differs under another reading" for rule in self.differs]
         word = "half bytes" if unit_bits_of(self.bits) == 4 else "bytes"
+        cites = self.target.raw.get("machine", {}).get("cites", {})
         return Verdict(
             self.transfer.name,
             self.target.name,
             status,
-            tuple(self.findings),
+            tuple(replace(f, source=cites.get(f.rule, f.source)) for f in self.findings),
             tuple(obligations),
             tuple(dict.fromkeys(assumptions)),
             readings,

@@ -40,6 +40,7 @@ class Instance:
     tier: str = ""
     suspects: tuple[tuple[str, str, int, Span | None], ...] = ()  # (port, what, bytes, where)
     packet_span: Span | None = None
+    spans: tuple[tuple[str, Span], ...] = ()  # of single ports
 
 
 @dataclass(frozen=True)
@@ -179,7 +180,7 @@ class Ruling:
                     return f"{what} is {number}", span or instance.span
         elif instance.packet_span is not None and any(p.startswith("packet") for p in rule.ports):
             return "", instance.packet_span
-        return "", instance.span
+        return "", next((span for port, span in instance.spans if port in rule.ports), instance.span)
 
 
 def transfer_instances(
