@@ -70,8 +70,8 @@ def _verdict(verdict: Any, path: str) -> dict[str, Any]:
 
 def _commands(job: Job) -> dict[str, Any]:
     """The commands of every transfer that has any: bases, loops, bursts, in units."""
+    from dmaverify.errors import InputErrors
     from dmaverify.jobs.load import load, program_of
-    from dmaverify.plan.read import InputErrors
 
     if not job[0].endswith(".toml"):
         return {}

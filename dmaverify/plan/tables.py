@@ -231,7 +231,7 @@ class TableReader:
         if seq.tier is not None and seq.tier != tensor.tier:
             message = f"the {side} side names {seq.tier}, but the {role} lies in {tensor.tier}"
             text = (target.tiers[tensor.tier].text or tensor.tier).upper()
-            return [PlanProblem(message, span, f"name {text}", fatal=False)]
+            return [PlanProblem(message, span, f"name {text}", fatal=len(seq.place) > len(parts))]
         if len(seq.place) > len(parts):
             message = f"the base has {len(seq.place) + 1} parts, {tensor.tier} has {len(parts) + 1}"
             return [PlanProblem(message, span, f"write ({', '.join((*parts, 'offset'))})")]

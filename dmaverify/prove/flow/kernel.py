@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 
 from dmaverify.program.access import Access
 from dmaverify.program.move import Transfer
-from dmaverify.program.schedule import Circle, Order, Program, order_of, torn_body
+from dmaverify.program.schedule import Circle, Order, Program, Step, order_of, torn_body
 from dmaverify.prove.flow.concurrency import SECTION, Starvation, Starving, says, starvation
 from dmaverify.prove.flow.hazards import Hazard, Hazards, hazards
 from dmaverify.prove.flow.hops import hop_findings
@@ -28,6 +28,7 @@ from dmaverify.prove.flow.touches import Work, named, where, work_of
 from dmaverify.prove.move.check import Options, check_access, check_transfer
 from dmaverify.prove.move.indirect import check_indirect
 from dmaverify.prove.move.indirect_case import RUN_TIME
+from dmaverify.prove.move.preconditions import meaningless
 from dmaverify.prove.smt import Session, solver_version
 from dmaverify.targets.target import Target, load_obligations
 from dmaverify.verdict import Finding, Label, Obligation, Severity, Status, Verdict
@@ -308,11 +309,25 @@ def check_program(
         case.ill(problem.message, problem.hint)
     if not program.problems:
         case.steps(known or {}, path)
-        _judge(case)
+        lost = [step.name for step in program.steps if _meaningless(step, case)]
+        if lost:
+            named = ", ".join(f"`{name}`" for name in lost)
+            case.assumptions.append(f"nothing else was judged: {named} has no meaning")
+        else:
+            _judge(case)
     if keep is not None:
         keep += case.session.asked
     case.status.setdefault("core/well-formed", "proved")
     return _verdict(case, time.perf_counter() - started, path)
+
+
+def _meaningless(step: Step, case: _Case) -> bool:
+    """Whether a step has no defined meaning, so that nothing can be said of what it touches."""
+    if step.indirect is not None:
+        return meaningless(step.indirect, case.axes, case.target, step.indirect.problems)
+    if step.transfer is not None and meaningless(step.transfer, case.axes, case.target, step.problems):
+        return True
+    return any(meaningless(access, case.axes, case.target, access.problems) for access in step.accesses)
 
 
 def _judge(case: _Case) -> None:
