@@ -7,6 +7,8 @@ share nothing and add up to it cover it (proofs/count-covers.smt2). No iteration
 move the tile writes the same buffer anew and collects nothing.
 
 Source: furiosa-opt v0.6.0 (views: overlapping starts compile and leave part of the output unwritten), facts/rngd 7.2.
+
+Relied on (proofs/): count-covers.
 """
 
 from __future__ import annotations

@@ -8,6 +8,8 @@ of the index. A number that is known at run time only is never taken as right: w
 assumption of the verdict, what it does not promise leaves it UNKNOWN.
 
 Source: "Sequencer" (Indirect Access), furiosa-opt v0.6.0 (gather and scatter), facts/rngd 5 and 9.
+
+Relied on (proofs/): view-shift.
 """
 
 from __future__ import annotations
