@@ -23,11 +23,14 @@ from dmaverify.prove.indirect import check_indirect
 from dmaverify.prove.indirect_case import RUN_TIME
 from dmaverify.prove.regions import region_findings
 from dmaverify.prove.smt import Session, solver_version
+from dmaverify.prove.tile_outputs import Output, outputs
 from dmaverify.prove.tiles import judge as judge_tiles
-from dmaverify.prove.tiles import outputs, read_tensors, worse
+from dmaverify.prove.tiles import worse
+from dmaverify.prove.tiles_elsewhere import OtherDeclarations
 from dmaverify.prove.tiles_told import tile_findings
 from dmaverify.prove.touches import Work, named, where, work_of
 from dmaverify.transfer.access import Access
+from dmaverify.transfer.adapters import is_fetch
 from dmaverify.transfer.move import Transfer
 from dmaverify.transfer.schedule import Circle, Order, Program, order_of, torn_body
 from dmaverify.verdict import Finding, Label, Obligation, Severity, Status, Verdict
@@ -199,20 +202,32 @@ class _Case:
     def tiles(self, works: list[Work], order: Order) -> None:
         """What views make together of the tensors that they write."""
         steps = self.program.steps
-        found = outputs(steps)
-        if found is None:
-            self.status.update(dict.fromkeys(TILES, "unknown"))
-            self.assumptions.append("two steps cut one tensor into tiles that cannot be compared")
-            return
+        found = outputs(steps, self.target)
+        touches = [touch for work in works for touch in work.touches]
         for output in found:
-            readers = [i for i, step in enumerate(steps) if output.tensor in read_tensors(step)]
-            result = judge_tiles(output, order, readers, self.session)
+            if not isinstance(output, Output):
+                self.status.update({rule: worse(self.status.get(rule), "unknown") for rule in TILES})
+                self.assumptions.append(
+                    f"{output.tier} {output.element}: steps cut it into tiles that cannot be compared"
+                )
+                continue
+            elsewhere = OtherDeclarations(steps, touches, self.target, self._element_bits(output))
+            result = judge_tiles(output, order, self.session, elsewhere)
             for rule, status in zip(TILES, (result.once, result.covers), strict=True):
                 self.status[rule] = worse(self.status.get(rule), status)
                 self.by[rule] = f"{len(found)} outputs in tiles, over all iterations"
             self.findings += tile_findings(result, steps)
+            if result.why:
+                self.assumptions.append(
+                    f"core/tiles-cover of {output.tensor.tier} {output.tensor.element}: {result.why}"
+                )
             if result.on_purpose:
                 self.assumptions.append(f"{output.tensor.tier} {output.tensor.element}: partly unwritten on purpose")
+
+    def _element_bits(self, output: Output) -> int:
+        step = self.program.steps[output.tiles[0].step]
+        work = step.transfer or next(a for a in step.accesses if not is_fetch(a))
+        return self.target.dtypes[work.dtype]
 
     # ------------------------------------------------------------ regions, starvation, hops
 
