@@ -32,7 +32,7 @@ from dmaverify.prove.smt import Session
 from dmaverify.prove.static import RuleReport, Ruling, access_instances
 from dmaverify.prove.views import at_iteration, looped, moved_commands, view_findings
 from dmaverify.transfer.access import Access, PlanProblem
-from dmaverify.transfer.adapters import derived_access, given_access, slice_move
+from dmaverify.transfer.adapters import derived_access, given_access, is_fetch, slice_move
 from dmaverify.transfer.command import Command, Sequencer
 from dmaverify.transfer.feasible import clashes, longest_run, missing
 from dmaverify.transfer.move import PLACES, Transfer
@@ -392,7 +392,10 @@ def _judge_access(case: Case, access: Access, bits: int) -> None:
             limits,
             case.options.readings,
         )
-        return ruling.judge(access_instances(access, commands, bits, limits))
+        views = access.views
+        view = None if views is None else views.source if is_fetch(access) else views.dest
+        buffer = access.memory if view is None else view.buffer
+        return ruling.judge(access_instances(access, commands, bits, limits, buffer))
 
     case.take(rules(judged))
     _views(case, judged, rules)

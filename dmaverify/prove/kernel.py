@@ -234,10 +234,13 @@ class _Case:
     def regions(self, works: list[Work], order: Order) -> None:
         if not self.program.regions:
             return
-        found = list(region_findings(self.program, works, order, self.target))
+        open_: list[str] = []
+        found = list(region_findings(self.program, works, order, self.target, self.session, open_))
         self.findings += found
+        self.assumptions += open_
         for rule in REGIONS:
-            self.status[rule] = "refuted" if any(f.rule == rule for f in found) else "proved"
+            left = "unknown" if open_ and rule != "core/region-capacity" else "proved"
+            self.status[rule] = "refuted" if any(f.rule == rule for f in found) else left
             self.by[rule] = f"{len(self.program.regions)} regions, by arithmetic"
 
     def starvation(self, works: list[Work], order: Order) -> None:
@@ -250,7 +253,10 @@ class _Case:
             f"at most {result.worst} of {result.limit.allowed} beside DMA, {result.proved} longest runs proved"
         )
         self.findings += [self._starving(one, result) for one in result.found]
-        self.assumptions.append("a change of operation within a context ends a run of accesses to a bank")
+        said = "a change of operation within a context ends a run of accesses to a bank (no document says so)"
+        if result.chained:
+            said += f"; if it does not, up to {result.chained} follow each other, {result.limit.allowed} are allowed"
+        self.assumptions += [said, *(f"{rule}: {why}" for why in result.open_)]
         self.assumptions += [f"{rule}: the verdict differs under {other}" for other in result.differs]
         self.assumptions += [
             f"`{name}`: no size of access fits its packets, so its runs are not known" for name in result.unfit

@@ -264,12 +264,14 @@ def _stride_span(text: Sequencer | None, label: str, stride: int) -> Span | None
 
 
 def access_instances(
-    access: Access, commands: Sequence[Command], dtype_bits: int, limits: Mapping[str, int]
+    access: Access, commands: Sequence[Command], dtype_bits: int, limits: Mapping[str, int], buffer: Tensor
 ) -> list[Instance]:
-    """Everything that rules look at in a Fetch or Commit access: its memory, its sequencer, its packets."""
+    """Everything that rules look at in a Fetch or Commit access: its memory, its sequencer, its packets. `buffer` is
+    the memory behind a view.
+    """
     side = "read" if is_fetch(access) else "write"
     tier = access.memory.tier
-    out = [Instance("tensor", tensor_facts(access.memory, dtype_bits), "memory", access.memory.span, side, tier)]
+    out = [Instance("tensor", tensor_facts(buffer, dtype_bits), "memory", access.memory.span, side, tier)]
     packet = (access.config.packet_span if access.config else None) or access.stream.packet.span
     span = (access.config.span if access.config else None) or access.stream.span
     for command in commands:
