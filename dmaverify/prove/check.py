@@ -13,13 +13,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from dmaverify.layout.addresses import Layout
 from dmaverify.machines.target import Target, load_obligations, load_target
 from dmaverify.prove.case import Case, Options
+from dmaverify.prove.in_place import judge_in_place
 from dmaverify.prove.names import misnamed
-from dmaverify.prove.overlap import Early, written_early
 from dmaverify.prove.program import (
     Trouble,
     given_program,
@@ -27,16 +26,16 @@ from dmaverify.prove.program import (
     space_of,
     streamed_program,
 )
-from dmaverify.prove.scene import Side, full_counters, named_counters
+from dmaverify.prove.scene import Side
 from dmaverify.prove.smt import Session
 from dmaverify.prove.static import RuleReport, Ruling, access_instances
-from dmaverify.prove.views import at_iteration, looped, moved_commands, view_findings
+from dmaverify.prove.views import at_iteration, moved_commands, view_findings
 from dmaverify.transfer.access import Access, PlanProblem
 from dmaverify.transfer.adapters import derived_access, given_access, is_fetch, slice_move
 from dmaverify.transfer.command import Command, Sequencer
 from dmaverify.transfer.feasible import clashes, longest_run, missing
-from dmaverify.transfer.move import PLACES, Transfer
-from dmaverify.transfer.space import LOCAL_LIMIT, layout_of, unit_bits_of
+from dmaverify.transfer.move import Transfer
+from dmaverify.transfer.space import layout_of, unit_bits_of
 from dmaverify.transfer.views import corners
 from dmaverify.verdict import Finding, Label, Severity, Verdict
 
@@ -68,7 +67,7 @@ def check_transfer(
     if case.well_formed(problems):
         judged, other = _judge_programs(case)
         _views(case, judged, case.rules_on)
-        _overlap(case, [program for program in (judged, other) if program])
+        judge_in_place(case, [program for program in (judged, other) if program])
     else:
         case.assumptions.append("nothing else was judged: the plan has no defined meaning")
     if keep is not None:
@@ -223,83 +222,6 @@ def _views(case: Case, commands: Sequence[Command], rules: Callable[[Sequence[Co
         case.assumptions.append("each iteration was judged by itself: a program says what they make together")
     if case.transfer.given:
         case.assumptions.append("printed bases are those of the first iteration; the views move them")
-
-
-def _overlap(case: Case, programs: Sequence[Sequence[Command]]) -> None:
-    """Source and destination regions that share bytes: an error unless every byte is read before it is written, by the
-    printed commands and by those of the stream.
-    """
-    source, dest = case.buffers
-    views = case.transfer.views
-    if views is not None:
-        programs = [[looped(command, views, case.target) for command in commands] for commands in programs]
-    if source.tier != dest.tier:
-        return
-    for place in PLACES[:-1]:
-        if place in case.spaces[0].places:
-            a, b = getattr(source, f"at_{place}"), getattr(dest, f"at_{place}")
-            if a + source.field(place).size <= b or b + dest.field(place).size <= a:
-                case.status["core/overlap"] = "proved"
-                return
-    first, second = (t.base * 8 for t in (source, dest))
-    ends = (first + source.element.size * case.bits, second + dest.element.size * case.bits)
-    if ends[0] <= second or ends[1] <= first:
-        case.status["core/overlap"] = "proved"
-        return
-    low, high = max(first, second) // 8, -(-min(ends) // 8)
-    early, commands = _written_early(case, programs)
-    if early is None:
-        case.status["core/overlap"] = "proved"
-        case.by["core/overlap"] = (
-            f"the order of the commands, though both hold bytes {low}..{high - 1} of {source.tier}"
-        )
-        return
-    if early == "unknown":
-        case.status["core/overlap"] = "unknown"
-        return
-    case.status["core/overlap"] = "refuted"
-    case.findings.append(
-        Finding(
-            "core/overlap",
-            Severity.ERROR,
-            f"source and destination share bytes {low}..{high - 1} of {source.tier}: {_risk(early)}",
-            "dest",
-            dest.base_span or dest.span,
-            {"from": low, "to": high - 1},
-            _early_witness(commands, early) if isinstance(early, Early) else None,
-            source="DESIGN, Obligations",
-            hint=f"place the destination at {-(-ends[0] // 8)} or later, or move through another region",
-            labels=(Label(source.span, "the source"),) if source.span else (),
-            notes=("found in the commands that the stream gives",)
-            if len(programs) > 1 and commands is not programs[0]
-            else (),
-        )
-    )
-
-
-def _written_early(case: Case, programs: Sequence[Sequence[Command]]) -> tuple[Early | str | None, Sequence[Command]]:
-    """As `written_early`, of the first program where it is so; "no order" where no commands could have one."""
-    if not programs:
-        return "no order", ()
-    session = Session(case.options.rlimit)
-    answers = [(written_early(commands, session), commands) for commands in programs]
-    case.asked += session.asked
-    worst = [a for a in answers if a[0] not in (None, "unknown")] or [a for a in answers if a[0] is not None]
-    return worst[0] if worst else (None, ())
-
-
-def _risk(early: Early | str) -> str:
-    if isinstance(early, str):
-        return "without commands nothing says in which order they are read and written"
-    return "the order of the commands writes one of them before it is read"
-
-
-def _early_witness(commands: Sequence[Command], early: Early) -> dict[str, Any]:
-    out: dict[str, Any] = {}
-    for word, (number, counters) in (("written_by", early.write), ("read_later_by", early.read)):
-        command = commands[number]
-        out[word] = {"command": number, "counters": named_counters(command, full_counters(command, counters))}
-    return {**out, "address": early.address % LOCAL_LIMIT}
 
 
 def check_access(

@@ -119,7 +119,7 @@ def starvation(
     parts = list(_parts(steps, works, order, target, banks, unfit))
     groups = list(_beside_dma(works, order, parts, target))
     if not groups:
-        return Starvation("unknown", limit, unfit=tuple(unfit)) if unfit else None
+        return Starvation("unknown", limit, unfit=tuple(unfit)) if unfit and _dma_slices(works, target) else None
     sums = [(dma, members, cumulative(_named_runs(members), limit.dma)) for dma, members, _ in groups]
     exact = {(dma, tuple(map(id, members))) for dma, members, sure in groups if sure}
     sums.sort(key=lambda one: (-one[2].total, one[0], [p.step for p in one[1]]))

@@ -275,6 +275,7 @@ def _padded(tensor: Tensor, op: Pad) -> Tensor:
 
 
 def _tiled(tensor: Tensor, op: Tile, hole: Kind, turns: Sequence[Turn]) -> tuple[Tensor, Window]:
+    op = replace(op, digit=_as_shown(tensor.field(op.place), op.digit))
     terms, at = _isolated(tensor.field(op.place), op)
     digit, size = op.digit, op.digit.size
     if op.length > size:
@@ -298,6 +299,17 @@ def _tiled(tensor: Tensor, op: Tile, hole: Kind, turns: Sequence[Turn]) -> tuple
 
 def _with(tensor: Tensor, place: str, expr: Expr) -> Tensor:
     return replace(tensor, **{place: expr})  # type: ignore[arg-type]
+
+
+def _as_shown(mapping: Expr, digit: Expr) -> Expr:
+    """The digit as an earlier tile left it: after a tile of 4 of `A`, `A` names those 4."""
+    for term in terms_of(mapping):
+        bare = inner = term.inner if isinstance(term, Padding) else term
+        while isinstance(inner, Resize):
+            inner = inner.inner
+        if inner == digit and term != digit:
+            return bare
+    return digit
 
 
 def _isolated(mapping: Expr, op: Tile) -> tuple[list[Expr], int]:
