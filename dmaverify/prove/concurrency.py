@@ -196,7 +196,7 @@ def _iterations(
         return (replace(nest, loops=(*turns, *nest.loops)),)
     starts = {nest.base % banks.period_bytes: nest.base}
     for count, move in turns:
-        seen = {}
+        seen: dict[int, int] = {}
         for start in starts.values():
             for counter in range(min(count, banks.period_bytes)):
                 seen.setdefault((start + counter * move) % banks.period_bytes, start + counter * move)

@@ -14,10 +14,11 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from dmaverify.machines.target import Target, load_obligations
+from dmaverify.machines.target import Target
 from dmaverify.prove.check import Options, check_access, check_transfer
 from dmaverify.prove.concurrency import SECTION, Starvation, Starving, says, starvation
-from dmaverify.prove.hazards import Hazard, Hazards, hazards
+from dmaverify.prove.hazards import Hazards, hazards
+from dmaverify.prove.hazards_told import hazard_finding, one_engine
 from dmaverify.prove.hops import hop_findings
 from dmaverify.prove.indirect import check_indirect
 from dmaverify.prove.indirect_case import RUN_TIME
@@ -28,7 +29,7 @@ from dmaverify.prove.tiles import judge as judge_tiles
 from dmaverify.prove.tiles import worse
 from dmaverify.prove.tiles_elsewhere import OtherDeclarations
 from dmaverify.prove.tiles_told import tile_findings
-from dmaverify.prove.touches import Work, named, where, work_of
+from dmaverify.prove.touches import Work, work_of
 from dmaverify.transfer.access import Access
 from dmaverify.transfer.adapters import is_fetch
 from dmaverify.transfer.move import Transfer
@@ -38,11 +39,6 @@ from dmaverify.verdict import Finding, Label, Obligation, Severity, Status, Verd
 HAZARDS = ("core/hazard-raw", "core/hazard-war", "core/hazard-waw")
 TILES = ("core/tiles-once", "core/tiles-cover")
 REGIONS = ("core/regions", "core/region-capacity", "core/lifetime")
-_WORDS = {
-    "core/hazard-raw": "reads what it writes, and nothing makes it wait",
-    "core/hazard-war": "overwrites what it reads, and nothing makes it wait",
-    "core/hazard-waw": "writes what it writes, and nothing says who is last",
-}
 
 
 @dataclass
@@ -134,8 +130,9 @@ class _Case:
         result = hazards(touches, order, self.session)
         for kind in HAZARDS:
             self.status[kind], self.by[kind] = result.status(kind), result.by
-        self.findings += [self._hazard(hazard) for hazard in result.found]
+        self.findings += [hazard_finding(hazard, self.program, self.target) for hazard in result.found]
         self._untold(result)
+        self.assumptions += one_engine(self.program, works, result, self.session)
         for step, work in zip(self.program.steps, works, strict=True):
             if step.indirect is not None:
                 self.assumptions.append(f"`{step.name}` may touch every row of its table")
@@ -146,56 +143,6 @@ class _Case:
         for kind, first, second in result.unknown:
             names = [self.program.steps[t.step].name for t in (first, second)]
             self.assumptions.append(f"{kind} of `{names[0]}` and `{names[1]}` could not be decided")
-
-    def _hazard(self, hazard: Hazard) -> Finding:
-        first, second = (self.program.steps[t.step] for t in (hazard.first, hazard.second))
-        values: dict[str, object] = {"first": first.name, "second": second.name, "memory": hazard.first.memory[0]}
-        witness: dict[str, object] | None = None
-        place = ""
-        if hazard.meeting is not None:
-            met = hazard.meeting
-            place = where(hazard.first, met.address, hazard.unit_bits, self.target)
-            witness = {"byte": place}
-            for name, touch, counters in (
-                ("first_at", hazard.first, met.first),
-                ("second_at", hazard.second, met.second),
-            ):
-                step = self.program.steps[touch.step].name
-                witness[name] = {"step": step, "does": _does(touch.writes), "counters": dict(named(touch, counters))}
-            values["address"] = met.address * hazard.unit_bits // 8
-        record = load_obligations()[hazard.kind]
-        same = hazard.first.step == hazard.second.step
-        words = f"`{second.name}` {_WORDS[hazard.kind].replace(' it ', f' `{first.name}` ', 1)}"
-        if same:
-            words = (
-                f"the accesses of `{first.name}` run together: {hazard.first.what} and {hazard.second.what} share bytes"
-            )
-        hint = f'add `after = ["{first.name}"]` to `{second.name}`, or move one of the tensors'
-        if hazard.first.step > hazard.second.step:
-            words = f"in the next iteration, {words}"
-            hint = (
-                f"put `{first.name}` and `{second.name}` into one context, or let them use two buffers in turn (a tile "
-                "that starts at `t % 2`): `after` orders an iteration, not the next one"
-            )
-        if same:
-            hint = "give the commit memory of its own, or make two steps of them"
-        sides = [
-            f"{touch.what} of `{step.name}` {_does(touch.writes)}"
-            for touch, step in ((hazard.first, first), (hazard.second, second))
-        ]
-        return Finding(
-            hazard.kind,
-            Severity.ERROR,
-            words + (f": {place}" if place else ""),
-            f"step {second.name}",
-            second.span,
-            values,
-            witness,
-            record.source,
-            hint=hint,
-            notes=(", ".join(sides),),
-            labels=(Label(first.span, f"`{first.name}`"),) if first.span and not same else (),
-        )
 
     # ------------------------------------------------------------ tiles
 
@@ -303,10 +250,6 @@ class _Case:
             (*culprits, *layouts[1:], says(section, "why")),
             (Label(dma.span, "DMA runs here"),) if dma.span else (),
         )
-
-
-def _does(writes: bool) -> str:
-    return "writes" if writes else "reads"
 
 
 def check_program(
