@@ -21,7 +21,8 @@ from dmaverify.prove.program import Trouble, program_of_transfer, space_of
 from dmaverify.prove.views import shift_units
 from dmaverify.transfer.access import Access
 from dmaverify.transfer.adapters import derived_access, given_access, is_fetch
-from dmaverify.transfer.command import Command
+from dmaverify.transfer.command import Command, Loop
+from dmaverify.transfer.indirect import Indirect
 from dmaverify.transfer.move import PLACES, Tensor, Transfer
 from dmaverify.transfer.schedule import DMA_CONTEXT, Box, Step, box_of
 from dmaverify.transfer.space import unit_bits_of
@@ -115,6 +116,7 @@ def _transfer_work(index: int, step: Step, transfer: Transfer, target: Target) -
             *_region(index, lane, transfer.dest, bits, target, True, view=_view(transfer, "dest")),
         ]
         if step.indirect is not None:
+            touches = known_rows(index, lane, step.indirect, target) or touches
             index_bits = target.dtypes[step.indirect.index.dtype]
             touches += _region(index, lane, step.indirect.index.tensor, index_bits, target, False, "the index")
         return Work((lane,), tuple(touches), whole=True)
@@ -127,6 +129,38 @@ def _transfer_work(index: int, step: Step, transfer: Transfer, target: Target) -
         for touch in _command_touches(index, number, command, lane, transfer)
     ]
     return Work(tuple(dict.fromkeys(lanes)), tuple(touches), tuple(found))
+
+
+def known_rows(index: int, lane: str, move: Indirect, target: Target) -> list[Touch]:
+    """What a gather or scatter of known rows touches, as runs of rows of equal distance; nothing for unknown rows."""
+    from dmaverify.prove.indirect import row_program
+
+    program = row_program(move, target, {})
+    if isinstance(program, str):
+        return []
+    out = []
+    for number, command in enumerate(program.commands):
+        for writes, shifts in ((False, program.read_shifts), (True, program.write_shifts)):
+            for first, count, step in runs_of(shifts):
+                one = replace(command, loops=(Loop(count, step, step, "row"), *command.loops))
+                moved = one.moved_to(one.read.base + first, one.write.base + first)
+                both = _command_touches(index, number, moved, lane, move.whole)
+                out += [replace(touch, fixed=True) for touch in both if touch.writes == writes]
+    return out
+
+
+def runs_of(values: Sequence[int]) -> list[tuple[int, int, int]]:
+    """Sorted distinct values as runs (first, count, step)."""
+    out: list[tuple[int, int, int]] = []
+    for value in sorted(set(values)):
+        if out:
+            first, count, step = out[-1]
+            gap = value - (first + (count - 1) * step)
+            if count == 1 or gap == step:
+                out[-1] = (first, count + 1, gap)
+                continue
+        out.append((value, 1, 0))
+    return out
 
 
 def lane_of(command: Command) -> str:
@@ -164,6 +198,11 @@ def _region(
     walk = Walk(tensor.base * 8 // unit, (*loops, (width, 1)))
     for memory, moved, where in _in_places(tensor, walk, (*names, "in element"), target, unit, view):
         yield Touch(index, lane, writes, memory, moved, where, what, unit, tensor.span, fixed=view is None)
+
+
+def region_walks(tensor: Tensor, bits: int, target: Target) -> list[tuple[Memory, Walk]]:
+    """All of a declared tensor, memory by memory."""
+    return [(touch.memory, touch.walk) for touch in _region(0, "", tensor, bits, target, writes=False)]
 
 
 def shown_positions(tensor: Tensor, view: View | None, place: str) -> tuple[tuple[int, int], ...]:
