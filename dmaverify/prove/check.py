@@ -317,7 +317,7 @@ def _judge_access(case: Case, access: Access, bits: int) -> None:
         views = access.views
         view = None if views is None else views.source if is_fetch(access) else views.dest
         buffer = access.memory if view is None else view.buffer
-        return ruling.judge(access_instances(access, commands, bits, limits, buffer))
+        return ruling.judge(access_instances(access, commands, case.target, limits, buffer))
 
     case.take(rules(judged))
     _views(case, judged, rules)

@@ -36,7 +36,7 @@ from dmaverify.prove.smt import Answer, Query, Session, any_of
 from dmaverify.transfer.command import Command
 from dmaverify.transfer.fold import Family, fold
 from dmaverify.transfer.move import Tensor
-from dmaverify.transfer.space import Space, aliased_place, layout_of, unit_bits_of
+from dmaverify.transfer.space import Space, aliased_place, beyond_every_memory, layout_of, unit_bits_of
 
 ENUMERATE_FIRST = 1 << 16  # a nest without carry-free digits, up to this many units, is enumerated straight away
 ENUMERATE_LAST = 1 << 25  # ... and up to this many when the solver gave up
@@ -68,6 +68,9 @@ class _Judge:
             place = aliased_place(side, space, self.dtype_bits)
             if place is not None:
                 why = f"{place}s of the tensor overlap: what lies in one is longer than their distance"
+                return self._result("nothing", families, None, units, dict.fromkeys(OBLIGATIONS, "unknown"), why)
+            if beyond_every_memory(side, space, self.dtype_bits):
+                why = f"the tensor of {space.tier} is longer than addresses reach"
                 return self._result("nothing", families, None, units, dict.fromkeys(OBLIGATIONS, "unknown"), why)
         if has_window(self.source) or has_window(self.dest):
             return self._enumerated(families, units, 1 << 22, "overlapping windows are a relation")

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
+from dmaverify.language import wellformed
 from dmaverify.machines.target import Target
 from dmaverify.prove.check import Options, check_access, check_transfer
 from dmaverify.prove.concurrency import SECTION, Starvation, Starving, says, starvation
@@ -33,7 +34,7 @@ from dmaverify.prove.touches import Work, work_of
 from dmaverify.transfer.access import Access
 from dmaverify.transfer.adapters import is_fetch
 from dmaverify.transfer.move import Transfer
-from dmaverify.transfer.schedule import Circle, Order, Program, order_of, torn_body
+from dmaverify.transfer.schedule import Circle, Order, Program, Step, order_of, torn_body
 from dmaverify.verdict import Finding, Label, Obligation, Severity, Status, Verdict
 
 HAZARDS = ("core/hazard-raw", "core/hazard-war", "core/hazard-waw")
@@ -279,8 +280,29 @@ def check_program(
     return _verdict(case, time.perf_counter() - started, path)
 
 
+def _meaningless(step: Step, axes: Mapping[str, int]) -> bool:
+    """Whether a mapping of the step has no meaning, so that nothing of it can be followed."""
+    made = step.transfer
+    tensors = [*(() if made is None else (made.source, made.dest)), *(access.memory for access in step.accesses)]
+    streams = [access.stream for access in step.accesses]
+    if made is not None:
+        streams += [*(one.stream for one in made.streams), *(() if made.stream is None else (made.stream,))]
+    if step.indirect is not None:
+        tensors.append(step.indirect.index.tensor)
+        streams += [] if step.indirect.stream is None else [step.indirect.stream]
+    every = [*(tensor.mapping for tensor in tensors), *(stream.mapping for stream in streams)]
+    stated = (*step.problems, *(problem for access in step.accesses for problem in access.problems))
+    return any(p.fatal for p in stated) or any(p.fatal for expr in every for p in wellformed.problems(expr, axes))
+
+
 def _judge(case: _Case) -> None:
     program = case.program
+    without = [step.name for step in program.steps if _meaningless(step, case.axes)]
+    if without:
+        names = ", ".join(f"`{name}`" for name in without)
+        case.assumptions.append(f"nothing else was judged: {names} has no defined meaning")
+        case.status["core/steps"] = worse(case.status.get("core/steps"), "unknown")
+        return
     works = [work_of(index, step, case.target) for index, step in enumerate(program.steps)]
     for step, work in zip(program.steps, works, strict=True):
         for trouble in work.troubles:
