@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from dmaverify.machines.target import Target, load_obligations
-from dmaverify.prove.hazards import Hazard, Hazards, hazards
+from dmaverify.program.schedule import DMA_CONTEXT, Order, Program, order_of
+from dmaverify.prove.flow.hazards import Hazard, Hazards, hazards
+from dmaverify.prove.flow.touches import Work, named, where
 from dmaverify.prove.smt import Session
-from dmaverify.prove.touches import Work, named, where
-from dmaverify.transfer.schedule import DMA_CONTEXT, Order, Program, order_of
+from dmaverify.targets.target import Target, load_obligations
 from dmaverify.verdict import Finding, Label, Severity
 
 _WORDS = {

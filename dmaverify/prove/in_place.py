@@ -13,14 +13,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dmaverify.prove.case import Case
-from dmaverify.prove.overlap import Early, relies_on_order, written_early
-from dmaverify.prove.scene import full_counters, named_counters
+from dmaverify.program.command import Command
+from dmaverify.program.move import PLACES
+from dmaverify.program.space import LOCAL_LIMIT, unit_bits_of
+from dmaverify.prove.move.case import Case
+from dmaverify.prove.move.overlap import Early, relies_on_order, written_early
+from dmaverify.prove.move.scene import full_counters, named_counters
+from dmaverify.prove.move.views import looped
 from dmaverify.prove.smt import Session
-from dmaverify.prove.views import looped
-from dmaverify.transfer.command import Command
-from dmaverify.transfer.move import PLACES
-from dmaverify.transfer.space import LOCAL_LIMIT, unit_bits_of
 from dmaverify.verdict import Finding, Label, Severity
 
 

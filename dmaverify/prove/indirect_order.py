@@ -14,14 +14,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from dmaverify.prove.indirect_case import IndirectCase
+from dmaverify.lower.programs import space_of
+from dmaverify.program.command import Command
+from dmaverify.program.space import unit_bits_of
+from dmaverify.prove.flow.touches import Memory, region_walks
 from dmaverify.prove.meet import TooDeep, Walk, apart, difference, smallest_meeting
-from dmaverify.prove.overlap import written_early
-from dmaverify.prove.program import space_of
+from dmaverify.prove.move.indirect_case import IndirectCase
+from dmaverify.prove.move.overlap import written_early
 from dmaverify.prove.smt import Session
-from dmaverify.prove.touches import Memory, region_walks
-from dmaverify.transfer.command import Command
-from dmaverify.transfer.space import unit_bits_of
 
 MOST_PAIRS = 1 << 16  # of keys, one reading behind the other's writing
 MOST_DISTANCES = 64  # between a row and where it goes, each judged by itself

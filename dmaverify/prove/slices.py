@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from dmaverify.machines.target import Target
+from dmaverify.lower.adapters import is_fetch
+from dmaverify.lower.programs import space_of
+from dmaverify.program.access import Access
+from dmaverify.prove.flow.touches import Memory, Touch, outer_places, shown_positions
 from dmaverify.prove.meet import TooDeep, Walk, apart, difference, solvable
-from dmaverify.prove.program import space_of
-from dmaverify.prove.touches import Memory, Touch, outer_places, shown_positions
-from dmaverify.transfer.access import Access
-from dmaverify.transfer.adapters import is_fetch
+from dmaverify.targets.target import Target
 
 MOST_SLICES = 1 << 14
 

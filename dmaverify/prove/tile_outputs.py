@@ -15,13 +15,13 @@ from dataclasses import dataclass, field, replace
 from math import prod
 
 from dmaverify.errors import Span
-from dmaverify.machines.target import Target
+from dmaverify.lower.adapters import is_fetch
+from dmaverify.program.indirect import Indirect, rows_of
+from dmaverify.program.move import Tensor
+from dmaverify.program.schedule import Step
+from dmaverify.program.views import Affine, Turn, View, ViewError, Views, Window
 from dmaverify.prove.tile_union import Boxes, Digit
-from dmaverify.transfer.adapters import is_fetch
-from dmaverify.transfer.indirect import Indirect, rows_of
-from dmaverify.transfer.move import Tensor
-from dmaverify.transfer.schedule import Step
-from dmaverify.transfer.views import Affine, Turn, View, ViewError, Views, Window
+from dmaverify.targets.target import Target
 
 
 @dataclass(frozen=True, slots=True)

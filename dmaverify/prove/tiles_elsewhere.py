@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dmaverify.machines.target import Target
+from dmaverify.lower.programs import space_of
+from dmaverify.program.move import PLACES
+from dmaverify.program.schedule import Step
+from dmaverify.prove.flow.touches import Memory, Touch
 from dmaverify.prove.meet import TooDeep, Walk, apart, difference, solvable
-from dmaverify.prove.program import space_of
 from dmaverify.prove.tile_outputs import Output
-from dmaverify.prove.touches import Memory, Touch
-from dmaverify.transfer.move import PLACES
-from dmaverify.transfer.schedule import Step
+from dmaverify.targets.target import Target
 
 
 @dataclass(frozen=True)

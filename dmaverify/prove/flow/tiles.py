@@ -1,0 +1,320 @@
+"""What the tiles of a program make together: every element of an output written once, over all iterations of all loops.
+
+Knows: windows that move with loops, the rows of a scatter, common digits of all of them, what reads lie between writes.
+Does not know: what is inside a tile (each iteration by itself is `core`'s business), how a finding is shown.
+Law: `unsat` of the overlap question is the proof that no two tiles share an element. What is covered is the union of
+what is surely written (`tile_union`): tiles, whole tensors, the rows that a known list names. What may be written (the
+rows of a list that is known at run time only, bytes that a step writes through another declaration) fills no gap and
+opens none: a gap there is UNKNOWN. Tiles that nobody can list cover where all pairs share nothing and they add up to
+the tensor (proofs/count-covers.smt2). A second write is fine only where a step between the two reads what they share.
+A loop that does not move the tile writes the same buffer anew and collects nothing.
+
+Source: furiosa-opt v0.6.0 (views: overlapping starts compile and leave part of the output unwritten), facts/rngd 7.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Protocol
+
+from dmaverify.language.expr import axes_of
+from dmaverify.language.meaning import Index, OutOfBounds, Pad, cell
+from dmaverify.program.move import PLACES, Tensor
+from dmaverify.program.schedule import Order
+from dmaverify.program.views import Affine, loop_values
+from dmaverify.prove.smt import Query, Session, all_of, any_of, linear, number
+from dmaverify.prove.tile_outputs import Output, Tiles
+from dmaverify.prove.tile_union import Boxes, Digit, Grid, grid
+
+MOST_GAPS = 4096  # cells of no tile that are looked at one by one, for padding and other writers
+
+
+class Elsewhere(Protocol):
+    """What steps do to the bytes of an output through other declarations of its memory."""
+
+    def may_write(self, output: Output, position: int) -> bool:
+        """Whether the element at a flat position of the output may be written so."""
+
+    def may_read(self, output: Output, position: int, steps: Sequence[int]) -> bool:
+        """Whether one of these steps may read it so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Twice:
+    """Two tiles that share an element: iterations (values of loops) of two steps, and the position on each digit."""
+
+    first: Tiles
+    second: Tiles
+    first_at: Mapping[str, int]
+    second_at: Mapping[str, int]
+    where: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Unwritten:
+    """Elements that no tile writes: how many (0: not counted), the first one known, and a start that would do."""
+
+    count: int
+    where: Mapping[str, int] | None
+    better: str = ""
+
+
+@dataclass(frozen=True)
+class Together:
+    """The judgement of one output; statuses are `proved`, `refuted`, `unknown`."""
+
+    output: Output
+    once: str
+    covers: str
+    twice: tuple[Twice, ...] = ()
+    unwritten: Unwritten | None = None
+    on_purpose: bool = False
+    why: str = ""
+
+
+# ---------------------------------------------------------------- judging
+
+
+def judge(output: Output, order: Order, session: Session, elsewhere: Elsewhere) -> Together:
+    """What is written twice though nobody read it in between, and what is not written at all. `elsewhere` says what
+    steps do to its bytes through other declarations.
+    """
+    made = grid(output.digits, [t.boxes for t in output.tiles])
+    twice: list[Twice] = []
+    once = apart = "proved"
+    for i, first in enumerate(output.tiles):
+        for j, second in enumerate(output.tiles[i:], i):
+            answer = _twice(output, first, second, session)
+            if answer == "none":
+                continue
+            apart = "refuted"
+            if first is not second:
+                answer = _unread(output, (i, j), order, answer, session, elsewhere)
+            if isinstance(answer, Twice):
+                twice.append(answer)
+                once = "refuted"
+            elif answer == "unknown" and once == "proved":
+                once = "unknown"
+    covers, unwritten, why = _covers(output, apart == "proved", made, elsewhere)
+    on_purpose = covers == "refuted" and all(one.partial for one in output.tiles)
+    return Together(output, once, "proved" if on_purpose else covers, tuple(twice), unwritten, on_purpose, why)
+
+
+def _between(first: int, second: int, order: Order, reader: int) -> bool:
+    return reader not in (first, second) and any(
+        order.step_precedes(a, reader) and order.step_precedes(reader, b) for a, b in ((first, second), (second, first))
+    )
+
+
+def _unread(
+    output: Output, pair: tuple[int, int], order: Order, found: Twice | str, session: Session, elsewhere: Elsewhere
+) -> Twice | str:
+    """What two tiles share less what a step between them reads; "none" where that is nothing."""
+    first, second = (output.tiles[i] for i in pair)
+    steps = [s for s in range(len(order.of_step)) if _between(first.step, second.step, order, s)]
+    readers = [r for r in output.reads if r.step in steps]
+    if not steps or not isinstance(found, Twice):
+        return found
+    if any(not r.windows for r in readers):
+        return "none"
+    every = grid(output.digits, [t.boxes for t in (first, second, *readers)])
+    if every is None:
+        return "unknown"
+    left = every.covered[0] & every.covered[1]
+    for seen in every.covered[2:]:
+        left = left & ~seen
+    at = next(every.cells(left), None)
+    if at is None:
+        return "none"
+    point = every.first(at)
+    if elsewhere.may_read(output, _flat(output, point), steps):
+        return "unknown"
+    sides = [_iteration_at(tiles, point, session) for tiles in (first, second)]
+    if sides[0] is None or sides[1] is None:
+        return "unknown"
+    where = {output.label(d): value for d, value in point.items()}
+    return Twice(first, second, sides[0], sides[1], where)
+
+
+def _iteration_at(tiles: Tiles, point: Mapping[Digit, int], session: Session) -> dict[str, int] | None:
+    """The values of the loops of an iteration that writes the point."""
+    names = {i: f"t{i}" for i, count in enumerate(tiles.counts) if count > 1}
+    parts = []
+    for digit, value in point.items():
+        start, length = tiles.window(digit)
+        at = linear(start.constant, [(start.steps[i], name) for i, name in names.items()])
+        parts += [f"(<= {at} {number(value)})", f"(< {number(value - length)} {at})"]
+    query = Query(tuple((name, 0, tiles.counts[i]) for i, name in names.items()), (all_of(parts),))
+    answer = session.ask(query, "core/tiles-once")
+    if answer.status != "sat":
+        return None
+    counters = [answer.model.get(f"t{i}", 0) for i in range(len(tiles.turns))]
+    return loop_values(tiles.turns, counters)
+
+
+def _twice(output: Output, first: Tiles, second: Tiles, session: Session) -> Twice | str:
+    """Two tiles with a common element, "none" or "unknown"."""
+    if first is second and not first.moving:
+        return "none"
+    query, order = _overlap_question(output, first, second)
+    answer = session.ask(query, "core/tiles-once")
+    if answer.status != "sat":
+        return "none" if answer.status == "unsat" else "unknown"
+    model = session.smallest(query, order, answer).model
+    sides = []
+    for tiles, letter in ((first, "a"), (second, "b")):
+        sides.append([model.get(f"{letter}{i}", 0) for i in range(len(tiles.counts))])
+    where = {}
+    for digit in output.digits:
+        starts = [t.window(digit)[0].at(at) for t, at in zip((first, second), sides, strict=True)]
+        where[output.label(digit)] = max(starts)
+    at = [loop_values(t.turns, side[: len(t.turns)]) for t, side in zip((first, second), sides, strict=True)]
+    return Twice(first, second, at[0], at[1], where)
+
+
+def _overlap_question(output: Output, first: Tiles, second: Tiles) -> tuple[Query, list[str]]:
+    """Two iterations, not the same one, whose tiles meet on every digit."""
+    variables: list[tuple[str, int | None, int | None]] = []
+    terms: list[dict[int, str]] = []
+    for tiles, letter in ((first, "a"), (second, "b")):
+        names = {i: f"{letter}{i}" for i, count in enumerate(tiles.counts) if count > 1}
+        variables += [(name, 0, tiles.counts[i]) for i, name in names.items()]
+        terms.append(names)
+    parts = []
+    for digit in output.digits:
+        (start_a, length_a), (start_b, length_b) = first.window(digit), second.window(digit)
+        ahead = linear(
+            start_b.constant - start_a.constant,
+            [(start_b.steps[i], name) for i, name in terms[1].items()]
+            + [(-start_a.steps[i], name) for i, name in terms[0].items()],
+        )
+        parts += [f"(< {ahead} {number(length_a)})", f"(< {number(-length_b)} {ahead})"]
+    if first is second:
+        parts.append(any_of([f"(not (= {terms[0][i]} {terms[1][i]}))" for i in terms[0] if i < len(first.turns)]))
+    return Query(tuple(variables), tuple(p for p in parts if p != "true")), [name for name, _, _ in variables]
+
+
+# ---------------------------------------------------------------- the union
+
+
+def _covers(output: Output, apart: bool, made: Grid | None, elsewhere: Elsewhere) -> tuple[str, Unwritten | None, str]:
+    """Status, what is left out, and why it could not be decided."""
+    if output.whole:
+        return "proved", None, ""
+    if made is None:
+        if apart and sum(_volume(t, output.digits) for t in output.tiles) == output.total and _inside(output):
+            return "proved", None, ""
+        return "unknown", None, "the tiles are too many to unite"
+    named = [Boxes({}, (), (r.digit, r.named)) for r in output.rows if r.named]
+    perhaps = [
+        Boxes({r.digit: (Affine(r.possible[0]), r.possible[1] - r.possible[0] + 1)}, ())
+        for r in output.rows
+        if r.possible is not None
+    ]
+    every = grid(output.digits, [*(t.boxes for t in output.tiles), *named, *perhaps]) if output.rows else made
+    if every is None:
+        return "unknown", None, "the tiles are too many to unite"
+    return _gap(output, every, len(output.tiles) + len(named), elsewhere)
+
+
+def _gap(output: Output, every: Grid, sure: int, elsewhere: Elsewhere) -> tuple[str, Unwritten | None, str]:
+    """The first element that none of the first `sure` writers writes, nor may anybody else write."""
+    left = ~every.covered[0]
+    for seen in every.covered[1:sure]:
+        left = left & ~seen
+    count, where, open_, exact = 0, None, "", True
+    for number_, at in enumerate(every.cells(left)):
+        if number_ >= MOST_GAPS:
+            exact = False
+            if where is None:
+                open_ = open_ or "what no tile writes is too scattered to look at"
+            break
+        point = every.first(at)
+        position = _flat(output, point)
+        if not _lives(output.tensor, position):
+            continue
+        if any(bool(maybe[at]) for maybe in every.covered[sure:]):
+            open_ = "whether the rows of a scatter fill what the tiles leave is known at run time only"
+            continue
+        if elsewhere.may_write(output, position):
+            open_ = "what the tiles leave may be written through another declaration of the memory"
+            continue
+        exact = exact and _lives(output.tensor, _flat(output, every.last(at)))
+        count += every.volume(at)
+        if where is None:
+            where = {output.label(d): value for d, value in point.items()}
+    if where is not None:
+        return "refuted", Unwritten(count if exact else 0, where, _better(output, output.total)), ""
+    return ("unknown" if open_ else "proved"), None, open_
+
+
+def _flat(output: Output, point: Mapping[Digit, int]) -> int:
+    """The position in the tensor's mapping of the first element at a point."""
+    position = 0
+    for place in PLACES:
+        at = sum(value * stride for (where, stride, _), value in point.items() if where == place)
+        position = position * output.tensor.field(place).size + at
+    return position
+
+
+def _lives(tensor: Tensor, position: int) -> bool:
+    """Whether an element lies there. Of a run of positions the first one lives wherever one of them does."""
+    found = cell(tensor.mapping, position)
+    if isinstance(found, Pad | OutOfBounds):
+        return False
+    sizes = axes_of(tensor.mapping)
+    every = (found.coords,) if isinstance(found, Index) else found.indices
+    return any(all(value < sizes[axis] for axis, value in one) for one in every)
+
+
+def _volume(tiles: Tiles, digits: Sequence[Digit]) -> int:
+    return prod(tiles.window(d)[1] for d in digits) * prod(tiles.counts)
+
+
+def _inside(output: Output) -> bool:
+    """Whether all tiles lie on the tensor; where they do not, `core/in-bounds` says so."""
+    for one in output.tiles:
+        for (_, _, size), (start, length) in one.windows.items():
+            moved = [step * (count - 1) for step, count in zip(start.steps, one.counts, strict=True)]
+            low, high = (start.constant + sum(pick(0, m) for m in moved) for pick in (min, max))
+            if low < 0 or high + length > size:
+                return False
+    return True
+
+
+# ---------------------------------------------------------------- what would do
+
+
+def _better(output: Output, total: int) -> str:
+    """A start with which the same tiles follow each other without gap: proposed for one step and one digit, checked by
+    counting.
+    """
+    if len(output.tiles) != 1 or len(output.digits) != 1:
+        return ""
+    (tiles,), (digit,) = output.tiles, output.digits
+    start, length = tiles.window(digit)
+    if tiles.extra or not tiles.moving or length * prod(tiles.turns[i].count for i in tiles.moving) != total:
+        return ""
+    step, parts = length, []
+    for i in reversed(tiles.moving):
+        name = str(tiles.turns[i])
+        parts.append(f"{step} * {f'({name})' if ' ' in name else name}" if step > 1 else name)
+        step *= tiles.turns[i].count
+    text = " + ".join(reversed(parts))
+    return "" if start == Affine(0, start.steps) and _steps_fit(start, tiles, length) else text
+
+
+def _steps_fit(start: Affine, tiles: Tiles, length: int) -> bool:
+    step = length
+    for i in reversed(tiles.moving):
+        if start.steps[i] != step:
+            return False
+        step *= tiles.turns[i].count
+    return True
+
+
+def worse(one: str | None, other: str) -> str:
+    order = ("proved", "unknown", "refuted")
+    return max(one or "proved", other, key=order.index)

@@ -1,0 +1,350 @@
+"""What the steps of a program touch: every command and access as walks over memories, lane by lane.
+
+Knows: commands of transfers (derived or printed), accesses per slice, which memory a walk is in, names of counters.
+Does not know: order, whether two walks may meet, rules.
+Law: a walk reaches exactly the units that its command moves on that side; a transfer without commands touches both of
+its declared regions whole, and says so. Walks of one memory count in one unit.
+
+Source: "DMA Engine" (DMA Command Syntax), "Sequencer" (Interface: every slice runs the same program), facts/rngd 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
+
+from dmaverify.errors import Span
+from dmaverify.lower.adapters import derived_access, given_access, is_fetch
+from dmaverify.lower.programs import Trouble, program_of_transfer, space_of
+from dmaverify.program.access import Access
+from dmaverify.program.command import Command, Loop
+from dmaverify.program.indirect import Indirect
+from dmaverify.program.move import PLACES, Tensor, Transfer
+from dmaverify.program.schedule import DMA_CONTEXT, Box, Step, box_of
+from dmaverify.program.space import unit_bits_of
+from dmaverify.program.views import Turn, View, Views, turns_of
+from dmaverify.prove.meet import Walk
+from dmaverify.prove.move.views import shift_units
+from dmaverify.targets.target import Target
+
+Memory = tuple[str, int, int]
+"""A memory by tier, chip and cluster (0 where the tier has none)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """One side of a command or access in one memory. `names` are those of the walk's counters; its first counters are
+    those of `turns`, the loops around the step.
+    """
+
+    step: int
+    lane: str
+    writes: bool
+    memory: Memory
+    walk: Walk
+    names: tuple[str, ...]
+    what: str  # "command 2", "fetch f0"
+    unit_bits: int = 8
+    span: Span | None = field(default=None, compare=False, repr=False)
+    turns: tuple[Turn, ...] = ()
+    fixed: bool = False  # no view moves it
+
+
+def flat_weights(turns: Sequence[Turn]) -> tuple[int, ...]:
+    """What each counter adds to the number of the iteration of all loops together."""
+    inside: dict[str, int] = {}
+    total = 1
+    for loop, of in reversed(list(dict.fromkeys((turn.loop, turn.of) for turn in turns))):
+        inside[loop] = total
+        total *= of
+    return tuple(inside[turn.loop] * turn.weight for turn in turns)
+
+
+@dataclass(frozen=True)
+class Work:
+    """One step taken apart. `commands` belong to a transfer, `accesses` to an operation (with the command of each)."""
+
+    lanes: tuple[str, ...]
+    touches: tuple[Touch, ...]
+    commands: tuple[Command, ...] = ()
+    accesses: tuple[tuple[Access, Command], ...] = ()
+    troubles: tuple[Trouble, ...] = ()
+    whole: bool = False  # nothing says how the transfer is made
+
+
+def work_of(index: int, step: Step, target: Target) -> Work:
+    work = (
+        _access_work(index, step, target)
+        if step.transfer is None
+        else _transfer_work(index, step, step.transfer, target)
+    )
+    return _around(work, step, target) if step.loops else work
+
+
+def _around(work: Work, step: Step, target: Target) -> Work:
+    """The work with the step's loops around every walk: each side moves as its view does."""
+    found = [work_views(one) for one in (step.transfer, *step.accesses) if one is not None]
+    plain = Views(step.loops, turns_of(step.loops, {}))
+    named = {one.name: views for one, views in zip((step.transfer, *step.accesses), found, strict=False) if one}
+    touches = []
+    for touch in work.touches:
+        only = found[0] if step.transfer is not None else named.get(touch.what.partition(" ")[2])
+        views = only or plain
+        view = None if touch.fixed else views.dest if touch.writes else views.source
+        steps = shift_units(view, views, target, touch.unit_bits).steps
+        walk = Walk(touch.walk.base, (*zip((t.count for t in views.turns), steps, strict=True), *touch.walk.loops))
+        names = (*map(str, views.turns), *touch.names)
+        touches.append(replace(touch, walk=walk, names=names, turns=views.turns))
+    return replace(work, touches=tuple(touches))
+
+
+def work_views(work: Transfer | Access | None) -> Views | None:
+    return None if work is None else work.views
+
+
+# ---------------------------------------------------------------- transfers
+
+
+def _transfer_work(index: int, step: Step, transfer: Transfer, target: Target) -> Work:
+    bits = target.dtypes[transfer.dtype]
+    found = program_of_transfer(transfer, bits, target)
+    if found is None:
+        lane = step.context or DMA_CONTEXT
+        touches = [
+            *_region(index, lane, transfer.source, bits, target, False, view=_view(transfer, "source")),
+            *_region(index, lane, transfer.dest, bits, target, True, view=_view(transfer, "dest")),
+        ]
+        if step.indirect is not None:
+            touches = known_rows(index, lane, step.indirect, target) or touches
+            index_bits = target.dtypes[step.indirect.index.dtype]
+            touches += _region(index, lane, step.indirect.index.tensor, index_bits, target, False, "the index")
+        return Work((lane,), tuple(touches), whole=True)
+    if isinstance(found, list):
+        return Work((step.context or DMA_CONTEXT,), (), troubles=tuple(found))
+    lanes = [step.context or lane_of(command) for command in found]
+    touches = [
+        touch
+        for number, (command, lane) in enumerate(zip(found, lanes, strict=True))
+        for touch in _command_touches(index, number, command, lane, transfer)
+    ]
+    return Work(tuple(dict.fromkeys(lanes)), tuple(touches), tuple(found))
+
+
+def known_rows(index: int, lane: str, move: Indirect, target: Target) -> list[Touch]:
+    """What a gather or scatter of known rows touches, as runs of rows of equal distance; nothing for unknown rows."""
+    from dmaverify.prove.move.indirect import row_program
+
+    program = row_program(move, target, {})
+    if isinstance(program, str):
+        return []
+    out = []
+    for number, command in enumerate(program.commands):
+        for writes, shifts in ((False, program.read_shifts), (True, program.write_shifts)):
+            for first, count, step in runs_of(shifts):
+                one = replace(command, loops=(Loop(count, step, step, "row"), *command.loops))
+                moved = one.moved_to(one.read.base + first, one.write.base + first)
+                both = _command_touches(index, number, moved, lane, move.whole)
+                out += [replace(touch, fixed=True) for touch in both if touch.writes == writes]
+    return out
+
+
+def runs_of(values: Sequence[int]) -> list[tuple[int, int, int]]:
+    """Sorted distinct values as runs (first, count, step)."""
+    out: list[tuple[int, int, int]] = []
+    for value in sorted(set(values)):
+        if out:
+            first, count, step = out[-1]
+            gap = value - (first + (count - 1) * step)
+            if count == 1 or gap == step:
+                out[-1] = (first, count + 1, gap)
+                continue
+        out.append((value, 1, 0))
+    return out
+
+
+def lane_of(command: Command) -> str:
+    return DMA_CONTEXT if command.engine is None else f"engine {command.engine}"
+
+
+def _command_touches(index: int, number: int, command: Command, lane: str, transfer: Transfer) -> Iterator[Touch]:
+    names = (*loop_names(command), "in packet")
+    for writes, port, tensor in ((False, command.read, transfer.source), (True, command.write, transfer.dest)):
+        loops = tuple((x.count, x.write if writes else x.read) for x in command.loops)
+        walk = Walk(port.base, (*loops, (command.burst, 1)))
+        memory = (port.tier, port.chip, port.cluster)
+        what = f"command {number}" if command.engine is None else f"command {number} on engine {command.engine}"
+        yield Touch(index, lane, writes, memory, walk, names, what, command.unit_bits, command.span or tensor.span)
+
+
+def loop_names(command: Command) -> tuple[str, ...]:
+    """Labels of the loops, each once; `loop 0`, ... from the outermost for those without."""
+    out: list[str] = []
+    for index, loop in enumerate(command.loops):
+        name = loop.label or f"loop {index}"
+        out.append(name if name not in out else f"{name} (loop {index})")
+    return tuple(out)
+
+
+def _region(
+    index: int, lane: str, tensor: Tensor, bits: int, target: Target, writes: bool, what: str = "the whole tensor",
+    view: View | None = None,
+) -> Iterator[Touch]:  # fmt: skip
+    """The bytes of a tensor of which nothing says what is touched: all that a view shows, else all that it declares."""
+    unit = unit_bits_of(bits)
+    width = bits // unit
+    loops = tuple((count, stride * width) for count, stride in shown_positions(tensor, view, "element"))
+    names = tuple(f"in tensor {i}" if len(loops) > 1 else "in tensor" for i in range(len(loops)))
+    walk = Walk(tensor.base * 8 // unit, (*loops, (width, 1)))
+    for memory, moved, where in _in_places(tensor, walk, (*names, "in element"), target, unit, view):
+        yield Touch(index, lane, writes, memory, moved, where, what, unit, tensor.span, fixed=view is None)
+
+
+def region_walks(tensor: Tensor, bits: int, target: Target) -> list[tuple[Memory, Walk]]:
+    """All of a declared tensor, memory by memory."""
+    return [(touch.memory, touch.walk) for touch in _region(0, "", tensor, bits, target, writes=False)]
+
+
+def shown_positions(tensor: Tensor, view: View | None, place: str) -> tuple[tuple[int, int], ...]:
+    """Positions of a class of place that are touched, as loops from where the tensor begins: of a tile, its own."""
+    if view is None or not any(w.place == place for w in view.windows):
+        return ((tensor.field(place).size, 1),)
+    return view.visible(place)
+
+
+def _view(work: Transfer | Access, side: str) -> View | None:
+    views = work.views
+    return None if views is None else views.source if side == "source" else views.dest
+
+
+def whole_tensor(work: Transfer | Access, side: str) -> Tensor:
+    """The memory of a side (`source` or `dest`; of an access, its own): behind a view, the whole tensor."""
+    own = work.memory if isinstance(work, Access) else work.source if side == "source" else work.dest
+    view = None if work.views is None else work.views.source if side == "source" else work.views.dest
+    return own if view is None else view.buffer
+
+
+def touched_box(tensor: Tensor, views: Views | None, view: View | None, dtype_bits: int) -> Box:
+    """The hull of what is touched in all iterations; `tensor` is what the first one shows."""
+    box = box_of(tensor, dtype_bits)
+    if views is None or view is None:
+        return box
+    ends = []
+    for place, move in zip(PLACES, view.shift, strict=True):
+        reach = sum((count - 1) * stride for count, stride in shown_positions(tensor, view, place)) + 1
+        if place == "element":
+            reach = -(-reach * dtype_bits // 8)
+        ends.append((move.least(views.turns) - move.constant, reach + move.most(views.turns) - move.constant))
+    first = tuple(at + low for at, (low, _) in zip(box.first, ends, strict=False))
+    last = tuple(at + high for at, (_, high) in zip(box.first, ends, strict=False))
+    low, high = ends[3]
+    return Box(
+        box.tier, (first[0], first[1], first[2]), (last[0], last[1], last[2]), box.base + low, box.base + high
+    )  # fmt: skip
+
+
+def _in_places(
+    tensor: Tensor, walk: Walk, names: tuple[str, ...], target: Target, unit_bits: int, view: View | None = None
+) -> Iterator[tuple[Memory, Walk, tuple[str, ...]]]:
+    """The walk of one slice, in every place that the tensor or its view has: slices as the outermost loops, other
+    places as memories.
+    """
+    space = space_of(target, tensor.tier)
+    inner = [p for p in PLACES[:-1] if p in space.places and p not in ("chip", "cluster")]
+    for place in reversed(inner):
+        step = space.stride(place, unit_bits)
+        base = walk.base + getattr(tensor, f"at_{place}") * step
+        positions = shown_positions(tensor, view, place)
+        walk = Walk(base, (*((count, stride * step) for count, stride in positions), *walk.loops))
+        names = (*(place if i == 0 else f"{place} {i}" for i in range(len(positions))), *names)
+    outer = [outer_places(tensor, view, place, target) for place in ("chip", "cluster")]
+    for chip, cluster in product(*outer):
+        yield (tensor.tier, chip, cluster), walk, names
+
+
+def outer_places(tensor: Tensor, view: View | None, place: str, target: Target) -> Sequence[int]:
+    """The chips or clusters, number by number; 0 where the tier has none."""
+    if place not in space_of(target, tensor.tier).places:
+        return (0,)
+    loops = shown_positions(tensor, view, place)
+    start = getattr(tensor, f"at_{place}")
+    moved = product(*(range(count) for count, _ in loops))
+    return [start + sum(c * stride for c, (_, stride) in zip(at, loops, strict=True)) for at in moved]
+
+
+# ---------------------------------------------------------------- accesses
+
+
+def _access_work(index: int, step: Step, target: Target) -> Work:
+    touches: list[Touch] = []
+    made: list[tuple[Access, Command]] = []
+    troubles: list[Trouble] = []
+    lane = step.context or step.accesses[0].context
+    for access in step.accesses:
+        bits = target.dtypes[access.dtype]
+        command = access_command(access, bits, target)
+        if isinstance(command, list):
+            troubles += command
+            continue
+        made.append((access, command))
+        fetch = is_fetch(access)
+        port = command.read if fetch else command.write
+        loops = tuple((x.count, x.read if fetch else x.write) for x in command.loops)
+        walk = Walk(port.base, (*loops, (command.burst, 1)))
+        names = (*loop_names(command), "in packet")
+        view = _view(access, "source" if fetch else "dest")
+        for memory, moved, where in _in_places(access.memory, walk, names, target, command.unit_bits, view):
+            touches.append(
+                Touch(
+                    index,
+                    lane,
+                    not fetch,
+                    memory,
+                    moved,
+                    where,
+                    f"{access.engine} {access.name}",
+                    command.unit_bits,
+                    access.memory.span,
+                )
+            )
+    return Work((lane,), tuple(touches), (), tuple(made), tuple(troubles))
+
+
+def access_command(access: Access, bits: int, target: Target) -> Command | list[Trouble]:
+    """The printed configuration, else the derived one; addresses are those of one slice."""
+    if access.config is not None:
+        paired = given_access(access, bits)
+        if isinstance(paired, Command):
+            return paired
+        return [Trouble(m.message, m.span, m.hint, m.other, m.other_text) for m in paired]
+    found = derived_access(access, space_of(target, access.memory.tier), bits)
+    return found if isinstance(found, Command) else [Trouble(found.message, found.span, found.hint)]
+
+
+# ---------------------------------------------------------------- words
+
+
+def in_one_unit(touches: Sequence[Touch]) -> dict[int, Walk]:
+    """Walks by the index of their touch; all in half bytes where one of them is, else as they are."""
+    finest = min((touch.unit_bits for touch in touches), default=8)
+    return {i: touch.walk.scaled(touch.unit_bits // finest) for i, touch in enumerate(touches)}
+
+
+def where(touch: Touch, address: int, unit_bits: int, target: Target) -> str:
+    """An address of a touch's memory in words."""
+    tier, chip, cluster = touch.memory
+    places = target.tiers[tier].places
+    parts = [f"{name} {value}" for name, value in (("chip", chip), ("cluster", cluster)) if name in places and value]
+    stride = target.tiers[tier].strides.get("slice")
+    if stride:
+        slice_, address = divmod(address, stride * 8 // unit_bits)
+        parts.append(f"slice {slice_}")
+    byte = address * unit_bits // 8
+    half = f" (half {address % 2})" if unit_bits == 4 else ""
+    return f"{', '.join([tier, *parts])}, byte {byte}{half}"
+
+
+def named(touch: Touch, counters: Sequence[int]) -> Mapping[str, int]:
+    """Counters that say something: loops of one iteration are left out."""
+    loops = touch.walk.loops
+    return {name: value for name, value, (count, _) in zip(touch.names, counters, loops, strict=False) if count > 1}
