@@ -39,8 +39,13 @@ OPTIONS: Mapping[str, Callable[[Any], Any]] = {
     "rlimit": click.option(
         "--rlimit", type=click.IntRange(1), show_default="20000000", help="Solver resource units a question."
     ),
+    "prove": click.option(
+        "--prove", type=click.Choice(("fast", "full")), show_default="fast",
+        help="full: ask the solver every claim once more, from the definitions of mapping and sequencer.",
+    ),
     "certify": click.option(
-        "--certify", type=_FOLDER, metavar="DIR", help="Write every question as SMT-LIB 2; cvc5 re-checks it."
+        "--certify", type=_FOLDER, metavar="DIR",
+        help="Prove in full and write plan, questions and answers; `certificate check DIR` checks them.",
     ),
     "playback": click.option(
         "--playback", type=_FILE, metavar="FILE", help="Write a pytest file that replays the refutations."
@@ -77,7 +82,7 @@ NOTHING: Mapping[str, Any] = {
     **dict.fromkeys(("as_json", "fix", "watch", "no_cache", "isolated", "no_execute", "timings", "verbose"), False),
 }
 """What a command without some of these options was given of them."""
-JUDGING = ("paths", "target", "reading", "workers", "rlimit", "config", "isolated", "no_execute")
+JUDGING = ("paths", "target", "reading", "workers", "rlimit", "prove", "config", "isolated", "no_execute")
 TELLING = (
     "format_", "as_json", "output", "select", "ignore", "playback", "baseline", "write_baseline", "config", "isolated",
     "exit_zero", "timings", "verbose",

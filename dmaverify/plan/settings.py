@@ -50,6 +50,7 @@ class Settings:
     baseline: str | None = None
     jobs: int = 1
     rlimit: int = 20_000_000
+    prove: str = "fast"
     execute: bool = True
     cache: bool = True
     cache_dir: str = ".dmaverify_cache"
@@ -89,6 +90,10 @@ def _jobs(value: Any) -> int | None:
     return value if type(value) is int and 1 <= value <= 256 else None
 
 
+def _prove(value: Any) -> str | None:
+    return value if value in ("fast", "full") else None
+
+
 def _flag(value: Any) -> bool | None:
     return value if isinstance(value, bool) else None
 
@@ -119,6 +124,7 @@ _KINDS: Mapping[str, tuple[Callable[[Any], Any], str]] = {
     "baseline": (_text, 'a path: "dmaverify-baseline.json"'),
     "jobs": (_jobs, "a number of processes, 1 to 256"),
     "rlimit": (_count, "a number of solver resource units, at least 1"),
+    "prove": (_prove, '"fast" or "full"'),
     "execute": (_flag, "true or false"),
     "cache": (_flag, "true or false"),
     "cache-dir": (_text, 'a path: ".dmaverify_cache"'),

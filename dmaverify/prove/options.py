@@ -14,9 +14,17 @@ from dmaverify.prove.smt import RLIMIT
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to judge. `cross_check`: moves up to this many units are executed by numpy as well (0: none)."""
+    """How to judge. `cross_check`: moves up to this many units are executed by numpy as well (0: none).
+
+    `prove`: `fast` decides on normal forms; `full` asks every claim of what they prove once more, from definitions.
+    """
 
     readings: Mapping[str, str] = field(default_factory=dict)
     rlimit: int = RLIMIT
     cross_check: int = 0
     repair: bool = True
+    prove: str = "fast"
+
+    @property
+    def full(self) -> bool:
+        return self.prove == "full"

@@ -37,10 +37,10 @@ from dmaverify.prove.flow.bank_runs import (
     layout_proposals,
     nest_of,
 )
+from dmaverify.prove.flow.slices import Slices, access_slices, touched_slices
 from dmaverify.prove.flow.starvation import prove_run
 from dmaverify.prove.flow.starvation_limit import Limit, Sum, banks_from, cumulative, limit_from, limits_from
 from dmaverify.prove.flow.touches import Work
-from dmaverify.prove.slices import Slices, access_slices, touched_slices
 from dmaverify.prove.smt import Session
 from dmaverify.targets.target import Target
 

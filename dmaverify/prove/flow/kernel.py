@@ -21,19 +21,19 @@ from dmaverify.program.move import Transfer
 from dmaverify.program.schedule import Circle, Order, Program, Step, order_of, torn_body
 from dmaverify.prove.flow.concurrency import SECTION, Starvation, Starving, says, starvation
 from dmaverify.prove.flow.hazards import Hazards, hazards
+from dmaverify.prove.flow.hazards_told import hazard_finding, one_engine
 from dmaverify.prove.flow.hops import hop_findings
 from dmaverify.prove.flow.regions import region_findings
+from dmaverify.prove.flow.tile_outputs import Output, outputs
 from dmaverify.prove.flow.tiles import judge as judge_tiles
 from dmaverify.prove.flow.tiles import worse
+from dmaverify.prove.flow.tiles_elsewhere import OtherDeclarations
 from dmaverify.prove.flow.tiles_told import tile_findings
 from dmaverify.prove.flow.touches import Work, work_of
-from dmaverify.prove.hazards_told import hazard_finding, one_engine
 from dmaverify.prove.move.check import Options, check_access, check_transfer
 from dmaverify.prove.move.indirect import check_indirect
 from dmaverify.prove.move.indirect_case import RUN_TIME
 from dmaverify.prove.smt import Session, solver_version
-from dmaverify.prove.tile_outputs import Output, outputs
-from dmaverify.prove.tiles_elsewhere import OtherDeclarations
 from dmaverify.targets.target import Target
 from dmaverify.verdict import Finding, Label, Obligation, Severity, Status, Verdict
 

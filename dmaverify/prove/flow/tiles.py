@@ -24,9 +24,9 @@ from dmaverify.language.meaning import Index, OutOfBounds, Pad, cell
 from dmaverify.program.move import PLACES, Tensor
 from dmaverify.program.schedule import Order
 from dmaverify.program.views import Affine, loop_values
+from dmaverify.prove.flow.tile_outputs import Output, Tiles
+from dmaverify.prove.flow.tile_union import Boxes, Digit, Grid, grid
 from dmaverify.prove.smt import Query, Session, all_of, any_of, linear, number
-from dmaverify.prove.tile_outputs import Output, Tiles
-from dmaverify.prove.tile_union import Boxes, Digit, Grid, grid
 
 MOST_GAPS = 4096  # cells of no tile that are looked at one by one, for padding and other writers
 

@@ -200,11 +200,6 @@ def _region(
         yield Touch(index, lane, writes, memory, moved, where, what, unit, tensor.span, fixed=view is None)
 
 
-def region_walks(tensor: Tensor, bits: int, target: Target) -> list[tuple[Memory, Walk]]:
-    """All of a declared tensor, memory by memory."""
-    return [(touch.memory, touch.walk) for touch in _region(0, "", tensor, bits, target, writes=False)]
-
-
 def shown_positions(tensor: Tensor, view: View | None, place: str) -> tuple[tuple[int, int], ...]:
     """Positions of a class of place that are touched, as loops from where the tensor begins: of a tile, its own."""
     if view is None or not any(w.place == place for w in view.windows):

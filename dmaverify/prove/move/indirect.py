@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from dmaverify.program.command import Command
 from dmaverify.program.indirect import Indirect
 from dmaverify.program.space import Space
-from dmaverify.prove.indirect_order import judge_order
 from dmaverify.prove.move.check import Options
 from dmaverify.prove.move.indirect_case import IndirectCase
+from dmaverify.prove.move.indirect_order import judge_order
 from dmaverify.prove.move.witness import Disagreement
 from dmaverify.targets.target import Target
 from dmaverify.verdict import Obligation, Severity, Status, Verdict

@@ -16,15 +16,19 @@ from dataclasses import dataclass
 
 from dmaverify.lower.programs import space_of
 from dmaverify.program.command import Command
+from dmaverify.program.move import Tensor
 from dmaverify.program.space import unit_bits_of
-from dmaverify.prove.flow.touches import Memory, region_walks
 from dmaverify.prove.meet import TooDeep, Walk, apart, difference, smallest_meeting
 from dmaverify.prove.move.indirect_case import IndirectCase
 from dmaverify.prove.move.overlap import written_early
 from dmaverify.prove.smt import Session
+from dmaverify.targets.target import Target
 
 MOST_PAIRS = 1 << 16  # of keys, one reading behind the other's writing
 MOST_DISTANCES = 64  # between a row and where it goes, each judged by itself
+
+Memory = tuple[str, int, int]
+"""A memory by tier, chip and cluster (0 where the tier has none)."""
 
 Side = list[tuple[str, Memory, Walk]]
 """Walks over one side: who does it (in words), the memory, the addresses."""
@@ -72,6 +76,20 @@ def _walk(command: Command, writes: bool) -> tuple[Memory, Walk]:
     port = command.write if writes else command.read
     loops = tuple((x.count, x.write if writes else x.read) for x in command.loops)
     return (port.tier, port.chip, port.cluster), Walk(port.base, (*loops, (command.burst, 1)))
+
+
+def _declared(tensor: Tensor, bits: int, target: Target) -> Iterator[tuple[Memory, Walk]]:
+    """All that a tensor declares, memory by memory."""
+    space, unit = space_of(target, tensor.tier), unit_bits_of(bits)
+    walk = Walk(tensor.base * 8 // unit, ((tensor.element.size * bits // unit, 1),))
+    if "slice" in space.places:
+        step = space.stride("slice", unit)
+        walk = Walk(walk.base + tensor.at_slice * step, ((tensor.slice.size, step), *walk.loops))
+    for chip in range(tensor.at_chip, tensor.at_chip + tensor.chip.size) if "chip" in space.places else (0,):
+        for cluster in (
+            range(tensor.at_cluster, tensor.at_cluster + tensor.cluster.size) if "cluster" in space.places else (0,)
+        ):
+            yield (tensor.tier, chip, cluster), walk
 
 
 def _moved(case: IndirectCase, commands: Sequence[Command], key: int, *, writes: bool) -> Side:
@@ -136,7 +154,7 @@ def _list_overwritten(case: IndirectCase, commands: Sequence[Command]) -> Shared
     width = _width(case)
     listed: Side = [
         (f"the list of rows that the {move.kind} reads", memory, walk.scaled(unit_bits_of(bits) // width))
-        for memory, walk in region_walks(move.index.tensor, bits, case.target)
+        for memory, walk in _declared(move.index.tensor, bits, case.target)
     ]
     if move.index.values is None:
         sides: Iterator[Side] = iter([_every(case, commands, writes=True, keys=range(move.keys))])
@@ -205,7 +223,7 @@ def _within(case: IndirectCase, commands: Sequence[Command]) -> Shared | str | N
     for key in seen.values():
         read, write = (shift[key] for shift in shifts)
         moved = [c.moved_to(c.read.base + read, c.write.base + write) for c in commands]
-        early = written_early(moved, session, request)
+        early = written_early(moved, session, request_units=request)
         if early == "unknown":
             open_ = True
         elif early is not None and not isinstance(early, str):

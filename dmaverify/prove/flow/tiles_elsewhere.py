@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from dmaverify.lower.programs import space_of
 from dmaverify.program.move import PLACES
 from dmaverify.program.schedule import Step
+from dmaverify.prove.flow.tile_outputs import Output
 from dmaverify.prove.flow.touches import Memory, Touch
 from dmaverify.prove.meet import TooDeep, Walk, apart, difference, solvable
-from dmaverify.prove.tile_outputs import Output
 from dmaverify.targets.target import Target
 
 

@@ -20,7 +20,7 @@ from dmaverify.program.indirect import Indirect, rows_of
 from dmaverify.program.move import Tensor
 from dmaverify.program.schedule import Step
 from dmaverify.program.views import Affine, Turn, View, ViewError, Views, Window
-from dmaverify.prove.tile_union import Boxes, Digit
+from dmaverify.prove.flow.tile_union import Boxes, Digit
 from dmaverify.targets.target import Target
 
 

@@ -21,6 +21,7 @@ from dmaverify.prove.move.overlap import Early, relies_on_order, written_early
 from dmaverify.prove.move.scene import full_counters, named_counters
 from dmaverify.prove.move.views import looped
 from dmaverify.prove.smt import Session
+from dmaverify.targets.modules import atom_bytes
 from dmaverify.verdict import Finding, Label, Severity
 
 
@@ -38,12 +39,12 @@ def judge_in_place(case: Case, programs: Sequence[Sequence[Command]]) -> None:
         if place in case.spaces[0].places:
             a, b = getattr(source, f"at_{place}"), getattr(dest, f"at_{place}")
             if a + source.field(place).size <= b or b + dest.field(place).size <= a:
-                case.status["core/overlap"] = "proved"
+                case.status["core/overlap"], case.by["core/overlap"] = "proved", f"they lie on different {place}s"
                 return
     first, second = (t.base * 8 for t in (source, dest))
     ends = (first + source.element.size * case.bits, second + dest.element.size * case.bits)
     if ends[0] <= second or ends[1] <= first:
-        case.status["core/overlap"] = "proved"
+        case.status["core/overlap"], case.by["core/overlap"] = "proved", "the ends of both regions"
         return
     low, high = max(first, second) // 8, -(-min(ends) // 8)
     session = Session(case.options.rlimit)
@@ -62,6 +63,10 @@ def judge_in_place(case: Case, programs: Sequence[Sequence[Command]]) -> None:
     case.asked += session.asked
     if early == "unknown":
         case.status["core/overlap"] = "unknown"
+        case.by["core/overlap"] = (
+            f"bytes {low}..{high - 1} of {source.tier} are in both, and the order of their reads and writes was not "
+            "decided"
+        )
         return
     case.status["core/overlap"] = "refuted"
     case.findings.append(
@@ -89,8 +94,10 @@ def _written_early(
     """As `written_early`, of the first program where it is so; "no order" where no commands could have one."""
     if not programs:
         return "no order", ()
-    request = case.target.geometry.get("request_bytes", 0) * 8 // unit_bits_of(case.bits)
-    answers = [(written_early(commands, session, request), commands) for commands in programs]
+    unit, atom = unit_bits_of(case.bits), atom_bytes(case.target, case.transfer)
+    request = case.target.geometry.get("request_bytes", 0) * 8 // unit
+    atoms = None if atom is None or request else atom * 8 // unit  # requests begin where their packet does
+    answers = [(written_early(commands, session, atoms, request), commands) for commands in programs]
     worst = [a for a in answers if a[0] not in (None, "unknown")] or [a for a in answers if a[0] is not None]
     return worst[0] if worst else (None, ())
 
@@ -98,6 +105,8 @@ def _written_early(
 def _risk(early: Early | str) -> str:
     if isinstance(early, str):
         return "without commands nothing says in which order they are read and written"
+    if early.write[0] == early.read[0] and early.write[1][:-1] == early.read[1][:-1]:
+        return "what is moved first lands on what the same run has still to read"
     return "the order of the commands writes one of them before it is read"
 
 
