@@ -37,11 +37,13 @@ from dmaverify.prove.move.obligations import (
 )
 from dmaverify.prove.move.outcome import OBLIGATIONS, Broken, CoreResult
 from dmaverify.prove.move.reach import corner_of, walks_off
+from dmaverify.prove.move.translation import copies_bytes
 from dmaverify.prove.smt import Answer, Query, Session, any_of
 
 ENUMERATE_FIRST = 1 << 16  # a nest without carry-free digits, up to this many units, is enumerated straight away
 ENUMERATE_LAST = 1 << 25  # ... and up to this many when the solver gave up
 NORMAL_FORM = "normal form"
+BY_DISTANCE = "one distance for all, and runs that add up to the region"
 HARD = 500_000  # resource units after which a plan that can be enumerated is enumerated
 
 
@@ -96,8 +98,13 @@ class _Judge:
             fused = self._fused(source, dest, subject, families, units)
             if fused is not None:
                 return fused
+            if copies_bytes(source, dest, self.commands):
+                return self._result(BY_DISTANCE, families, None, units, dict.fromkeys(OBLIGATIONS, "proved"))
         try:
-            return self._solved(joint, subject, families, units)
+            found = self._solved(joint, subject, families, units)
+            if not found.broken and "unknown" in found.status.values() and copies_bytes(source, dest, self.commands):
+                return self._result(BY_DISTANCE, families, None, units, dict.fromkeys(OBLIGATIONS, "proved"))
+            return found
         except WindowRelation:
             return self._enumerated(families, units, ENUMERATE_LAST, "overlapping windows are a relation")
 
