@@ -146,8 +146,8 @@ class PipeSteps:
     def _moving(self, event: Copy | Use, at: At) -> frozenset[str]:
         """Counters of the loops around on which it depends what an access touches."""
         if event.number not in self._depends:
-            terms = [x for t in event.touches for x in terms_of(t)]
-            roots = {n for value in (*terms, *event.when) for n in self.world.roots(value)}
+            told: list[Lin | Cond] = [*(x for t in event.touches for x in terms_of(t)), *event.when]
+            roots = {n for value in told for n in self.world.roots(value)}
             varies = {n for r in roots for n in self.world.symbols[r].varies}
             self._depends[event.number] = frozenset(roots | varies)
         found = self._depends[event.number]
