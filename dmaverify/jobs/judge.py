@@ -38,9 +38,9 @@ def readings_of(pairs: Sequence[str]) -> dict[str, str]:
     return out
 
 
-def plan_files(paths: Sequence[str]) -> list[tuple[str, str | None]]:
-    """Files with the transfer asked for, sorted: folders are searched for plan files, `PATH::NAME` names one
-    transfer.
+def plan_files(paths: Sequence[str], *, lists: bool = False) -> list[tuple[str, str | None]]:
+    """Files with the transfer asked for, sorted: folders are searched for plan files, with `lists` also for a machine's
+    job files and lists; `PATH::NAME` names one transfer.
     """
     out: list[tuple[str, str | None]] = []
     for path in paths:
@@ -52,6 +52,10 @@ def plan_files(paths: Sequence[str]) -> list[tuple[str, str | None]]:
                 raise InputError(f"{file} is a folder, so `::{name}` names nothing", None, "name a plan file")
             found = sorted(str(p) for p in Path(file).rglob("*.toml") if not _hidden(p, file) and is_plan(p))
             texts = [str(p) for p in Path(file).rglob("*") if not _hidden(p, file) and is_copy_text(str(p))]
+            if lists:
+                from dmaverify.machines.idma.check import SUFFIXES
+
+                texts += [str(p) for p in Path(file).rglob("*") if not _hidden(p, file) and p.suffix in SUFFIXES]
             found = sorted([*found, *kernel_files(Path(file)), *texts])
             if not found:
                 raise InputError(
@@ -119,25 +123,28 @@ def check_job(job: Job) -> tuple[list[Any], str, dict[str, Any]]:
     path, name, target, settings = job
     keep: dict[str, Any] = {}
     try:
-        listed = listed_verdict(path, settings.get("readings", {}))
+        listed = listed_verdict(path, settings)
         if listed is not None:
             return [listed], "", keep
-        return check(path, name, target=target, options=Options(**settings), keep=keep), "", keep
+        own = {key: value for key, value in settings.items() if key not in ("engine", "dims")}
+        return check(path, name, target=target, options=Options(**own), keep=keep), "", keep
     except (InputErrors, InputError) as error:
         return [unreadable(errors_of(error), path)], "", keep
     except Disagreement as error:
         return [], f"{path}: {error}", keep
 
 
-def listed_verdict(path: str, readings: Mapping[str, str]) -> Verdict | None:
-    """The verdict on a file of a machine's own (burst lists, job files, images); None for all others. Raises
-    InputError.
+def listed_verdict(path: str, settings: Mapping[str, Any]) -> Verdict | None:
+    """The verdict on a file of a machine's own (burst lists, job files, images); None for all others. `engine` and
+    `dims` of the settings say whose it is. Raises InputError.
     """
     if path.endswith(".toml"):
         return None
     from dmaverify.machines.idma.check import verdict_of_file
 
-    return verdict_of_file(path, readings)
+    return verdict_of_file(
+        path, settings.get("readings", {}), engine=settings.get("engine", ()), dims=settings.get("dims")
+    )
 
 
 def run_jobs(jobs: Sequence[Job], workers: int, tick: Callable[[int], None]) -> Iterator[Any]:

@@ -1,7 +1,7 @@
 """Mutants and round trips of iDMA plans in every form: `python tests/fuzz/idma.py mutants 2000`, `... emit 10000`.
 
-A mutant that moves other live bytes must not be proved; how often its wrong word is underlined is counted. What is emitted
-is read back and must make the same transfers.
+A mutant that moves other live bytes must not be proved; how often its wrong word is underlined is counted. What is
+emitted is read back and must make the same transfers.
 """
 
 from __future__ import annotations
