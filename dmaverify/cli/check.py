@@ -227,6 +227,8 @@ def finished(
     if request.given["write_baseline"]:
         return _written_baseline(request, verdicts)
     code = exit_code(verdicts, internal=bool(internal))
+    if request.given["strict"] and code in (0, 3) and _warned(verdicts):
+        code = 1
     out += _told(request, verdicts, code, terminal)
     if request.given["explain"] and request.show in ("full", "concise"):
         from dmaverify.cli.rust import explained
@@ -241,6 +243,12 @@ def finished(
     if request.given["exit_zero"] and code in (1, 3):
         code = 0
     return Outcome(tuple(out), tuple(err), code)
+
+
+def _warned(verdicts: Sequence[Any]) -> bool:
+    from dmaverify.verdict import Severity
+
+    return any(f.severity is Severity.WARNING and f.excuse is None for v in verdicts for f in v.findings)
 
 
 def _chosen(request: Request, verdicts: Sequence[Any]) -> list[Any]:
