@@ -147,6 +147,8 @@ def cost_of(
     """The cost of a transfer's own program, and its JSON (with the simulation and the explanation where asked for)."""
     from dmaverify import api
     from dmaverify.cost.model import cost
+    from dmaverify.cost.simple import price as simple_price
+    from dmaverify.cost.simple import simple_cost
     from dmaverify.cost.simulate import simulate
     from dmaverify.targets.modules import part_of
 
@@ -157,6 +159,10 @@ def cost_of(
         transfer = next(t for t in plan.transfers if t.name == name).transfer
         made: Cost = own.price(transfer, target, commands)
         return made, {"name": name, **made.as_data()}
+    simple = simple_cost(target)
+    if simple is not None:
+        plain = simple_price(commands, target, simple)
+        return plain, {"name": name, **plain.as_data()}
     if "hbm" not in target.tiers:
         raise InputError(f"{target.name} has no cost model")
     price = cost(commands, "rngd", profile)
