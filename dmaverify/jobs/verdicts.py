@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from dmaverify.jobs.confirm import Confirming
 from dmaverify.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -71,4 +72,8 @@ def verdicts_of(plan: Plan, options: Options | None = None, keep: Asked | None =
         from dmaverify.machines.pto.check import check_plan_kernel
 
         found += [verdict for kernel in plan.kernels for verdict in check_plan_kernel(kernel, plan, chosen)]
+    if chosen.repair:
+        formed = {one.name for one in plan.transfers if one.transfer.form is not None}
+        trying = Confirming(plan, chosen, found)
+        found = [verdict if verdict.name in formed else trying.verdict(verdict) for verdict in found]
     return with_suppressions(sorted(found, key=lambda verdict: verdict.line), plan.source)
