@@ -70,8 +70,8 @@ def _verdict(verdict: Any, path: str) -> dict[str, Any]:
 
 def _commands(job: Job) -> dict[str, Any]:
     """The commands of every transfer that has any: bases, loops, bursts, in units."""
+    from dmaverify.errors import InputErrors
     from dmaverify.jobs.load import load, program_of
-    from dmaverify.plan.read import InputErrors
 
     if not job[0].endswith(".toml"):
         return {}
@@ -282,7 +282,9 @@ def _compare(where: str, now: list[dict[str, Any]], then: list[dict[str, Any]], 
         if now[0].get(key) != then[0].get(key):
             found.refused.append(f"{where}: `{key}` is not what the plan gives")
     said = now[0]
-    if said["status"] not in ("proved", "refuted"):
+    if said["status"] == "error":
+        found.refused.append(f"{where}: {'; '.join(f['message'] for f in _rows(said.get('findings')))}")
+    elif said["status"] not in ("proved", "refuted"):
         found.open.append(f"{where}: {said['status']}")
     found.open += [f"{where}: not covered: {what}" for what in said["not_covered"]]
     found.said.append(f"{where}: {said['status']}")

@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dmaverify.errors import InputError, Span
+from dmaverify.errors import Disagreement, InputError, Span
 from dmaverify.report.edits import Overlap, applied
 from dmaverify.verdict import Edit, Finding, Status, Verdict
 
@@ -105,8 +105,7 @@ class Confirming:
     def _left(self, trial: Sequence[Edit], name: str, *, whole: bool) -> frozenset[str] | None:
         """The errors of the verdict with the text changed so; those of verdicts that became worse with them."""
         from dmaverify.jobs.verdicts import verdicts_of
-        from dmaverify.plan.read import InputErrors, read_plan_text, select
-        from dmaverify.prove.move.witness import Disagreement
+        from dmaverify.plan.read import read_plan_text, select
 
         source = self.plan.source
         self.left -= 1
@@ -116,7 +115,7 @@ class Confirming:
             text = applied(source.text, trial)
             again = read_plan_text(text, source.name, folder=Path(source.name).parent, target=self._override(name))
             judged = verdicts_of(again if whole else select(again, name), replace(self.options, repair=False))
-        except (InputErrors, InputError, Disagreement, Overlap):
+        except (InputError, Disagreement, Overlap):
             return None
         left: set[str] = set()
         for verdict in judged:

@@ -11,6 +11,8 @@ positions of I; coordinates within a tile count from its start. `pad` widens the
 `unpad` takes Top padding off it; addresses stay. Tiles of tiles add their starts.
 
 Source: furiosa-opt v0.6.0 (views: tile, chip_tile, cluster_tile, slice_tile, pad, unpad), facts/rngd 7.2.
+
+Relied on (proofs/): alignment-step.
 """
 
 from __future__ import annotations

@@ -13,6 +13,8 @@ a loop makes repeat their residues after `period / gcd(stride, period)` iteratio
 joined, whole periods are repeated in closed form (proofs/starvation-join, starvation-repeat).
 
 Source: "Memory Performance" (Bank Starvation; Address Space in a Slice), facts/rngd 2.1 and 6.
+
+Relied on (proofs/): starvation-join, starvation-repeat, starvation-turn.
 """
 
 from __future__ import annotations

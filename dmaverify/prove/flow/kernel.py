@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from dmaverify.language import wellformed
 from dmaverify.lower.adapters import is_fetch
 from dmaverify.program.access import Access
 from dmaverify.program.move import Transfer
@@ -33,6 +32,7 @@ from dmaverify.prove.flow.touches import Work, work_of
 from dmaverify.prove.move.check import Options, check_access, check_transfer
 from dmaverify.prove.move.indirect import check_indirect
 from dmaverify.prove.move.indirect_case import RUN_TIME
+from dmaverify.prove.move.preconditions import meaningless
 from dmaverify.prove.smt import Session, solver_version
 from dmaverify.targets.target import Target
 from dmaverify.verdict import Finding, Label, Obligation, Severity, Status, Verdict
@@ -273,31 +273,30 @@ def check_program(
         case.ill(problem.message, problem.hint)
     if not program.problems:
         case.steps(known or {}, path)
-        _judge(case)
+        lost = [step.name for step in program.steps if _meaningless(step, case)]
+        if lost:
+            named = ", ".join(f"`{name}`" for name in lost)
+            case.assumptions.append(f"nothing else was judged: {named} has no meaning")
+        else:
+            _judge(case)
     if keep is not None:
         keep += case.session.asked
     case.status.setdefault("core/well-formed", "proved")
     return _verdict(case, time.perf_counter() - started, path)
 
 
-def _meaningless(step: Step, axes: Mapping[str, int]) -> bool:
-    """Whether a mapping of the step has no meaning, so that nothing of it can be followed."""
-    made = step.transfer
-    tensors = [*(() if made is None else (made.source, made.dest)), *(access.memory for access in step.accesses)]
-    streams = [access.stream for access in step.accesses]
-    if made is not None:
-        streams += [*(one.stream for one in made.streams), *(() if made.stream is None else (made.stream,))]
+def _meaningless(step: Step, case: _Case) -> bool:
+    """Whether a step has no defined meaning, so that nothing can be said of what it touches."""
     if step.indirect is not None:
-        tensors.append(step.indirect.index.tensor)
-        streams += [] if step.indirect.stream is None else [step.indirect.stream]
-    every = [*(tensor.mapping for tensor in tensors), *(stream.mapping for stream in streams)]
-    stated = (*step.problems, *(problem for access in step.accesses for problem in access.problems))
-    return any(p.fatal for p in stated) or any(p.fatal for expr in every for p in wellformed.problems(expr, axes))
+        return meaningless(step.indirect, case.axes, case.target, step.indirect.problems)
+    if step.transfer is not None and meaningless(step.transfer, case.axes, case.target, step.problems):
+        return True
+    return any(meaningless(access, case.axes, case.target, access.problems) for access in step.accesses)
 
 
 def _judge(case: _Case) -> None:
     program = case.program
-    without = [step.name for step in program.steps if _meaningless(step, case.axes)]
+    without = [step.name for step in program.steps if _meaningless(step, case)]
     if without:
         names = ", ".join(f"`{name}`" for name in without)
         case.assumptions.append(f"nothing else was judged: {names} has no defined meaning")

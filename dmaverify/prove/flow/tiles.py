@@ -10,6 +10,8 @@ the tensor (proofs/count-covers.smt2). A second write is fine only where a step 
 A loop that does not move the tile writes the same buffer anew and collects nothing.
 
 Source: furiosa-opt v0.6.0 (views: overlapping starts compile and leave part of the output unwritten), facts/rngd 7.2.
+
+Relied on (proofs/): count-covers.
 """
 
 from __future__ import annotations

@@ -13,9 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import gcd
 
-from dmaverify.errors import Span
-from dmaverify.language import wellformed
-from dmaverify.language.expr import ONE, Expr
+from dmaverify.errors import Disagreement, Span
 from dmaverify.layout.digits import NotDigits
 from dmaverify.lower.programs import (
     Trouble,
@@ -25,16 +23,17 @@ from dmaverify.lower.programs import (
 )
 from dmaverify.program.access import PlanProblem
 from dmaverify.program.command import Command, GivenCommand
-from dmaverify.program.move import PLACES, Tensor, Transfer
+from dmaverify.program.move import Tensor, Transfer
 from dmaverify.program.space import Space, layout_of, unit_bits_of
 from dmaverify.prove.move.core import judge_core
 from dmaverify.prove.move.feasible import Run
 from dmaverify.prove.move.names import other_size
 from dmaverify.prove.move.outcome import OBLIGATIONS, CoreResult
+from dmaverify.prove.move.preconditions import Work, unmet
 from dmaverify.prove.move.repair import Repair, repairs
 from dmaverify.prove.move.scene import Scene, Side
 from dmaverify.prove.move.static import Instance, RuleReport, Ruling, transfer_instances
-from dmaverify.prove.move.witness import Disagreement, finding_of
+from dmaverify.prove.move.witness import finding_of
 from dmaverify.prove.options import Options as Options
 from dmaverify.prove.smt import Session, solver_version
 from dmaverify.targets.modules import derived
@@ -71,30 +70,15 @@ class Case:
 
     # ------------------------------------------------------------ well-formed
 
-    def well_formed(self, extra: Iterable[PlanProblem]) -> bool:
-        """Reports what makes no sense; whether the meaning is defined, so that judging can go on."""
+    def well_formed(self, extra: Iterable[PlanProblem], work: Work | None = None) -> bool:
+        """Reports what makes no sense; whether the meaning is defined, so that judging can go on.
+
+        `work` is what the transfer stands for, where that is something else.
+        """
         going = True
-        for stated in extra:
-            self.ill(stated.message, stated.span, stated.hint)
-            going = going and not stated.fatal
-        fields = [(t, place) for t in (self.transfer.source, self.transfer.dest) for place in PLACES]
-        exprs: list[Expr] = [t.field(place) for t, place in fields]
-        stream = self.transfer.stream
-        for one in (stream, *(each.stream for each in self.transfer.streams)):
-            if one is not None:
-                exprs += [one.chip, one.cluster, one.slice, one.time, one.packet]
-        seen: set[tuple[str, int]] = set()
-        for expr in exprs:
-            if expr is ONE:
-                continue
-            for problem in wellformed.problems(expr, self.axes):
-                key = (problem.message, problem.span.start if problem.span else -1)
-                if key in seen:
-                    continue
-                seen.add(key)
-                severity = Severity.WARNING if problem.warning else Severity.ERROR
-                self.ill(problem.message, problem.span, problem.hint, severity)
-                going = going and not problem.fatal
+        for one in unmet(work or self.transfer, self.axes, self.target, extra):
+            self.ill(one.message, one.span, one.hint, Severity.WARNING if one.warning else Severity.ERROR)
+            going = going and not one.fatal
         return going
 
     def ill(

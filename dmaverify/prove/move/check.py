@@ -206,7 +206,7 @@ def check_access(
     )
     spaces = (space_of(machine, source.tier), space_of(machine, dest.tier))
     case = Case(transfer, machine, options, axes or {}, spaces)
-    if case.well_formed(access.problems):
+    if case.well_formed(access.problems, access):
         _judge_access(case, access, bits)
         ask_from_definitions(case)
     else:

@@ -7,6 +7,8 @@ Law: `proved` is said of an obligation only after an `unsat` for all its claims,
 by term (a claim whose violation folds to `false` is not asked), or after an enumeration of every unit, which is exact;
 `unknown` of any claim makes its obligation unknown; a `sat` is a violation whose witness was evaluated again by
 `meaning`. The label of an obligation names the solver only where one of its own claims was asked.
+
+Relied on (proofs/): count-covers, pigeonhole-step.
 """
 
 from __future__ import annotations

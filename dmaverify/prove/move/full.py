@@ -9,11 +9,11 @@ named in the verdict and keeps the label that it had.
 
 from __future__ import annotations
 
+from dmaverify.errors import Disagreement
 from dmaverify.prove.move.case import Case
 from dmaverify.prove.move.outcome import OBLIGATIONS
 from dmaverify.prove.move.questions import Subject, questions_of
 from dmaverify.prove.move.script import LOGIC, Script, Step
-from dmaverify.prove.move.witness import Disagreement
 from dmaverify.prove.smt import answers_to, number
 from dmaverify.targets.target import core_definitions
 from dmaverify.verdict import Severity

@@ -8,6 +8,8 @@ of the index. A number that is known at run time only is never taken as right: w
 assumption of the verdict, what it does not promise leaves it UNKNOWN.
 
 Source: "Sequencer" (Indirect Access), furiosa-opt v0.6.0 (gather and scatter), facts/rngd 5 and 9.
+
+Relied on (proofs/): view-shift.
 """
 
 from __future__ import annotations
@@ -16,13 +18,13 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from dmaverify.errors import Disagreement
 from dmaverify.program.command import Command
 from dmaverify.program.indirect import Indirect
 from dmaverify.program.space import Space
 from dmaverify.prove.move.check import Options
 from dmaverify.prove.move.indirect_case import IndirectCase
 from dmaverify.prove.move.indirect_order import judge_order
-from dmaverify.prove.move.witness import Disagreement
 from dmaverify.targets.target import Target
 from dmaverify.verdict import Obligation, Severity, Status, Verdict
 

@@ -24,6 +24,7 @@ from dmaverify.program.move import PLACES, Transfer
 from dmaverify.program.space import Space, unit_bits_of
 from dmaverify.program.views import ViewError
 from dmaverify.prove.move.check import Options, check_transfer
+from dmaverify.prove.move.preconditions import unmet
 from dmaverify.prove.move.static import Instance, Ruling, transfer_instances
 from dmaverify.targets.target import Target, load_obligations
 from dmaverify.verdict import Finding, Label, Severity
@@ -90,9 +91,10 @@ class IndirectCase:
 
     def shaped(self) -> bool:
         """Whether rows and keys are what they should be, so that the rest has a meaning."""
-        for problem in self.move.problems:
+        found = list(unmet(self.move, self.axes, self.target, self.move.problems))
+        for problem in found[: len(self.move.problems)] + [p for p in found[len(self.move.problems) :] if p.fatal]:
             self.broken("core/well-formed", problem.message, problem.span, problem.hint)
-        if any(p.fatal for p in self.move.problems):
+        if any(p.fatal for p in found):
             return False
         try:
             if len(self.table.digits) > 1 or any(d.place != "element" for d in self.table.digits):

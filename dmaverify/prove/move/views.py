@@ -9,6 +9,8 @@ hole (walks apart), that both sides look at the same elements (equal sums), and 
 sum is a multiple for all counters exactly when it is one at 0 and at each first step, proofs/alignment-step.smt2).
 
 Source: furiosa-opt v0.6.0 (views), facts/rngd 7.2 and 9.
+
+Relied on (proofs/): alignment-step, view-shift.
 """
 
 from __future__ import annotations
