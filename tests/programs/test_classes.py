@@ -239,6 +239,23 @@ def test_iterations_stay_on_a_bank_or_leave_it(element: str, start: str, wanted:
     assert errors(text + program('transfer = "load"', 'access = "x"')) == wanted
 
 
+@pytest.mark.parametrize(
+    ("rows_", "count", "step", "wanted"),
+    [
+        ("M", 2, 64, Status.PROVED),  # 30 accesses in each half of the slices
+        ("T, M", 2, 64, Status.REFUTED),  # 120 in the slices where DMA works
+        ("M", 3, 32, Status.UNKNOWN),  # iterations share slices: no slice may see all of a run
+    ],
+)
+def test_a_run_is_one_in_a_slice(rows_: str, count: int, step: int, wanted: Status) -> None:
+    text = LOAD.replace("base = 262144", "base = { slice = 64, element = 262144 }") + (
+        f'[access.x]\nengine = "fetch"\ndtype = "i8"\nloop = {{ t = {count} }}\n'
+        f'memory = {{ tier = "dm", slice = "S", element = "{rows_}, W # 128", view = {{ tile = "S", place = "slice", '
+        f'length = 64, start = "{step} * t", partial = true }} }}\nstream = {{ time = "{rows_}", packet = "W" }}\n'
+    )
+    assert judged(text + program('transfer = "load"', 'access = "x"')).status is wanted
+
+
 def test_what_surely_runs_between_two_iterations_ends_a_run() -> None:
     other = LOAD.replace("load", "other").replace("262144", "393216").replace('C" }\nstream', 'C" }\nstream')
     body = ['transfer = "load"\nloop = { t = 3 }', 'access = "x"']
@@ -407,8 +424,7 @@ def test_known_rows_are_touched_and_no_others() -> None:
             )
             + '[transfer.o]\ndtype = "i8"\nsource = { tier = "hbm", base = 2097152, element = "T, C" }\n'
             f'dest = {{ tier = "hbm", base = {first * 64}, element = "T, C" }}\n'
-            'stream = { time = "T", packet = "C" }\n'
-            + program('scatter = "g"', 'transfer = "o"\ncontext = "z"')
+            'stream = { time = "T", packet = "C" }\n' + program('scatter = "g"', 'transfer = "o"\ncontext = "z"')
         )
 
     assert errors(both(8)) == set()
