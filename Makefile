@@ -13,7 +13,7 @@ ARGS   ?=
 PROGRAMS ?= --count 20000
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test slow docs bench fuzz agree calibrate lint wheel clean
+.PHONY: help venv demo test slow docs bench fuzz fuzz-idma agree calibrate lint wheel clean
 
 help:
 	@echo "make demo       check the examples; derive, run, explain; a broken plan"
@@ -23,6 +23,7 @@ help:
 	@echo "make lint       ruff and mypy --strict"
 	@echo "make bench      speed, as ratios measured in one run"
 	@echo "make fuzz       the agreement tests at large scale (ARGS=... of moves, PROGRAMS=... of programs)"
+	@echo "make fuzz-idma  mutants of iDMA texts in every form, and texts read back"
 	@echo "make agree      closed form against simulator on thousands of random and adversarial programs"
 	@echo "make calibrate  fit the measured cost profile to the sample data"
 	@echo "make wheel      build dist/*.whl"
@@ -62,6 +63,10 @@ bench: $(STAMP)
 fuzz: $(STAMP)
 	$(BIN)/python tests/fuzz/run.py $(ARGS)
 	$(BIN)/python tests/fuzz/programs.py $(PROGRAMS)
+
+fuzz-idma: $(STAMP)
+	$(BIN)/python tests/fuzz/idma.py mutants 2000
+	$(BIN)/python tests/fuzz/idma.py emit 10000
 
 agree: $(STAMP)
 	$(BIN)/python tests/bench/agree.py $(ARGS)

@@ -158,7 +158,7 @@ class _Begun:
             if not -(1 << (width - 1)) <= values[number] < 1 << width:
                 line.refuse(
                     f"a stride of {line.words[number + 1][0]}, which {width} bits do not hold",
-                    "strides are as wide as addresses", number + 1,
+                    "strides are as wide as addresses (--engine address_width=N)", number + 1,
                 )  # fmt: skip
         k = len(self.dims)
         self.dims.append(Dim(values[0], signed(values[1], width), signed(values[2], width)))
