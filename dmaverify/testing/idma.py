@@ -12,12 +12,12 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from dmaverify.errors import InputError
+from dmaverify.errors import InputError, InputErrors
 from dmaverify.machines.idma.emit import emitted
 from dmaverify.machines.idma.forms import read_image
 from dmaverify.machines.idma.nd import walked
 from dmaverify.machines.idma.search import synthesize
-from dmaverify.plan.read import InputErrors, read_plan_text
+from dmaverify.plan.read import read_plan_text
 from dmaverify.program.form import Word
 
 FORMS = ("reg32_1d", "reg32_2d", "reg32_3d", "reg64_1d", "reg64_2d", "desc64", "inst64", "job", "nd")

@@ -181,7 +181,7 @@ def test_a_burst_table_and_json_lines_are_judged_by_check(tmp_path: Path, capsys
 def test_check_stdin_judges_one_list(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     row = {"src_addr": 4088, "dst_addr": 8192, "length": 16, "read": [[4088, 16]], "write": [[8192, 16]]}
     monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps({"bursts": row}) + "\n" + json.dumps({"bursts": {"a": 1}})))
-    assert cli.invoke(["check", "--stdin"]) == 0
+    assert cli.invoke(["check", "--stdin"]) == 2, "the second line is none"
     first, second = (json.loads(line) for line in capsys.readouterr().out.splitlines())
     assert [f["rule"] for f in first[0]["findings"]] == ["idma/page-4k"]
     assert "error" in second
