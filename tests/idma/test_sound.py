@@ -2,8 +2,10 @@
 them.
 """
 
+import json
 import random
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -12,12 +14,14 @@ from dmaverify import api
 from dmaverify.cli import app as cli
 from dmaverify.errors import InputError
 from dmaverify.machines.idma.check import verdict_of_file
-from dmaverify.machines.idma.engine import Request
+from dmaverify.machines.idma.engine import Backend, Request, variant_named
 from dmaverify.machines.idma.forms import read_image, write_image
 from dmaverify.machines.idma.jobs import request_options
+from dmaverify.machines.idma.legalizer import burst_count, legalize
 from dmaverify.machines.idma.nd import Descriptor, Dim, starts
+from dmaverify.machines.idma.search import synthesize
 from dmaverify.machines.idma.text import Told
-from dmaverify.plan.read import InputErrors
+from dmaverify.plan.read import InputErrors, read_plan_text
 from dmaverify.testing.idma import FORMS, moved, mutants, random_plan
 from dmaverify.verdict import Severity, Status, Verdict
 
@@ -336,3 +340,71 @@ def test_commands_of_a_plan_are_emitted_in_forms_that_were_read_back(
     file.write_text(MOVE.format(text=CASE.format(e4=24, f0=48)))
     assert cli.invoke(["emit", f"{file}::t", "--as", form]) == 2
     assert "not proved" in capsys.readouterr().err
+
+
+def test_back_ends_share_a_transfer_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "x.idma"
+    file.write_text("nd\nsrc = 0x80000100\ndst = 0x200\nlength = 4096\n")
+    engine = ["mempool", "region_end=1048576", "region_width=1024", "backends=4"]
+    flags = [word for one in engine for word in ("--engine", one)]
+    assert cli.invoke(["bursts", str(file), "--json", *flags]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert {one["backend"] for one in shown} == {0, 1, 2, 3}
+    got = sorted((one["dst"], one["length"], one["src"] - one["dst"]) for one in shown)
+    assert sum(length for _, length, _ in got) == 4096
+    assert all(a + n == b for (a, n, _), (b, _, _) in pairwise(got))
+    assert all(dst // 1024 % 4 == one["backend"] for one in shown for dst in (one["dst"],))
+    assert cli.invoke(["check", str(file), "--format", "concise", *flags]) == 0
+    assert "idma/mid-end-released" in capsys.readouterr().out
+
+
+def test_bursts_are_counted_as_they_are_listed() -> None:
+    rng = random.Random(1)
+    for _ in range(500):
+        backend = Backend(variant_named("rw_axi_rw_obi"), rng.choice((16, 32, 64, 512)))
+        request = Request(
+            rng.randrange(1 << 14), rng.randrange(1 << 14), rng.randrange(1, 20000), rng.choice((0, 0, 1)),
+            rng.choice((0, 0, 1)), rng.random() < 0.2, False, rng.random() < 0.5, rng.randrange(8), rng.random() < 0.5,
+            rng.randrange(8),
+        )  # fmt: skip
+        made = legalize(backend, request)
+        assert burst_count(backend, request) == (made.read.bursts, made.write.bursts)
+
+
+def test_huge_transfers_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "x.idma"
+    rows = "dim = 4000000000, 0x100000000, 0x100000000"
+    file.write_text(f"nd\nsrc = 0\ndst = 0x1000000000\nlength = 0xffffffff\n{rows}\n")
+    assert cli.invoke(["bursts", str(file), "--limit", "1", "--engine", "address_width=64"]) == 0
+    said = capsys.readouterr().out
+    assert "4,194,304 bursts, counted and not listed" in said
+    assert "3,999,999,999 more transfers" in said
+
+
+def test_bursts_that_a_job_says_will_fail_promise_nothing() -> None:
+    text = "job 0\n64\n0x1000\n0x20000\n0\n0\n256\n256\n0\n0\n{errors}"
+    assert judged(text.format(errors="0"), src=0x1000, dst=0x20000).status is Status.PROVED
+    bad = judged(text.format(errors="1\nra0x1010"), src=0x1000, dst=0x20000)
+    assert "core/well-formed" in errors(bad)
+
+
+TRIM = """
+schema = 1
+target = "idma"
+[axes]
+A = 4
+B = 4
+[transfer.t]
+dtype = "i8"
+source = { tier = "mem", base = 4096, element = "B, A # 7" }
+dest = { tier = "mem", base = 262146, element = "B # 5, A # 7" }
+options = { dims = 3 }
+"""
+
+
+def test_padding_behind_the_last_live_byte_is_not_moved() -> None:
+    plan = read_plan_text(TRIM)
+    transfer = plan.transfers[0].transfer
+    found = synthesize(transfer, plan.targets[transfer.target], axes=plan.axes)
+    assert [c.burst for c in found.commands] == [25]
+    assert (found.cycles, found.bound, found.optimal) == (15, 15, True)
