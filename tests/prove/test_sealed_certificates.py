@@ -18,6 +18,8 @@ from dmaverify.jobs.certify import check_certificate, seal_of, write_certificate
 from dmaverify.prove.certify.certificate import MANIFEST, SCRIPT, is_script
 from dmaverify.prove.options import Options
 
+pytestmark = pytest.mark.xdist_group("sealed_certificates")
+
 PLAN = """\
 schema = 1
 target = "rngd"
