@@ -67,7 +67,7 @@ class Request:
         """The files to check, without those that the settings exclude."""
         from dmaverify.plan.settings import matching
 
-        found = plan_files(self.paths)
+        found = plan_files(self.paths, lists="engine" in self.options)
         asked = {path.partition("::")[0] for path in self.paths}
         left = self.settings.exclude
         return [
@@ -114,6 +114,8 @@ def request_of(asked: Mapping[str, Any]) -> Request:
     for key in ("timeout", "memory"):
         own[key] = (getattr(settings, key) or None) if given[key] is None else own[key]
     own["cross_check"] = own["cross_check"] if settings.execute else 0
+    if given["engine"] or given["dims"] is not None:
+        own |= {"engine": tuple(given["engine"] or ()), "dims": given["dims"]}
     said = given["format_"] or settings.format
     if said not in (None, *FORMATS):
         raise InputError(f"{settings.origin}: no format `{said}`", None, f"formats: {', '.join(FORMATS)}")

@@ -56,6 +56,13 @@ OPTIONS: Mapping[str, Callable[[Any], Any]] = {
         "--reading", multiple=True, metavar="RULE=NAME", help="Read a contested point otherwise; repeatable."
     ),
     "workers": click.option("-j", "workers", type=click.IntRange(1, 256), show_default="1", help="Processes."),
+    "engine": click.option(
+        "--engine", multiple=True, metavar="E",
+        help="iDMA files: the engine, a variant (rw_axi), a preset or NAME=VALUE; repeatable. Folders: job files too.",
+    ),
+    "dims": click.option(
+        "--dims", type=click.IntRange(0, 8), help="iDMA job files: dimensions of a job, three lines each."
+    ),
     "rlimit": click.option(
         "--rlimit", type=click.IntRange(1), show_default="20000000", help="Solver resource units a question."
     ),

@@ -87,7 +87,7 @@ def view_findings(
 ) -> Iterator[Finding]:
     """Everything that is wrong with the places of the views, in some iteration."""
     sides = [(name, view) for name, view in (("source", views.source), ("dest", views.dest)) if view is not None]
-    out = [f for name, view in sides for window in view.windows for f in _range(views, name, window)]
+    out = [f for name, view in sides for window in view.steps for f in _range(views, name, window)]
     yield from out
     if views.source is not None and views.dest is not None:
         yield from _alike(views, views.source, views.dest)
