@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module, util
 from pathlib import Path
@@ -48,7 +48,8 @@ def facts_of(job: Job, path: str | None = None) -> tuple[dict[str, Any], dict[st
     """Everything of one file that its text decides, as data; its questions; an internal error as text."""
     verdicts, trouble, keep = check_job(job)
     told = [_verdict(verdict, path or job[0]) for verdict in verdicts]
-    return {"verdicts": told, "commands": _commands(job)}, keep, trouble
+    commands, digits = _commands(job, {v.name for v in verdicts if v.status.value == "proved"})
+    return {"verdicts": told, "commands": commands, "digits": digits}, keep, trouble
 
 
 def _verdict(verdict: Any, path: str) -> dict[str, Any]:
@@ -68,24 +69,47 @@ def _verdict(verdict: Any, path: str) -> dict[str, Any]:
     }
 
 
-def _commands(job: Job) -> dict[str, Any]:
-    """The commands of every transfer that has any: bases, loops, bursts, in units."""
+def _commands(job: Job, proved: Collection[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The commands of every transfer that has any (bases, loops, bursts, in units), and, of what is proved, the digits
+    that its normal form cuts addresses into, with the pieces of its loops.
+    """
     from dmaverify.errors import InputErrors
     from dmaverify.jobs.load import load, program_of
 
-    if not job[0].endswith(".toml"):
-        return {}
     out: dict[str, Any] = {}
+    digits: dict[str, Any] = {}
+    if not job[0].endswith(".toml"):
+        return out, digits
     try:
         plan = load(job[0], job[1], target=job[2])
     except (InputErrors, InputError):
-        return {}
+        return out, digits
     for item in plan.transfers:
         try:
-            out[item.name] = [_command(c) for c in program_of(plan, item.name)]
+            commands = program_of(plan, item.name)
         except InputError:
             continue
-    return out
+        out[item.name] = [_command(c) for c in commands]
+        if item.name in proved:
+            digits[item.name] = _digits(item.transfer, plan.targets[item.transfer.target], commands)
+    return out, digits
+
+
+def _digits(transfer: Any, target: Any, commands: Any) -> dict[str, Any]:
+    """The normal form of a move: digits of both sides (axis, weight, step, slots, live), pieces of each nest."""
+    from dmaverify.layout.refine import drive
+    from dmaverify.lower.programs import space_of
+    from dmaverify.program.space import layout_of
+    from dmaverify.prove.move.fold import fold
+
+    bits = target.dtypes[transfer.dtype]
+    sides = [layout_of(t, space_of(target, t.tier), bits)[0] for t in (transfer.source, transfer.dest)]
+    joint = drive(sides[0], sides[1], [family.nest for family in fold(commands)])
+    return {
+        "source": [[d.axis, d.weight, d.step, d.slots, d.live] for d in joint.source.digits],
+        "dest": [[d.axis, d.weight, d.step, d.slots, d.live] for d in joint.dest.digits],
+        "pieces": [[[p.count, p.read, p.write, p.loop, p.factor] for p in n.nest.pieces] for n in joint.nests],
+    }
 
 
 def _command(command: Any) -> dict[str, Any]:
@@ -266,8 +290,9 @@ def _plan_again(
     for name in sorted(map(str, names)):
         now, then = ([v for v in _rows(rows) if v.get("name") == name] for rows in (said["verdicts"], plan["verdicts"]))
         _compare(f"{plan['path']}::{name}", now, then, found)
-    if said["commands"] != plan["commands"]:
-        found.refused.append(f"{plan['path']}: the commands are not those of the plan")
+    for key in ("commands", "digits"):
+        if said[key] != plan.get(key):
+            found.refused.append(f"{plan['path']}: the {key} are not those of the plan")
     original = Path(plan["path"])
     if original.is_file() and _hash(original.read_bytes()) != plan["sha256"]:
         found.open.append(f"{plan['path']} has changed since: the certificate speaks of the text in {plan['file']}")
