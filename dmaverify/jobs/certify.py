@@ -20,8 +20,17 @@ from typing import Any
 
 from dmaverify.errors import InputError
 from dmaverify.jobs.judge import Job, check_job
-from dmaverify.prove.certify.certificate import MANIFEST, SCRIPT, Question, cvc5_answer, question_text, script_text
-from dmaverify.prove.certify.certificate import write_questions as write_questions
+from dmaverify.prove.certify.certificate import (
+    LOGIC,
+    MANIFEST,
+    SCRIPT,
+    Question,
+    cvc5_answer,
+    question_text,
+    said_of,
+    script_text,
+    write_questions,
+)
 
 PLANS = "plans"
 SCHEMA = 2
@@ -229,11 +238,32 @@ def _manifest(folder: Path, found: Findings) -> dict[str, Any]:
         return {}
     found.refused += [f"{MANIFEST}: `{k}` is missing or of a wrong kind" for k, t in kinds.items()
                       if not isinstance(manifest.get(k), t)]  # fmt: skip
+    if not found.refused and not _well_shaped(manifest):
+        found.refused.append(f"{MANIFEST}: plans, options or questions are not as a certificate has them")
     if not found.refused and seal_of(manifest) != manifest["seal"]:
         found.refused.append(f"{MANIFEST} was changed: its seal is another")
     if not found.refused and manifest["internal"]:
         found.refused += [f"written by a run with an internal error: {said}" for said in manifest["internal"]]
     return manifest
+
+
+def _well_shaped(manifest: Mapping[str, Any]) -> bool:
+    """Whether the parts that are used as texts and numbers are such."""
+    readings, plans = manifest["options"].get("readings"), _rows(manifest["plans"])
+    texts = [part.get(key) for part in _rows(manifest["plans"]) for key in ("path", "file", "sha256")]
+    texts += [row.get(key) for row in _rows(manifest["questions"]) for key in ("file", "plan", "status", "sha256")]
+    names = [part.get(key) for part in _rows(manifest["plans"]) for key in ("name", "target")]
+    return (
+        type(manifest["options"].get("rlimit")) is int
+        and isinstance(readings, dict)
+        and all(isinstance(value, str) for value in (*readings.values(), *texts, *manifest["data"].values()))
+        and all(name is None or (isinstance(name, str) and name) for name in names)
+        and all(isinstance(part, dict) for part in (*manifest["plans"], *manifest["questions"]))
+        and all(isinstance(part.get("commands"), dict) and isinstance(part.get("verdicts"), list) for part in plans)
+        and all({"name", "target"} <= part.keys() for part in plans)
+        and isinstance(manifest.get("files", {}), dict)
+        and manifest.get("logic") == LOGIC
+    )
 
 
 def _files(folder: Path, manifest: Mapping[str, Any], found: Findings) -> None:
@@ -332,6 +362,8 @@ def _questions_again(
         made = question_text(plan, name, text, status)
         if row.get("plan") != plan or row.get("status") != status:
             found.refused.append(f"{row.get('file')}: the answer is {status}, not {row.get('status')}")
+        elif row.get("question") != said_of(name):
+            found.refused.append(f"{row['file']}: the question is `{said_of(name)}`")
         elif (folder / str(row["file"])).read_text(encoding="utf-8") != made:
             found.refused.append(f"{row['file']} is not the question of the plan")
     total = sum(len(status.split()) for _, _, status, _ in expected)

@@ -176,7 +176,7 @@ def check_synthesis(folder: Path, manifest: Mapping[str, Any], found: Findings) 
     try:
         again = _searched(folder, manifest)
         said = json.loads((folder / "bound.json").read_text(encoding="utf-8"))
-    except (InputError, ValueError, TypeError, KeyError, StopIteration) as error:
+    except (AttributeError, InputError, KeyError, StopIteration, TypeError, ValueError) as error:
         found.refused.append(f"the search cannot be played again: {error}")
         return []
     if not again.found:
@@ -203,15 +203,17 @@ def check_synthesis(folder: Path, manifest: Mapping[str, Any], found: Findings) 
 def _searched(folder: Path, manifest: Mapping[str, Any]) -> Synthesis:
     """The same search for the move of the plan, its own commands put aside."""
     from dmaverify.jobs.load import load
-    from dmaverify.jobs.synthesis import SynthSettings, synthesize_named
+    from dmaverify.jobs.synthesis import SynthSettings, settings_of, synthesize_named
 
     plan = load(str(folder / "plan.toml"))
     item = next(iter(plan.transfers))
     bare = replace(item.transfer, stream=None, streams=(), given=(), expect=None)
     plan = replace(plan, transfers=(replace(item, transfer=bare),))
     given = manifest.get("search") or {"simulate": False, "routes": False}
-    known = {**given, "prefix": tuple(given.get("prefix") or ())}
-    settings = SynthSettings(**known, reading=manifest["options"]["readings"])
+    if any(not isinstance(given.get(name, False), bool) for name in ("simulate", "routes")):
+        raise InputError("`simulate` and `routes` are true or false")
+    known = settings_of({key: value for key, value in given.items() if value is not None}, SynthSettings())
+    settings = replace(known, reading=manifest["options"]["readings"])
     return synthesize_named(plan, item.name, settings)
 
 
