@@ -280,6 +280,8 @@ def finished(
     if request.given["write_baseline"]:
         return _written_baseline(request, verdicts)
     code = exit_code(verdicts, internal=bool(internal))
+    if request.given["strict"] and code in (0, 3) and _warned(verdicts):
+        code = 1
     out += _told(request, verdicts, code, terminal)
     if request.given["explain"] and request.show in ("full", "concise"):
         from dmaverify.cli.rust import explained
@@ -309,6 +311,12 @@ def own_mistakes(verdicts: Sequence[Any]) -> list[str]:
                 name = f"{verdict.path}::{verdict.name}"
                 said.append(f"internal error: {name}: {finding.message}\n{saved(verdict)}")
     return said[:MOST_MISTAKES] + ([f"and {len(said) - MOST_MISTAKES} more"] if len(said) > MOST_MISTAKES else [])
+
+
+def _warned(verdicts: Sequence[Any]) -> bool:
+    from dmaverify.verdict import Severity
+
+    return any(f.severity is Severity.WARNING and f.excuse is None for v in verdicts for f in v.findings)
 
 
 def _chosen(request: Request, verdicts: Sequence[Any]) -> list[Any]:

@@ -101,6 +101,7 @@ OPTIONS: Mapping[str, Callable[[Any], Any]] = {
     ),
     "show_files": click.option("--show-files", is_flag=True, help="The files that would be checked."),
     "exit_zero": click.option("--exit-zero", is_flag=True, help="Exit with 0 where the code would be 1 or 3."),
+    "strict": click.option("--strict", is_flag=True, help="Warnings fail too: exit with 1 where any is left."),
     "no_execute": click.option("--no-execute", is_flag=True, help="Do not cross-check small moves in numpy."),
     "timings": click.option("--timings", is_flag=True, help="Show times."),
     "stdin": click.option("--stdin", is_flag=True, help="Read one JSON object a line, answer one a line."),
@@ -114,7 +115,8 @@ OPTIONS: Mapping[str, Callable[[Any], Any]] = {
 NOTHING: Mapping[str, Any] = {
     **dict.fromkeys(OPTIONS),
     **dict.fromkeys(("paths", "output", "select", "ignore", "reading"), ()),
-    **dict.fromkeys(("as_json", "fix", "watch", "no_cache", "isolated", "no_execute", "timings", "verbose"), False),
+    **dict.fromkeys(("as_json", "fix", "watch", "no_cache", "isolated", "no_execute"), False),
+    **dict.fromkeys(("timings", "verbose", "strict"), False),
 }
 """What a command without some of these options was given of them."""
 JUDGING = (
@@ -122,7 +124,7 @@ JUDGING = (
 )  # fmt: skip
 TELLING = (
     "format_", "as_json", "output", "select", "ignore", "playback", "baseline", "write_baseline", "config", "isolated",
-    "exit_zero", "timings", "verbose",
+    "exit_zero", "strict", "timings", "verbose",
 )  # fmt: skip
 
 
