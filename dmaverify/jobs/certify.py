@@ -53,10 +53,11 @@ class Findings:
 # ---------------------------------------------------------------- what a plan gives
 
 
-def facts_of(job: Job, path: str | None = None) -> tuple[dict[str, Any], dict[str, list[tuple[str, str, str]]], str]:
+def facts_of(job: Job) -> tuple[dict[str, Any], dict[str, list[tuple[str, str, str]]], str]:
     """Everything of one file that its text decides, as data; its questions; an internal error as text."""
     verdicts, trouble, keep = check_job(job)
-    told = [_verdict(verdict, path or job[0]) for verdict in verdicts]
+    told = [_verdict(verdict, job[0]) for verdict in verdicts]
+    keep = {name: [q for q in asked if q[2] != "unknown"] for name, asked in keep.items()}  # they prove nothing
     commands, digits = _commands(job, {v.name for v in verdicts if v.status.value == "proved"})
     return {"verdicts": told, "commands": commands, "digits": digits}, keep, trouble
 
@@ -146,25 +147,31 @@ def _hash(data: bytes) -> str:
 
 
 def write_certificate(folder: Path, jobs: Sequence[Job], extra: Mapping[str, Any] | None = None) -> list[Question]:
-    """Plans, questions with answers, and a manifest that binds them. `jobs` are judged anew, in full."""
+    """Plans, questions with answers, and a manifest that binds them. The plans are judged anew, in full, from the
+    copies in the certificate; one that needs files beside it is judged where it is, and that is said.
+    """
     plans: list[dict[str, Any]] = []
     asked: dict[str, list[tuple[str, str, str]]] = {}
     internal: list[str] = []
-    names: set[str] = set()
+    folder.mkdir(parents=True, exist_ok=True)
     for number, job in enumerate(jobs):
-        facts, keep, trouble = facts_of(job)
-        internal += [trouble] if trouble else []
         text = Path(job[0]).read_bytes()
-        file = f"{number:03d}-{re.sub(r'[^A-Za-z0-9_.]+', '-', Path(job[0]).name)}"
-        names.add(file)
-        plans.append({"path": job[0], "name": job[1], "target": job[2], "file": file, "sha256": _hash(text), **facts})
+        file = f"{number:03d}/{re.sub(r'[^A-Za-z0-9_.]+', '-', Path(job[0]).name)}"
+        copied = folder / PLANS / file
+        copied.parent.mkdir(parents=True, exist_ok=True)
+        copied.write_bytes(text)
+        facts, keep, trouble = facts_of((str(copied), *job[1:]))
+        alone = not any(verdict["status"] == "error" for verdict in facts["verdicts"])
+        if not alone:
+            facts, keep, trouble = facts_of(job)
+        internal += [trouble] if trouble else []
+        head = {"path": job[0], "name": job[1], "target": job[2], "file": file, "sha256": _hash(text), "alone": alone}
+        plans.append({**head, **facts})
         asked |= {f"{number:03d}.{name}": questions for name, questions in keep.items()}
     written = write_questions(folder, asked)
-    (folder / PLANS).mkdir(exist_ok=True)
-    for plan, job in zip(plans, jobs, strict=True):
-        (folder / PLANS / plan["file"]).write_bytes(Path(job[0]).read_bytes())
-    for left in (folder / PLANS).iterdir():
-        if left.name not in names:
+    known = {plan["file"] for plan in plans}
+    for left in (folder / PLANS).rglob("*"):
+        if left.is_file() and left.relative_to(folder / PLANS).as_posix() not in known:
             left.unlink()
     seal_manifest(folder, plans, jobs[0][3] if jobs else {}, internal, extra or {})
     return written
@@ -274,7 +281,7 @@ def _files(folder: Path, manifest: Mapping[str, Any], found: Findings) -> None:
     listed += list(manifest.get("files", {}).items())
     for name, digest in listed:
         known.add(str(name))
-        if not isinstance(name, str) or not re.fullmatch(rf"(?:{PLANS}/)?[\w.-]+", name) or ".." in name:
+        if not isinstance(name, str) or not re.fullmatch(rf"(?:{PLANS}/(?:\d+/)?)?[\w.-]+", name) or ".." in name:
             found.refused.append(f"{name!r} is no file of a certificate")
         elif not (folder / name).is_file():
             found.refused.append(f"{name} is missing")
@@ -308,6 +315,9 @@ def _plan_again(
     folder: Path, manifest: Mapping[str, Any], number: int, plan: Mapping[str, Any], found: Findings
 ) -> dict[str, list[tuple[str, str, str]]]:
     """The plan judged from its text alone; what it gives must be what is written."""
+    if plan.get("alone") is not True:
+        found.open.append(f"{plan['path']}: is judged with files beside it, which a certificate does not hold")
+        return {}
     options = {**manifest["options"], "cross_check": 1 << 16, "prove": "full"}
     path = str(folder / PLANS / plan["file"])
     job: Job = (path, plan["name"], plan["target"], options)
@@ -353,7 +363,8 @@ def _questions_again(
     folder: Path, manifest: Mapping[str, Any], wanted: Mapping[str, Sequence[tuple[str, str, str]]], found: Findings
 ) -> None:
     """The questions that the plans give are those on disk, in order, with their answers."""
-    rows = _rows(manifest["questions"])
+    apart = [f"{n:03d}." for n, plan in enumerate(manifest["plans"]) if plan.get("alone") is not True]
+    rows = [row for row in _rows(manifest["questions"]) if not str(row["plan"]).startswith(tuple(apart))]
     expected = [(plan, text, status, name) for plan, asked in wanted.items() for name, text, status in asked]
     if len(rows) != len(expected):
         found.refused.append(f"{len(rows)} questions are written, the plans give {len(expected)}")

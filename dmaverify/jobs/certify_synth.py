@@ -60,10 +60,11 @@ def write_synthesis(folder: Path, found: Synthesis, readme: str, settings: Synth
     asked = {f"000.{name}": questions for name, questions in keep.items()}
     asked["bound"] = bound_questions(found)
     written = write_questions(folder, asked)
-    (folder / PLANS).mkdir(exist_ok=True)
+    (folder / PLANS / "000").mkdir(parents=True, exist_ok=True)
     text = (folder / "plan.toml").read_bytes()
-    (folder / PLANS / "000-plan.toml").write_bytes(text)
-    plan = {"path": "plan.toml", "name": None, "target": None, "file": "000-plan.toml", "sha256": _hash(text), **facts}
+    (folder / PLANS / "000" / "plan.toml").write_bytes(text)
+    head = {"path": "plan.toml", "name": None, "target": None, "file": "000/plan.toml", "alone": True}
+    plan = {**head, "sha256": _hash(text), **facts}
     searched = None if settings is None else {k: v for k, v in asdict(settings).items() if k != "reading"}
     extra = {"kind": KIND, "search": searched, "files": {n: _hash((folder / n).read_bytes()) for n in FILES}}
     seal_manifest(folder, [plan], options, [trouble] if trouble else [], extra)

@@ -71,7 +71,7 @@ def in_plans(old: str, new: str) -> Change:
     """The plan changed wherever it stands."""
 
     def change(folder: Path) -> None:
-        for file in (folder / "plan.toml", folder / "plans" / "000-plan.toml"):
+        for file in (folder / "plan.toml", folder / "plans" / "000" / "plan.toml"):
             assert old in file.read_text()
             file.write_text(file.read_text().replace(old, new, 1))
 
