@@ -161,7 +161,7 @@ def write_certificate(folder: Path, jobs: Sequence[Job], extra: Mapping[str, Any
         copied.parent.mkdir(parents=True, exist_ok=True)
         copied.write_bytes(text)
         facts, keep, trouble = facts_of((str(copied), *job[1:]))
-        alone = not any(verdict["status"] == "error" for verdict in facts["verdicts"])
+        alone = not any(finding[0] == "core/input" for verdict in facts["verdicts"] for finding in verdict["findings"])
         if not alone:
             facts, keep, trouble = facts_of(job)
         internal += [trouble] if trouble else []

@@ -244,6 +244,7 @@ def test_garbage_in_place_of_a_manifest_is_refused(text: str, copied: tuple[Path
 def test_a_false_planted_in_the_folding_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from dmaverify.prove.move import obligations
 
+    monkeypatch.chdir(tmp_path)
     for name, folded in (("_mismatch", "false"), ("_digit_claim", "false")):
         monkeypatch.setattr(obligations, name, lambda *a, folded=folded, **k: folded)
     monkeypatch.setattr("dmaverify.prove.move.core.once_claim", harmless(obligations.once_claim))
