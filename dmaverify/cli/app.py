@@ -80,6 +80,7 @@ LATE = {
     "cache": "cli.tools",
     "cells": "cli.mappings",
     "derive": "cli.mappings",
+    "diff": "cli.diff",
     "doctor": "cli.reference",
     "explain": "cli.reference",
     "rules": "cli.reference",

@@ -193,14 +193,26 @@ def check_once(request: Request, terminal: Terminal, ticks: Callable[[int], Tick
         raise InputError("nothing to check", None, what_next())
     internal: list[str] = []
     asked: dict[str, Any] = {}
-    jobs = request.jobs
+    jobs, since = request.jobs, _since(request)
+    if since is not None:
+        jobs = [job for job in jobs if any(file == str(Path(job[0]).resolve()) for file, _ in since)]
+        if not jobs:
+            return Outcome((f"no transfer changed since {request.given['since']}",))
     verdicts: list[Any] = []
     results = judged(jobs, request.workers, _cache(request), ticks(len(jobs)))
     for job, (found, trouble, keep) in zip(jobs, results, strict=True):
-        verdicts += found
+        verdicts += [v for v in found if since is None or (str(Path(job[0]).resolve()), v.name) in since]
         internal += [trouble] if trouble else []
         asked |= {f"{Path(job[0]).with_suffix('')}.{name}": questions for name, questions in keep.items()}
     return finished(request, terminal, verdicts, internal, asked)
+
+
+def _since(request: Request) -> set[tuple[str, str]] | None:
+    if not request.given["since"]:
+        return None
+    from dmaverify.cli.diff import changed_since
+
+    return changed_since(request.given["since"], request)
 
 
 def finished(
