@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 def plan_of_request(request: Mapping[str, Any]) -> Plan:
     """The plan of `{"plan": text}` or `{"path": ...}` with an optional name."""
     from dmaverify import api
-    from dmaverify.jobs.judge import errors_of
-    from dmaverify.plan.read import InputErrors, read_plan_text, select
+    from dmaverify.errors import InputErrors, errors_of
+    from dmaverify.plan.read import read_plan_text, select
 
     text, path = request.get("plan"), request.get("path")
     if (text is None) == (path is None):

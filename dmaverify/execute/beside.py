@@ -10,6 +10,7 @@ import os
 import pickle
 import signal
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -73,6 +74,14 @@ class Beside:
             os.close(one.answer)
             os.waitpid(one.child, 0)
 
+    @classmethod
+    def kill(cls) -> None:
+        """Ends the child in the middle of its work."""
+        if cls.running is not None:
+            with suppress(OSError):
+                os.kill(cls.running.child, signal.SIGKILL)
+            cls.end()
+
     def broken(self, task: Task) -> frozenset[str] | None:
         """As `Task.broken`. Raises OSError or EOFError when the child is gone."""
         _send(self.ask, pickle.dumps(task))
@@ -95,6 +104,9 @@ def broken_by(
             return Beside.running.broken(task)
         except (OSError, EOFError):
             Beside.end()
+        except BaseException:  # stopped on the way: the answer to this task would be taken for that to the next
+            Beside.kill()
+            raise
     return task.broken()
 
 

@@ -169,8 +169,9 @@ def _route(
 
 def holds_as_printed(found: Synthesis, readings: Mapping[str, str]) -> bool:
     """Whether the printed text, read again, is proved, under the readings given."""
+    from dmaverify.errors import InputErrors
     from dmaverify.jobs.verdicts import verdicts_of
-    from dmaverify.plan.read import InputErrors, read_plan_text
+    from dmaverify.plan.read import read_plan_text
     from dmaverify.prove.move.check import Options
     from dmaverify.verdict import Status
 

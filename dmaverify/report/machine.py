@@ -119,6 +119,7 @@ def verdict_json(verdict: Verdict) -> dict[str, Any]:
         "seconds": plain(verdict.seconds),
         "solver": verdict.solver,
         "claim": verdict.claim,
+        "scope": verdict.scope,
         "expect": None if verdict.expect is None else list(verdict.expect),
         "as_expected": verdict.as_expected,
     }

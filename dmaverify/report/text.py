@@ -246,8 +246,9 @@ def _closing(verdict: Verdict, colour: bool, timings: bool) -> str:
     parts = [verdict.name, at, f"target {verdict.target}" if verdict.target else "", said]
     parts += [_excuses(verdict), unmet(verdict)]
     parts.append(f"{verdict.seconds * 1000:.1f} ms" if timings else "")
-    word = paint(f"{verdict.status.value.upper():<7}", _INK[verdict.status], colour)
-    return f"{word} {'  '.join(visible(part) for part in parts if part)}".rstrip()
+    claimed = f"{verdict.status.value.upper()} {visible(verdict.scope)}".rstrip()
+    word = paint(f"{claimed:<7}", _INK[verdict.status], colour)
+    return f"{word} {' ' if verdict.scope else ''}{'  '.join(visible(part) for part in parts if part)}".rstrip()
 
 
 def _excuses(verdict: Verdict) -> str:
@@ -328,8 +329,10 @@ def render_summary(
     lines = [head]
     for name in number:
         own = [verdict for verdict in seen if bucket(verdict) == name]
-        word = paint(f"{name.upper():<8}", _style_of(name), colour and bool(own))
-        lines.append(f"  {number[name]:>{digits},} {word}  {_said_of(name, own)}".rstrip())
+        scopes = " and ".join(dict.fromkeys(visible(verdict.scope) for verdict in own if verdict.scope))
+        said = f"{scopes}  {_said_of(name, own)}" if scopes else _said_of(name, own)
+        word = paint(name.upper() if scopes else f"{name.upper():<8} ", _style_of(name), colour and bool(own))
+        lines.append(f"  {number[name]:>{digits},} {word} {said}".rstrip())
     lines += _warnings(seen)
     lines += _found_in_source(seen)
     lines += [visible(f"  {place_of_verdict(v)}: `{v.name}` {unmet(v)}") for v in seen if unmet(v)]
@@ -455,7 +458,8 @@ def _many(number: int, name: str) -> str:
 
 def _said_of(name: str, verdicts: Sequence[Verdict]) -> str:
     if name == "proved":
-        families = sorted({_family(o.id) for v in verdicts for o in v.obligations if o.status == "proved"})
+        whole = [o for v in verdicts if not v.scope for o in v.obligations]
+        families = sorted({_family(o.id) for o in whole if o.status == "proved"})
         return "   ".join(part for part in (", ".join(f"{family}/*" for family in families), claims(verdicts)) if part)
     if name == "unknown":
         return visible(", ".join(sorted({rule for verdict in verdicts for rule, _ in undecided(verdict)})))

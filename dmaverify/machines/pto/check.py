@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ from dmaverify.machines.pto.words import misfits
 from dmaverify.plan.notes import Notes, read_notes
 from dmaverify.program.instructions import Arrival, Copy, Remark, Touch
 from dmaverify.program.rewrite import every
+from dmaverify.prove.boundary import guarded
 from dmaverify.prove.flow.ask import term_text
 from dmaverify.prove.flow.kernels import Judged, judge_kernel
 from dmaverify.prove.options import Options
@@ -58,20 +60,6 @@ def check_file(
     return check_text(Source(path, text), name, options, keep)
 
 
-def check_job(job: tuple[str, str | None, str | None, dict[str, Any]]) -> tuple[list[Verdict], str, dict[str, Any]]:
-    """As `jobs.check_job`, for PTO text."""
-    path, name, _, settings = job
-    keep: dict[str, Any] = {}
-    try:
-        return check_file(path, name, Options(**settings), keep), "", keep
-    except InputError as error:
-        finding = Finding(
-            "core/input", Severity.ERROR, error.message, "", error.span, hint=error.hint or "", source="PTO text"
-        )
-        line = error.span.line if error.span is not None else 0
-        return [Verdict(Path(path).stem, "", Status.ERROR, (finding,), path=path, line=line)], "", keep
-
-
 def check_text(
     source: Source, name: str | None = None, options: Options = STANDARD, keep: dict[str, Any] | None = None
 ) -> list[Verdict]:
@@ -92,14 +80,22 @@ def check_text(
         previous = previous if function.called and called != name else end  # what stands there is for its caller
         if called == name or (name is None and not function.called):
             asked: list[tuple[str, str, str]] = []
-            verdict = check_function(function, called, notes, target, options, asked)
+            judge = partial(_of_function, function, called, notes, target, options, asked)
+            out += guarded(
+                judge, options.limits, name=called, path=source.name, line=function.span.line, target=target.name,
+                span=function.span,
+            )  # fmt: skip
             if keep is not None:
                 keep[called] = asked
-            if verdict is not None:
-                out.append(verdict)
     if not out:
         raise InputError(f"{source.name} holds no DMA operation", None, "nothing was checked")
     return out
+
+
+def _of_function(*arguments: Any) -> list[Verdict]:
+    """As `check_function`, as a list."""
+    made = check_function(*arguments)
+    return [] if made is None else [made]
 
 
 def settings_of(notes: Notes, readings: Mapping[str, str]) -> Setting:

@@ -9,8 +9,9 @@ which an instance is not known is UNKNOWN, unless another is refuted.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from math import prod
 
 from dmaverify.language import wellformed
@@ -23,6 +24,7 @@ from dmaverify.machines.rngd.rust.values import Dtype, Tensor
 from dmaverify.machines.rngd.rust.views import live_cells
 from dmaverify.plan.read import PlanTransfer
 from dmaverify.program.move import PLACES
+from dmaverify.prove.boundary import guarded
 from dmaverify.prove.move.check import Options, check_transfer
 from dmaverify.prove.move.static import Ruling, transfer_instances
 from dmaverify.targets.target import Target, load_obligations
@@ -37,16 +39,28 @@ STD = "std"
 def kernel_verdicts(
     plan: KernelPlan, options: Options, keep: dict[str, list[tuple[str, str, str]]] | None = None
 ) -> list[Verdict]:
-    """One verdict for each call, in the order of the text. Raises Disagreement as `check_transfer`."""
+    """One verdict for each call, in the order of the text."""
     known = {item.name: item for item in plan.transfers}
     expected = expectations(plan)
     machine = next(iter(plan.targets.values()))
     out = []
     for one in plan.sites:
-        judged = [_judged(plan, one.site, known[name], machine, options, keep) for name in one.names]
-        made = _of_site(plan, one, judged, machine)
-        out.append(replace(made, expect=expected.get(made.name)))
+        span = one.site.span
+        out += guarded(
+            partial(_site_verdict, plan, one, [known[name] for name in one.names], options, keep, expected),
+            options.limits, name=name_of(one), path=plan.path, line=span.line, target=machine.name, span=span,
+        )  # fmt: skip
     return out
+
+
+def _site_verdict(
+    plan: KernelPlan, one: SiteTransfers, items: Sequence[PlanTransfer], options: Options,
+    keep: dict[str, list[tuple[str, str, str]]] | None, expected: Mapping[str, tuple[str, ...] | None],
+) -> list[Verdict]:  # fmt: skip
+    machine = next(iter(plan.targets.values()))
+    judged = [_judged(plan, one.site, item, machine, options, keep) for item in items]
+    made = _of_site(plan, one, judged, machine)
+    return [replace(made, expect=expected.get(made.name))]
 
 
 def _judged(
