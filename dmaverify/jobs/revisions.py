@@ -123,8 +123,8 @@ def judged_in(
 
 def _moves(job: Job) -> tuple[Any, dict[str, str]]:
     """The plan of a file, and what each verdict's transfers move, as text."""
+    from dmaverify.errors import InputErrors
     from dmaverify.jobs.load import load
-    from dmaverify.plan.read import InputErrors
 
     if is_copy_text(job[0]):
         return None, {}
