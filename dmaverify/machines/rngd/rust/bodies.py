@@ -505,7 +505,7 @@ class Bodies(Patterns):
         """The statements of an expansion, in the scope of the invocation."""
         text = code.data.decode("utf-8", "replace")
         again, root = parse_fragment(code, text, 0, "fn f(){", "}")
-        again = Code(code.source, again.data, 0, code.at)
+        again = Code(code.source, again.data, 0, code.at, object())
         self.discover(again, root)
         item = child(root, "function_item")
         body = item.child_by_field_name("body") if item is not None else None

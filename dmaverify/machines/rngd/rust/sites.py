@@ -108,7 +108,7 @@ class Sites:
     def site(self, code: Code, name: Node) -> Site:
         """The site of a call, by the place of the method's name."""
         span = code.span(name)
-        key = (span.source.name, span.start) if code.at is None else (code, name.start_byte)
+        key = (span.source.name, span.start) if code.at is None else (code.origin, code.character(name.start_byte))
         if key not in self.by_place:
             made = Site(len(self.sites), code.text(name), span)
             made.statement, made.function_line = _around(code, name)
