@@ -99,6 +99,8 @@ def options_of(given: Mapping[str, Any]) -> dict[str, Any]:
 def request_of(asked: Mapping[str, Any]) -> Request:
     """Options and the settings of the project as one request. Raises InputError."""
     given = {**NOTHING, **asked}
+    if given["features"]:
+        os.environ["DMAVERIFY_FEATURES"] = given["features"]  # for the processes of `-j` as well
     from dmaverify.plan.settings import Settings, find_settings, read_settings
 
     if given["config"] and given["isolated"]:

@@ -83,6 +83,7 @@ class Sites:
         self.result: Value | None = None
         self.instance, self.let = "", ""
         self.item: Item | None = None
+        self.left: dict[Item, Item] = {}  # functions that this build does not have
         self.telling: dict[Item, bool] = {}
         self.structs: dict[Item, int] = {}
         self.crowded: set[str] = set()  # functions called with more sets of arguments than are visited
@@ -118,6 +119,9 @@ class Sites:
 
     def found(self, item: Item) -> None:
         """A function that was met: to be visited now or, where it is generic, when somebody calls it."""
+        if item.left_out:
+            self.left[item] = item
+            return
         if item in self.visited or item in self.later:
             return
         self.later[item] = item
