@@ -76,6 +76,7 @@ class Commands(click.Group):
 
 
 LATE = {
+    "address": "cli.address",
     "bursts": "cli.bursts",
     "cache": "cli.tools",
     "cells": "cli.mappings",
