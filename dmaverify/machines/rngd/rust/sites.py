@@ -46,6 +46,12 @@ def is_kernel(item: Item) -> bool:
     return any(_DEVICE.match(text) for text in item.attributes)
 
 
+def is_host(item: Item) -> bool:
+    """Whether a function runs on the host: it is `async`, a test, or `main`."""
+    head = item.code.data[item.node.start_byte : item.node.start_byte + 80].split(b"fn ", 1)[0]
+    return b"async" in head or item.name == "main" or any("test" in text for text in item.attributes)
+
+
 def takes_numbers(item: Item) -> bool:
     parameters = item.node.child_by_field_name("parameters")
     types = [one.child_by_field_name("type") for one in parameters.named_children] if parameters is not None else []
