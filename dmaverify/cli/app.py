@@ -82,6 +82,7 @@ LATE = {
     "cells": "cli.mappings",
     "certificate": "cli.certificate",
     "derive": "cli.mappings",
+    "diff": "cli.diff",
     "doctor": "cli.reference",
     "explain": "cli.reference",
     "rules": "cli.reference",
