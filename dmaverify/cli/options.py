@@ -34,6 +34,8 @@ class LimitType(click.ParamType):  # type: ignore[type-arg,unused-ignore]
             self.fail(f"{value!r} is no limit; write for example {self.examples}, or none", param, ctx)
 
 
+TIME = LimitType(seconds_of, "10s, 2m")
+MEMORY = LimitType(bytes_of, "512MiB, 2GiB")
 F = TypeVar("F", bound=Callable[..., Any])
 
 _FILE = click.Path(dir_okay=False)
@@ -60,11 +62,11 @@ OPTIONS: Mapping[str, Callable[[Any], Any]] = {
         "--rlimit", type=click.IntRange(1), show_default="20000000", help="Solver resource units a question."
     ),
     "timeout": click.option(
-        "--timeout", type=LimitType(seconds_of, "10s, 2m"), metavar="TIME", show_default="60s",
+        "--timeout", type=TIME, metavar="TIME", show_default="60s",
         help="Time of one verdict; `none` for any.",
     ),
     "memory": click.option(
-        "--memory", type=LimitType(bytes_of, "512MiB, 2GiB"), metavar="SIZE", show_default="1GiB",
+        "--memory", type=MEMORY, metavar="SIZE", show_default="1GiB",
         help="Memory that one verdict may take; `none` for any.",
     ),
     "certify": click.option(

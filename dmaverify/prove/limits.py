@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 TIMEOUT = 60.0
@@ -115,6 +115,7 @@ class _Watched:
 class _State(threading.local):
     def __init__(self) -> None:
         self.stack: list[_Watched] = []
+        self.looking = False
 
 
 _state = _State()
@@ -158,6 +159,19 @@ def bounded(limits: Limits) -> Iterator[None]:
             _stopped()
 
 
+def set_limits(timeout: float | None, memory: int | None) -> None:
+    """New limits for the work around, from now on; None leaves one as it is, 0 takes it away."""
+    if not _state.stack:
+        return
+    watched = _state.stack[-1]
+    if timeout is not None:
+        watched.deadline = time.monotonic() + timeout if timeout else None
+        watched.limits = replace(watched.limits, timeout=timeout or None)
+    if memory is not None:
+        watched.most = used_bytes() + memory if memory else None
+        watched.limits = replace(watched.limits, memory=memory or None)
+
+
 def depth() -> int:
     """How many blocks of bounded work this thread is in."""
     return len(_state.stack)
@@ -172,8 +186,13 @@ def unwind(depth: int) -> None:
 
 
 def _tick(*_: Any) -> None:
-    if _state.stack:
-        _state.stack[-1].end()
+    if not _state.looking:  # a tick may come while one is handled, on a machine that is slow
+        _state.looking = True
+        try:
+            if _state.stack:
+                _state.stack[-1].end()
+        finally:
+            _state.looking = False
 
 
 def _started() -> bool:

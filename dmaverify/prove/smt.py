@@ -164,7 +164,7 @@ class Session:
 
         if self._left() <= 0:
             return False
-        self._spend(_SHARED_PRICE * len(text))
+        limits.spend(_SHARED_PRICE * len(text))
         solver = self._shared_solver()
         try:
             context = solver.ctx.ref()
