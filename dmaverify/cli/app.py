@@ -100,6 +100,7 @@ LATE = {
     "bursts": "cli.bursts",
     "cache": "cli.tools",
     "cells": "cli.mappings",
+    "certificate": "cli.certificate",
     "derive": "cli.mappings",
     "doctor": "cli.reference",
     "explain": "cli.reference",
@@ -300,12 +301,20 @@ def equiv(a: str, b: str, axes: str, rlimit: int, as_json: bool) -> None:
 
 @cli.command()
 @click.argument("path", metavar="PATH[::NAME]")
-@click.option("--as", "form", type=click.Choice(("inline", "registers", "words", "slices")), required=True)
+@click.option("--as", "form", required=True, help="inline, registers, words, slices; iDMA: auto, reg32_3d, nd, ...")
 @click.option("--json", "as_json", is_flag=True, help="Words as JSON, which `equiv` reads.")
 def emit(path: str, form: str, as_json: bool) -> None:
-    """A kernel with its copies in the other surface, their configuration words, or what they move."""
+    """A kernel with its copies in the other surface, their configuration words, or what they move; the commands of a
+    plan in a form of the machine's own, read back and proved.
+    """
+    if path.partition("::")[0].endswith(".toml"):
+        from dmaverify.cli.idma import emitted_plan
+
+        raise told(emitted_plan(path, form))
     from dmaverify.cli.pto import written
 
+    if form not in ("inline", "registers", "words", "slices"):
+        raise InputError(f"a kernel has no form {form!r}", None, "one of inline, registers, words, slices")
     raise told(written(path, form, as_json=as_json))
 
 
@@ -322,7 +331,8 @@ def emit(path: str, form: str, as_json: bool) -> None:
 @click.option("--prefix", default="", metavar="A/4,B", help="The outermost loops, by their labels.")
 @click.option("--budget", type=float, metavar="SECONDS", help="Stop with the gap reached by then (not deterministic).")
 @click.option("--evaluations", type=click.IntRange(1), help="Stop after this many priced commands (deterministic).")
-@click.option("--simulate/--no-simulate", default=None, help="Play winner and runners-up; the default for text.")
+@click.option("--routes/--no-routes", default=True, help="Try hops through other memories: the default.")
+@click.option("--simulate/--no-simulate", default=True, help="Play winner and runners-up: the default.")
 @click.option("--certificate", type=click.Path(file_okay=False), metavar="DIR", help="Write plan, bound and questions.")
 @click.option("--output", type=click.Path(dir_okay=False), metavar="FILE", help="Write the plan.")
 @click.option("--emit", metavar="FORM", help="Only the commands, in a form of the machine's own, or `auto` (iDMA).")
@@ -332,15 +342,15 @@ def emit(path: str, form: str, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True)
 @click.option("--stdin", is_flag=True, help="Read one JSON object a line, answer one a line.")
 def synth(
-    paths: tuple[str, ...], simulate: bool | None, certificate: str | None, output: str | None, workers: int,
+    paths: tuple[str, ...], simulate: bool, certificate: str | None, output: str | None, workers: int,
     reading: tuple[str, ...], timings: bool, as_json: bool, stdin: bool, prefix: str, emit: str | None, **fixed: Any
 ) -> None:  # fmt: skip
     """The cheapest legal plan of a move, proved, with a bound and why nothing is better."""
-    from dmaverify.cli.synth import SynthSettings, synth_paths, synth_request, synth_shown, write_certificate
+    from dmaverify.cli.synth import synth_request, synth_shown, write_certificate
+    from dmaverify.jobs.synthesis import SynthSettings, synth_paths
 
     first = tuple(text.strip() for text in prefix.split(",") if text.strip())
-    play = not (as_json or stdin) if simulate is None else simulate
-    settings = SynthSettings(prefix=first, simulate=play, reading=readings_of(reading), **fixed)
+    settings = SynthSettings(prefix=first, simulate=simulate, reading=readings_of(reading), **fixed)
     if stdin:
         return lines(lambda request: synth_request(request, settings))
     if not paths:

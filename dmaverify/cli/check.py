@@ -92,6 +92,7 @@ def options_of(given: Mapping[str, Any]) -> dict[str, Any]:
         "timeout": TIMEOUT if given["timeout"] is None else given["timeout"] or None,
         "memory": MEMORY if given["memory"] is None else given["memory"] or None,
         "cross_check": 0 if given["no_execute"] else 1 << 16,
+        "prove": "full" if given.get("certify") else given["prove"] or "fast",
     }
 
 
@@ -111,6 +112,7 @@ def request_of(asked: Mapping[str, Any]) -> Request:
     own["rlimit"] = given["rlimit"] or settings.rlimit
     for key in ("timeout", "memory"):
         own[key] = (getattr(settings, key) or None) if given[key] is None else own[key]
+    own["prove"] = "full" if given["certify"] else given["prove"] or settings.prove
     own["cross_check"] = own["cross_check"] if settings.execute else 0
     said = given["format_"] or settings.format
     if said not in (None, *FORMATS):
@@ -177,6 +179,7 @@ def shown_settings(request: Request) -> dict[str, Any]:
         "rlimit": request.options["rlimit"],
         "timeout": request.options["timeout"],
         "memory": request.options["memory"],
+        "prove": request.options["prove"],
         "execute": bool(request.options["cross_check"]),
         "cache": request.settings.cache and not request.given["no_cache"],
         "baseline": _baseline(request),
@@ -283,7 +286,7 @@ def finished(
     err += [f"internal error: {x}\nPlease report this: a proof and an execution disagree." for x in internal]
     err += own_mistakes(verdicts)
     if request.given["certify"] is not None:
-        code, said, wrong = _certified(request.given["certify"], asked, code)
+        code, said, wrong = _certified(request.given["certify"], request.jobs, code)
         out, err = [*out, said], [*err, *wrong]
     if request.given["playback"] is not None:
         out.append(_playback(request.given["playback"], verdicts))
@@ -392,20 +395,19 @@ def _told(request: Request, verdicts: Sequence[Any], code: int, terminal: Termin
     return out
 
 
-def _certified(folder: str, asked: Mapping[str, Any], code: int) -> tuple[int, str, list[str]]:
-    """Writes the questions and lets cvc5 answer them again; 4 where it contradicts z3, 3 where it cannot answer."""
-    from dmaverify.prove.certify.certificate import recheck, write_questions
+def _certified(folder: str, jobs: Sequence[Job], code: int) -> tuple[int, str, list[str]]:
+    """Writes the certificate and lets cvc5 answer it again; 4 where it contradicts z3, 3 where it cannot answer."""
+    from dmaverify.jobs.certify import write_certificate
+    from dmaverify.prove.certify.certificate import recheck
 
-    files = write_questions(Path(folder), dict(asked))
+    files = write_certificate(Path(folder), jobs)
     results = recheck(files)
     bad = [r for r in results if r.contradicts]
     open_ = [r for r in results if not r.contradicts and not r.agrees]
     agreed = len(results) - len(bad) - len(open_)
-    said = f"certificate: {len(files)} questions in {folder}, cvc5 agrees on {agreed}"
-    without = [name for name, questions in asked.items() if not questions]
-    if without:
-        why = "refused before a solver, or every byte was enumerated"
-        said += f"\nno question to ask again: {', '.join(without)} ({why})"
+    total = sum(len(q.status.split()) for q in files)
+    said = f"certificate: {total} questions in {len(files)} files in {folder}, cvc5 agrees on {agreed} files"
+    said += f"\n             dmaverify certificate check {folder}"
     wrong = [f"internal error: {r.path}: z3 says {r.expected}, cvc5 says {r.answer}" for r in bad]
     wrong += [f"not confirmed: {r.path}: {r.answer}" for r in open_]
     return max(code, 4 if bad else 3 if open_ else 0, key=(0, 3, 1, 2, 4).index), said, wrong

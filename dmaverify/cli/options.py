@@ -69,8 +69,13 @@ OPTIONS: Mapping[str, Callable[[Any], Any]] = {
         "--memory", type=MEMORY, metavar="SIZE", show_default="1GiB",
         help="Memory that one verdict may take; `none` for any.",
     ),
+    "prove": click.option(
+        "--prove", type=click.Choice(("fast", "full")), show_default="fast",
+        help="full: ask the solver every claim once more, from the definitions of mapping and sequencer.",
+    ),
     "certify": click.option(
-        "--certify", type=_FOLDER, metavar="DIR", help="Write every question as SMT-LIB 2; cvc5 re-checks it."
+        "--certify", type=_FOLDER, metavar="DIR",
+        help="Prove in full and write plan, questions and answers; `certificate check DIR` checks them.",
     ),
     "playback": click.option(
         "--playback", type=_FILE, metavar="FILE", help="Write a pytest file that replays the refutations."
@@ -108,7 +113,8 @@ NOTHING: Mapping[str, Any] = {
 }
 """What a command without some of these options was given of them."""
 JUDGING = (
-    "paths", "target", "reading", "workers", "rlimit", "timeout", "memory", "config", "isolated", "no_execute",
+    "paths", "target", "reading", "workers", "rlimit", "timeout", "memory", "prove", "config", "isolated",
+    "no_execute",
 )  # fmt: skip
 TELLING = (
     "format_", "as_json", "output", "select", "ignore", "playback", "baseline", "write_baseline", "config", "isolated",

@@ -96,7 +96,7 @@ def check_request(
 
 _KEYS = {
     "plan", "path", "name", "target", "select", "ignore", "reading", "rlimit", "timeout", "memory", "execute",
-    "bursts", "kernel",
+    "bursts", "kernel", "prove",
 }  # fmt: skip
 
 
@@ -110,6 +110,9 @@ def _options(request: dict[str, Any], settings: dict[str, Any]) -> Options:
     for key, least in (("timeout", 0), ("memory", 1 << 20)):
         if key in request:
             own[key] = _at_least(request, key, least, None)
+    own["prove"] = request.get("prove", own["prove"])
+    if own["prove"] not in ("fast", "full"):
+        raise InputError(f"`prove` is {own['prove']!r}", None, "fast or full")
     if request.get("execute") is False:
         own["cross_check"] = 0
     return Options(**own)

@@ -31,6 +31,7 @@ def verdicts_of(plan: Plan, options: Options | None = None, keep: Asked | None =
     from dmaverify.prove.move.check import Options as OptionsType
     from dmaverify.prove.move.check import check_access, check_transfer
     from dmaverify.report.excuses import with_suppressions
+    from dmaverify.targets.modules import part_of
 
     chosen = options or OptionsType()
     for machine in plan.targets.values():
@@ -61,6 +62,9 @@ def verdicts_of(plan: Plan, options: Options | None = None, keep: Asked | None =
 
     for one in plan.transfers:
         judge(check_transfer, one.transfer, one.transfer.target, problems=one.problems, line=one.line)
+        if one.transfer.form is not None and chosen.repair:
+            machine = plan.targets[one.transfer.target]
+            found[-1] = part_of(machine, "reword").in_words(one.transfer, machine, plan.axes, found[-1])
     for access in plan.accesses:
         judge(check_access, access, access.target)
     if plan.indirects:

@@ -26,7 +26,7 @@ from dmaverify.plan.texts import did_you_mean, units
 from dmaverify.plan.toml_spans import Document, Path, parse_toml, read_source, source_of
 from dmaverify.program.access import Access, PlanProblem
 from dmaverify.program.command import GivenCommand
-from dmaverify.program.move import Stream, Tensor, Transfer
+from dmaverify.program.move import Stream, Tensor, Told, Transfer
 from dmaverify.targets.target import Target
 
 if TYPE_CHECKING:
@@ -285,7 +285,8 @@ class PlanReader(TableReader):
         source, dest = (_seen(views, side, made[side]) for side in ("source", "dest"))
         given, streams = made["given"], made["stream"] if isinstance(made["stream"], tuple) else ()
         options: tuple[tuple[str, int | str], ...] = made["options"]
-        facts: tuple[tuple[str, tuple[tuple[str, int], ...], str], ...] = ()
+        facts: tuple[Told, ...] = ()
+        form = None
         if table.commands is not None:
             from dmaverify.plan.programs import written_commands
 
@@ -293,7 +294,8 @@ class PlanReader(TableReader):
             problems += written.problems
             given, streams = given or written.given, streams or written.streams
             options = tuple(written.options.items()) or options
-            facts = tuple((one.scope, tuple(one.values.items()), one.place) for one in written.facts)
+            facts = tuple((one.scope, tuple(one.values.items()), one.place, one.spans) for one in written.facts)
+            form = written.form
         for command in given:
             problems += self.media(command.read, source, "read", "source", target)
             problems += self.media(command.write, dest, "write", "dest", target)
@@ -309,6 +311,7 @@ class PlanReader(TableReader):
             limits=made["limits"],
             options=options,
             facts=facts,
+            form=form,
             expect=self.expectation(table.expect),
             span=self.doc.key_span(path),
             views=views,

@@ -53,6 +53,7 @@ class Settings:
     rlimit: int = 20_000_000
     timeout: float = TIMEOUT
     memory: int = MEMORY
+    prove: str = "fast"
     execute: bool = True
     cache: bool = True
     cache_dir: str = ".dmaverify_cache"
@@ -106,6 +107,10 @@ def _limit(read: Callable[[str], float]) -> Callable[[Any], float | None]:
     return reader
 
 
+def _prove(value: Any) -> str | None:
+    return value if value in ("fast", "full") else None
+
+
 def _flag(value: Any) -> bool | None:
     return value if isinstance(value, bool) else None
 
@@ -138,6 +143,7 @@ _KINDS: Mapping[str, tuple[Callable[[Any], Any], str]] = {
     "rlimit": (_count, "a number of solver resource units, at least 1"),
     "timeout": (_limit(seconds_of), 'a time: "60s", or "none"'),
     "memory": (_limit(bytes_of), 'an amount of memory: "1GiB", or "none"'),
+    "prove": (_prove, '"fast" or "full"'),
     "execute": (_flag, "true or false"),
     "cache": (_flag, "true or false"),
     "cache-dir": (_text, 'a path: ".dmaverify_cache"'),

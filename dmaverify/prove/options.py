@@ -19,6 +19,8 @@ class Options:
 
     One verdict may take `timeout` seconds and `memory` bytes more than there were before (None: any), and of the solver
     `rlimit` units a question.
+
+    `prove`: `fast` decides on normal forms; `full` asks every claim of what they prove once more, from definitions.
     """
 
     readings: Mapping[str, str] = field(default_factory=dict)
@@ -27,8 +29,13 @@ class Options:
     repair: bool = True
     timeout: float | None = TIMEOUT
     memory: int | None = MEMORY
+    prove: str = "fast"
 
     @property
     def limits(self) -> Limits:
         """The limits of one verdict."""
         return Limits(self.timeout, self.memory, QUESTIONS * self.rlimit)
+
+    @property
+    def full(self) -> bool:
+        return self.prove == "full"

@@ -8,7 +8,7 @@ Limits are z3 resource units, which do not depend on the clock; the random seed 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -231,6 +231,25 @@ def _checked(solver: Any) -> str:
     if outcome == "unknown" and "keyboard" in solver.reason_unknown():
         raise KeyboardInterrupt
     return outcome
+
+
+def answers_to(scripts: Iterable[str], rlimit: int = RLIMIT) -> Iterator[list[str]]:
+    """What z3 says to every `(check-sat)` of each script, in order; an `error: ...` in place of what it cannot read.
+
+    Scripts share a context that is reset before each, and nothing else.
+    """
+    import z3
+
+    context = z3.Context()
+    for script in scripts:
+        limited = f"(reset)(set-option :rlimit {rlimit})\n{script}(set-option :rlimit 0)"  # it outlives its context
+        try:
+            said = z3.Z3_eval_smtlib2_string(context.ref(), limited)
+        except z3.Z3Exception as error:  # a limit that ran out within a scope, for one
+            said = f"error: {error}"
+            context = z3.Context()
+            z3.Z3_eval_smtlib2_string(context.ref(), "(set-option :rlimit 0)")
+        yield [line.strip() for line in said.splitlines() if line.strip()]
 
 
 def _resources(solver: Any) -> int:

@@ -19,6 +19,7 @@ from dmaverify.machines.idma.jobs import image_of, read_jobs
 from dmaverify.machines.idma.judge import burst_facts
 from dmaverify.machines.idma.lists import Listed, listed_of, looks_like_lists, read_lists
 from dmaverify.machines.idma.nd import absolute, normal
+from dmaverify.machines.idma.order import Found, behind, itself
 from dmaverify.machines.idma.setup import Setup, setup_of
 from dmaverify.machines.idma.text import Image, Told
 from dmaverify.prove.flow.listed import Item, judge_listed
@@ -91,15 +92,28 @@ def setup_for(told: Told, target: Target, given: Mapping[str, int | str] | None 
     return setup_of(target, options)
 
 
-def _items(image: Image, target: Target) -> Iterator[Item]:
+_TESTS = frozenset({"idma/zero-length"})
+"""What the jobs of test benches do on purpose, and a back-end that rejects it answers with an error."""
+
+
+def _items(image: Image, target: Target, given: Mapping[str, int | str] | None = None) -> Iterator[Item | InputError]:
+    yield from (InputError(*problem) for problem in image.problems)
     for number, told in enumerate(image.told):
-        d, setup = told.descriptor, setup_for(told, target)
+        d, setup = told.descriptor, setup_for(told, target, given)
         dims = normal(absolute(d.dims), setup.backend.address_width)
         if d.empty:  # judged as what it is: a transfer of nothing
-            facts = list(descriptor_facts(setup, 0, 0, 0, (), "all repetitions are 0"))[:1]
+            facts = list(descriptor_facts(setup, 0, 0, 0, (), "all repetitions are 0", promised=False))[:1]
         else:
-            facts = list(descriptor_facts(setup, d.request.src, d.request.dst, d.request.length, dims, ""))
-        yield Item(f"descriptor {number}", told.span, facts, ("mem", "mem"))
+            request = d.request
+            facts = list(descriptor_facts(setup, request.src, request.dst, request.length, dims, "", promised=False))
+        own = itself(d, setup)
+        other = behind(image.told, number, setup, image.waits) if image.ordered else Found()
+        facts += [*own.facts, *other.facts]
+        mild = _TESTS if not image.ordered and setup.backend.reject_zero else frozenset()
+        yield Item(
+            f"descriptor {number}", told.span, facts, ("mem", "mem"), open=own.open or other.open,
+            mild=mild | (own.mild if not image.ordered else frozenset()),
+        )  # fmt: skip
     if image.periods:
         setup = setup_for(image.told[0], target)
         yield Item("events", image.told[0].span, period_facts(image, setup), counted=False)

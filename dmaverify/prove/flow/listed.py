@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dmaverify.errors import InputError, Span
 from dmaverify.prove.move.static import Instance, Ruling
@@ -27,6 +27,8 @@ class Item:
     facts: Sequence[Derived]
     tiers: tuple[str, str] = ("", "")
     counted: bool = True  # whether it is one of the things that the claim counts
+    open: str = ""  # what of it could not be decided
+    mild: frozenset[str] = frozenset()  # rules that are warnings here
 
 
 def judge_listed(
@@ -39,6 +41,7 @@ def judge_listed(
     count = looked = broken = 0
     unread = False
     differs: list[str] = []
+    undecided: list[str] = []
     for item in items:
         if isinstance(item, InputError):
             unread = True
@@ -52,22 +55,32 @@ def judge_listed(
         ruling = Ruling(target, "dma", *item.tiers, "", target.limits, dict(readings or {}))
         report = ruling.judge(
             [
-                Instance(f.scope, f.values, ", ".join(p for p in (item.name, f.place) if p), item.span, f.side)
+                Instance(
+                    f.scope, f.values, ", ".join(p for p in (item.name, f.place) if p), item.span, f.side, spans=f.spans
+                )
                 for f in item.facts
             ]
         )
         looked += len(item.facts)
-        findings += report.findings
+        own = [replace(f, severity=Severity.WARNING) if f.rule in item.mild else f for f in report.findings]
+        findings += own
         differs += report.differs
-        broken += any(f.severity is Severity.ERROR for f in report.findings)
+        broken += any(f.severity is Severity.ERROR for f in own)
+        if item.open:
+            undecided.append(f"{item.name}: {item.open}")
     if not count and not unread:
         findings.append(Finding("core/input", Severity.ERROR, f"no {unit} to judge", path, source="its form"))
     status = Status.ERROR if unread or not count else Status.REFUTED if broken else Status.PROVED
+    if status is Status.PROVED and undecided:
+        status = Status.UNKNOWN
     rules = {f.rule for f in findings if f.severity is Severity.ERROR and f.rule != "core/input"}
     by = f"{looked:,} looked at" + (f", {broken:,} of {count:,} {unit} broken" if broken else "")
-    obligations = (Obligation(f"{target.name}/*", "refuted" if rules else "proved", by),) if count else ()
+    obligations = [Obligation(f"{target.name}/*", "refuted" if rules else "proved", by)] if count else []
+    if undecided:
+        more = f", and {len(undecided) - 1:,} more" if len(undecided) > 1 else ""
+        obligations.append(Obligation("core/overlap", "unknown", undecided[0] + more))
     assumptions = tuple(f"{rule}: the verdict differs under another reading" for rule in dict.fromkeys(differs))
     return Verdict(
-        name, target.name, status, tuple(findings), obligations, assumptions, dict(readings or {}),
+        name, target.name, status, tuple(findings), tuple(obligations), assumptions, dict(readings or {}),
         time.perf_counter() - started, "", path, 1, None, f"all {count:,} {unit}",
     )  # fmt: skip

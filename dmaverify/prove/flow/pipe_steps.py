@@ -19,7 +19,7 @@ from typing import Any
 
 from dmaverify.errors import Span
 from dmaverify.language.affine import Cond, Lin, World, compare
-from dmaverify.program.instructions import Copy, Event, Fence, Signal, Token, Use, accumulate
+from dmaverify.program.instructions import Arrival, Copy, Event, Fence, Signal, Token, Use, accumulate
 from dmaverify.prove.flow.ask import Asker
 from dmaverify.prove.flow.pipe_meets import LOADED, Meetings
 from dmaverify.prove.flow.pipe_state import (
@@ -104,6 +104,8 @@ class PipeSteps:
             return self._signal(event, state, at)
         if isinstance(event, Fence):
             return self._fence(event, state)
+        if isinstance(event, Arrival):
+            return state
         assert isinstance(event, Token)
         return self._token(event, state, at)
 

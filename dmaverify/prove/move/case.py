@@ -37,6 +37,7 @@ from dmaverify.prove.move.witness import finding_of
 from dmaverify.prove.options import Options as Options
 from dmaverify.prove.smt import Session, solver_version
 from dmaverify.targets.modules import derived
+from dmaverify.targets.rule import Rule
 from dmaverify.targets.target import Target, load_obligations
 from dmaverify.verdict import Edit, Finding, Label, Obligation, Severity, Status, Verdict
 
@@ -62,6 +63,9 @@ class Case:
     units: int = 0
     differs: tuple[str, ...] = ()
     rules: int = 0
+    programs: list[tuple[str, tuple[Command, ...]]] = field(default_factory=list)  # what was judged, by name
+    held: list[tuple[Rule, tuple[int, ...], str]] = field(default_factory=list)
+    not_asked: tuple[str, ...] = ()  # what the questions from definitions leave out
     iterations: int = 1
 
     # ------------------------------------------------------------ well-formed
@@ -124,6 +128,7 @@ class Case:
     def judge(self, commands: Sequence[Command], what: str) -> CoreResult:
         """The core obligations of one program; findings added, `what` names the program in notes."""
         transfer = self.transfer
+        self.programs.append((what, tuple(commands)))
         session = Session(self.options.rlimit)
         result = judge_core(
             transfer.source, transfer.dest, self.spaces, self.bits, commands, self.options.readings, session
@@ -135,7 +140,7 @@ class Case:
                 status = "reported"
             if _worse(status, self.status.get(name)):
                 self.status[name] = status
-                self.by[name] = f"{result.by}{f' ({result.why})' if result.why else ''}"
+                self.by[name] = result.by_of(name)
         scene = Scene(
             Side(transfer.source, self.spaces[0], self.bits), Side(transfer.dest, self.spaces[1], self.bits), commands
         )
@@ -329,7 +334,8 @@ class Case:
         )  # fmt: skip
         span = next((c.span for c in commands if c.span is not None), None) or transfer.span
         instances += [
-            Instance(one.scope, one.values, one.place, span, one.side) for one in derived(transfer, target, commands)
+            Instance(one.scope, one.values, one.place, span, one.side, spans=one.spans)
+            for one in derived(transfer, target, commands)
         ]
         return ruling.judge(instances)
 
@@ -355,6 +361,7 @@ class Case:
     def take(self, report: RuleReport, without: frozenset[str] = frozenset()) -> None:
         self.findings += [f for f in report.findings if f.rule not in without]
         self.rules, self.differs = report.evaluated, report.differs
+        self.held += report.held
 
     # ------------------------------------------------------------ verdict
 
@@ -372,9 +379,8 @@ class Case:
         ]
         if self.rules:
             broken = {f.rule for f in errors if not f.rule.startswith("core/")}
-            obligations.append(
-                Obligation(f"{self.target.name}/*", "refuted" if broken else "proved", f"{self.rules} rules folded")
-            )
+            by = self.by.get("rules", f"{self.rules} rules folded")
+            obligations.append(Obligation(f"{self.target.name}/*", "refuted" if broken else "proved", by))
         readings = dict(self.options.readings)
         assumptions = list(self.assumptions)
         assumptions += [
@@ -384,11 +390,12 @@ class Case:
         ]
         assumptions += [f"{rule}: the verdict differs under another reading" for rule in self.differs]
         word = "half bytes" if unit_bits_of(self.bits) == 4 else "bytes"
+        cites = self.target.raw.get("machine", {}).get("cites", {})
         return Verdict(
             self.transfer.name,
             self.target.name,
             status,
-            tuple(self.findings),
+            tuple(replace(f, source=cites.get(f.rule, f.source)) for f in self.findings),
             tuple(obligations),
             tuple(dict.fromkeys(assumptions)),
             readings,

@@ -10,6 +10,7 @@ variable has all values of its range; a variable that changes has none.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from math import gcd
 from typing import TYPE_CHECKING
@@ -20,6 +21,7 @@ from dmaverify.machines.rngd.rust.macros import expand
 from dmaverify.machines.rngd.rust.module import Item, Scope, fill
 from dmaverify.machines.rngd.rust.numbers import number_of
 from dmaverify.machines.rngd.rust.patterns import Patterns
+from dmaverify.machines.rngd.rust.sites import is_kernel, speaks_of_tensors, takes_numbers
 from dmaverify.machines.rngd.rust.types import Frame
 from dmaverify.machines.rngd.rust.values import (
     Dtype,
@@ -41,6 +43,8 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 MAX_DEPTH = 100
+MAX_CALLS_DEEP = 12
+MAX_INLINED = 4000  # calls that one visit reads with what they pass; later ones are read by their types
 _THROUGH = {
     "reference_expression", "parenthesized_expression", "unary_expression", "try_expression", "await_expression",
     "return_expression", "break_expression", "const_block", "async_block", "unsafe_block", "expression_statement",
@@ -73,6 +77,8 @@ class Bodies(Patterns):
                 pattern = one.child_by_field_name("pattern")
                 value = self.types.read(item.code, one.child_by_field_name("type"), frame)
                 name = item.code.text(pattern) if pattern is not None else ""
+                if isinstance(value, Dtype):
+                    value = Unknown(f"`{name}` is whatever the caller of `{item.name}` passes", item.code.span(one))
                 self.bind(item.code, pattern, self.allocated(value, name, item.code, one), frame)
             elif one.type == "self_parameter" and own is not None:
                 frame.locals["self"] = own
@@ -80,13 +86,69 @@ class Bodies(Patterns):
         expected = self.types.read(item.code, result, frame) if result is not None else Opaque("()")
         before = self.result, self.instance, self.item
         self.result, self.instance, self.item = expected, instance, item
-        self.ledger, self.branches = Ledger(), 0
+        self.ledger, self.branches, self.spent = Ledger(), 0, 0
+        self.stack.append(item)
         try:
             self.settled(self.block(item.code, body, frame, expected), expected)
         finally:
+            self.stack.pop()
             self.result, self.instance, self.item = before
         for site, finding in self.ledger.remarks():
             site.remark(finding)
+
+    def inlines(self, item: Item, bound: Mapping[str, Value]) -> bool:
+        """Whether a call is read with what it passes: every generic argument is known, and it is no recursion."""
+        if item.node.child_by_field_name("body") is None or item in self.stack or len(self.stack) >= MAX_CALLS_DEEP:
+            return False
+        if any(name not in bound or not known(bound[name]) for name, _ in item.generics):
+            return False
+        if is_kernel(item) and not item.generics and not takes_numbers(item):
+            return False  # it is read by itself
+        if item not in self.telling:
+            self.telling[item] = speaks_of_tensors(item)
+        if not self.telling[item]:
+            return False
+        self.spent += 1
+        return self.spent <= MAX_INLINED
+
+    def inlined(
+        self, item: Item, bound: dict[str, Value], own: Value | None, values: list[Value], instance: str
+    ) -> Value:
+        """What a function of the crate gives for these arguments; its transfers are read as parts of the caller."""
+        body = item.node.child_by_field_name("body")
+        assert body is not None
+        frame = Frame(item.scope, bound, {}, own)
+        if own is not None:
+            frame.locals["self"] = own
+        said = [instance] if instance else []
+        parameters = named(item.node.child_by_field_name("parameters") or item.node)
+        for one, value in zip((p for p in parameters if p.type == "parameter"), values, strict=True):
+            pattern = one.child_by_field_name("pattern")
+            declared = self.types.read(item.code, one.child_by_field_name("type"), frame)
+            name = item.code.text(pattern) if pattern is not None else ""
+            if isinstance(value, Numbers):
+                said.append(f"{name} = {_told(value)}")
+            made = value if isinstance(value, Numbers) else self.merged(value, declared)
+            if isinstance(made, Tensor) and made.buffer is None:
+                made = self.allocated(made, name, item.code, one)
+            if isinstance(declared, Dtype) and not isinstance(value, Numbers):
+                made = Unknown(f"`{name}` is a number that the caller does not know", item.code.span(one))
+            self.bind(item.code, pattern, made, frame)
+        result = item.node.child_by_field_name("return_type")
+        expected = self.types.read(item.code, result, frame) if result is not None else Opaque("()")
+        before = self.result, self.instance, self.item, self.let
+        self.result, self.instance, self.item, self.let = expected, ", ".join(said), item, ""
+        outside = self.ledger
+        if is_kernel(item):
+            self.ledger = Ledger()  # the host waits for one kernel before it starts the next
+        self.stack.append(item)
+        self.entered.add(item)
+        try:
+            return self.merged(self.settled(self.block(item.code, body, frame, expected), expected), expected)
+        finally:
+            self.stack.pop()
+            self.result, self.instance, self.item, self.let = before
+            self.ledger = outside
 
     def block(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         """The value of the last expression of a block."""
@@ -433,6 +495,12 @@ class Bodies(Patterns):
         item = child(root, "function_item")
         body = item.child_by_field_name("body") if item is not None else None
         return self.block(again, body, frame, expected) if body is not None else Unknown("")
+
+
+def _told(numbers: Numbers) -> str:
+    if numbers.single is not None:
+        return str(numbers.single)
+    return f"{numbers.low}, {numbers.low + numbers.step}, .., {numbers.high}"
 
 
 def _calls(tree: Node) -> list[Node]:

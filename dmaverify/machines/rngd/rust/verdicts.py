@@ -19,7 +19,7 @@ from dmaverify.lower.programs import space_of
 from dmaverify.machines.rngd.rust.comments import expectations, name_of
 from dmaverify.machines.rngd.rust.legality import index_note, judge
 from dmaverify.machines.rngd.rust.moves import GATHERS, SCATTERS, Move, Site
-from dmaverify.machines.rngd.rust.plans import KernelPlan, SiteTransfers
+from dmaverify.machines.rngd.rust.plans import WINDOW, KernelPlan, SiteTransfers
 from dmaverify.machines.rngd.rust.views import live_cells
 from dmaverify.plan.read import PlanTransfer
 from dmaverify.program.move import PLACES
@@ -31,6 +31,7 @@ from dmaverify.verdict import Finding, Label, Obligation, Severity, Status, Verd
 
 UNRESOLVED = "core/unresolved-transfer"
 LEVEL = "alignment"
+STARTS = 8
 STD = "std"
 
 
@@ -76,6 +77,7 @@ def _judged(
     )  # fmt: skip
     if keep is not None:
         keep[item.name] = asked
+    verdict = _where_starts_are_free(verdict, item, move, machine, options)
     findings = list(verdict.findings)
     if LEVEL not in options.readings and _sound(item):
         findings += _asserted(item, machine, options)
@@ -86,6 +88,29 @@ def _judged(
         findings, opened = _together(findings, own.findings), own.open
     findings = [_labelled(finding, item) for finding in findings]
     return _settled(verdict, findings, opened, time.perf_counter() - started, _assumed(move, item, machine))
+
+
+def _where_starts_are_free(
+    verdict: Verdict, item: PlanTransfer, move: Move, machine: Target, options: Options
+) -> Verdict:
+    """A start that nobody names is not wrong: what only some starts break is a condition on them, and told as one."""
+    if verdict.status is not Status.REFUTED or not (move.source.window.assumed or move.dest.window.assumed):
+        return verdict
+    sides = [replace(side, base=side.base - side.base % WINDOW) for side in (item.transfer.source, item.transfer.dest)]
+    aligned = replace(item.transfer, source=sides[0], dest=sides[1])
+    again = check_transfer(aligned, axes={}, problems=item.problems, target=machine, options=options)
+    if again.status is not Status.PROVED:
+        return verdict
+    broken = [f for f in verdict.findings if f.severity is Severity.ERROR]
+    rules = ", ".join(dict.fromkeys(f.rule for f in broken))
+    note = (
+        f"the tile starts at multiples of {STARTS} bytes: {rules} fails for other starts, and no call that was read "
+        "names them"
+    )
+    kept = [replace(f, severity=Severity.WARNING, notes=(*f.notes, "for some starts")) for f in verdict.findings]
+    return replace(
+        again, findings=tuple(kept), assumptions=(*again.assumptions, note), path=verdict.path, line=verdict.line
+    )
 
 
 def _asserted(item: PlanTransfer, machine: Target, options: Options) -> tuple[Finding, ...]:
