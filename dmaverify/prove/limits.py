@@ -92,6 +92,7 @@ class _Watched:
         self.reason: tuple[str, str] | None = None
         self.ended = 0.0  # when the work was told to end last
         self.closing = False
+        self.before: tuple[int, int] | None = None  # the process's own limit, where it was lowered
 
     def ran_out(self) -> bool:
         """Whether a limit ran out; the first one is noted."""
@@ -137,7 +138,7 @@ def bounded(limits: Limits) -> Iterator[None]:
     began, depth = time.monotonic(), len(_state.stack)
     outer = _state.stack[-1] if _state.stack else None
     watched = _Watched(limits)
-    hard = _hard_limit(limits.memory)
+    hard = watched.before = _hard_limit(limits.memory)
     _state.stack.append(watched)
     timer = _started()
     try:
@@ -268,6 +269,18 @@ def spend(resources: int) -> None:
     """Takes solver resources from the work around."""
     if _state.stack:
         _state.stack[-1].spent += resources
+
+
+@contextmanager
+def solver_at_work() -> Iterator[None]:
+    """Work of the solver's library, which ends the process where an allocation fails: only the watcher bounds it."""
+    watched = _state.stack[-1] if _state.stack else None
+    _restore(watched.before if watched is not None else None)
+    try:
+        yield
+    finally:
+        if watched is not None and watched.before is not None:
+            _hard_limit(watched.limits.memory)
 
 
 @contextmanager

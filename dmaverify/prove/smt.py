@@ -141,6 +141,10 @@ class Session:
     def ask(self, query: Query, name: str = "") -> Answer:
         """Is there an assignment? `unsat` is the proof that there is none."""
         text = query.text()
+        with limits.solver_at_work():
+            return self._asked(query, text, name)
+
+    def _asked(self, query: Query, text: str, name: str) -> Answer:
         if self.private or not self._refuted_by_the_shared(text):
             self.private = True
             answer = self._answer(self._own_context(), text, query)
