@@ -134,7 +134,7 @@ def cli() -> None:
 @options(*OPTIONS)
 def check(**given: Any) -> None:
     """Prove every transfer and access of plan files and Rust kernels, or refute it with the smallest counterexample."""
-    from dmaverify.cli.check import check_once, options_of, request_of, shown_settings, watched
+    from dmaverify.cli.check import check_once, options_of, request_of, shown_files, shown_settings, watched
 
     if given["stdin"]:
         from dmaverify.jobs.requests import check_request, code_of
@@ -145,7 +145,7 @@ def check(**given: Any) -> None:
     if given["show_settings"]:
         raise told(shown_settings(request))
     if given["show_files"]:
-        raise told("\n".join(dict.fromkeys(file for file, _ in request.files)))
+        raise told(shown_files(request))
     if given["watch"]:
         for outcome in watched(request, terminal(), progress, lambda: time.sleep(0.2)):
             show(outcome)

@@ -65,20 +65,25 @@ class Request:
     @property
     def files(self) -> list[tuple[str, str | None]]:
         """The files to check, without those that the settings exclude."""
+        return self.chosen_files()[0]
+
+    def chosen_files(self) -> tuple[list[tuple[str, str | None]], list[str]]:
+        """The files to check, and what of the folders a file of the project hides: settings, or .gitignore."""
         from dmaverify.plan.settings import matching
 
-        found = plan_files(self.paths)
+        hidden: list[str] = []
+        found = plan_files(self.paths, hidden)
         asked = {path.partition("::")[0] for path in self.paths}
         left = self.settings.exclude
-        return [
-            (file, name)
-            for file, name in found
-            if file in asked or not (left and matching(file, left, self.settings.folder))
-        ]
+        out = {(f, n) for f, n in found if f not in asked and left and matching(f, left, self.settings.folder)}
+        return [pair for pair in found if pair not in out], [*hidden, *(file for file, _ in sorted(out, key=str))]
 
     @property
     def jobs(self) -> list[Job]:
-        return [(path, name, self.target, dict(self.options)) for path, name in self.files]
+        return self.jobs_of(self.files)
+
+    def jobs_of(self, files: Sequence[tuple[str, str | None]]) -> list[Job]:
+        return [(path, name, self.target, dict(self.options)) for path, name in files]
 
 
 # ---------------------------------------------------------------- options and settings
@@ -186,6 +191,19 @@ def shown_settings(request: Request) -> dict[str, Any]:
     }
 
 
+def shown_files(request: Request) -> str:
+    """Every file that is checked, and every one that is left, with the reason."""
+    from dmaverify.jobs.walk import walked
+
+    taken = dict.fromkeys(file for file, _ in request.files)
+    seen = {one.path: one for path in request.paths if Path(path).is_dir() for one in walked(path)}
+    lines = [f"{file}  ({seen[file].why})" if file in seen else file for file in taken]
+    for path, one in sorted(seen.items()):
+        if path not in taken:
+            lines.append(f"left out: {path}  ({'is excluded by the settings' if one.taken else one.why})")
+    return "\n".join(lines)
+
+
 def _baseline(request: Request) -> str | None:
     if request.given["baseline"]:
         return str(request.given["baseline"])
@@ -235,7 +253,9 @@ def check_once(request: Request, terminal: Terminal, ticks: Callable[[int], Tick
     check_rules(request)
     internal: list[str] = []
     asked: dict[str, Any] = {}
-    jobs = request.jobs
+    files, hidden = request.chosen_files()
+    jobs = request.jobs_of(files)
+    note = (f"left out by .gitignore or the settings: {_many(len(hidden), 'path')} (--show-files)",) if hidden else ()
     verdicts: list[Any] = []
     results: Any = judged(jobs, request.workers, _cache(request), ticks(len(jobs)))
     done = 0
@@ -250,8 +270,9 @@ def check_once(request: Request, terminal: Terminal, ticks: Callable[[int], Tick
         outcome = finished(request, terminal, verdicts, internal, asked)
         said = f"interrupted: {done} of {_many(len(jobs), 'file')} judged; the others have no verdict"
         code = max(outcome.code if verdicts else 3, 3, key=(0, 3, 1, 2, 4).index)
-        return Outcome(outcome.out, (*outcome.err, said), code)
-    return finished(request, terminal, verdicts, internal, asked)
+        return Outcome(outcome.out, (*outcome.err, *note, said), code)
+    outcome = finished(request, terminal, verdicts, internal, asked)
+    return Outcome(outcome.out, (*outcome.err, *note), outcome.code)
 
 
 def finished(

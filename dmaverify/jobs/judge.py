@@ -33,9 +33,9 @@ def readings_of(pairs: Sequence[str]) -> dict[str, str]:
     return out
 
 
-def plan_files(paths: Sequence[str]) -> list[tuple[str, str | None]]:
+def plan_files(paths: Sequence[str], left: list[str] | None = None) -> list[tuple[str, str | None]]:
     """Files with the transfer asked for, sorted: folders are searched for plan files, `PATH::NAME` names one
-    transfer.
+    transfer. `left` receives what .gitignore hides.
     """
     out: list[tuple[str, str | None]] = []
     for path in paths:
@@ -45,9 +45,12 @@ def plan_files(paths: Sequence[str]) -> list[tuple[str, str | None]]:
         if Path(file).is_dir():
             if name:
                 raise InputError(f"{file} is a folder, so `::{name}` names nothing", None, "name a plan file")
-            found = sorted(str(p) for p in Path(file).rglob("*.toml") if not _hidden(p, file) and is_plan(p))
-            texts = [str(p) for p in Path(file).rglob("*") if not _hidden(p, file) and is_copy_text(str(p))]
-            found = sorted([*found, *kernel_files(Path(file)), *texts])
+            from dmaverify.jobs.walk import IGNORED, walked
+
+            seen = walked(file)
+            found = [one.path for one in seen if one.taken]
+            if left is not None:
+                left += [one.path for one in seen if one.why == IGNORED]
             if not found:
                 raise InputError(
                     f"{file} holds no plan file (*.toml with `schema = 1`) and no kernel (*.rs with a transfer, *.pto, "
@@ -59,40 +62,6 @@ def plan_files(paths: Sequence[str]) -> list[tuple[str, str | None]]:
         else:
             out.append((file, name or None))
     return list(dict.fromkeys(out))
-
-
-def _hidden(path: Path, folder: str) -> bool:
-    """Whether it lies in a folder like `.venv`, which belongs to a tool."""
-    return any(part.startswith(".") for part in path.relative_to(folder).parts[:-1])
-
-
-def is_plan(path: Path) -> bool:
-    """A TOML file that says `schema =` at the start of a line; a machine's own target.toml is none."""
-    if path.name == "target.toml":
-        return False
-    try:
-        with path.open("rb") as file:
-            return any(line.lstrip().startswith(b"schema") and b"=" in line for line in file.read(1 << 16).splitlines())
-    except OSError:
-        return False
-
-
-def kernel_files(folder: Path) -> list[str]:
-    """Rust files of a folder that hold a transfer, without Cargo's build output."""
-    from dmaverify.machines.rngd.rust.moves import TRANSFERS
-
-    marks = [f"{sign}{name}".encode() for name in TRANSFERS for sign in (".", "::")]
-    found = []
-    for path in folder.rglob("*.rs"):
-        if "target" in path.relative_to(folder).parts[:-1]:
-            continue
-        try:
-            data = path.read_bytes()
-        except OSError:
-            continue
-        if any(mark in data for mark in marks):
-            found.append(str(path))
-    return found
 
 
 def is_copy_text(path: str) -> bool:
@@ -204,7 +173,10 @@ def _ended(job: Job) -> Result:
 
 
 def what_next() -> str:
-    here = sorted(str(p) for p in Path().rglob("*.toml") if is_plan(p))[:1] or sorted(kernel_files(Path()))[:1]
+    """What to type where nothing was named: a file of this folder, as far as one is found quickly."""
+    from dmaverify.jobs.walk import walked
+
+    here = [seen.path for seen in walked(".") if seen.taken][:1]
     return f"dmaverify check {here[0]}" if here else "name a plan file or a folder: dmaverify check PATH[::NAME]"
 
 

@@ -105,7 +105,8 @@ def _cut(text: str, others: list[str], rng: random.Random) -> str:
 def _many(text: str, others: list[str], rng: random.Random) -> str:
     lines = text.split("\n")
     at = rng.randrange(len(lines))
-    return "\n".join([*lines[:at], *[lines[at]] * rng.choice((10, 100, 1000) if "\n" in text else (10,)), *lines[at:]])
+    times = rng.choice((2, 3) if text.startswith("{") else (10, 100, 1000))
+    return "\n".join([*lines[:at], *[lines[at]] * times, *lines[at:]])
 
 
 CHANGES: tuple[Callable[[str, list[str], random.Random], str], ...] = (
