@@ -14,7 +14,7 @@ PROGRAMS ?= --count 20000
 WRITTEN ?= --count 100000
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test slow docs bench fuzz agree calibrate lint wheel clean
+.PHONY: help venv demo test slow docs bench fuzz fuzz-inputs agree calibrate lint wheel clean
 
 help:
 	@echo "make demo       check the examples; derive, run, explain; a broken plan"
@@ -24,6 +24,7 @@ help:
 	@echo "make lint       ruff and mypy --strict"
 	@echo "make bench      speed, as ratios measured in one run"
 	@echo "make fuzz       the agreement tests at large scale (ARGS=... of moves, PROGRAMS=... of programs, WRITTEN=... of all kinds)"
+	@echo "make fuzz-inputs  mutated inputs of every kind, ten minutes (ARGS='--seconds 60 --seed 2')"
 	@echo "make agree      closed form against simulator on thousands of random and adversarial programs"
 	@echo "make calibrate  fit the measured cost profile to the sample data"
 	@echo "make wheel      build dist/*.whl"
@@ -64,6 +65,9 @@ fuzz: $(STAMP)
 	$(BIN)/python tests/fuzz/run.py $(ARGS)
 	$(BIN)/python tests/fuzz/programs.py $(PROGRAMS)
 	$(BIN)/python tests/fuzz/written.py $(WRITTEN)
+
+fuzz-inputs: $(STAMP)
+	$(BIN)/python tests/fuzz/inputs.py --keep $(ARGS)
 
 agree: $(STAMP)
 	$(BIN)/python tests/bench/agree.py $(ARGS)

@@ -20,6 +20,7 @@ from typing import Any
 from dmaverify.cli.options import NOTHING
 from dmaverify.errors import InputError
 from dmaverify.jobs.judge import FORMATS, Job, output_of, plan_files, readings_of, rendered, run_jobs, what_next
+from dmaverify.language.files import write_text
 from dmaverify.prove.limits import MEMORY, TIMEOUT
 
 Tick = Callable[[int], None]
@@ -97,6 +98,7 @@ def options_of(given: Mapping[str, Any]) -> dict[str, Any]:
         "timeout": TIMEOUT if given["timeout"] is None else given["timeout"] or None,
         "memory": MEMORY if given["memory"] is None else given["memory"] or None,
         "cross_check": 0 if given["no_execute"] else 1 << 16,
+        "allow": tuple(given["allow_path"]),
         "prove": "full" if given.get("certify") else given["prove"] or "fast",
     }
 
@@ -186,7 +188,7 @@ def shown_settings(request: Request) -> dict[str, Any]:
         "memory": request.options["memory"],
         "prove": request.options["prove"],
         "execute": bool(request.options["cross_check"]),
-        "cache": request.settings.cache and not request.given["no_cache"],
+        "cache": request.settings.cache and not (request.given["no_cache"] or request.given["locked"]),
         "baseline": _baseline(request),
     }
 
@@ -238,12 +240,13 @@ def judged(
 
 
 def _cache(request: Request) -> Any:
-    off = request.given["no_cache"] or request.given["certify"] or os.environ.get("DMAVERIFY_NO_CACHE")
-    if off or not request.settings.cache:
+    off = any(request.given[key] for key in ("no_cache", "locked", "certify"))
+    if off or os.environ.get("DMAVERIFY_NO_CACHE") or not request.settings.cache:
         return None
     from dmaverify.jobs.cache import cache_of
 
-    return cache_of(request.settings.folder / request.settings.cache_dir)
+    own = request.settings.cache_dir
+    return cache_of(request.settings.folder / own if own else None)
 
 
 def check_once(request: Request, terminal: Terminal, ticks: Callable[[int], Tick]) -> Outcome:
@@ -255,9 +258,12 @@ def check_once(request: Request, terminal: Terminal, ticks: Callable[[int], Tick
     asked: dict[str, Any] = {}
     files, hidden = request.chosen_files()
     jobs = request.jobs_of(files)
-    note = (f"left out by .gitignore or the settings: {_many(len(hidden), 'path')} (--show-files)",) if hidden else ()
+    note: tuple[str, ...] = ()
+    if hidden:
+        note = (f"left out by .gitignore or the settings: {_many(len(hidden), 'path')} (--show-files)",)
     verdicts: list[Any] = []
-    results: Any = judged(jobs, request.workers, _cache(request), ticks(len(jobs)))
+    cache = _cache(request)
+    results: Any = judged(jobs, request.workers, cache, ticks(len(jobs)))
     done = 0
     try:
         for job, (found, trouble, keep) in zip(jobs, results, strict=True):
@@ -271,6 +277,8 @@ def check_once(request: Request, terminal: Terminal, ticks: Callable[[int], Tick
         said = f"interrupted: {done} of {_many(len(jobs), 'file')} judged; the others have no verdict"
         code = max(outcome.code if verdicts else 3, 3, key=(0, 3, 1, 2, 4).index)
         return Outcome(outcome.out, (*outcome.err, *note, said), code)
+    if cache is not None and cache.dropped:
+        note += (f"cache: {_many(cache.dropped, 'entry')} dropped: damaged, or not written by this user",)
     outcome = finished(request, terminal, verdicts, internal, asked)
     return Outcome(outcome.out, (*outcome.err, *note), outcome.code)
 
@@ -366,7 +374,7 @@ def _written_baseline(request: Request, verdicts: Sequence[Any]) -> Outcome:
 
     file = request.given["write_baseline"]
     text = baseline_text(verdicts, partial(_placed, Path(file).parent))
-    Path(file).write_text(text, encoding="utf-8")
+    write_text(file, text)
     number = read_baseline(text, file).total()
     left = sum(1 for verdict in verdicts if remarks(verdict) and not verdict.errors)
     said = f"wrote {file}: {number} findings; from now on: --baseline {file}"
@@ -391,7 +399,8 @@ def _fixed(request: Request, verdicts: Sequence[Any]) -> tuple[list[Any], list[s
 
 
 def _many(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
+    many = f"{what[:-1]}ie" if what.endswith("y") else what
+    return f"{number} {what if number == 1 else many + 's'}"
 
 
 # ---------------------------------------------------------------- telling
@@ -407,7 +416,7 @@ def _told(request: Request, verdicts: Sequence[Any], code: int, terminal: Termin
     out = [rendered(request.show, verdicts, code, colour=terminal.colour, **style)]
     for name, file in request.reports:
         Path(file).parent.mkdir(parents=True, exist_ok=True)
-        Path(file).write_text(rendered(name, verdicts, code, colour=False, **style), encoding="utf-8")
+        write_text(file, rendered(name, verdicts, code, colour=False, **style))
     if os.environ.get("GITHUB_ACTIONS") == "true" and not request.chosen and not terminal.person:
         out += [text] if (text := rendered("github", verdicts, code, colour=False, **style)) else []
         if page := os.environ.get("GITHUB_STEP_SUMMARY"):
@@ -437,7 +446,7 @@ def _certified(folder: str, jobs: Sequence[Job], code: int) -> tuple[int, str, l
 def _playback(file: str, verdicts: Sequence[Any]) -> str:
     from dmaverify.testing.playback import playback_text
 
-    Path(file).write_text(playback_text(verdicts), encoding="utf-8")
+    write_text(file, playback_text(verdicts))
     return f"wrote {file}: run it with pytest"
 
 

@@ -89,6 +89,11 @@ OPTIONS: Mapping[str, Callable[[Any], Any]] = {
     ),
     "watch": click.option("--watch", is_flag=True, help="Check again whenever a file changes."),
     "no_cache": click.option("--no-cache", is_flag=True, help="Prove everything anew."),
+    "locked": click.option("--locked", is_flag=True, help="Use no cache at all, whatever the settings say."),
+    "allow_path": click.option(
+        "--allow-path", type=click.Path(exists=True), multiple=True, metavar="DIR",
+        help="Plans may name files below DIR, too; repeatable.",
+    ),
     "config": click.option("--config", type=_FILE, metavar="FILE", help="Take the settings from this file."),
     "isolated": click.option("--isolated", is_flag=True, help="Take no settings from any file."),
     "show_settings": click.option(
@@ -108,13 +113,14 @@ OPTIONS: Mapping[str, Callable[[Any], Any]] = {
 
 NOTHING: Mapping[str, Any] = {
     **dict.fromkeys(OPTIONS),
-    **dict.fromkeys(("paths", "output", "select", "ignore", "reading"), ()),
-    **dict.fromkeys(("as_json", "fix", "watch", "no_cache", "isolated", "no_execute", "timings", "verbose"), False),
+    **dict.fromkeys(("paths", "output", "select", "ignore", "reading", "allow_path"), ()),
+    **dict.fromkeys(("as_json", "fix", "watch", "no_cache", "locked"), False),
+    **dict.fromkeys(("isolated", "no_execute", "timings", "verbose"), False),
 }
 """What a command without some of these options was given of them."""
 JUDGING = (
     "paths", "target", "reading", "workers", "rlimit", "timeout", "memory", "prove", "config", "isolated",
-    "no_execute",
+    "no_execute", "allow_path",
 )  # fmt: skip
 TELLING = (
     "format_", "as_json", "output", "select", "ignore", "playback", "baseline", "write_baseline", "config", "isolated",

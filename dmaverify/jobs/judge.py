@@ -71,6 +71,7 @@ def is_copy_text(path: str) -> bool:
 
 def check_job(job: Job) -> tuple[list[Any], str, dict[str, Any]]:
     """Verdicts of one file, whatever is wrong with it; an internal contradiction as text; the questions asked."""
+    from dmaverify.language.files import allowing
     from dmaverify.prove.boundary import guarded
     from dmaverify.prove.options import Options
 
@@ -81,8 +82,9 @@ def check_job(job: Job) -> tuple[list[Any], str, dict[str, Any]]:
     def judge() -> list[Verdict]:
         from dmaverify.jobs.load import check
 
-        listed = listed_verdict(path, options.readings)
-        return [listed] if listed is not None else check(path, name, target=target, options=options, keep=keep)
+        with allowing(options.allow):
+            listed = listed_verdict(path, options.readings)
+            return [listed] if listed is not None else check(path, name, target=target, options=options, keep=keep)
 
     return guarded(judge, options.limits, name=Path(path).stem, path=path), "", keep
 
@@ -198,11 +200,12 @@ def rendered(
         style: Literal["full", "concise"] = "full" if format_ == "full" else "concise"
         return render_report(verdicts, style, code=code, width=width, colour=colour, timings=timings, verbose=verbose)
     from dmaverify import __version__
+    from dmaverify.report.snippet import escaped
 
     if format_ == "html":
         from dmaverify.jobs.page import run_page
 
-        return run_page(verdicts, __version__, code)
+        return escaped(run_page(verdicts, __version__, code))
     from dmaverify.report.machine import write
 
-    return write(format_, verdicts, __version__)
+    return escaped(write(format_, verdicts, __version__))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import stat
+import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -60,6 +61,38 @@ def is_inside(file: str | Path, folder: str | Path) -> bool:
     except (OSError, RuntimeError, ValueError):
         return False
     return any(real == root or root in real.parents for root in (home, project_root(home), *_allowed.get()))
+
+
+def is_below(file: str | Path, folder: str | Path) -> bool:
+    """Whether a file lies below `folder` once every link is resolved."""
+    try:
+        real, home = Path(file).expanduser().resolve(), Path(folder).resolve()
+    except (OSError, RuntimeError, ValueError):
+        return False
+    return home in real.parents
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Writes a file whole or not at all; a link of that name is replaced, never followed. Raises OSError."""
+    target = Path(path)
+    if target.is_char_device() or target.is_fifo():  # /dev/stdout, a pipe of the shell
+        target.write_text(text, encoding="utf-8")
+        return
+    handle, beside = tempfile.mkstemp(prefix=f".{target.name[:80]}.", dir=target.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+        os.chmod(beside, (target.stat().st_mode if target.is_file() else 0o666 & ~_mask()) & 0o777)
+        os.replace(beside, target)
+    except BaseException:
+        Path(beside).unlink(missing_ok=True)
+        raise
+
+
+def _mask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
 
 
 def project_root(folder: Path) -> Path:

@@ -30,6 +30,7 @@ class Options:
     timeout: float | None = TIMEOUT
     memory: int | None = MEMORY
     prove: str = "fast"
+    allow: tuple[str, ...] = ()  # folders beside those of the project whose files inputs may name
 
     @property
     def limits(self) -> Limits:
