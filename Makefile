@@ -14,7 +14,7 @@ PROGRAMS ?= --count 20000
 WRITTEN ?= --count 100000
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test slow docs bench fuzz fuzz-inputs agree calibrate lint wheel clean
+.PHONY: coq help venv demo test slow docs bench fuzz fuzz-inputs agree calibrate lint wheel clean
 
 help:
 	@echo "make demo       check the examples; derive, run, explain; a broken plan"
@@ -26,6 +26,7 @@ help:
 	@echo "make fuzz       the agreement tests at large scale (ARGS=... of moves, PROGRAMS=... of programs, WRITTEN=... of all kinds)"
 	@echo "make fuzz-inputs  mutated inputs of every kind, ten minutes (ARGS='--seconds 60 --seed 2')"
 	@echo "make agree      closed form against simulator on thousands of random and adversarial programs"
+	@echo "make coq        the theorems behind certificates, and the examples by them (needs coqc; Debian: apt install coq)"
 	@echo "make calibrate  fit the measured cost profile to the sample data"
 	@echo "make wheel      build dist/*.whl"
 	@echo "make clean      remove caches and build output; the virtual environment stays"
@@ -64,10 +65,20 @@ bench: $(STAMP)
 fuzz: $(STAMP)
 	$(BIN)/python tests/fuzz/run.py $(ARGS)
 	$(BIN)/python tests/fuzz/programs.py $(PROGRAMS)
+	$(BIN)/python tests/fuzz/checker.py
 	$(BIN)/python tests/fuzz/written.py $(WRITTEN)
 
 fuzz-inputs: $(STAMP)
 	$(BIN)/python tests/fuzz/inputs.py --keep $(ARGS)
+
+COQ := build/coq
+
+coq: $(STAMP)
+	mkdir -p $(COQ)
+	cp proofs/coq/Move.v proofs/coq/Printed.v $(COQ)
+	$(BIN)/python proofs/coq/export.py examples/first.toml examples/dma-engine/*.toml examples/sequencer/*.toml > $(COQ)/Examples.v
+	cd $(COQ) && coqc -Q . Dmaverify Move.v && coqc -Q . Dmaverify Printed.v && coqc -Q . Dmaverify Examples.v
+	@echo "$$(grep -c ^Theorem $(COQ)/Examples.v) examples are accepted, and what is accepted holds the tensor"
 
 agree: $(STAMP)
 	$(BIN)/python tests/bench/agree.py $(ARGS)

@@ -85,8 +85,11 @@ def _with_limits(command: click.Command | None) -> click.Command | None:
         if value is not None:
             set_limits(**{"timeout": None, "memory": None, str(option.name): value})
 
-    if command is not None and not {"timeout", "config"} & {one.name for one in command.params}:
+    taken = {option for one in command.params for option in one.opts} if command is not None else set()
+    if command is not None and "--config" not in taken:
         for name, kind, said in (("timeout", TIME, "Time"), ("memory", MEMORY, "Memory")):
+            if f"--{name}" in taken:
+                continue  # the command means something else by it, or has it already
             command.params.append(
                 click.Option(
                     (f"--{name}",), type=kind, metavar=said.upper(), expose_value=False, callback=bound,
@@ -97,6 +100,7 @@ def _with_limits(command: click.Command | None) -> click.Command | None:
 
 
 LATE = {
+    "address": "cli.address",
     "bursts": "cli.bursts",
     "cache": "cli.tools",
     "cells": "cli.mappings",

@@ -73,7 +73,7 @@ class Request:
         from dmaverify.plan.settings import matching
 
         hidden: list[str] = []
-        found = plan_files(self.paths, hidden)
+        found = plan_files(self.paths, hidden, lists="engine" in self.options)
         asked = {path.partition("::")[0] for path in self.paths}
         left = self.settings.exclude
         out = {(f, n) for f, n in found if f not in asked and left and matching(f, left, self.settings.folder)}
@@ -121,6 +121,8 @@ def request_of(asked: Mapping[str, Any]) -> Request:
         own[key] = (getattr(settings, key) or None) if given[key] is None else own[key]
     own["prove"] = "full" if given["certify"] else given["prove"] or settings.prove
     own["cross_check"] = own["cross_check"] if settings.execute else 0
+    if given["engine"] or given["dims"] is not None:
+        own |= {"engine": tuple(given["engine"] or ()), "dims": given["dims"]}
     said = given["format_"] or settings.format
     if said not in (None, *FORMATS):
         raise InputError(f"{settings.origin}: no format `{said}`", None, f"formats: {', '.join(FORMATS)}")
@@ -307,6 +309,8 @@ def finished(
     if request.given["write_baseline"]:
         return _written_baseline(request, verdicts)
     code = exit_code(verdicts, internal=bool(internal))
+    if request.given["strict"] and code in (0, 3) and _warned(verdicts):
+        code = 1
     out += _told(request, verdicts, code, terminal)
     if request.given["explain"] and request.show in ("full", "concise"):
         from dmaverify.cli.rust import explained
@@ -336,6 +340,12 @@ def own_mistakes(verdicts: Sequence[Any]) -> list[str]:
                 name = f"{verdict.path}::{verdict.name}"
                 said.append(f"internal error: {name}: {finding.message}\n{saved(verdict)}")
     return said[:MOST_MISTAKES] + ([f"and {len(said) - MOST_MISTAKES} more"] if len(said) > MOST_MISTAKES else [])
+
+
+def _warned(verdicts: Sequence[Any]) -> bool:
+    from dmaverify.verdict import Severity
+
+    return any(f.severity is Severity.WARNING and f.excuse is None for v in verdicts for f in v.findings)
 
 
 def _chosen(request: Request, verdicts: Sequence[Any]) -> list[Any]:

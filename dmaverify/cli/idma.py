@@ -18,6 +18,7 @@ from dmaverify.machines.idma.columns import copy_of_row, descriptor_of_row, requ
 from dmaverify.machines.idma.engine import Backend, Request, refusal
 from dmaverify.machines.idma.legalizer import legalize
 from dmaverify.machines.idma.nd import starts
+from dmaverify.machines.idma.setup import engine_options
 from dmaverify.report.idma import Shown, bursts_data, bursts_json, bursts_text
 
 if TYPE_CHECKING:
@@ -56,17 +57,6 @@ def copy_cost(row: Mapping[str, Any]) -> dict[str, Any]:
         "exact": True,
         "utilization": utilization(total, backend.word, cycles),
     }
-
-
-def engine_options(pairs: Sequence[str]) -> dict[str, int | str]:
-    """Options of `--engine NAME=VALUE`. Raises InputError."""
-    out: dict[str, int | str] = {}
-    for pair in pairs:
-        name, equals, value = (part.strip() for part in pair.partition("="))
-        if not equals or not name or not value:
-            raise InputError(f"`--engine {pair}` is not NAME=VALUE", None, "preset=manticore, or data_width=64")
-        out[name.replace("-", "_")] = int(value) if value.isdecimal() else value
-    return out
 
 
 def bursts_shown(

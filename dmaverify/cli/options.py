@@ -58,6 +58,13 @@ OPTIONS: Mapping[str, Callable[[Any], Any]] = {
         "--reading", multiple=True, metavar="RULE=NAME", help="Read a contested point otherwise; repeatable."
     ),
     "workers": click.option("-j", "workers", type=click.IntRange(1, 256), show_default="1", help="Processes."),
+    "engine": click.option(
+        "--engine", multiple=True, metavar="E",
+        help="iDMA files: the engine, a variant (rw_axi), a preset or NAME=VALUE; repeatable. Folders: job files too.",
+    ),
+    "dims": click.option(
+        "--dims", type=click.IntRange(0, 8), help="iDMA job files: dimensions of a job, three lines each."
+    ),
     "rlimit": click.option(
         "--rlimit", type=click.IntRange(1), show_default="20000000", help="Solver resource units a question."
     ),
@@ -101,6 +108,7 @@ OPTIONS: Mapping[str, Callable[[Any], Any]] = {
     ),
     "show_files": click.option("--show-files", is_flag=True, help="The files that would be checked."),
     "exit_zero": click.option("--exit-zero", is_flag=True, help="Exit with 0 where the code would be 1 or 3."),
+    "strict": click.option("--strict", is_flag=True, help="Warnings fail too: exit with 1 where any is left."),
     "no_execute": click.option("--no-execute", is_flag=True, help="Do not cross-check small moves in numpy."),
     "timings": click.option("--timings", is_flag=True, help="Show times."),
     "stdin": click.option("--stdin", is_flag=True, help="Read one JSON object a line, answer one a line."),
@@ -115,7 +123,7 @@ NOTHING: Mapping[str, Any] = {
     **dict.fromkeys(OPTIONS),
     **dict.fromkeys(("paths", "output", "select", "ignore", "reading", "allow_path"), ()),
     **dict.fromkeys(("as_json", "fix", "watch", "no_cache", "locked"), False),
-    **dict.fromkeys(("isolated", "no_execute", "timings", "verbose"), False),
+    **dict.fromkeys(("isolated", "no_execute", "timings", "verbose", "strict"), False),
 }
 """What a command without some of these options was given of them."""
 JUDGING = (
@@ -124,7 +132,7 @@ JUDGING = (
 )  # fmt: skip
 TELLING = (
     "format_", "as_json", "output", "select", "ignore", "playback", "baseline", "write_baseline", "config", "isolated",
-    "exit_zero", "timings", "verbose",
+    "exit_zero", "strict", "timings", "verbose",
 )  # fmt: skip
 
 

@@ -285,7 +285,9 @@ def _compare(where: str, now: list[dict[str, Any]], then: list[dict[str, Any]], 
         if now[0].get(key) != then[0].get(key):
             found.refused.append(f"{where}: `{key}` is not what the plan gives")
     said = now[0]
-    if said["status"] not in ("proved", "refuted"):
+    if said["status"] == "error":
+        found.refused.append(f"{where}: {'; '.join(f['message'] for f in _rows(said.get('findings')))}")
+    elif said["status"] not in ("proved", "refuted"):
         found.open.append(f"{where}: {said['status']}")
     found.open += [f"{where}: not covered: {what}" for what in said["not_covered"]]
     found.said.append(f"{where}: {said['status']}")

@@ -33,9 +33,11 @@ def readings_of(pairs: Sequence[str]) -> dict[str, str]:
     return out
 
 
-def plan_files(paths: Sequence[str], left: list[str] | None = None) -> list[tuple[str, str | None]]:
-    """Files with the transfer asked for, sorted: folders are searched for plan files, `PATH::NAME` names one
-    transfer. `left` receives what .gitignore hides.
+def plan_files(
+    paths: Sequence[str], left: list[str] | None = None, *, lists: bool = False
+) -> list[tuple[str, str | None]]:
+    """Files with the transfer asked for, sorted: folders are searched for plan files, with `lists` also for a machine's
+    job files and lists; `PATH::NAME` names one transfer. `left` receives what .gitignore hides.
     """
     out: list[tuple[str, str | None]] = []
     for path in paths:
@@ -47,7 +49,7 @@ def plan_files(paths: Sequence[str], left: list[str] | None = None) -> list[tupl
                 raise InputError(f"{file} is a folder, so `::{name}` names nothing", None, "name a plan file")
             from dmaverify.jobs.walk import IGNORED, walked
 
-            seen = walked(file)
+            seen = walked(file, lists=lists)
             found = [one.path for one in seen if one.taken]
             if left is not None:
                 left += [one.path for one in seen if one.why == IGNORED]
@@ -77,27 +79,29 @@ def check_job(job: Job) -> tuple[list[Any], str, dict[str, Any]]:
 
     path, name, target, settings = job
     keep: dict[str, Any] = {}
-    options = Options(**settings)
+    options = Options(**{key: value for key, value in settings.items() if key not in ("engine", "dims")})
 
     def judge() -> list[Verdict]:
         from dmaverify.jobs.load import check
 
         with allowing(options.allow):
-            listed = listed_verdict(path, options.readings)
+            listed = listed_verdict(path, settings)
             return [listed] if listed is not None else check(path, name, target=target, options=options, keep=keep)
 
     return guarded(judge, options.limits, name=Path(path).stem, path=path), "", keep
 
 
-def listed_verdict(path: str, readings: Mapping[str, str]) -> Verdict | None:
-    """The verdict on a file of a machine's own (burst lists, job files, images); None for all others. Raises
-    InputError.
+def listed_verdict(path: str, settings: Mapping[str, Any]) -> Verdict | None:
+    """The verdict on a file of a machine's own (burst lists, job files, images); None for all others. `engine` and
+    `dims` of the settings say whose it is. Raises InputError.
     """
     if path.endswith(".toml"):
         return None
     from dmaverify.machines.idma.check import verdict_of_file
 
-    return verdict_of_file(path, readings)
+    return verdict_of_file(
+        path, settings.get("readings", {}), engine=settings.get("engine", ()), dims=settings.get("dims")
+    )
 
 
 Result = tuple[list[Any], str, dict[str, Any]]

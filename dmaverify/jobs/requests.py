@@ -100,8 +100,8 @@ def check_request(
 
 
 _KEYS = {
-    "plan", "path", "name", "target", "select", "ignore", "reading", "rlimit", "timeout", "memory", "execute",
-    "bursts", "kernel", "prove",
+    "plan", "path", "name", "target", "select", "ignore", "reading", "rlimit", "prove", "timeout", "memory",
+    "execute", "bursts", "kernel",
 }  # fmt: skip
 
 
@@ -111,13 +111,13 @@ def _options(request: dict[str, Any], settings: dict[str, Any]) -> Options:
     if isinstance(reading, dict) and not all(isinstance(name, str) for name in reading.values()):
         raise InputError("`reading` maps rules to names")
     own["readings"] = {**own["readings"], **(reading if isinstance(reading, dict) else readings_of(texts_of(reading)))}
+    own["prove"] = request.get("prove", own["prove"])
+    if own["prove"] not in ("fast", "full"):
+        raise InputError(f"`prove` is {own['prove']!r}", None, "fast or full")
     own["rlimit"] = int(_at_least(request, "rlimit", 1, own["rlimit"]))
     for key, least in (("timeout", 0), ("memory", 1 << 20)):
         if key in request:
             own[key] = _at_least(request, key, least, None)
-    own["prove"] = request.get("prove", own["prove"])
-    if own["prove"] not in ("fast", "full"):
-        raise InputError(f"`prove` is {own['prove']!r}", None, "fast or full")
     if request.get("execute") is False:
         own["cross_check"] = 0
     return Options(**own)

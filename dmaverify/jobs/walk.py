@@ -36,12 +36,17 @@ class Seen:
     why: str
 
 
-def walked(folder: str) -> list[Seen]:
-    """Everything below `folder` that could be checked, in the order of the paths."""
-    return sorted(_below(Path(folder), _rules_above(Path(folder))), key=lambda seen: seen.path)
+def walked(folder: str, *, lists: bool = False) -> list[Seen]:
+    """Everything below `folder` that could be checked, in the order of the paths; with `lists` also a machine's job
+    files and lists.
+    """
+    more: tuple[str, ...] = ()
+    if lists:
+        from dmaverify.machines.idma.check import SUFFIXES as more
+    return sorted(_below(Path(folder), _rules_above(Path(folder)), more), key=lambda seen: seen.path)
 
 
-def _below(folder: Path, rules: tuple[_Rule, ...]) -> Iterator[Seen]:
+def _below(folder: Path, rules: tuple[_Rule, ...], more: tuple[str, ...]) -> Iterator[Seen]:
     rules = (*rules, *_rules_of(folder))
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
@@ -55,8 +60,8 @@ def _below(folder: Path, rules: tuple[_Rule, ...]) -> Iterator[Seen]:
             if why:
                 yield Seen(f"{path}/", False, why)
             else:
-                yield from _below(path, rules)
-        elif entry.name.endswith(SUFFIXES):
+                yield from _below(path, rules, more)
+        elif entry.name.endswith((*SUFFIXES, *more)):
             yield _file(path, rules)
 
 
@@ -87,7 +92,7 @@ def _file(path: Path, rules: tuple[_Rule, ...]) -> Seen:
     if path.suffix == ".rs":
         return _kernel(name, data)
     if path.suffix != ".toml":
-        return Seen(name, True, "is PTO text")
+        return Seen(name, True, "is PTO text" if path.suffix in SUFFIXES else "is a job file or a list")
     if path.name in SETTINGS:
         return Seen(name, False, "holds settings, or describes a machine")
     if found := _PLAN.search(data):

@@ -7,6 +7,8 @@ the piece of axis it walks, 0 where the memory does not hold that piece. Where n
 derived: `Problem`.
 
 Source: "Sequencer", Configuration and Configuration Examples; "DMA Engine", Implementation Details; facts/rngd 4.1.
+
+Relied on (proofs/): merge-keeps-addresses, merge-needs-contiguity.
 """
 
 from __future__ import annotations

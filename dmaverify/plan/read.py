@@ -299,6 +299,7 @@ class PlanReader(TableReader):
         for command in given:
             problems += self.media(command.read, source, "read", "source", target)
             problems += self.media(command.write, dest, "write", "dest", target)
+        engine = self.engine_of_stream(path, table, made["stream"], given, problems)
         transfer = Transfer(
             name=name,
             target=key,
@@ -315,6 +316,7 @@ class PlanReader(TableReader):
             expect=self.expectation(table.expect),
             span=self.doc.key_span(path),
             views=views,
+            engine=engine,
         )
         return PlanTransfer(transfer, self.key_spans.get(path, {}), tuple(problems), self.doc.key_span(path).line)
 

@@ -52,9 +52,9 @@ class Settings:
     baseline: str | None = None
     jobs: int = 1
     rlimit: int = 20_000_000
+    prove: str = "fast"
     timeout: float = TIMEOUT
     memory: int = MEMORY
-    prove: str = "fast"
     execute: bool = True
     cache: bool = True
     cache_dir: str = ""
@@ -94,6 +94,10 @@ def _jobs(value: Any) -> int | None:
     return value if type(value) is int and 1 <= value <= 256 else None
 
 
+def _prove(value: Any) -> str | None:
+    return value if value in ("fast", "full") else None
+
+
 def _limit(read: Callable[[str], float]) -> Callable[[Any], float | None]:
     """A limit as text or number; 0 for `none`."""
 
@@ -106,10 +110,6 @@ def _limit(read: Callable[[str], float]) -> Callable[[Any], float | None]:
             return None
 
     return reader
-
-
-def _prove(value: Any) -> str | None:
-    return value if value in ("fast", "full") else None
 
 
 def _flag(value: Any) -> bool | None:
@@ -142,9 +142,9 @@ _KINDS: Mapping[str, tuple[Callable[[Any], Any], str]] = {
     "baseline": (_text, 'a path: "dmaverify-baseline.json"'),
     "jobs": (_jobs, "a number of processes, 1 to 256"),
     "rlimit": (_count, "a number of solver resource units, at least 1"),
+    "prove": (_prove, '"fast" or "full"'),
     "timeout": (_limit(seconds_of), 'a time: "60s", or "none"'),
     "memory": (_limit(bytes_of), 'an amount of memory: "1GiB", or "none"'),
-    "prove": (_prove, '"fast" or "full"'),
     "execute": (_flag, "true or false"),
     "cache": (_flag, "true or false"),
     "cache-dir": (_text, 'a path: ".dmaverify_cache"'),

@@ -7,6 +7,7 @@ all that it takes to change it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from dmaverify.errors import Span
@@ -40,3 +41,15 @@ class Form:
     commands: tuple[tuple[Word, ...], ...]
     hexadecimal: bool = False  # bare hexadecimal digits, as a memory image has them
     options: tuple[tuple[str, int | str], ...] = ()
+
+
+def part_spans(words: Iterable[Word]) -> dict[str, Span]:
+    """Where each part of a command stands: all its words, where they are neighbours in one line."""
+    found: dict[str, Span] = {}
+    for word in sorted(words, key=lambda w: w.start):
+        if word.span is None:
+            continue
+        before = found.get(word.part)
+        near = before is not None and before.line == word.span.line
+        found[word.part] = before.to(word.span) if before is not None and near else before or word.span
+    return found

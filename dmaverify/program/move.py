@@ -93,8 +93,8 @@ class Transfer:
     """One named move of a plan: what is promised, and whatever the plan says of how it is kept.
 
     `streams` are those of a heterogeneous aggregate, one per command, instead of `stream`. `given` are the sequencers
-    as written, in order, not yet paired. `expect` is None where the plan says nothing, `()` for proved. With `views`,
-    source and dest are what the first iteration moves.
+    as written, in order, not yet paired. `engine` is the one that does the stream, where the plan names it. `expect` is
+    None where the plan says nothing, `()` for proved. With `views`, source and dest are what the first iteration moves.
     """
 
     name: str
@@ -112,3 +112,4 @@ class Transfer:
     facts: tuple[Told, ...] = ()
     form: Form | None = field(default=None, compare=False, repr=False)  # where `given` was told in a form
     views: Views | None = None
+    engine: Engine | None = None

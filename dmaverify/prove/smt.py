@@ -228,15 +228,6 @@ class Session:
         return best
 
 
-def _checked(solver: Any) -> str:
-    """The solver's answer. A limit that runs out meanwhile, or Ctrl-C, stops it. Raises KeyboardInterrupt."""
-    with limits.stoppable(solver.ctx.interrupt):
-        outcome = str(solver.check())
-    if outcome == "unknown" and "keyboard" in solver.reason_unknown():
-        raise KeyboardInterrupt
-    return outcome
-
-
 def answers_to(scripts: Iterable[str], rlimit: int = RLIMIT) -> Iterator[list[str]]:
     """What z3 says to every `(check-sat)` of each script, in order; an `error: ...` in place of what it cannot read.
 
@@ -254,6 +245,15 @@ def answers_to(scripts: Iterable[str], rlimit: int = RLIMIT) -> Iterator[list[st
             context = z3.Context()
             z3.Z3_eval_smtlib2_string(context.ref(), "(set-option :rlimit 0)")
         yield [line.strip() for line in said.splitlines() if line.strip()]
+
+
+def _checked(solver: Any) -> str:
+    """The solver's answer. A limit that runs out meanwhile, or Ctrl-C, stops it. Raises KeyboardInterrupt."""
+    with limits.stoppable(solver.ctx.interrupt):
+        outcome = str(solver.check())
+    if outcome == "unknown" and "keyboard" in solver.reason_unknown():
+        raise KeyboardInterrupt
+    return outcome
 
 
 def _resources(solver: Any) -> int:

@@ -390,7 +390,7 @@ def lint_target(target: Target) -> list[str]:
     """
     complaints = [line for rule in target.rules.values() for line in _lint_rule(rule)]
     used = {port for rule in target.rules.values() for port in rule.ports}
-    used |= _tier_limits(target)
+    used |= _tier_limits(target) | set(target.raw.get("machine", {}).get("limits", ()))
     return complaints + [f"limit {name}: no rule and no tier uses it" for name in target.limits if name not in used]
 
 

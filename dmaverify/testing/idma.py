@@ -21,6 +21,8 @@ from dmaverify.plan.read import read_plan_text
 from dmaverify.program.form import Word
 
 FORMS = ("reg32_1d", "reg32_2d", "reg32_3d", "reg64_1d", "reg64_2d", "desc64", "inst64", "job", "nd")
+MOST_BYTES = 1 << 16
+"""A text that moves more has nothing in common with those that are made here."""
 HEAD = """schema = 1
 target = "idma"
 [axes]
@@ -104,12 +106,11 @@ def moved(text: str) -> tuple[object, ...] | None:
     except InputError:
         return None
     bytes_ = []
+    if sum(one.descriptor.bytes for one in image.told) > MOST_BYTES:
+        return None
     for one in image.told:
-        r = one.descriptor.request
         for src, dst in walked(one.descriptor, 64):
-            bytes_ += [(src + n, dst + n) for n in range(min(r.length, 1 << 14))]
-        if r.length > 1 << 14:
-            return None
+            bytes_ += [(src + n, dst + n) for n in range(one.descriptor.request.length)]
     bad = any(f.scope == "word" and f.values["reserved"] for f in image.facts) or bool(image.problems)
     protocols = [(one.descriptor.request.src_protocol, one.descriptor.request.dst_protocol) for one in image.told]
     chain = [sorted(f.values.items()) for f in image.facts if f.scope == "chain"]

@@ -194,7 +194,11 @@ def _programs(transfer: Transfer, target: Target) -> list[tuple[Command, ...] | 
     out: list[tuple[Command, ...] | Trouble | None] = [_given(transfer, target)] if transfer.given else []
     if transfer.stream is not None:
         bits = target.dtypes[transfer.dtype]
-        out.append(derived_program(transfer.source, transfer.dest, transfer.stream, bits, target, transfer.given))
+        out.append(
+            derived_program(
+                transfer.source, transfer.dest, transfer.stream, bits, target, transfer.given, transfer.engine
+            )
+        )
     return out
 
 

@@ -69,3 +69,87 @@ def test_a_view_that_is_passed_keeps_its_start() -> None:
     )
     assert broken(plan(helper + kernel % 8)) == [set()]
     assert broken(plan(helper + kernel % 4)) == [{"rngd/hbm-dm-align"}]
+
+
+ROWS = "m![A], m![B]"
+OUT = "HbmTensor::<i8, Chip, m![A, B]>::new()"
+
+
+def kernel(lines: str, result: str = " -> HbmTensor<i8, Chip, m![A, B]>", helper: str = "") -> str:
+    return f"{helper}#[device(chip = 1)]\nfn f(ctx: &mut Context, x: &HbmTensor<i8, Chip, m![A, B]>){result} {{\n{lines}\n}}\n"
+
+
+def half(start: int) -> str:
+    return (
+        f"    x.view().tile::<m![B], 32, m![A, B = 32 # 64]>({start}).to_hbm_view(&mut ctx.tdma, "
+        f"out.view_mut().tile::<m![B], 32, m![A, B = 32 #{{!}} 64]>({start}));\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("starts", "rules"),
+    [
+        ([0, 32], set()),
+        ([0], {"core/tiles-cover"}),
+        ([0, 16], {"core/tiles-cover", "core/tiles-once"}),
+        ([0, 32, 32], {"core/tiles-once"}),
+    ],
+)
+def test_a_tensor_that_is_made_and_given_away_is_written_whole_and_once(starts: list[int], rules: set[str]) -> None:
+    made = plan(kernel(f"let mut out = {OUT};\n" + "".join(map(half, starts)) + "out"))
+    assert set().union(*broken(made)) == rules
+
+
+def test_what_a_helper_writes_counts_for_its_caller() -> None:
+    helper = (
+        "fn put(ctx: &mut Context, x: &HbmTensor<i8, Chip, m![A, B]>, out: &mut HbmTensor<i8, Chip, m![A, B]>, at: usize) {\n"
+        + half(0).replace("(0)", "(at)")
+        + "}\n"
+    )
+    calls = "    put(ctx, x, &mut out, {});\n"
+    both = plan(kernel(f"let mut out = {OUT};\n" + calls.format(0) + calls.format(32) + "out", helper=helper))
+    one = plan(kernel(f"let mut out = {OUT};\n" + calls.format(0) + "out", helper=helper))
+    assert set().union(*broken(both)) == set()
+    assert set().union(*broken(one)) == {"core/tiles-cover"}
+
+
+def test_a_tensor_of_the_caller_may_be_written_in_part_and_is_told() -> None:
+    text = kernel(half(0), result="").replace("m![A, B]>)", "m![A, B]>, out: &mut HbmTensor<i8, Chip, m![A, B]>)")
+    assert broken(plan(text)) == [set()]
+    assert warned(plan(text)) == {"core/tiles-cover"}
+
+
+def test_a_name_that_is_assigned_in_a_loop_is_not_what_it_was_made_as() -> None:
+    loop = "for i in 0..2 { y = x.to_dm(&mut ctx.tdma); }\n"
+    made = f"let mut y: DmTensor<i8, Chip, Cluster, {ROWS}> = DmTensor::new();\n"
+    assert set().union(*broken(plan(kernel(made + loop + "y.to_hbm(&mut ctx.tdma)")))) == set()
+    assert set().union(*broken(plan(kernel(made + "y.to_hbm(&mut ctx.tdma)")))) == {"core/definite"}
+
+
+def test_what_happens_before_is_a_chain() -> None:
+    parameters = "m![A, B]>, p: &mut HbmTensor<i8, Chip, m![A, B]>, q: &mut HbmTensor<i8, Chip, m![A, B]>)"
+    load = "let {n}: DmTensor<i8, Chip, Cluster, m![A], m![B]> = {s}.to_dm(&mut ctx.tdma);\n"
+    first = load.format(n="a", s="p") + "a.view().to_hbm_view(&mut ctx.tdma, q.view_mut());\n"
+    back = load.format(n="b", s="q") + "b.view().to_hbm_view(&mut ctx.tdma, p.view_mut());\n"
+    other = load.format(n="b", s="x") + "b.view().to_hbm_view(&mut ctx.tdma, p.view_mut());\n"
+
+    def hazards(lines: str) -> set[str]:
+        return {w for w in warned(plan(kernel(lines, result="").replace("m![A, B]>)", parameters))) if "hazard" in w}
+
+    assert hazards(first + back) == set()
+    assert hazards(first + other) == {"core/hazard-war"}
+
+
+def test_tensors_that_a_slice_cannot_hold_at_once_are_listed() -> None:
+    parameters = "m![A, B]>, p: &HbmTensor<i8, Chip, m![A, W]>, q: &HbmTensor<i8, Chip, m![A, W]>, o: &mut HbmTensor<i8, Chip, m![A, W]>)"
+    load = "let {n}: DmTensor<i8, Chip, Cluster, m![A], m![W]> = {n}.to_dm(&mut ctx.tdma);\n"
+    store = "{n}.view().to_hbm_view(&mut ctx.tdma, o.view_mut());\n"
+    together = load.format(n="p") + load.format(n="q") + store.format(n="p") + store.format(n="q")
+    in_turn = load.format(n="p") + store.format(n="p") + load.format(n="q") + store.format(n="q")
+    head = "axes![W = 300000];\n"
+
+    def found(lines: str) -> set[str]:
+        return set().union(*broken(plan(head + kernel(lines, result="").replace("m![A, B]>)", parameters))))
+
+    assert found(together) == {"rngd/slice-capacity"}
+    assert found(in_turn) == set()

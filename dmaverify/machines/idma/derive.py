@@ -10,14 +10,17 @@ Source: `encodings/idma/target.toml`, scopes `descriptor` and `side`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from math import gcd, prod
 
+from dmaverify.errors import Span
 from dmaverify.machines.idma.engine import AXI, NO_ADDRESS, TILELINK
 from dmaverify.machines.idma.judge import own_bursts, starts_of
 from dmaverify.machines.idma.legalizer import tilelink_page_bits
 from dmaverify.machines.idma.nd import Descriptor, Dim, relative
 from dmaverify.machines.idma.setup import Setup, setup_of
 from dmaverify.program.command import Command
+from dmaverify.program.form import part_spans
 from dmaverify.program.move import Transfer
 from dmaverify.targets.modules import Derived
 from dmaverify.targets.target import Target
@@ -72,8 +75,24 @@ def derived(transfer: Transfer, target: Target, commands: Sequence[Command]) -> 
     out: list[Derived] = []
     for number, command in enumerate(commands):
         place = f"command {number}" if len(commands) > 1 else "command"
-        out += _of_command(setup, transfer, target, command, place)
+        facts = _of_command(setup, transfer, target, command, place)
+        words = transfer.form.commands[number] if transfer.form and number < len(transfer.form.commands) else ()
+        spans = part_spans(words)
+        out += [replace(fact, spans=_placed(fact, spans)) for fact in facts]
     return out
+
+
+def _placed(fact: Derived, spans: Mapping[str, Span]) -> tuple[tuple[str, Span], ...]:
+    """Which characters each port of a fact comes from, where the commands were told in a form."""
+    own = "src" if fact.side == "read" else "dst"
+    parts = {
+        "length": ("length",), "dims": ("conf",), "reps_high": ("reps0", "reps1"), "on_error": ("conf",),
+        "decoupled": ("rw_decoupled", "conf", "flags"), "computes": ("compute",), "inert_llen": ("conf",),
+        "port": (f"{own}_protocol", "conf"), "memory": (f"{own}_protocol", "conf"), "low": (own,), "over": ("src",),
+        "burst_type": ("flags",),
+    }  # fmt: skip
+    found = [(port, next((spans[name] for name in names if name in spans), None)) for port, names in parts.items()]
+    return tuple((port, span) for port, span in found if span is not None and port in fact.values)
 
 
 def _of_command(setup: Setup, transfer: Transfer, target: Target, command: Command, place: str) -> Iterator[Derived]:

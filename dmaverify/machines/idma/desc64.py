@@ -26,6 +26,7 @@ from dmaverify.machines.idma.jobs import request_options
 from dmaverify.machines.idma.nd import Descriptor
 from dmaverify.machines.idma.text import Image, Line, Told, bits, lines_of, reserved
 from dmaverify.program.form import Word as Part
+from dmaverify.program.form import part_spans
 from dmaverify.targets.modules import Derived
 
 END = (1 << 64) - 1
@@ -293,7 +294,7 @@ def _facts(chain: _Chain, number: int, told: Told) -> Iterator[Derived]:
         "length": word.length,
         "ends": int(chain.ends or number < len(words) - 1),
     }
-    spans = {name: found.span for name in ("src", "dst", "length", "flags", "next") if (found := told.word(name))}
+    spans = part_spans(told.words)
     by_port = {
         "clobbered": "dst", "sourced": "src", "src_burst": "flags", "dst_burst": "flags", "length": "length",
         "ends": "next",

@@ -77,7 +77,9 @@ def read_jobs(
 ) -> list[Job]:
     """The jobs of a file with `dims` dimension lines of three a job (1D: 0).
 
-    Without `dims` the number must be clear from the file: exactly one from 0 to 8 reads it. Raises InputError.
+    Without `dims` the number must be clear from the file: exactly one from 0 to 8 reads it, with addresses and strides
+    in hexadecimal and all else in decimal. A file whose first job reads, and a later one not, is damaged. Raises
+    InputError.
     """
     origin = source or Source("<jobs>", text)
     lines = list(lines_of(origin, offset, text))
@@ -89,9 +91,15 @@ def read_jobs(
     errors: dict[int, InputError] = {}
     for count in range(MOST_DIMS + 1):
         try:
-            found[count] = _jobs(lines, count, width)
+            _job(lines, 0, count, width, strict=True)
         except InputError as error:
             errors[count] = error
+            continue
+        try:
+            found[count] = _jobs(lines, count, width, strict=True)
+        except InputError as error:  # its first job reads so: it is damaged further on
+            hint = f"read with {count} dimensions a job" if count else "read as 1-D jobs"
+            raise InputError(error.message, error.span, f"{hint}: --dims N says otherwise") from None
     if not found:
         best = max(errors.values(), key=lambda e: e.span.start if e.span else 0)
         raise best
@@ -101,15 +109,15 @@ def read_jobs(
     return next(iter(found.values()))
 
 
-def _jobs(lines: Sequence[Line], dims: int, width: int) -> list[Job]:
+def _jobs(lines: Sequence[Line], dims: int, width: int, *, strict: bool = False) -> list[Job]:
     at, jobs = 0, []
     while at < len(lines):
-        job, at = _job(lines, at, dims, width)
+        job, at = _job(lines, at, dims, width, strict=strict)
         jobs.append(job)
     return jobs
 
 
-def _job(lines: Sequence[Line], at: int, dims: int, width: int) -> tuple[Job, int]:
+def _job(lines: Sequence[Line], at: int, dims: int, width: int, *, strict: bool = False) -> tuple[Job, int]:
     first = at
     wanted = [
         *_NEXT,
@@ -118,6 +126,9 @@ def _job(lines: Sequence[Line], at: int, dims: int, width: int) -> tuple[Job, in
     values = []
     for what in [*wanted, "n_errors"]:
         values.append(_value(lines, at, what))
+        if strict and lines[at].words[0][0].lower().startswith("0x") != (what in ("src", "dst") or "stride" in what):
+            kind = "decimal" if lines[at].words[0][0].lower().startswith("0x") else "hexadecimal, 0x..."
+            lines[at].refuse(f"{what} is `{lines[at].words[0][0]}`", f"it is {kind}", 0)
         at += 1
     length, src, dst, src_protocol, dst_protocol, src_beats, dst_beats, aw, rw = values[:9]
     for number, code in ((3, src_protocol), (4, dst_protocol)):

@@ -13,8 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 from dmaverify.errors import InputError
+from dmaverify.language.expr import axes_of
 from dmaverify.layout.addresses import Layout
 from dmaverify.lower.programs import given_program, space_of
 from dmaverify.machines.idma.emit import judged
@@ -163,9 +165,10 @@ def _changes(transfer: Transfer, target: Target) -> Iterator[Change]:
     commands = given_program(given, *sides, bits, target)
     if isinstance(commands, list) or len(form.commands) < len(commands):
         return
-    total = transfer.dest.mapping.size * bits // 8
+    live = prod(axes_of(transfer.dest.mapping).values())
+    totals = [n * bits // 8 for n in dict.fromkeys((live, transfer.dest.mapping.size))]
     for number in range(len(given)):
-        yield from _single(number, given, commands[number], source, dest, total)
+        yield from _single(number, given, commands[number], source, dest, totals)
     for number in range(len(given)):
         yield from _flags(number, form)
         yield from _several(number, given[number], source, dest)
@@ -197,7 +200,7 @@ def _nest(given: GivenCommand) -> _Nest:
 
 
 def _single(
-    number: int, givens: Sequence[GivenCommand], command: Command, source: Layout, dest: Layout, total: int
+    number: int, givens: Sequence[GivenCommand], command: Command, source: Layout, dest: Layout, totals: Sequence[int]
 ) -> Iterator[Change]:
     nest = _nest(givens[number])
     for way, side in (("read", "src"), ("write", "dst")):
@@ -208,7 +211,7 @@ def _single(
         for side, pitch in _pitches(nest, k, source, dest):
             inner = [*nest.pitches[side][:k], pitch]
             yield ((number, f"{side}_stride{nest.parts[k]}", nest.stride(side, k, inner)),)
-    yield from _counts(number, givens, nest, total)
+    yield from _counts(number, givens, nest, totals)
 
 
 def _pitches(nest: _Nest, k: int, source: Layout, dest: Layout) -> Iterator[tuple[str, int]]:
@@ -219,11 +222,11 @@ def _pitches(nest: _Nest, k: int, source: Layout, dest: Layout) -> Iterator[tupl
             yield side, found
 
 
-def _counts(number: int, givens: Sequence[GivenCommand], nest: _Nest, total: int) -> Iterator[Change]:
+def _counts(number: int, givens: Sequence[GivenCommand], nest: _Nest, totals: Sequence[int]) -> Iterator[Change]:
     """Lengths and repetitions that move as much as the destination holds, or as much as the other commands move."""
     others = sum(g.read.amount for n, g in enumerate(givens) if n != number)
-    rest = total - others
-    wanted = [w for w in dict.fromkeys((rest, *(g.read.packet for g in givens if len(givens) > 1))) if w > 0]
+    rests = [total - others for total in totals if total > others]
+    wanted = dict.fromkeys((*rests, *(g.read.packet for g in givens if len(givens) > 1)))
     rows = 1
     for count in nest.reps:
         rows *= count
@@ -233,8 +236,7 @@ def _counts(number: int, givens: Sequence[GivenCommand], nest: _Nest, total: int
     yield from (((number, "length", g.read.packet),) for g in givens[:3] if g.read.packet != nest.length)
     for k, count in enumerate(nest.reps):
         each = nest.length * rows // count
-        if rest > 0 and rest % each == 0:
-            yield ((number, f"reps{nest.parts[k]}", rest // each),)
+        yield from (((number, f"reps{nest.parts[k]}", rest // each),) for rest in rests if rest % each == 0)
 
 
 def _flags(number: int, form: Form) -> Iterator[Change]:

@@ -8,7 +8,8 @@ Source: `encodings/idma/target.toml`; iDMA paper, 3.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any
@@ -72,6 +73,20 @@ def presets(target: Target) -> Mapping[str, Mapping[str, Any]]:
     """The engines of published systems, by name."""
     found: Mapping[str, Mapping[str, Any]] = target.raw["machine"]["preset"]
     return found
+
+
+def engine_options(words: Sequence[str]) -> dict[str, int | str]:
+    """Options of an engine as a command line names it: `NAME=VALUE`, a preset, or a variant. Raises InputError."""
+    out: dict[str, int | str] = {}
+    for word in words:
+        name, equals, value = (part.strip() for part in word.partition("="))
+        if not equals:
+            out["variant" if re.match(r"(rw|r|w)_", name) else "preset"] = name
+        elif not name or not value:
+            raise InputError(f"`--engine {word}` is not NAME=VALUE", None, "cheshire, rw_axi, or data_width=64")
+        else:
+            out[name.replace("-", "_")] = int(value) if value.isdecimal() else value
+    return out
 
 
 def setup_of(target: Target, options: Mapping[str, int | str] | tuple[tuple[str, int | str], ...] = ()) -> Setup:

@@ -267,17 +267,22 @@ class Case:
                 "equal nests or both keep the promise",
             )
             return
-        same: bool | None = False if right[0] != right[1] else same_units(derived, given)
+        wrong = [any(b.obligation != "core/consumes" for b in r.broken) for r in results]
+        # one keeps the promise and the other breaks it, with a witness: they differ. Not proved is not different
+        same: bool | None = False if (right[0] and wrong[1]) or (right[1] and wrong[0]) else same_units(derived, given)
         if same is None:
-            self.status["core/same-program"] = "not judged"
+            self.status["core/same-program"] = "unknown"
+            self.by["core/same-program"] = (
+                "not both are proved, and there are too many units to compare"
+            )
         elif same:
             self.status["core/same-program"] = "proved"
             self.by["core/same-program"] = "enumeration"
         else:
             self.status["core/same-program"] = "refuted"
-            self.differ(derived, given)
+            self.differ(derived, given, stream_is_wrong=right[1])
 
-    def differ(self, derived: Sequence[Command], given: Sequence[Command]) -> None:
+    def differ(self, derived: Sequence[Command], given: Sequence[Command], *, stream_is_wrong: bool = False) -> None:
         message, span, values, hint = "the printed commands do not do what the stream says", None, {}, ""
         stream = self.transfer.stream
         labels: tuple[Label, ...] = ()
@@ -304,8 +309,10 @@ class Case:
                 message += f": {what}{word} is {have}, the stream asks for {want}"
                 values = {"printed": have, "stream": want}
                 hint = f"write {want} there, or change the stream"
+                if stream_is_wrong:
+                    hint = "the printed commands keep the promise, the stream does not: change the stream"
                 labels += (Label(span, f"{have}, the stream asks for {want}"),) if span is not None else ()
-                edits = (Edit(span, str(want)),) if span is not None else ()
+                edits = (Edit(span, str(want)),) if span is not None and not stream_is_wrong else ()
                 break
         self.findings.append(
             Finding(

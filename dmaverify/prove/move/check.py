@@ -13,9 +13,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
-from dmaverify.lower.adapters import derived_access, given_access, slice_move
+from dmaverify.lower.adapters import derived_access, given_access, is_fetch, slice_move
 from dmaverify.lower.programs import (
     Trouble,
     given_program,
@@ -25,21 +24,19 @@ from dmaverify.lower.programs import (
 )
 from dmaverify.program.access import Access, PlanProblem
 from dmaverify.program.command import Command, Sequencer
-from dmaverify.program.move import PLACES, Transfer
-from dmaverify.program.space import LOCAL_LIMIT, unit_bits_of
+from dmaverify.program.move import Transfer
+from dmaverify.program.space import unit_bits_of
 from dmaverify.program.views import corners
 from dmaverify.prove.move.alone import judge_move
 from dmaverify.prove.move.case import Case, Options
 from dmaverify.prove.move.full import ask_from_definitions
+from dmaverify.prove.move.in_place import judge_in_place
 from dmaverify.prove.move.names import misnamed
-from dmaverify.prove.move.overlap import Early, written_early
-from dmaverify.prove.move.scene import full_counters, named_counters
 from dmaverify.prove.move.static import RuleReport, Ruling, access_instances
-from dmaverify.prove.move.views import at_iteration, looped, moved_commands, view_findings
+from dmaverify.prove.move.views import at_iteration, moved_commands, view_findings
 from dmaverify.prove.smt import Session
-from dmaverify.targets.modules import atom_bytes
 from dmaverify.targets.target import Target, load_target
-from dmaverify.verdict import Finding, Label, Severity, Verdict
+from dmaverify.verdict import Label, Severity, Verdict
 
 STANDARD = Options()
 
@@ -69,7 +66,7 @@ def check_transfer(
     if case.well_formed(problems):
         judged, other = _judge_programs(case)
         _views(case, judged, case.rules_on)
-        _overlap(case, [program for program in (judged, other) if program])
+        judge_in_place(case, [program for program in (judged, other) if program])
         ask_from_definitions(case)
     else:
         case.assumptions.append("nothing else was judged: the plan has no defined meaning")
@@ -177,91 +174,6 @@ def _views(case: Case, commands: Sequence[Command], rules: Callable[[Sequence[Co
         case.assumptions.append("printed bases are those of the first iteration; the views move them")
 
 
-def _overlap(case: Case, programs: Sequence[Sequence[Command]]) -> None:
-    """Source and destination regions that share bytes: an error unless every byte is read before it is written, by the
-    printed commands and by those of the stream.
-    """
-    source, dest = case.buffers
-    views = case.transfer.views
-    if views is not None:
-        programs = [[looped(command, views, case.target) for command in commands] for commands in programs]
-    if source.tier != dest.tier:
-        return
-    for place in PLACES[:-1]:
-        if place in case.spaces[0].places:
-            a, b = getattr(source, f"at_{place}"), getattr(dest, f"at_{place}")
-            if a + source.field(place).size <= b or b + dest.field(place).size <= a:
-                case.status["core/overlap"], case.by["core/overlap"] = "proved", f"they lie on different {place}s"
-                return
-    first, second = (t.base * 8 for t in (source, dest))
-    ends = (first + source.element.size * case.bits, second + dest.element.size * case.bits)
-    if ends[0] <= second or ends[1] <= first:
-        case.status["core/overlap"], case.by["core/overlap"] = "proved", "the ends of both regions"
-        return
-    low, high = max(first, second) // 8, -(-min(ends) // 8)
-    early, commands = _written_early(case, programs)
-    if early is None:
-        case.status["core/overlap"] = "proved"
-        case.by["core/overlap"] = (
-            f"the order of the commands, though both hold bytes {low}..{high - 1} of {source.tier}"
-        )
-        return
-    if early == "unknown":
-        case.status["core/overlap"] = "unknown"
-        case.by["core/overlap"] = (
-            f"bytes {low}..{high - 1} of {source.tier} are in both, and the order of their reads and writes was not "
-            "decided"
-        )
-        return
-    case.status["core/overlap"] = "refuted"
-    case.findings.append(
-        Finding(
-            "core/overlap",
-            Severity.ERROR,
-            f"source and destination share bytes {low}..{high - 1} of {source.tier}: {_risk(early)}",
-            "dest",
-            dest.base_span or dest.span,
-            {"from": low, "to": high - 1},
-            _early_witness(commands, early) if isinstance(early, Early) else None,
-            source="DESIGN, Obligations",
-            hint=f"place the destination at {-(-ends[0] // 8)} or later, or move through another region",
-            labels=(Label(source.span, "the source"),) if source.span else (),
-            notes=("found in the commands that the stream gives",)
-            if len(programs) > 1 and commands is not programs[0]
-            else (),
-        )
-    )
-
-
-def _written_early(case: Case, programs: Sequence[Sequence[Command]]) -> tuple[Early | str | None, Sequence[Command]]:
-    """As `written_early`, of the first program where it is so; "no order" where no commands could have one."""
-    if not programs:
-        return "no order", ()
-    session = Session(case.options.rlimit)
-    atom = atom_bytes(case.target, case.transfer)
-    units = None if atom is None else atom * 8 // unit_bits_of(case.bits)
-    answers = [(written_early(commands, session, units), commands) for commands in programs]
-    case.asked += session.asked
-    worst = [a for a in answers if a[0] not in (None, "unknown")] or [a for a in answers if a[0] is not None]
-    return worst[0] if worst else (None, ())
-
-
-def _risk(early: Early | str) -> str:
-    if isinstance(early, str):
-        return "without commands nothing says in which order they are read and written"
-    if early.write[0] == early.read[0] and early.write[1][:-1] == early.read[1][:-1]:
-        return "what is moved first lands on what the same run has still to read"
-    return "the order of the commands writes one of them before it is read"
-
-
-def _early_witness(commands: Sequence[Command], early: Early) -> dict[str, Any]:
-    out: dict[str, Any] = {}
-    for word, (number, counters) in (("written_by", early.write), ("read_later_by", early.read)):
-        command = commands[number]
-        out[word] = {"command": number, "counters": named_counters(command, full_counters(command, counters))}
-    return {**out, "address": early.address % LOCAL_LIMIT}
-
-
 def check_access(
     access: Access,
     *,
@@ -353,7 +265,10 @@ def _judge_access(case: Case, access: Access, bits: int) -> None:
             limits,
             case.options.readings,
         )
-        return ruling.judge(access_instances(access, commands, bits, limits))
+        views = access.views
+        view = None if views is None else views.source if is_fetch(access) else views.dest
+        buffer = access.memory if view is None else view.buffer
+        return ruling.judge(access_instances(access, commands, case.target, limits, buffer))
 
     case.take(rules(judged))
     _views(case, judged, rules)

@@ -7,6 +7,8 @@ Law: `proved` is said of an obligation only after an `unsat` for all its claims,
 by term (a claim whose violation folds to `false` is not asked), or after an enumeration of every unit, which is exact;
 `unknown` of any claim makes its obligation unknown; a `sat` is a violation whose witness was evaluated again by
 `meaning`. The label of an obligation names the solver only where one of its own claims was asked.
+
+Relied on (proofs/): count-covers, pigeonhole-step.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from dmaverify.layout.refine import Joint, drive, missing_cell
 from dmaverify.layout.unread import first_unread
 from dmaverify.program.command import Command
 from dmaverify.program.move import Tensor
-from dmaverify.program.space import Space, aliased_place, layout_of, unit_bits_of
+from dmaverify.program.space import Space, aliased_place, beyond_every_memory, layout_of, unit_bits_of
 from dmaverify.prove.move.cells import WindowRelation, has_window
 from dmaverify.prove.move.fold import Family, fold
 from dmaverify.prove.move.obligations import (
@@ -37,11 +39,13 @@ from dmaverify.prove.move.obligations import (
 )
 from dmaverify.prove.move.outcome import OBLIGATIONS, Broken, CoreResult
 from dmaverify.prove.move.reach import corner_of, walks_off
+from dmaverify.prove.move.translation import copies_bytes
 from dmaverify.prove.smt import Answer, Query, Session, any_of
 
 ENUMERATE_FIRST = 1 << 16  # a nest without carry-free digits, up to this many units, is enumerated straight away
 ENUMERATE_LAST = 1 << 25  # ... and up to this many when the solver gave up
 NORMAL_FORM = "normal form"
+BY_DISTANCE = "one distance for all, and runs that add up to the region"
 HARD = 500_000  # resource units after which a plan that can be enumerated is enumerated
 
 
@@ -73,6 +77,9 @@ class _Judge:
             if place is not None:
                 why = f"{place}s of the tensor overlap: what lies in one is longer than their distance"
                 return self._result("nothing", families, None, units, dict.fromkeys(OBLIGATIONS, "unknown"), why)
+            if beyond_every_memory(side, space, self.dtype_bits):
+                why = f"the tensor of {space.tier} is longer than addresses reach"
+                return self._result("nothing", families, None, units, dict.fromkeys(OBLIGATIONS, "unknown"), why)
         if has_window(self.source) or has_window(self.dest):
             return self._enumerated(families, units, 1 << 22, "overlapping windows are a relation")
         for index, command in enumerate(self.commands):
@@ -93,8 +100,13 @@ class _Judge:
             fused = self._fused(source, dest, subject, families, units)
             if fused is not None:
                 return fused
+            if copies_bytes(source, dest, self.commands):
+                return self._result(BY_DISTANCE, families, None, units, dict.fromkeys(OBLIGATIONS, "proved"))
         try:
-            return self._solved(joint, subject, families, units)
+            found = self._solved(joint, subject, families, units)
+            if not found.broken and "unknown" in found.status.values() and copies_bytes(source, dest, self.commands):
+                return self._result(BY_DISTANCE, families, None, units, dict.fromkeys(OBLIGATIONS, "proved"))
+            return found
         except WindowRelation:
             return self._enumerated(families, units, ENUMERATE_LAST, "overlapping windows are a relation")
 

@@ -5,7 +5,6 @@ Does not know: digits, layouts, the folding claims of `obligations`, solvers.
 Law: one script for each command, for each pair of commands, for the cells of the destination and for those of the
 source; together they state every obligation of the move for every counter and every cell. What has no script raises
 NotCovered or is named in `Questions.left`.
-Relied on: proofs/count-covers.smt2 speaks of counting; here every cell names its counter, so that nothing is counted.
 """
 
 from __future__ import annotations

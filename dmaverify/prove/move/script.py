@@ -8,7 +8,8 @@ of its negation; nothing is left out because it looks true.
 
 Proposals (what a quotient is in terms of counters) come from the arithmetic here, which needs no trust: a wrong one is
 refused by the solver, a missing one leaves the solver to find out.
-Relied on: proofs/euclid-existence.smt2, proofs/euclid-uniqueness.smt2, proofs/loop-cut.smt2.
+
+Relied on (proofs/): euclid-existence, euclid-uniqueness, loop-cut.
 """
 
 from __future__ import annotations

@@ -271,17 +271,20 @@ def _stride_span(text: Sequencer | None, label: str, stride: int) -> Span | None
 
 
 def access_instances(
-    access: Access, commands: Sequence[Command], dtype_bits: int, limits: Mapping[str, int]
+    access: Access, commands: Sequence[Command], target: Target, limits: Mapping[str, int], buffer: Tensor
 ) -> list[Instance]:
-    """Everything that rules look at in a Fetch or Commit access: its memory, its sequencer, its packets."""
+    """Everything that rules look at in a Fetch or Commit access: its memory, its sequencer, its packets. `buffer` is
+    the memory behind a view.
+    """
     side = "read" if is_fetch(access) else "write"
-    tier = access.memory.tier
-    out = [Instance("tensor", tensor_facts(access.memory, dtype_bits), "memory", access.memory.span, side, tier)]
+    tier, dtype_bits = access.memory.tier, target.dtypes[access.dtype]
+    sliced = "slice" in target.tiers[tier].places
+    out = [Instance("tensor", tensor_facts(buffer, dtype_bits), "memory", access.memory.span, side, tier)]
     packet = (access.config.packet_span if access.config else None) or access.stream.packet.span
     span = (access.config.span if access.config else None) or access.stream.span
     for command in commands:
         facts = memory_facts(command, access, limits, dtype_bits)
         out.append(Instance("sequencer", facts, "sequencer", span, side, tier, packet_span=packet))
-        facts = access_facts(command, access, dtype_bits)
+        facts = access_facts(command, access, dtype_bits, sliced=sliced)
         out.append(Instance("access", facts, "access", span, side, tier, packet_span=packet))
     return out

@@ -6,7 +6,7 @@ Law: a program is the set of its (read, write) units; the order of loops and com
 follows from equal normal nests (the same loops merged and sorted), from an `unsat` for "a unit of one that is none of
 the other" both ways, or from comparing every unit. A difference is given after division has confirmed it.
 
-Relied on: proofs/merge-keeps-addresses.smt2, proofs/euclid-uniqueness.smt2, proofs/ladder-step.smt2.
+Relied on (proofs/): euclid-uniqueness, ladder-step, merge-keeps-addresses.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from dataclasses import replace
 from math import gcd
 from typing import TYPE_CHECKING
 
-from dmaverify.machines.rngd.rust.buffers import Ledger
+from dmaverify.machines.rngd.rust.buffers import Ledger, tensors_in
 from dmaverify.machines.rngd.rust.code import Code, child, named, parse_fragment
 from dmaverify.machines.rngd.rust.macros import expand
 from dmaverify.machines.rngd.rust.module import Item, Scope, fill
@@ -89,12 +89,14 @@ class Bodies(Patterns):
         self.ledger, self.branches, self.spent = Ledger(), 0, 0
         self.stack.append(item)
         try:
-            self.settled(self.block(item.code, body, frame, expected), expected)
+            self.ledger.give(self.settled(self.block(item.code, body, frame, expected), expected))
         finally:
             self.stack.pop()
             self.result, self.instance, self.item = before
         for site, finding in self.ledger.remarks():
             site.remark(finding)
+        if self.ledger.effects and len(self.ledger.born) > 1:
+            self.ledger.effects[-1].site.ledgers.append((item.name, self.ledger))
 
     def inlines(self, item: Item, bound: Mapping[str, Value]) -> bool:
         """Whether a call is read with what it passes: every generic argument is known, and it is no recursion."""
@@ -205,6 +207,8 @@ class Bodies(Patterns):
             for one in inner[:-1]:
                 self.value(code, one, frame, None)
             found = self.value(code, inner[-1], frame, expected)
+            if kind == "return_expression" and len(self.stack) == 1:
+                self.ledger.give(found)
             if kind == "reference_expression" and child(node, "mutable_specifier") is not None:
                 self._lent(found)
             return found
@@ -233,6 +237,7 @@ class Bodies(Patterns):
             made = self.settled(value, expected)
             frame.locals[name] = made
             return made
+        self.ledger.use(value)
         return value
 
     def _block(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
@@ -328,6 +333,9 @@ class Bodies(Patterns):
         if left is None or right is None:
             return self._rest(code, node, frame)
         wanted = self.value(code, left, frame, None)
+        for old in tensors_in(wanted):  # the name may stand for something else from here on
+            if old.buffer is not None:
+                self.ledger.escaped.add(old.buffer.serial)
         value = self.merged(self.value(code, right, frame, wanted if isinstance(wanted, (Tensor, Tuple)) else None),
                             wanted if isinstance(wanted, (Tensor, Tuple)) else None)  # fmt: skip
         if left.type == "identifier":
@@ -385,21 +393,28 @@ class Bodies(Patterns):
         if given is not None:
             self.bind(code, node.child_by_field_name("pattern"), self._each(code, given, frame), inside)
         if body is not None:
-            self.value(code, body, inside, None)
+            self._turns(code, body, inside)
         return Opaque("()")
+
+    def _turns(self, code: Code, body: Node, inside: Frame) -> None:
+        """The body of a loop, once for all iterations."""
+        start = self.ledger.clock
+        self.value(code, body, inside, None)
+        self.ledger.clock += 2
+        self.ledger.repeat(start)
 
     def _while_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         inside = frame.inside(frame.scope)
         for name in ("condition", "body"):
             part = node.child_by_field_name(name)
             if part is not None:
-                self.value(code, part, inside, None)
+                self._turns(code, part, inside)
         return Opaque("()")
 
     def _loop_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         body = node.child_by_field_name("body")
         if body is not None:
-            self.value(code, body, frame.inside(frame.scope), None)
+            self._turns(code, body, frame.inside(frame.scope))
         return Opaque("")
 
     def _each(self, code: Code, node: Node, frame: Frame) -> Value:

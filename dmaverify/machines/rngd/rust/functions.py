@@ -37,6 +37,7 @@ from dmaverify.machines.rngd.rust.views import plain
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+EMPTY = ("new", "uninit", "new_uninit", "empty")
 MAX_INSTANCES = 64  # sets of generic arguments for which one function is visited
 
 
@@ -110,7 +111,9 @@ class Functions(Sites):
         if isinstance(own, Tensor):
             values = [self.value(code, one, frame, None) for one in arguments]
             made = own.filled(expected) if isinstance(expected, Tensor) and expected.tier == own.tier else own
-            return self.fresh(made, frozenset().union(*map(sources_of, values)))
+            made = self.fresh(made, frozenset().union(*map(sources_of, values)))
+            self.ledger.make(made, empty=name in EMPTY)
+            return made
         if isinstance(own, Record):
             method = self._find_method(own, name)
             if method is not None:
@@ -149,6 +152,7 @@ class Functions(Sites):
             unify(item.code, result, expected, bound, {n for n, _ in names}, inside)
         deps: frozenset[int] = frozenset()
         values: list[Value] = []
+        lent = set(self.ledger.escaped)
         if has_self and len(given) < len(arguments):
             own = self.merged(self.value(code, arguments[0], frame, own), own)
         for number, one in enumerate(given):
@@ -166,6 +170,7 @@ class Functions(Sites):
         if len(values) == len(types) and self.inlines(item, every):
             self.called.add(item)
             self.later.setdefault(item, item)
+            self.ledger.escaped = lent  # what the call does is read
             text = ", ".join(f"{n} = {_text(every[n])}" for n, _ in names if n in every)
             found = self.inlined(item, every, own, values, text)
             return self._result(made, expected, deps | sources_of(found), found) if result is not None else found

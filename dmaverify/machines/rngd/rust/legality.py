@@ -34,6 +34,7 @@ from dmaverify.targets.target import Target
 from dmaverify.verdict import Finding, Label, Severity
 
 SPM_BYTES = 4096
+CLUSTERS, SLICES = (1, 2), (64, 128, 256)
 DEVICES = {1: (1, 64), 2: (1, 128), 4: (1, 256), 8: (2, 256)}
 """(clusters, slices) of a device by its number of processing elements."""
 _LIBRARY = "furiosa-opt v0.6.0, coverage of a read (every live cell of the source is consumed)"
@@ -63,6 +64,7 @@ def judge(site: Site, move: Move, transfer: Transfer, machine: Target, spaces: t
     except (TooLarge, TooMany):
         open_.append("a mapping cuts inside its parts and is too large to be enumerated")
     found += _padding(move, transfer)
+    found += _places(site, move)
     found += _device(site, move)
     if move.method in GATHERS or move.method in SCATTERS:
         found += _indirect(site, move)
@@ -159,6 +161,22 @@ def device_of(attributes: tuple[str, ...]) -> tuple[int, bool] | None:
             pe = re.search(r"\bpe\s*=\s*(\d+)", found[1])
             return (int(pe[1]), True) if pe is not None else (8, False)
     return None
+
+
+def _places(site: Site, move: Move) -> Iterator[Finding]:
+    """Clusters and slices of a load that the library asserts."""
+    if move.dest.tier != "dm" or move.source.tier != "hbm":
+        return
+    have = tuple(move.dest.expr(place).size for place in ("cluster", "slice"))
+    if have[0] in CLUSTERS and have[1] in SLICES:
+        return
+    yield Finding(
+        "rngd/spatial-sizes", Severity.ERROR,
+        f"a load into {have[0]} clusters of {have[1]} slices; the library takes 1 or 2 of 64, 128 or 256",
+        "dest", move.dest.expr("slice").span or site.span, {"clusters": have[0], "slices": have[1]},
+        source="furiosa-opt v0.6.0, furiosa-opt-std/src/tensor/memory.rs (places of `to_dm`)",
+        hint="pad the mapping: `m![.. # 256]` for slices, `m![.. # 2]` for clusters",
+    )  # fmt: skip
 
 
 def _device(site: Site, move: Move) -> Iterator[Finding]:

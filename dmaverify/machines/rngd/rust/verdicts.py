@@ -9,7 +9,7 @@ which an instance is not known is UNKNOWN, unless another is refuted.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from math import prod
@@ -20,6 +20,7 @@ from dmaverify.machines.rngd.rust.comments import expectations, name_of
 from dmaverify.machines.rngd.rust.legality import index_note, judge
 from dmaverify.machines.rngd.rust.moves import GATHERS, SCATTERS, Move, Site
 from dmaverify.machines.rngd.rust.plans import WINDOW, KernelPlan, SiteTransfers
+from dmaverify.machines.rngd.rust.values import Dtype, Tensor
 from dmaverify.machines.rngd.rust.views import live_cells
 from dmaverify.plan.read import PlanTransfer
 from dmaverify.program.move import PLACES
@@ -133,7 +134,9 @@ def _sound(item: PlanTransfer) -> bool:
 def _together(findings: Sequence[Finding], own: Iterable[Finding]) -> list[Finding]:
     """Both, less what both say."""
     said = {finding.rule for finding in findings if finding.severity is Severity.ERROR}
-    return [*findings, *(f for f in own if f.rule not in said or f.rule == "core/consumes")]
+    new = [f for f in own if f.rule not in said or f.rule == "core/consumes"]
+    worse = {f.rule for f in new if f.severity is Severity.ERROR}
+    return [*(f for f in findings if f.rule not in worse or f.severity is Severity.ERROR), *new]
 
 
 def _labelled(finding: Finding, item: PlanTransfer) -> Finding:
@@ -210,7 +213,12 @@ def _of_site(plan: KernelPlan, one: SiteTransfers, judged: Sequence[Verdict], ma
         for own in verdict.obligations:
             if own.id not in obligations or _worse(own.status, obligations[own.id].status):
                 obligations[own.id] = own
-    findings += [f for f in site.remarks if f.rule not in {own.rule for own in findings}]
+    told = {own.rule for own in findings}
+    findings = _with_remarks(findings, (*site.remarks, *crowded(site, machine)))
+    for finding in findings:
+        if finding.severity is Severity.ERROR and finding.rule not in told:
+            obligations[finding.rule] = Obligation(finding.rule, "refuted")
+            status = Status.REFUTED
     if reasons:
         findings += reasons
         obligations[UNRESOLVED] = Obligation(UNRESOLVED, "unknown", "", "; ".join(f.message for f in reasons))
@@ -221,6 +229,43 @@ def _of_site(plan: KernelPlan, one: SiteTransfers, judged: Sequence[Verdict], ma
         assumptions=tuple(dict.fromkeys(assumptions)), path=plan.path, line=site.span.line,
         seconds=sum(v.seconds for v in judged), claim=_claim(judged, one, plan),
     )  # fmt: skip
+
+
+def _with_remarks(findings: Sequence[Finding], remarks: Iterable[Finding]) -> list[Finding]:
+    """Both, one finding for one cause: where a tile is ill-formed, what it leaves unwritten follows from that."""
+    told = {own.rule for own in findings}
+    cause = next((f for f in findings if f.rule == "core/well-formed" and f.severity is Severity.ERROR), None)
+    follow = [f for f in remarks if f.rule not in told]
+    if cause is None:
+        return [*findings, *follow]
+    notes = tuple(f"so that {f.message}" for f in follow if f.rule.startswith("core/tiles"))
+    out = [replace(f, notes=(*f.notes, *notes)) if f is cause else f for f in findings]
+    return [*out, *(f for f in follow if not f.rule.startswith("core/tiles"))]
+
+
+def crowded(site: Site, machine: Target) -> Iterator[Finding]:
+    """Tensors of data memory that a function needs at once and that no slice can hold."""
+    room = machine.limits["slice_bytes_max"]
+
+    def bytes_of(tensor: Tensor) -> int | None:
+        bits = machine.dtypes.get(tensor.dtype.name) if isinstance(tensor.dtype, Dtype) else None
+        return -(-tensor.expr("element").size * bits // 8) if bits is not None else None
+
+    for name, ledger in site.ledgers:
+        total, here = ledger.crowd(bytes_of)
+        if total <= room or len(here) < 2:
+            continue
+        here = sorted(here, key=lambda pair: -pair[1])
+        spans = [(tensor.buffer.name, size, tensor.buffer.span) for tensor, size in here if tensor.buffer is not None]
+        yield Finding(
+            "rngd/slice-capacity", Severity.ERROR,
+            f"`{name}` needs {total:,} bytes of each slice at once, in {len(here)} tensors; a slice has {room:,}",
+            "program", site.span, {"bytes": total, "capacity": room, "tensors": {n: size for n, size, _ in spans}},
+            source="Memory Performance, geometry; furiosa-opt book, spatial dimensions (512 KiB a slice)",
+            hint="move in smaller tiles, or let go of the largest before the next is loaded",
+            labels=tuple(Label(span, f"{size:,} bytes") for _, size, span in spans[:3] if span is not None),
+            notes=tuple(f"{size:>9,} bytes  {n}" for n, size, _ in spans[:12]),
+        )  # fmt: skip
 
 
 def _claim(judged: Sequence[Verdict], one: SiteTransfers, plan: KernelPlan) -> str:
