@@ -14,7 +14,7 @@ PROGRAMS ?= --count 20000
 WRITTEN ?= --count 100000
 
 .DEFAULT_GOAL := help
-.PHONY: coq help venv demo test slow docs bench fuzz fuzz-idma agree calibrate lint wheel clean
+.PHONY: coq help venv demo test slow docs bench fuzz fuzz-idma fuzz-inputs agree calibrate lint wheel clean
 
 help:
 	@echo "make demo       check the examples; derive, run, explain; a broken plan"
@@ -25,6 +25,7 @@ help:
 	@echo "make bench      speed, as ratios measured in one run"
 	@echo "make fuzz       the agreement tests at large scale (ARGS=... of moves, PROGRAMS=... of programs, WRITTEN=... of all kinds)"
 	@echo "make fuzz-idma  mutants of iDMA texts in every form, and texts read back"
+	@echo "make fuzz-inputs  mutated inputs of every kind, ten minutes (ARGS='--seconds 60 --seed 2')"
 	@echo "make agree      closed form against simulator on thousands of random and adversarial programs"
 	@echo "make coq        the theorems behind certificates, and the examples by them (needs coqc; Debian: apt install coq)"
 	@echo "make calibrate  fit the measured cost profile to the sample data"
@@ -67,6 +68,9 @@ fuzz: $(STAMP)
 	$(BIN)/python tests/fuzz/programs.py $(PROGRAMS)
 	$(BIN)/python tests/fuzz/checker.py
 	$(BIN)/python tests/fuzz/written.py $(WRITTEN)
+
+fuzz-inputs: $(STAMP)
+	$(BIN)/python tests/fuzz/inputs.py --keep $(ARGS)
 
 COQ := build/coq
 

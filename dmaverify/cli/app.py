@@ -20,10 +20,13 @@ import click
 
 from dmaverify import __version__
 from dmaverify.cli.check import Outcome, Terminal
-from dmaverify.cli.options import OPTIONS, options
+from dmaverify.cli.options import MEMORY, OPTIONS, TIME, options
 from dmaverify.cli.rust import extract_command, with_references
 from dmaverify.errors import InputError, errors_of
 from dmaverify.jobs.judge import is_copy_text, readings_of
+
+COMMAND_SECONDS = 24 * 3600.0  # of a whole command that was given no limit; `check` bounds each verdict
+COMMAND_BYTES = 8 << 30
 
 
 class Stop(Exception):
@@ -68,11 +71,32 @@ class Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in LATE:
-            return super().get_command(ctx, cmd_name)
+            return _with_limits(super().get_command(ctx, cmd_name))
         from importlib import import_module
 
-        found: click.Command = getattr(import_module(f"dmaverify.{LATE[cmd_name]}"), cmd_name)
-        return found
+        return _with_limits(getattr(import_module(f"dmaverify.{LATE[cmd_name]}"), cmd_name))
+
+
+def _with_limits(command: click.Command | None) -> click.Command | None:
+    """The command with --timeout and --memory for all that it does; `check` and its kin bound each verdict."""
+    from dmaverify.prove.limits import set_limits
+
+    def bound(context: click.Context, option: click.Parameter, value: Any) -> None:
+        if value is not None:
+            set_limits(**{"timeout": None, "memory": None, str(option.name): value})
+
+    taken = {option for one in command.params for option in one.opts} if command is not None else set()
+    if command is not None and "--config" not in taken:
+        for name, kind, said in (("timeout", TIME, "Time"), ("memory", MEMORY, "Memory")):
+            if f"--{name}" in taken:
+                continue  # the command means something else by it, or has it already
+            command.params.append(
+                click.Option(
+                    (f"--{name}",), type=kind, metavar=said.upper(), expose_value=False, callback=bound,
+                    help=f"{said} that all this may take; `none` for any.",
+                )
+            )  # fmt: skip
+    return command
 
 
 LATE = {
@@ -115,7 +139,7 @@ def cli() -> None:
 @options(*OPTIONS)
 def check(**given: Any) -> None:
     """Prove every transfer and access of plan files and Rust kernels, or refute it with the smallest counterexample."""
-    from dmaverify.cli.check import check_once, options_of, request_of, shown_settings, watched
+    from dmaverify.cli.check import check_once, options_of, request_of, shown_files, shown_settings, watched
 
     if given["stdin"]:
         from dmaverify.jobs.requests import check_request, code_of
@@ -126,7 +150,7 @@ def check(**given: Any) -> None:
     if given["show_settings"]:
         raise told(shown_settings(request))
     if given["show_files"]:
-        raise told("\n".join(dict.fromkeys(file for file, _ in request.files)))
+        raise told(shown_files(request))
     if given["watch"]:
         for outcome in watched(request, terminal(), progress, lambda: time.sleep(0.2)):
             show(outcome)
@@ -417,8 +441,15 @@ def _copy_texts_only(words: Sequence[str]) -> bool:
 
 
 def invoke(arguments: Sequence[str] | None = None) -> int:
+    from dmaverify.prove.limits import Exhausted, Limits, bounded
+
     try:
-        cli.main(args=list(arguments) if arguments is not None else None, prog_name="dmaverify", standalone_mode=False)
+        with bounded(Limits(COMMAND_SECONDS, COMMAND_BYTES)):
+            words = None if arguments is None else list(arguments)
+            cli.main(args=words, prog_name="dmaverify", standalone_mode=False)
+    except Exhausted as error:
+        say(f"no answer: {error.said} (--timeout and --memory raise the limits)", error=True)
+        return 3
     except Stop as stop:
         return _flushed(stop.code)
     except click.exceptions.Exit as stop:

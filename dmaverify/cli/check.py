@@ -20,6 +20,7 @@ from typing import Any
 from dmaverify.cli.options import NOTHING
 from dmaverify.errors import InputError
 from dmaverify.jobs.judge import FORMATS, Job, output_of, plan_files, readings_of, rendered, run_jobs, what_next
+from dmaverify.language.files import write_text
 from dmaverify.prove.limits import MEMORY, TIMEOUT
 
 Tick = Callable[[int], None]
@@ -65,20 +66,25 @@ class Request:
     @property
     def files(self) -> list[tuple[str, str | None]]:
         """The files to check, without those that the settings exclude."""
+        return self.chosen_files()[0]
+
+    def chosen_files(self) -> tuple[list[tuple[str, str | None]], list[str]]:
+        """The files to check, and what of the folders a file of the project hides: settings, or .gitignore."""
         from dmaverify.plan.settings import matching
 
-        found = plan_files(self.paths, lists="engine" in self.options)
+        hidden: list[str] = []
+        found = plan_files(self.paths, hidden, lists="engine" in self.options)
         asked = {path.partition("::")[0] for path in self.paths}
         left = self.settings.exclude
-        return [
-            (file, name)
-            for file, name in found
-            if file in asked or not (left and matching(file, left, self.settings.folder))
-        ]
+        out = {(f, n) for f, n in found if f not in asked and left and matching(f, left, self.settings.folder)}
+        return [pair for pair in found if pair not in out], [*hidden, *(file for file, _ in sorted(out, key=str))]
 
     @property
     def jobs(self) -> list[Job]:
-        return [(path, name, self.target, dict(self.options)) for path, name in self.files]
+        return self.jobs_of(self.files)
+
+    def jobs_of(self, files: Sequence[tuple[str, str | None]]) -> list[Job]:
+        return [(path, name, self.target, dict(self.options)) for path, name in files]
 
 
 # ---------------------------------------------------------------- options and settings
@@ -92,6 +98,7 @@ def options_of(given: Mapping[str, Any]) -> dict[str, Any]:
         "timeout": TIMEOUT if given["timeout"] is None else given["timeout"] or None,
         "memory": MEMORY if given["memory"] is None else given["memory"] or None,
         "cross_check": 0 if given["no_execute"] else 1 << 16,
+        "allow": tuple(given["allow_path"]),
         "prove": "full" if given.get("certify") else given["prove"] or "fast",
     }
 
@@ -112,9 +119,9 @@ def request_of(asked: Mapping[str, Any]) -> Request:
     own = options_of(given)
     own["readings"] = {**settings.reading, **own["readings"]}
     own["rlimit"] = given["rlimit"] or settings.rlimit
-    own["prove"] = "full" if given["certify"] else given["prove"] or settings.prove
     for key in ("timeout", "memory"):
         own[key] = (getattr(settings, key) or None) if given[key] is None else own[key]
+    own["prove"] = "full" if given["certify"] else given["prove"] or settings.prove
     own["cross_check"] = own["cross_check"] if settings.execute else 0
     if given["engine"] or given["dims"] is not None:
         own |= {"engine": tuple(given["engine"] or ()), "dims": given["dims"]}
@@ -181,13 +188,26 @@ def shown_settings(request: Request) -> dict[str, Any]:
         "reading": dict(sorted(request.options["readings"].items())),
         "jobs": request.workers,
         "rlimit": request.options["rlimit"],
-        "prove": request.options["prove"],
         "timeout": request.options["timeout"],
         "memory": request.options["memory"],
+        "prove": request.options["prove"],
         "execute": bool(request.options["cross_check"]),
-        "cache": request.settings.cache and not request.given["no_cache"],
+        "cache": request.settings.cache and not (request.given["no_cache"] or request.given["locked"]),
         "baseline": _baseline(request),
     }
+
+
+def shown_files(request: Request) -> str:
+    """Every file that is checked, and every one that is left, with the reason."""
+    from dmaverify.jobs.walk import walked
+
+    taken = dict.fromkeys(file for file, _ in request.files)
+    seen = {one.path: one for path in request.paths if Path(path).is_dir() for one in walked(path)}
+    lines = [f"{file}  ({seen[file].why})" if file in seen else file for file in taken]
+    for path, one in sorted(seen.items()):
+        if path not in taken:
+            lines.append(f"left out: {path}  ({'is excluded by the settings' if one.taken else one.why})")
+    return "\n".join(lines)
 
 
 def _baseline(request: Request) -> str | None:
@@ -224,12 +244,13 @@ def judged(
 
 
 def _cache(request: Request) -> Any:
-    off = request.given["no_cache"] or request.given["certify"] or os.environ.get("DMAVERIFY_NO_CACHE")
-    if off or not request.settings.cache:
+    off = any(request.given[key] for key in ("no_cache", "locked", "certify"))
+    if off or os.environ.get("DMAVERIFY_NO_CACHE") or not request.settings.cache:
         return None
     from dmaverify.jobs.cache import cache_of
 
-    return cache_of(request.settings.folder / request.settings.cache_dir)
+    own = request.settings.cache_dir
+    return cache_of(request.settings.folder / own if own else None)
 
 
 def check_once(request: Request, terminal: Terminal, ticks: Callable[[int], Tick]) -> Outcome:
@@ -239,13 +260,18 @@ def check_once(request: Request, terminal: Terminal, ticks: Callable[[int], Tick
     check_rules(request)
     internal: list[str] = []
     asked: dict[str, Any] = {}
-    jobs, since = request.jobs, _since(request)
+    files, hidden = request.chosen_files()
+    jobs, since = request.jobs_of(files), _since(request)
     if since is not None:
         jobs = [job for job in jobs if any(file == str(Path(job[0]).resolve()) for file, _ in since)]
         if not jobs:
             return Outcome((f"no transfer changed since {request.given['since']}",))
+    note: tuple[str, ...] = ()
+    if hidden:
+        note = (f"left out by .gitignore or the settings: {_many(len(hidden), 'path')} (--show-files)",)
     verdicts: list[Any] = []
-    results: Any = judged(jobs, request.workers, _cache(request), ticks(len(jobs)))
+    cache = _cache(request)
+    results: Any = judged(jobs, request.workers, cache, ticks(len(jobs)))
     done = 0
     try:
         for job, (found, trouble, keep) in zip(jobs, results, strict=True):
@@ -258,8 +284,11 @@ def check_once(request: Request, terminal: Terminal, ticks: Callable[[int], Tick
         outcome = finished(request, terminal, verdicts, internal, asked)
         said = f"interrupted: {done} of {_many(len(jobs), 'file')} judged; the others have no verdict"
         code = max(outcome.code if verdicts else 3, 3, key=(0, 3, 1, 2, 4).index)
-        return Outcome(outcome.out, (*outcome.err, said), code)
-    return finished(request, terminal, verdicts, internal, asked)
+        return Outcome(outcome.out, (*outcome.err, *note, said), code)
+    if cache is not None and cache.dropped:
+        note += (f"cache: {_many(cache.dropped, 'entry')} dropped: damaged, or not written by this user",)
+    outcome = finished(request, terminal, verdicts, internal, asked)
+    return Outcome(outcome.out, (*outcome.err, *note), outcome.code)
 
 
 def _since(request: Request) -> set[tuple[str, str]] | None:
@@ -369,7 +398,7 @@ def _written_baseline(request: Request, verdicts: Sequence[Any]) -> Outcome:
 
     file = request.given["write_baseline"]
     text = baseline_text(verdicts, partial(_placed, Path(file).parent))
-    Path(file).write_text(text, encoding="utf-8")
+    write_text(file, text)
     number = read_baseline(text, file).total()
     left = sum(1 for verdict in verdicts if remarks(verdict) and not verdict.errors)
     said = f"wrote {file}: {number} findings; from now on: --baseline {file}"
@@ -394,7 +423,8 @@ def _fixed(request: Request, verdicts: Sequence[Any]) -> tuple[list[Any], list[s
 
 
 def _many(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
+    many = f"{what[:-1]}ie" if what.endswith("y") else what
+    return f"{number} {what if number == 1 else many + 's'}"
 
 
 # ---------------------------------------------------------------- telling
@@ -410,7 +440,7 @@ def _told(request: Request, verdicts: Sequence[Any], code: int, terminal: Termin
     out = [rendered(request.show, verdicts, code, colour=terminal.colour, **style)]
     for name, file in request.reports:
         Path(file).parent.mkdir(parents=True, exist_ok=True)
-        Path(file).write_text(rendered(name, verdicts, code, colour=False, **style), encoding="utf-8")
+        write_text(file, rendered(name, verdicts, code, colour=False, **style))
     if os.environ.get("GITHUB_ACTIONS") == "true" and not request.chosen and not terminal.person:
         out += [text] if (text := rendered("github", verdicts, code, colour=False, **style)) else []
         if page := os.environ.get("GITHUB_STEP_SUMMARY"):
@@ -440,7 +470,7 @@ def _certified(folder: str, jobs: Sequence[Job], code: int) -> tuple[int, str, l
 def _playback(file: str, verdicts: Sequence[Any]) -> str:
     from dmaverify.testing.playback import playback_text
 
-    Path(file).write_text(playback_text(verdicts), encoding="utf-8")
+    write_text(file, playback_text(verdicts))
     return f"wrote {file}: run it with pytest"
 
 

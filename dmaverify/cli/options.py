@@ -34,6 +34,8 @@ class LimitType(click.ParamType):  # type: ignore[type-arg,unused-ignore]
             self.fail(f"{value!r} is no limit; write for example {self.examples}, or none", param, ctx)
 
 
+TIME = LimitType(seconds_of, "10s, 2m")
+MEMORY = LimitType(bytes_of, "512MiB, 2GiB")
 F = TypeVar("F", bound=Callable[..., Any])
 
 _FILE = click.Path(dir_okay=False)
@@ -66,17 +68,17 @@ OPTIONS: Mapping[str, Callable[[Any], Any]] = {
     "rlimit": click.option(
         "--rlimit", type=click.IntRange(1), show_default="20000000", help="Solver resource units a question."
     ),
-    "prove": click.option(
-        "--prove", type=click.Choice(("fast", "full")), show_default="fast",
-        help="full: ask the solver every claim once more, from the definitions of mapping and sequencer.",
-    ),
     "timeout": click.option(
-        "--timeout", type=LimitType(seconds_of, "10s, 2m"), metavar="TIME", show_default="60s",
+        "--timeout", type=TIME, metavar="TIME", show_default="60s",
         help="Time of one verdict; `none` for any.",
     ),
     "memory": click.option(
-        "--memory", type=LimitType(bytes_of, "512MiB, 2GiB"), metavar="SIZE", show_default="1GiB",
+        "--memory", type=MEMORY, metavar="SIZE", show_default="1GiB",
         help="Memory that one verdict may take; `none` for any.",
+    ),
+    "prove": click.option(
+        "--prove", type=click.Choice(("fast", "full")), show_default="fast",
+        help="full: ask the solver every claim once more, from the definitions of mapping and sequencer.",
     ),
     "certify": click.option(
         "--certify", type=_FOLDER, metavar="DIR",
@@ -94,6 +96,11 @@ OPTIONS: Mapping[str, Callable[[Any], Any]] = {
     ),
     "watch": click.option("--watch", is_flag=True, help="Check again whenever a file changes."),
     "no_cache": click.option("--no-cache", is_flag=True, help="Prove everything anew."),
+    "locked": click.option("--locked", is_flag=True, help="Use no cache at all, whatever the settings say."),
+    "allow_path": click.option(
+        "--allow-path", type=click.Path(exists=True), multiple=True, metavar="DIR",
+        help="Plans may name files below DIR, too; repeatable.",
+    ),
     "config": click.option("--config", type=_FILE, metavar="FILE", help="Take the settings from this file."),
     "isolated": click.option("--isolated", is_flag=True, help="Take no settings from any file."),
     "show_settings": click.option(
@@ -120,13 +127,14 @@ OPTIONS: Mapping[str, Callable[[Any], Any]] = {
 
 NOTHING: Mapping[str, Any] = {
     **dict.fromkeys(OPTIONS),
-    **dict.fromkeys(("paths", "output", "select", "ignore", "reading"), ()),
-    **dict.fromkeys(("as_json", "fix", "watch", "no_cache", "isolated", "no_execute"), False),
-    **dict.fromkeys(("timings", "verbose", "strict"), False),
+    **dict.fromkeys(("paths", "output", "select", "ignore", "reading", "allow_path"), ()),
+    **dict.fromkeys(("as_json", "fix", "watch", "no_cache", "locked"), False),
+    **dict.fromkeys(("isolated", "no_execute", "timings", "verbose", "strict"), False),
 }
 """What a command without some of these options was given of them."""
 JUDGING = (
-    "paths", "target", "reading", "workers", "rlimit", "prove", "timeout", "memory", "config", "isolated", "no_execute",
+    "paths", "target", "reading", "workers", "rlimit", "timeout", "memory", "prove", "config", "isolated",
+    "no_execute", "allow_path",
 )  # fmt: skip
 TELLING = (
     "format_", "as_json", "output", "select", "ignore", "playback", "baseline", "write_baseline", "config", "isolated",

@@ -33,9 +33,11 @@ def readings_of(pairs: Sequence[str]) -> dict[str, str]:
     return out
 
 
-def plan_files(paths: Sequence[str], *, lists: bool = False) -> list[tuple[str, str | None]]:
+def plan_files(
+    paths: Sequence[str], left: list[str] | None = None, *, lists: bool = False
+) -> list[tuple[str, str | None]]:
     """Files with the transfer asked for, sorted: folders are searched for plan files, with `lists` also for a machine's
-    job files and lists; `PATH::NAME` names one transfer.
+    job files and lists; `PATH::NAME` names one transfer. `left` receives what .gitignore hides.
     """
     out: list[tuple[str, str | None]] = []
     for path in paths:
@@ -45,13 +47,12 @@ def plan_files(paths: Sequence[str], *, lists: bool = False) -> list[tuple[str, 
         if Path(file).is_dir():
             if name:
                 raise InputError(f"{file} is a folder, so `::{name}` names nothing", None, "name a plan file")
-            found = sorted(str(p) for p in Path(file).rglob("*.toml") if not _hidden(p, file) and is_plan(p))
-            texts = [str(p) for p in Path(file).rglob("*") if not _hidden(p, file) and is_copy_text(str(p))]
-            if lists:
-                from dmaverify.machines.idma.check import SUFFIXES
+            from dmaverify.jobs.walk import IGNORED, walked
 
-                texts += [str(p) for p in Path(file).rglob("*") if not _hidden(p, file) and p.suffix in SUFFIXES]
-            found = sorted([*found, *kernel_files(Path(file)), *texts])
+            seen = walked(file, lists=lists)
+            found = [one.path for one in seen if one.taken]
+            if left is not None:
+                left += [one.path for one in seen if one.why == IGNORED]
             if not found:
                 raise InputError(
                     f"{file} holds no plan file (*.toml with `schema = 1`) and no kernel (*.rs with a transfer, *.pto, "
@@ -65,40 +66,6 @@ def plan_files(paths: Sequence[str], *, lists: bool = False) -> list[tuple[str, 
     return list(dict.fromkeys(out))
 
 
-def _hidden(path: Path, folder: str) -> bool:
-    """Whether it lies in a folder like `.venv`, which belongs to a tool."""
-    return any(part.startswith(".") for part in path.relative_to(folder).parts[:-1])
-
-
-def is_plan(path: Path) -> bool:
-    """A TOML file that says `schema =` at the start of a line; a machine's own target.toml is none."""
-    if path.name == "target.toml":
-        return False
-    try:
-        with path.open("rb") as file:
-            return any(line.lstrip().startswith(b"schema") and b"=" in line for line in file.read(1 << 16).splitlines())
-    except OSError:
-        return False
-
-
-def kernel_files(folder: Path) -> list[str]:
-    """Rust files of a folder that hold a transfer, without Cargo's build output."""
-    from dmaverify.machines.rngd.rust.moves import TRANSFERS
-
-    marks = [f"{sign}{name}".encode() for name in TRANSFERS for sign in (".", "::")]
-    found = []
-    for path in folder.rglob("*.rs"):
-        if "target" in path.relative_to(folder).parts[:-1]:
-            continue
-        try:
-            data = path.read_bytes()
-        except OSError:
-            continue
-        if any(mark in data for mark in marks):
-            found.append(str(path))
-    return found
-
-
 def is_copy_text(path: str) -> bool:
     """PTO text, by its suffix."""
     return path.endswith((".pto", ".mlir"))
@@ -106,6 +73,7 @@ def is_copy_text(path: str) -> bool:
 
 def check_job(job: Job) -> tuple[list[Any], str, dict[str, Any]]:
     """Verdicts of one file, whatever is wrong with it; an internal contradiction as text; the questions asked."""
+    from dmaverify.language.files import allowing
     from dmaverify.prove.boundary import guarded
     from dmaverify.prove.options import Options
 
@@ -116,8 +84,9 @@ def check_job(job: Job) -> tuple[list[Any], str, dict[str, Any]]:
     def judge() -> list[Verdict]:
         from dmaverify.jobs.load import check
 
-        listed = listed_verdict(path, settings)
-        return [listed] if listed is not None else check(path, name, target=target, options=options, keep=keep)
+        with allowing(options.allow):
+            listed = listed_verdict(path, settings)
+            return [listed] if listed is not None else check(path, name, target=target, options=options, keep=keep)
 
     return guarded(judge, options.limits, name=Path(path).stem, path=path), "", keep
 
@@ -210,7 +179,10 @@ def _ended(job: Job) -> Result:
 
 
 def what_next() -> str:
-    here = sorted(str(p) for p in Path().rglob("*.toml") if is_plan(p))[:1] or sorted(kernel_files(Path()))[:1]
+    """What to type where nothing was named: a file of this folder, as far as one is found quickly."""
+    from dmaverify.jobs.walk import walked
+
+    here = [seen.path for seen in walked(".") if seen.taken][:1]
     return f"dmaverify check {here[0]}" if here else "name a plan file or a folder: dmaverify check PATH[::NAME]"
 
 
@@ -232,11 +204,12 @@ def rendered(
         style: Literal["full", "concise"] = "full" if format_ == "full" else "concise"
         return render_report(verdicts, style, code=code, width=width, colour=colour, timings=timings, verbose=verbose)
     from dmaverify import __version__
+    from dmaverify.report.snippet import escaped
 
     if format_ == "html":
         from dmaverify.jobs.page import run_page
 
-        return run_page(verdicts, __version__, code)
+        return escaped(run_page(verdicts, __version__, code))
     from dmaverify.report.machine import write
 
-    return write(format_, verdicts, __version__)
+    return escaped(write(format_, verdicts, __version__))

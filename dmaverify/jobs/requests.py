@@ -8,13 +8,14 @@ Law: a request with an unknown key, a wrong type or no meaning raises InputError
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from dmaverify.errors import InputError
 from dmaverify.jobs.judge import is_copy_text, readings_of
 from dmaverify.jobs.scope import only
+from dmaverify.language.files import allowing
 from dmaverify.prove.boundary import guarded
 from dmaverify.prove.options import Options
 from dmaverify.verdict import OURS, Status, Verdict
@@ -89,7 +90,11 @@ def check_request(
         check_patterns(chosen[0], "`select`")
         check_patterns(chosen[1], "`ignore`")
     path = str(request["path"]) if isinstance(request.get("path"), str) else "<stdin>"
-    judge = partial(_judged_line, request, options, request.get("target", target))
+
+    def judge() -> list[Verdict]:
+        with allowing(options.allow):
+            return _judged_line(request, options, request.get("target", target))
+
     verdicts = guarded(judge, options.limits, name=Path(path.partition("::")[0]).stem or path, path=path)
     return [verdict_json(v) for v in only(verdicts, *chosen)]
 

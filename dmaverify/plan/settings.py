@@ -17,6 +17,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError
+from dmaverify.language.files import is_below
 from dmaverify.prove.limits import MEMORY, TIMEOUT, bytes_of, seconds_of
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class Settings:
     memory: int = MEMORY
     execute: bool = True
     cache: bool = True
-    cache_dir: str = ".dmaverify_cache"
+    cache_dir: str = ""
     folder: Path = Path()
     origin: str = ""
 
@@ -230,7 +231,19 @@ def _settings(doc: Document, place: tuple[str, ...], table: Mapping[str, Any], p
         if found is None:
             raise InputError(f"`{key}` is not {wanted.split(':')[0]}", doc.span((*place, key)), f"write {wanted}")
         made[key.replace("-", "_")] = found
+    for key in ("output", "baseline", "cache-dir"):
+        for file in _written(made.get(key.replace("-", "_"))):
+            if not is_below(path.parent / file, path.parent):
+                said = f"`{key}` names {file}, which lies outside of the folder of the settings"
+                hint = "settings write below their own folder; the command line may write anywhere"
+                raise InputError(said, doc.span((*place, key)), hint)
     return Settings(**made, folder=path.parent, origin=str(path))
+
+
+def _written(value: Any) -> list[str]:
+    """The files of a setting that names any."""
+    values = [value] if isinstance(value, str) else list(value or ())
+    return [text.partition("=")[2] if "=" in text else text for text in values]
 
 
 def _instead(key: str) -> str:

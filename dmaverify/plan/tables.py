@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from dmaverify.errors import InputError
 from dmaverify.language.expr import ONE
+from dmaverify.language.files import OUTSIDE, is_inside
 from dmaverify.plan.texts import Texts, did_you_mean, units
 from dmaverify.plan.toml_spans import Document, Path
 from dmaverify.program.access import PlanProblem
@@ -65,6 +66,9 @@ class TableReader:
             raise InputError("the target is missing", self.doc.span(()), hint)
         if name in self.known:
             return self.known[name]
+        own_folder = self.override is None and name not in available_targets()
+        if own_folder and not is_inside(self.folder / name, self.folder):
+            raise InputError(f"the target {name!r} lies outside of the project", self.doc.span(place), OUTSIDE)
         try:
             target = load_target(name, None if self.override is not None else self.folder)
         except InputError as error:

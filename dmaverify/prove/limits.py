@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 TIMEOUT = 60.0
@@ -92,6 +92,7 @@ class _Watched:
         self.reason: tuple[str, str] | None = None
         self.ended = 0.0  # when the work was told to end last
         self.closing = False
+        self.before: tuple[int, int] | None = None  # the process's own limit, where it was lowered
 
     def ran_out(self) -> bool:
         """Whether a limit ran out; the first one is noted."""
@@ -115,6 +116,7 @@ class _Watched:
 class _State(threading.local):
     def __init__(self) -> None:
         self.stack: list[_Watched] = []
+        self.looking = False
 
 
 _state = _State()
@@ -136,7 +138,7 @@ def bounded(limits: Limits) -> Iterator[None]:
     began, depth = time.monotonic(), len(_state.stack)
     outer = _state.stack[-1] if _state.stack else None
     watched = _Watched(limits)
-    hard = _hard_limit(limits.memory)
+    hard = watched.before = _hard_limit(limits.memory)
     _state.stack.append(watched)
     timer = _started()
     try:
@@ -158,6 +160,19 @@ def bounded(limits: Limits) -> Iterator[None]:
             _stopped()
 
 
+def set_limits(timeout: float | None, memory: int | None) -> None:
+    """New limits for the work around, from now on; None leaves one as it is, 0 takes it away."""
+    if not _state.stack:
+        return
+    watched = _state.stack[-1]
+    if timeout is not None:
+        watched.deadline = time.monotonic() + timeout if timeout else None
+        watched.limits = replace(watched.limits, timeout=timeout or None)
+    if memory is not None:
+        watched.most = used_bytes() + memory if memory else None
+        watched.limits = replace(watched.limits, memory=memory or None)
+
+
 def depth() -> int:
     """How many blocks of bounded work this thread is in."""
     return len(_state.stack)
@@ -172,8 +187,13 @@ def unwind(depth: int) -> None:
 
 
 def _tick(*_: Any) -> None:
-    if _state.stack:
-        _state.stack[-1].end()
+    if not _state.looking:  # a tick may come while one is handled, on a machine that is slow
+        _state.looking = True
+        try:
+            if _state.stack:
+                _state.stack[-1].end()
+        finally:
+            _state.looking = False
 
 
 def _started() -> bool:
@@ -249,6 +269,18 @@ def spend(resources: int) -> None:
     """Takes solver resources from the work around."""
     if _state.stack:
         _state.stack[-1].spent += resources
+
+
+@contextmanager
+def solver_at_work() -> Iterator[None]:
+    """Work of the solver's library, which ends the process where an allocation fails: only the watcher bounds it."""
+    watched = _state.stack[-1] if _state.stack else None
+    _restore(watched.before if watched is not None else None)
+    try:
+        yield
+    finally:
+        if watched is not None and watched.before is not None:
+            _hard_limit(watched.limits.memory)
 
 
 @contextmanager

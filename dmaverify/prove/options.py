@@ -29,6 +29,7 @@ class Options:
     prove: str = "fast"
     timeout: float | None = TIMEOUT
     memory: int | None = MEMORY
+    allow: tuple[str, ...] = ()  # folders beside those of the project whose files inputs may name
 
     @property
     def full(self) -> bool:

@@ -141,6 +141,10 @@ class Session:
     def ask(self, query: Query, name: str = "") -> Answer:
         """Is there an assignment? `unsat` is the proof that there is none."""
         text = query.text()
+        with limits.solver_at_work():
+            return self._asked(query, text, name)
+
+    def _asked(self, query: Query, text: str, name: str) -> Answer:
         if self.private or not self._refuted_by_the_shared(text):
             self.private = True
             answer = self._answer(self._own_context(), text, query)
@@ -164,7 +168,7 @@ class Session:
 
         if self._left() <= 0:
             return False
-        self._spend(_SHARED_PRICE * len(text))
+        limits.spend(_SHARED_PRICE * len(text))
         solver = self._shared_solver()
         try:
             context = solver.ctx.ref()

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from dmaverify.errors import InputError, Source
+from dmaverify.language.files import read_text
 from dmaverify.machines.idma.derive import descriptor_facts
 from dmaverify.machines.idma.engine import NAMES
 from dmaverify.machines.idma.forms import form_of, period_facts, read_image
@@ -39,7 +40,7 @@ def verdict_of_file(
     if not path.endswith(SUFFIXES):
         return None
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = read_text(path)
     except UnicodeDecodeError as error:
         raise InputError(f"{path} is no text: {error.reason}", None, "UTF-8") from None
     source, target = Source(path, text), load_target("idma")

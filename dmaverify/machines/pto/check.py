@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.language.affine import ONE, ZERO, Lin, World
+from dmaverify.language.files import read_text
 from dmaverify.machines.pto.emit import fields_of
 from dmaverify.machines.pto.meaning import meaning_of
 from dmaverify.machines.pto.moves import KNOBS, ORDERED_PIPES, SOURCES, UB_MEMORY, touches_of
@@ -52,7 +53,7 @@ def check_file(
 ) -> list[Verdict]:
     """Verdicts of the functions of a file that hold DMA operations. Raises InputError for what cannot be read."""
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = read_text(path)
     except UnicodeDecodeError as error:
         raise InputError(f"{path} is no UTF-8 text: {error.reason} at byte {error.start}") from error
     except OSError as error:
