@@ -11,10 +11,11 @@ PYTEST ?= -n 2 --dist loadgroup
 DEMO   ?= examples/first.toml::relayout
 ARGS   ?=
 PROGRAMS ?= --count 20000
+MUTANTS ?=
 WRITTEN ?= --count 100000
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test slow docs bench fuzz agree calibrate lint wheel clean
+.PHONY: help venv demo test slow docs bench fuzz mutants agree calibrate lint wheel clean
 
 help:
 	@echo "make demo       check the examples; derive, run, explain; a broken plan"
@@ -24,6 +25,7 @@ help:
 	@echo "make lint       ruff and mypy --strict"
 	@echo "make bench      speed, as ratios measured in one run"
 	@echo "make fuzz       the agreement tests at large scale (ARGS=... of moves, PROGRAMS=... of programs, WRITTEN=... of all kinds)"
+	@echo "make mutants    faults put into what proves, one at a time; the tests must notice each (MUTANTS=... names)"
 	@echo "make agree      closed form against simulator on thousands of random and adversarial programs"
 	@echo "make calibrate  fit the measured cost profile to the sample data"
 	@echo "make wheel      build dist/*.whl"
@@ -64,6 +66,9 @@ fuzz: $(STAMP)
 	$(BIN)/python tests/fuzz/run.py $(ARGS)
 	$(BIN)/python tests/fuzz/programs.py $(PROGRAMS)
 	$(BIN)/python tests/fuzz/written.py $(WRITTEN)
+
+mutants: $(STAMP)
+	$(BIN)/python tests/mutants/run.py $(MUTANTS)
 
 agree: $(STAMP)
 	$(BIN)/python tests/bench/agree.py $(ARGS)

@@ -23,7 +23,6 @@ import numpy as np
 from dmaverify.execute.outcome import Outcome
 from dmaverify.execute.tensors import (
     BOTTOM,
-    MOST,
     ZERO,
     Cells,
     Names,
@@ -166,7 +165,7 @@ class Run:
         for number, nest in enumerate(self.move.nests):
             if nest.read.amount != nest.write.amount:
                 raise Beyond("the two sides move different amounts")
-            read, write = (walked(walk) for walk in (nest.read, nest.write))
+            read, write = (walked(walk, self.machine) for walk in (nest.read, nest.write))
             count = len(read)
             engine, offset = np.full(count, known[nest.engine]), np.arange(count) % max(1, nest.read.packet)
             parts.append((read, write, engine, offset, np.full(count, number)))
@@ -181,8 +180,10 @@ class Run:
         known: dict[str, int] = {}
         done: dict[int, int] = {}
         for flow in self.move.flows:
-            stream = streamed(flow)
+            stream = streamed(flow, self.machine)
             padded = padded or stream.padded
+            if stream.padded and stream.positions > min(len(view.cells.address) for view in views):
+                outcome.leave("core/in-bounds", "a padded stream has more positions than a side")
             count = len(stream.at)
             read = self._found(views[0], self.names.of(stream.coords, count, self.source.named), self.source.named)
             element = self.names.of(stream.coords, count, self.dest.named)
@@ -313,10 +314,9 @@ class Run:
             outcome.leave("core/overlap", "it depends on how packets are cut, or on engines that nothing names")
 
 
-def walked(walk: Walk) -> Numbers:
+def walked(walk: Walk, machine: Machine) -> Numbers:
     """All unit addresses of a side, in order."""
-    if walk.amount > MOST:
-        raise Beyond(f"{walk.amount:,} units")
+    machine.allow(walk.amount)
     at = np.array([walk.start], np.int64)
     for count, stride in walk.loops:
         at = (at[:, None] + np.arange(count, dtype=np.int64) * stride).reshape(-1)
@@ -382,8 +382,7 @@ def run_move(move: Move, machine: Machine) -> Outcome:
         where = ", ".join(f"{name} = {value}" for name, value in values.items())
         for word, _, found in run.at(values):
             outcome.take(found, f"{word} at {where}" if where else word)
-        if outcome.ran > MOST:
-            raise Beyond(f"more than {MOST:,} units")
+        machine.allow(outcome.ran)
     return outcome
 
 

@@ -67,4 +67,7 @@ def verdicts_of(plan: Plan, options: Options | None = None, keep: Asked | None =
         from dmaverify.machines.pto.check import check_plan_kernel
 
         found += [verdict for kernel in plan.kernels for verdict in check_plan_kernel(kernel, plan, chosen)]
+    from dmaverify.jobs.retold import retell
+
+    retell(plan, found, chosen)
     return with_suppressions(sorted(found, key=lambda verdict: verdict.line), plan.source)

@@ -50,7 +50,9 @@ STARVATION, MISSING = "starvation", "core/same-element"
 class Execution:
     """One plan file, to be run by name. Raises Beyond for what the interpreter does not take."""
 
-    def __init__(self, text: str, *, target: str | None = None, readings: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, text: str, *, target: str | None = None, readings: Mapping[str, str] | None = None, most: int = 0
+    ) -> None:
         table, complaints = schema.validate(tomllib.loads(text))
         if table is None or complaints:
             raise Beyond("the plan cannot be read")
@@ -62,6 +64,7 @@ class Execution:
         for name, value in table.let.items():
             self.lets[name] = self.mapping(value)
         self.machines: dict[str, tuple[Target, Machine]] = {}
+        self.most = most
 
     def names(self) -> list[str]:
         one = self.table
@@ -92,7 +95,8 @@ class Execution:
                 target = load_target(key)
             except InputError as error:
                 raise Beyond(str(error)) from None
-            self.machines[key] = (target, machine_of(target, self.readings))
+            machine = machine_of(target, self.readings)
+            self.machines[key] = (target, replace(machine, most=self.most) if self.most else machine)
         return self.machines[key]
 
     # ------------------------------------------------------------ parts

@@ -4,9 +4,9 @@
     python tests/mutants/run.py fuse-padding covers     those whose name holds one of the words
     python tests/mutants/run.py --jobs 2 --list
 
-A fault is a file, an old text and a new one. The file is a hint: where it has moved, the text is looked for in the whole
-package; a text that is nowhere, or not unique, is an error and ends the run with exit code 2. Each fault runs the tests
-of its suite and stops at the first failure. Prints the table of survivors; exit code 1 where there is one.
+A fault is a file, an old text and a new one. The file is a hint: where it has moved, the text is looked for in the
+whole package; a text that is nowhere, or not unique, is an error and ends the run with exit code 2. Each fault runs the
+tests of its suite and stops at the first failure. Prints the table of survivors; exit code 1 where there is one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLE = Path(__file__).with_name("mutants.toml")
-LIMIT_SECONDS = 600
+LIMIT_SECONDS = 400
 
 
 @dataclass(frozen=True)
