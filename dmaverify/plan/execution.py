@@ -34,7 +34,7 @@ from dmaverify.execute.work import (
     Tile,
     Walk,
 )
-from dmaverify.language.expr import Expr, axes_of
+from dmaverify.language.expr import ONE, Expr, axes_of
 from dmaverify.language.parse import parse
 from dmaverify.plan import schema
 from dmaverify.plan.config import parse_config, parse_paired
@@ -123,6 +123,9 @@ class Execution:
         byte = base if isinstance(base, int) else base.element
         given = table.view if isinstance(table.view, list) else [] if table.view is None else [table.view]
         tiles = tuple(self.tile(one) for one in given if one.tile is not None)
+        for tile in tiles:
+            if not axes_of(tile.digit).keys() <= axes_of(dict(fields).get(tile.place, ONE)).keys():
+                raise Beyond(f"`{tile.digit}` is no part of the {tile.place}")
         return Held(table.tier, fields, first, byte, tiles)
 
     def tile(self, table: schema.ViewTable) -> Tile:

@@ -250,11 +250,11 @@ def both(draw: Draw, fault: str) -> tuple[str, str]:
     if fault == "start":
         other = f"{start} + {length}"
     tiles = [tile("A", length, start), tile("A", length, other)]
-    extra = tile("N", 1, 0)
     shown = "N"
-    if page.axes["N"] == 1 and draw.chance(60):
-        tiles = [views(draw.shuffled([one, extra])) for one in tiles]
     slice_ = draw.choice(("", "N"))
+    if page.axes["N"] == 1 and draw.chance(60):
+        extra = [tile("N", 1, 0), tile("N", 1, 0, "slice" if slice_ else "element")]
+        tiles = [views(draw.shuffled([one, more])) for one, more in zip(tiles, extra, strict=True)]
     rest = ", ".join(t for t in draw.shuffled(["A", "N"]) if t != slice_)
     page.table(
         "transfer.x", 'dtype = "i8"', f"loop = {{ t = {count} }}",

@@ -7,7 +7,7 @@ import pytest
 from dmaverify.language.expr import Kind
 from dmaverify.language.parse import parse
 from dmaverify.layout.addresses import cut_digit
-from dmaverify.layout.digits import Form, compile_digits, digits_of
+from dmaverify.layout.digits import Form, Gap, compile_digits, digits_of
 from dmaverify.layout.refine import Nest, cut_piece, drive, missing_cell
 from dmaverify.program.move import Tensor
 from dmaverify.program.space import Space, layout_of
@@ -76,6 +76,9 @@ def test_an_uneven_resize_leaves_positions_that_do_not_exist() -> None:
     found = compile_digits(parse("[C, B] = 22", AXES))
     assert any(g.value((5, 2)) >= g.bound for g in found.guards)
     assert not any(g.value((5, 1)) >= g.bound for g in found.guards)
+    padded = compile_digits(parse("[A, B] # 22", AXES))
+    assert next(g.kind for g in padded.guards if g.value((5, 2)) >= g.bound) is Gap.VOID
+    assert not any(g.kind is Gap.VOID and g.value((5, 1)) >= g.bound for g in padded.guards)
 
 
 def test_an_uneven_cut_of_a_digit_leaves_no_position_behind_its_end() -> None:
@@ -112,6 +115,15 @@ def test_a_room_has_as_many_places_as_its_distance_holds() -> None:
     values = found.values_at(16)
     assert values is not None
     assert not any(values[i] for i in found.beyond_index)
+
+
+def test_what_is_left_at_the_end_of_a_room_is_nobodys() -> None:
+    """Slices of eighteen with rows of four: the last two bytes of each are no row."""
+    odd = Space("dm", ("slice", "element"), (("slice", 18),))
+    found = layout_of(Tensor("dm", parse("B", AXES), slice=parse("A", AXES)), odd, 8)[0]
+    assert found.values_at(15) is not None
+    assert found.values_at(16) is None
+    assert found.values_at(18) is not None
 
 
 def test_padding_is_no_replica() -> None:

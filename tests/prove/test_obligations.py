@@ -21,7 +21,7 @@ from dmaverify.prove.smt import RLIMIT, Session
 from dmaverify.testing.oracle import only_solver
 
 HOST = Space("host", ("element",))
-AXES = {"A": 6, "B": 4}
+AXES = {"A": 6, "B": 4, "C": 6}
 TO = 4096
 
 
@@ -192,6 +192,8 @@ def test_the_range_of_every_digit_is_claimed(count: int, claimed: str) -> None:
         ("B, A", True),
         ("A, B = 3", False),
         ("A @ 1, B", False),
+        ("B, A / 5, A", False),
+        ("B, C / 2", False),
     ],
 )
 def test_axes_are_joined_only_where_one_lies_whole_inside_the_other(source: str, joined: bool) -> None:
