@@ -18,6 +18,7 @@ from dmaverify.machines.idma.columns import copy_of_row, descriptor_of_row, requ
 from dmaverify.machines.idma.engine import Backend, Request, refusal
 from dmaverify.machines.idma.legalizer import legalize
 from dmaverify.machines.idma.nd import starts
+from dmaverify.machines.idma.setup import engine_options
 from dmaverify.report.idma import Shown, bursts_data, bursts_json, bursts_text
 
 if TYPE_CHECKING:
@@ -56,17 +57,6 @@ def copy_cost(row: Mapping[str, Any]) -> dict[str, Any]:
         "exact": True,
         "utilization": utilization(total, backend.word, cycles),
     }
-
-
-def engine_options(pairs: Sequence[str]) -> dict[str, int | str]:
-    """Options of `--engine NAME=VALUE`. Raises InputError."""
-    out: dict[str, int | str] = {}
-    for pair in pairs:
-        name, equals, value = (part.strip() for part in pair.partition("="))
-        if not equals or not name or not value:
-            raise InputError(f"`--engine {pair}` is not NAME=VALUE", None, "preset=manticore, or data_width=64")
-        out[name.replace("-", "_")] = int(value) if value.isdecimal() else value
-    return out
 
 
 def bursts_shown(
@@ -143,20 +133,28 @@ def utilization_shown(
 
 
 def emitted(result: Synthesis, form: str) -> str:
-    """The descriptors of a synthesis in a form; `auto` is what the engine's own front-end reads. Raises InputError."""
-    from dmaverify.machines.idma.derive import descriptor_of
-    from dmaverify.machines.idma.forms import write_image
-    from dmaverify.machines.idma.jobs import request_options
-    from dmaverify.machines.idma.registers import MAPS
-    from dmaverify.machines.idma.setup import setup_of
-    from dmaverify.machines.idma.text import Told
+    """The descriptors of a synthesis in a form, read back and proved. Raises InputError."""
+    from dmaverify.machines.idma.emit import emitted as written
     from dmaverify.targets.modules import module_name
 
     if module_name(result.target) != "idma":
         raise InputError(f"{result.target.name} has no forms to emit", None, "leave --emit out")
-    setup = setup_of(result.target, result.transfer.options)
-    name = setup.front_end.replace("_rt", "") if form == "auto" else form
-    told = [Told(d, request_options(d.request)) for d in (descriptor_of(setup, c) for c in result.commands)]
-    if name in MAPS and MAPS[name].width == 32 and setup.backend.address_width > 32:
-        raise InputError(f"addresses of {setup.backend.address_width} bits in {name}", None, "use a 64-bit form")
-    return write_image(name, told)
+    return written(result.transfer, result.target, result.axes, result.commands, form)
+
+
+def emitted_plan(path: str, form: str) -> str:
+    """The commands of a plan's transfers in a form, read back and proved. Raises InputError, InputErrors."""
+    from dmaverify import api
+    from dmaverify.machines.idma.emit import emitted as written
+    from dmaverify.targets.modules import module_name
+
+    plan = api.load(path)
+    out = []
+    for item in plan.transfers:
+        transfer, target = item.transfer, plan.targets[item.transfer.target]
+        if module_name(target) != "idma":
+            raise InputError(f"{target.name} has no forms to emit", transfer.span)
+        out.append(written(transfer, target, plan.axes, api.program_of(plan, item.name), form))
+    if not out:
+        raise InputError(f"{path} holds no transfer", None, "name one: PATH::NAME")
+    return "\n".join(out)

@@ -10,6 +10,7 @@ import os
 import pickle
 import signal
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
@@ -80,6 +81,14 @@ class Beside:
             os.close(one.answer)
             os.waitpid(one.child, 0)
 
+    @classmethod
+    def kill(cls) -> None:
+        """Ends the child in the middle of its work."""
+        if cls.running is not None:
+            with suppress(OSError):
+                os.kill(cls.running.child, signal.SIGKILL)
+            cls.end()
+
     def broken(self, task: Question) -> frozenset[str] | None:
         """As `task.broken`. Raises OSError or EOFError when the child is gone."""
         _send(self.ask, pickle.dumps(task))
@@ -106,6 +115,9 @@ def asked_beside(task: Question) -> frozenset[str] | None:
             return Beside.running.broken(task)
         except (OSError, EOFError):
             Beside.end()
+        except BaseException:  # stopped on the way: the answer to this task would be taken for that to the next
+            Beside.kill()
+            raise
     return task.broken()
 
 

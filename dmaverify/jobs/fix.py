@@ -75,7 +75,8 @@ def _mended(verdict: Verdict, settings: Mapping[str, Any], target: str | None) -
 
 def _transfer_of(verdict: Verdict, target: str | None) -> tuple[Any, Any]:
     """The transfer of a verdict that has one, and its plan, read as it was judged."""
-    from dmaverify.plan.read import InputErrors, read_plan
+    from dmaverify.errors import InputErrors
+    from dmaverify.plan.read import read_plan
 
     try:
         plan = read_plan(verdict.path, target=target)
@@ -135,10 +136,10 @@ def _scaled(edit: Edit, unit: int) -> Edit | None:
 
 def _holds(source: Source, text: str, name: str, settings: Mapping[str, Any], target: str | None) -> bool:
     """Whether the plan with that text proves what `name` promises."""
+    from dmaverify.errors import Disagreement, InputErrors
     from dmaverify.jobs.verdicts import verdicts_of
-    from dmaverify.plan.read import InputErrors, read_plan_text, select
+    from dmaverify.plan.read import read_plan_text, select
     from dmaverify.prove.move.check import Options
-    from dmaverify.prove.move.witness import Disagreement
 
     try:
         plan = select(read_plan_text(text, source.name, target=target, folder=Path(source.name).parent), name)

@@ -1,65 +1,54 @@
-"""A second opinion on every verdict: what is proved is run from the text, by the interpreter, where it is small.
+"""A second opinion on a verdict: what is proved is run from the text, by the interpreter, where it is small.
 
-Knows: which entries have a text, how the interpreter is asked (in the process beside, where there is one).
+Knows: how the interpreter is asked (in the process beside, where there is one).
 Does not know: how a verdict came about.
-Law: a plan that is proved and that some execution breaks is a Disagreement, never a verdict. What is too large, or has
-no meaning that any source settles, is left as it is.
+Law: an entry that is proved and that some execution breaks is a Disagreement, never a verdict. What is too large, or
+has no meaning that any source settles, is left as it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dmaverify.errors import Disagreement
 from dmaverify.verdict import Status, Verdict
 
 if TYPE_CHECKING:
-    from dmaverify.plan.read import Plan
     from dmaverify.prove.options import Options
 
 
 @dataclass(frozen=True, slots=True)
 class Retold:
-    """Entries of one text, to be run: (name, target) of each."""
+    """An entry of a text, to be run on a target, up to so many units."""
 
     text: str
-    entries: tuple[tuple[str, str], ...]
+    name: str
+    target: str
     readings: Mapping[str, str]
     most: int
 
     def broken(self) -> frozenset[str] | None:
-        """What some execution breaks, as sentences."""
+        """What some execution breaks, as sentences; None where it cannot be run."""
         from dmaverify.execute.interpret import interpret
         from dmaverify.execute.work import Beyond
         from dmaverify.plan.execution import Execution
 
-        out: list[str] = []
-        for name, target in self.entries:
-            try:
-                read = Execution(self.text, target=target, readings=self.readings, most=self.most)
-                found = interpret(*read.work(name))
-            except Beyond:
-                continue
-            out += [f"`{name}` is proved, but running it breaks {rule}: {sight}" for rule, sight in found.wrong.items()]
-        return frozenset(out)
+        try:
+            read = Execution(self.text, target=self.target, readings=self.readings, most=self.most)
+            found = interpret(*read.work(self.name))
+        except Beyond:
+            return None
+        return frozenset(f"{rule} is broken: {sight}" for rule, sight in found.wrong.items())
 
 
-def retell(plan: Plan, verdicts: Sequence[Verdict], options: Options) -> None:
-    """Raises Disagreement where running an entry breaks what is proved of it."""
-    if not options.cross_check:
-        return
-    targets = {one.name: one.transfer.target for one in plan.transfers}
-    targets |= {one.name: one.target for one in plan.accesses}
-    targets |= {one.name: one.target for one in plan.indirects}
-    targets |= {one.name: one.target for one in plan.programs}
-    proved = {one.name for one in verdicts if one.status is Status.PROVED}
-    entries = tuple((name, targets[name]) for name in targets if name in proved)
-    if not entries:
+def retell(text: str, name: str, target: str, verdict: Verdict, options: Options) -> None:
+    """Raises Disagreement where running the entry breaks what is proved of it."""
+    if not options.cross_check or verdict.status is not Status.PROVED:
         return
     from dmaverify.execute.beside import asked_beside
-    from dmaverify.prove.move.witness import Disagreement
 
-    told = asked_beside(Retold(plan.source.text, entries, dict(options.readings), options.cross_check))
+    told = asked_beside(Retold(text, name, target, dict(options.readings), options.cross_check))
     if told:
-        raise Disagreement(min(told))
+        raise Disagreement(f"`{name}` is proved, but in a run of its text {min(told)}")

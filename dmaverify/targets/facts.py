@@ -116,6 +116,7 @@ _ACCESS = (
     Fact("time_size", "packets", "packets of the stream", 1),
     Fact("runs_per_packet", "runs", "contiguous runs of memory that one packet lies in", 1),
     Fact("sub_context", "0 or 1", "1 in the sub context, 0 in the main one"),
+    Fact("sliced", "0 or 1", "1 if the tier of the memory has slices"),
 )
 
 _COPY = (

@@ -18,14 +18,7 @@ PLAIN = str(Path(__file__).parents[1] / "fuzz" / "plain")
 EACH = 16
 
 
-# Kinds on which the proof is known to be wrong today.
-OPEN = {"views", "tiles", "nested", "apart", "stores", "rows", "in-place", "split-padding", "banks", "both", "engines",
-        "partly", "turns"}  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    "kind", [pytest.param(k, marks=[pytest.mark.xfail(strict=False)] if k in OPEN else []) for k in KINDS]
-)
+@pytest.mark.parametrize("kind", KINDS)
 def test_proof_and_interpreter_agree(kind: str) -> None:
     judged, said = 0, []
     for number in range(EACH):

@@ -7,6 +7,9 @@ is made step by step but that of TileLink, whose steps depend on each other. A s
 ends the list, and `stuck` says where.
 
 Source: iDMA paper, 2.3 (Transfer Legalizer) and Table 3; iDMA v0.7.0, `idma_legalizer`.
+
+Relied on (proofs/): idma-coupled-step, idma-page-count, idma-page-cuts, idma-page-step, idma-partition-step,
+idma-tilelink-aligned, idma-tilelink-misaligned, idma-tilelink-stuck, idma-window-beats, idma-window-in-page.
 """
 
 from __future__ import annotations

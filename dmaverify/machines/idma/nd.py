@@ -6,6 +6,8 @@ Law: `relative(absolute(d)) == d` and back, for every dimension list whose repet
 `transfers` are base plus the sum of index times absolute stride, modulo the address space (proofs/idma-stride-*.smt2).
 
 Source: iDMA paper, 2.2 (Tensor Mid-ends); iDMA v0.7.0, `idma_nd_midend`.
+
+Relied on (proofs/): idma-stride-round, idma-stride-step.
 """
 
 from __future__ import annotations

@@ -37,7 +37,12 @@ def lifted(loop: Loop, world: World, ordered: Collection[str]) -> list[Use] | No
         touches = [_lifted(touch, loop, world) for touch in use.touches]
         if None in touches or any(_moves(c, loop.counter, world) for c in use.when):
             return None
-        out.append(replace(use, touches=tuple(t for t in touches if t is not None), when=(*use.when, *when)))
+        kept = tuple(t for t in touches if t is not None)
+        sources = tuple(
+            replace(s, limit=None, plain=False) if s.limit is not None and _moves(s.limit, loop.counter, world) else s
+            for s in use.sources
+        )
+        out.append(replace(use, touches=kept, when=(*use.when, *when), sources=sources))
     return out
 
 

@@ -11,7 +11,6 @@ Source: furiosa-opt v0.6.0 (views), facts/rngd 7.2.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import prod
 
 from dmaverify.program.schedule import Step
 from dmaverify.prove.flow.tiles import Together, Unwritten
@@ -44,7 +43,7 @@ def tile_findings(result: Together, steps: Sequence[Step]) -> Iterator[Finding]:
 def _unwritten(result: Together, found: Unwritten, name: str, steps: Sequence[Step]) -> Finding:
     tiles = result.output.tiles
     what = f"{_position(found.where)} of {name}" if found.where is not None else f"a part of {name}"
-    total = prod(digit[2] for digit in result.output.digits)
+    total = result.output.total
     message = f"{what} is never written"
     if found.count:
         message += f" ({found.count:,} of {total:,} positions are not)"

@@ -10,7 +10,9 @@ addresses and says so in its text.
 Digits are sums of pieces, with nothing to search, wherever no digit carries. Digits that carry are fresh variables,
 tied to the carried part of the address by one equation (total and unique by Euclid); mappings without digits add
 their tree's quotients.
-Relied on: proofs/euclid-uniqueness.smt2, proofs/difference-form.smt2, proofs/product-image.smt2.
+
+Relied on (proofs/): apart-is-disjoint, bound-step, broadcast-write-collides, corner-step, coverage-exact-step,
+coverage-step, difference-form, digits-unique-step, euclid-uniqueness, ladder-step, padding-off-boundary, reversal.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ Does not know: rules, severities, any machine.
 Law: one port, one meaning (`machines.facts`); a gcd port is 0 only when every number it divides is 0, and is exact
 for all addresses of a nest, because all of them are multiples of m exactly when base and strides are
 (proofs/alignment-step.smt2).
+
+Relied on (proofs/): alignment-step.
 """
 
 from __future__ import annotations
