@@ -7,8 +7,8 @@ there goes from where the source has it to where the destination has it; its pad
 its n-th unit read to its n-th unit written.
 
 Units of the source hold their element (a number), or garbage where the tensor has padding. Requests are read and
-written in order, each as a whole; a packet is cut into requests from its first byte, or at aligned windows: what is
-wrong under both is wrong, under one of them unsaid.
+written in order, each as a whole; a packet is cut into requests from its first byte, or at aligned windows (where no
+size of requests is known: unit by unit, or not at all): what is wrong under both is wrong, under one of them unsaid.
 Source: "DMA Engine", Implementation Details, Performance (packets and requests); facts on padding as in `language`.
 """
 
@@ -305,7 +305,7 @@ class Run:
             return
         answers = {
             written_early(copies, self.machine, cut, alone, source, given, asked, unit_bits(self.move.bits))
-            for cut in ("first", "windows")
+            for cut in (("first", "windows") if self.machine.request else ("units", "packets"))
             for alone in ((False, True) if copies.open_engines else (False,))
         }
         if answers == {True}:
@@ -336,7 +336,9 @@ def requests_of(copies: Copies, most: int, cut: str) -> Numbers:
     if not count:
         return np.zeros(0, np.int64)
     fresh = np.ones(count, np.bool_)
-    if most:
+    if cut == "packets":
+        fresh = copies.offset == 0
+    elif most:
         follows = (np.diff(copies.read) == 1) & (np.diff(copies.write) == 1) & (np.diff(copies.command) == 0)
         fresh[1:] = ~follows | (copies.offset[1:] == 0)
         if cut == "first":

@@ -37,7 +37,9 @@ from dmaverify.execute.work import (
 from dmaverify.language.expr import ONE, Expr, axes_of
 from dmaverify.language.parse import parse
 from dmaverify.plan import schema
+from dmaverify.plan.commands import Homogeneous, parse_command
 from dmaverify.plan.config import parse_config, parse_paired
+from dmaverify.plan.machine_forms import formed_commands
 from dmaverify.plan.texts import units
 from dmaverify.program.command import Sequencer
 from dmaverify.targets.target import Target, load_target
@@ -154,14 +156,13 @@ class Execution:
 
     def move(self, name: str, table: schema.TransferTable) -> tuple[Move, Machine]:
         target, machine = self.machine(table.target)
-        if table.commands is not None:
-            raise Beyond("commands in a syntax of their own")
         bits = self.bits(target, table.dtype)
         source, dest = self.held(table.source, target), self.held(table.dest, target)
         flows = self.flows(table.stream)
         if table.engine is not None and len(flows) == 1:
             flows = (replace(flows[0], engine=_engine(table.engine)),)
-        nests = tuple(self.nests(table, target, source, dest))
+        formed = table.commands is not None
+        nests = tuple((self.formed if formed else self.nests)(table, target, source, dest))
         if nests and (source.tiles or dest.tiles or table.loop):
             raise Beyond("printed commands of a view move with it")
         missing = self.readings.get(MISSING) == "broadcast-missing"
@@ -193,6 +194,29 @@ class Execution:
             if sides[0].packet != sides[1].packet:
                 raise Beyond("two packets")
             out.append(Nest(sides[0], sides[1], "" if one.engine is None else _engine(one.engine)))
+        return out
+
+    def formed(self, table: schema.TransferTable, target: Target, source: Held, dest: Held) -> list[Nest]:
+        """The commands of a text in a syntax of its own: the document's, or one of the machine's."""
+        text = str(table.commands)
+        unit = 4 if target.dtypes[table.dtype] == 4 else 8
+        try:
+            found = formed_commands(text, target, unit, Source("", text), 0, table.options)
+            given = parse_command(text, self.axes, lets=self.lets, unit_bits=unit) if found is None else found.given
+        except InputError as error:
+            raise Beyond(str(error)) from None
+        if isinstance(given, Homogeneous) or (found is not None and found.problems):
+            raise Beyond("commands that are streams, or make no sense")
+        out = []
+        for one in given:
+            engine = None
+            if one.engine is not None:
+                engine = schema.EngineTable(one.engine.chip, one.engine.cluster, one.engine.dmn)
+            sides = [
+                self.walk(seq, held, target, engine, 8 // unit)
+                for seq, held in ((one.read, source), (one.write, dest))
+            ]
+            out.append(Nest(sides[0], sides[1], "" if engine is None else _engine(engine)))
         return out
 
     def read(self, how: Any, text: str) -> Any:

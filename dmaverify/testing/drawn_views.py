@@ -112,7 +112,8 @@ def tiled_transfer(draw: Draw, page: Page, name: str, fault: str, *, base: int =
         starts[at] = (starts[at][0], "0")
     if fault == "count" and loops:
         at = draw.integer(0, len(loops) - 1)
-        loops[at] = (loops[at][0], loops[at][1] + 1)
+        cut = next((int(start.rpartition("/ ")[2].rstrip(")")) for _, start in starts if "/" in start), 1)
+        loops[at] = (loops[at][0], loops[at][1] + cut)  # one tile more; a loop that is cut stays divisible
     if fault == "length":
         digit = draw.choice(list(lengths))
         lengths[digit] += 1
