@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from math import gcd
+
 import pytest
 
 from dmaverify.language.expr import Kind
 from dmaverify.language.parse import parse
 from dmaverify.layout.addresses import cut_digit
 from dmaverify.layout.digits import Form, Gap, compile_digits, digits_of
-from dmaverify.layout.refine import Nest, cut_piece, drive, missing_cell
+from dmaverify.layout.refine import Nest, _separable, cut_piece, drive, missing_cell
 from dmaverify.program.move import Tensor
 from dmaverify.program.space import Space, layout_of
 
@@ -170,3 +172,12 @@ def test_values_that_no_loop_reaches_are_missing(count: int, missing: object) ->
     found = layout_of(Tensor("host", parse("C, B", AXES)), HOST, 8)[0]
     joint = drive(found, found, [Nest.of(0, 0, [(count, 8, 8), (8, 1, 1)])])
     assert missing_cell(joint.nests[0], joint.dest) == missing
+
+
+def test_digits_carry_down_to_where_every_carried_step_is_a_multiple() -> None:
+    """Slices of eighteen with rows of four: what carries into the slice is no number of rows, so that bytes carry."""
+    odd = Space("dm", ("slice", "element"), (("slice", 18),))
+    found = layout_of(Tensor("dm", parse("B", AXES), slice=parse("A", AXES)), odd, 8)[0]
+    even = layout_of(Tensor("dm", parse("B", AXES), slice=parse("A", AXES)), DM, 8)[0]
+    assert gcd(*[d.step for d in found.digits][: _separable(found, 3)]) == 1
+    assert [d.step for d in even.digits][_separable(even, 3) - 1] == 4

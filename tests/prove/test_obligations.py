@@ -235,3 +235,26 @@ def test_two_engines_do_not_wait_for_each_other() -> None:
 
     assert written_early(pair((0, 0)), Session()) is None
     assert written_early(pair((0, 1)), Session()) is not None
+
+
+def digit_claims(dest_text: str, *, shift: int = 0, run: int = 4) -> dict[str, str]:
+    """What the solver says of the claims about digits, for a walk over six rows; `shift` falsifies the columns."""
+    source, dest = layouts("A, B", dest_text, AXES)
+    joint = drive(source, dest, [Nest.of(0, TO, [(6, 4, 4), (run, 1, 1)])])
+    (one,) = joint.nests
+    constants = tuple(c + shift * (i == len(one.write.constants) - 1) for i, c in enumerate(one.write.constants))
+    told = replace(one, write=replace(one.write, constants=constants))
+    tensors = [Tensor("host", parse(t, AXES), base=b) for t, b in (("A, B", 0), (dest_text, TO))]
+    claims = nest_claims(replace(joint, nests=(told,)), Subject(tensors[0], tensors[1], False, False), 0)
+    return {c.part: Session(RLIMIT).ask(c.question, "digits").status for c in claims if c.obligation == "digits"}
+
+
+def test_the_digits_add_up_to_the_address() -> None:
+    assert digit_claims("A, B") == {"read": "unsat", "write": "unsat"}
+    assert digit_claims("A, B", run=3) == {"read": "unsat", "write": "unsat"}
+    assert digit_claims("A, B", run=3, shift=1) == {"read": "unsat", "write": "sat"}
+
+
+def test_digits_that_stand_for_no_position_are_noticed() -> None:
+    """Twenty-two of twenty-four positions: the last two are none."""
+    assert digit_claims("[A, B] = 22")["write"] == "sat"
