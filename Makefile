@@ -11,10 +11,11 @@ PYTEST ?= -n 2 --dist loadgroup
 DEMO   ?= examples/first.toml::relayout
 ARGS   ?=
 PROGRAMS ?= --count 20000
+MUTANTS ?=
 WRITTEN ?= --count 100000
 
 .DEFAULT_GOAL := help
-.PHONY: coq help venv demo test slow docs bench fuzz fuzz-idma fuzz-inputs agree calibrate lint wheel clean
+.PHONY: coq help venv demo test slow docs bench fuzz fuzz-idma fuzz-inputs mutants agree calibrate lint wheel clean
 
 help:
 	@echo "make demo       check the examples; derive, run, explain; a broken plan"
@@ -26,6 +27,7 @@ help:
 	@echo "make fuzz       the agreement tests at large scale (ARGS=... of moves, PROGRAMS=... of programs, WRITTEN=... of all kinds)"
 	@echo "make fuzz-idma  mutants of iDMA texts in every form, and texts read back"
 	@echo "make fuzz-inputs  mutated inputs of every kind, ten minutes (ARGS='--seconds 60 --seed 2')"
+	@echo "make mutants    faults put into what proves, one at a time; the tests must notice each (MUTANTS=... names)"
 	@echo "make agree      closed form against simulator on thousands of random and adversarial programs"
 	@echo "make coq        the theorems behind certificates, and the examples by them (needs coqc; Debian: apt install coq)"
 	@echo "make calibrate  fit the measured cost profile to the sample data"
@@ -71,6 +73,9 @@ fuzz: $(STAMP)
 
 fuzz-inputs: $(STAMP)
 	$(BIN)/python tests/fuzz/inputs.py --keep $(ARGS)
+
+mutants: $(STAMP)
+	$(BIN)/python tests/mutants/run.py $(MUTANTS)
 
 COQ := build/coq
 

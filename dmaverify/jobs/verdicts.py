@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.jobs.confirm import Confirming
+from dmaverify.jobs.retold import retell
 from dmaverify.prove.boundary import guarded
 from dmaverify.verdict import Verdict
 
@@ -50,7 +51,9 @@ def verdicts_of(plan: Plan, options: Options | None = None, keep: Asked | None =
 
         def verdict() -> list[Verdict]:
             machine = plan.targets[target]
-            return [check(item, axes=plan.axes, target=machine, options=chosen, path=plan.path, keep=asked, **more)]
+            one = check(item, axes=plan.axes, target=machine, options=chosen, path=plan.path, keep=asked, **more)
+            retell(plan.source.text, item.name, target, one, chosen)
+            return [one]
 
         span = getattr(item, "span", None)
         line = more.get("line") or getattr(item, "line", 0) or (span.line if span else 0)
