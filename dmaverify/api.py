@@ -8,18 +8,23 @@ InputErrors, a plan that is wrong is a Verdict.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError
-from dmaverify.jobs.load import check, load, mapping, program_of, unreadable
-from dmaverify.language import wellformed
+from dmaverify.jobs.load import check, load, mapping, program_of
+from dmaverify.prove.move.preconditions import unmet
 
 if TYPE_CHECKING:
     from dmaverify.execute import Execution
     from dmaverify.plan.read import Plan
+    from dmaverify.program.move import Transfer
+    from dmaverify.synth.result import Synthesis
+    from dmaverify.targets.target import Target
 
-__all__ = ["check", "load", "mapping", "program_of", "run", "unreadable"]
+__all__ = ["check", "load", "mapping", "program_of", "run", "synthesize"]
 
 
 def run(
@@ -36,15 +41,11 @@ def run(
         names = ", ".join(t.name for t in loaded.transfers) or "none"
         raise InputError(f"{loaded.path} has {len(loaded.transfers)} transfers ({names})", None, "name one: PATH::NAME")
     item = loaded.transfers[0]
-    fatal = [p for p in item.problems if p.fatal]
-    if fatal:
-        raise InputError(fatal[0].message, fatal[0].span, fatal[0].hint)
     transfer = item.transfer
-    for expr in (transfer.source.mapping, transfer.dest.mapping):
-        for problem in wellformed.problems(expr, loaded.axes):
-            if problem.fatal:
-                raise InputError(problem.message, problem.span, problem.hint)
     machine = loaded.targets[transfer.target]
+    for problem in unmet(transfer, loaded.axes, machine, item.problems):
+        if problem.fatal:
+            raise InputError(problem.message, problem.span, problem.hint)
     commands = program_of(loaded, item.name)
     return execute(
         transfer.source,
@@ -55,3 +56,38 @@ def run(
         commands,
         limit_units=limit_units,
     )
+
+
+def synthesize(
+    move: Transfer | str | Path | Plan,
+    target: Target | str | None = None,
+    *,
+    name: str | None = None,
+    axes: Mapping[str, int] | None = None,
+    **settings: Any,
+) -> Synthesis:
+    """The cheapest legal plan of one move: the answer that `dmaverify synth` gives, proved as it prints.
+
+    `move` is a Transfer, or a plan (path, `path::name`, text) with one transfer or with `name`. `target` is a Target,
+    or the name or folder of one. `settings` are those of the command line, by the names of `--stdin`: profile, packet
+    (bytes), engines, entries, commands, prefix, budget (seconds), evaluations, simulate, reading. Raises InputError,
+    InputErrors.
+    """
+    from dmaverify.jobs.synthesis import SynthSettings, settings_of, synthesize_move, synthesize_named
+    from dmaverify.language.expr import axes_of
+    from dmaverify.program.move import Transfer as TransferType
+    from dmaverify.targets.target import load_target
+
+    unknown = sorted(set(settings) - {f.name for f in fields(SynthSettings)})
+    if unknown:
+        raise InputError(f"`{unknown[0]}` is no setting of synthesize", None, "see help(dmaverify.synthesize)")
+    chosen = settings_of(settings, SynthSettings())
+    if isinstance(move, TransferType):
+        machine = load_target(target or move.target) if target is None or isinstance(target, str) else target
+        sizes = axes or {**axes_of(move.source.mapping), **axes_of(move.dest.mapping)}
+        return synthesize_move(move, machine, sizes, chosen)
+    plan = load(move, name, target=target if isinstance(target, str) else None)
+    names = [t.name for t in plan.transfers]
+    if len(names) != 1:
+        raise InputError(f"{len(names)} transfers to synthesize ({', '.join(names) or 'none'})", None, "name one")
+    return synthesize_named(plan, names[0], chosen)

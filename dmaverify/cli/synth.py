@@ -1,23 +1,21 @@
 """What `synth` and `cost` do between arguments and text: plans read, moves searched, results as data, certificates
 written.
 
-Knows: options by name, plan files, the parallel work of several transfers, the files of a certificate.
-Does not know: the terminal, exit codes of other commands.
-Law: results come in the order of the file, whatever the number of processes; the printed plan is parsed again and
-judged by `check`
-before it is handed out (a plan that would not pass raises AssertionError, an internal error).
+Knows: requests of `--stdin`, the files of a certificate, pictures and traces of priced programs.
+Does not know: the terminal, exit codes of other commands, how moves are searched (`jobs.synthesis`).
+Law: results come in the order of the file, whatever the number of processes.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.cli.rust import with_references
 from dmaverify.errors import InputError
+from dmaverify.jobs.synthesis import SynthSettings, settings_of, synthesize_plan
 
 if TYPE_CHECKING:
     from dmaverify.cost.model import Cost
@@ -26,149 +24,11 @@ if TYPE_CHECKING:
     from dmaverify.synth.result import Synthesis
 
 
-@dataclass(frozen=True, slots=True)
-class SynthSettings:
-    """Options of `synth`, by the names that `--stdin` uses. `packet` in bytes, `prefix` labels of the outermost
-    loops.
-    """
-
-    profile: str = "book"
-    packet: int | None = None
-    engines: int | None = None
-    entries: int | None = None
-    commands: int | None = None
-    prefix: tuple[str, ...] = ()
-    budget: float | None = None
-    evaluations: int | None = None
-    simulate: bool = False
-    reading: Mapping[str, str] | None = None
-
-
-def settings_of(request: Mapping[str, Any], base: SynthSettings) -> SynthSettings:
-    """The settings with a request's own. Raises InputError for values of a wrong type."""
-    own: dict[str, Any] = {}
-    for field in fields(SynthSettings):
-        if field.name not in request:
-            continue
-        value = request[field.name]
-        if field.name == "prefix":
-            value = tuple(value.split(",")) if isinstance(value, str) else tuple(value)
-        elif field.name in ("packet", "engines", "entries", "commands", "evaluations") and not _whole(value):
-            raise InputError(f"`{field.name}` is a whole number above 0, not {value!r}")
-        elif field.name == "budget" and not (isinstance(value, (int, float)) and value > 0):
-            raise InputError(f"`budget` is a number of seconds, not {value!r}")
-        own[field.name] = value
-    return replace(base, **own)
-
-
-def _whole(value: Any) -> bool:
-    return value is None or (isinstance(value, int) and not isinstance(value, bool) and value > 0)
-
-
-def synthesize_plan(plan: Plan, settings: SynthSettings) -> list[Synthesis]:
-    """The best plan of every transfer, re-proved from its printed text. Raises InputError for what cannot be read."""
-    return [_one(plan, name, settings) for name in (t.name for t in plan.transfers)]
-
-
-def _one(plan: Plan, name: str, settings: SynthSettings) -> Synthesis:
-    from dmaverify.prove.move.check import Options
-    from dmaverify.synth.members import EVALUATIONS
-    from dmaverify.synth.synthesize import CROSS_CHECK, synthesize
-    from dmaverify.targets.modules import part_of
-
-    item = next(t for t in plan.transfers if t.name == name)
-    fatal = [p for p in item.problems if p.fatal]
-    if fatal:
-        raise InputError(fatal[0].message, fatal[0].span, fatal[0].hint)
-    _well_formed(plan, item.transfer)
-    readings = dict(settings.reading or {})
-    plan.targets[item.transfer.target].check_readings(readings)
-    own = part_of(plan.targets[item.transfer.target], "search")
-    if own is not None:
-        own.check_settings({n: getattr(settings, n) for n in ("packet", "engines", "entries", "prefix", "budget")})
-        made: Synthesis = own.synthesize(
-            item.transfer,
-            plan.targets[item.transfer.target],
-            axes=plan.axes,
-            commands=settings.commands,
-            readings=readings,
-        )
-        if made.found:
-            _again(made, readings)
-        return made
-    found = synthesize(
-        item.transfer,
-        plan.targets[item.transfer.target],
-        axes=plan.axes,
-        profile=settings.profile,
-        packet=settings.packet,
-        engines=settings.engines,
-        order_prefix=settings.prefix,
-        entries=settings.entries,
-        commands=settings.commands,
-        evaluations=settings.evaluations or EVALUATIONS,
-        budget_seconds=settings.budget,
-        simulate=settings.simulate,
-        options=Options(readings=readings, cross_check=CROSS_CHECK),
-    )
-    if found.found:
-        _again(found, readings)
-    return found
-
-
-def _well_formed(plan: Plan, transfer: Any) -> None:
-    from dmaverify.language import wellformed
-
-    for expr in (transfer.source.mapping, transfer.dest.mapping):
-        for problem in wellformed.problems(expr, plan.axes):
-            if problem.fatal:
-                raise InputError(problem.message, problem.span, problem.hint)
-
-
-def _again(found: Synthesis, readings: Mapping[str, str]) -> None:
-    """The printed text, read and judged: what is written must be what was proved."""
-    from dmaverify import api
-    from dmaverify.prove.move.check import Options
-    from dmaverify.verdict import Status
-
-    verdicts = api.check(found.plan, options=Options(readings=readings))
-    assert [v.status for v in verdicts] == [Status.PROVED], (
-        f"the plan of {found.transfer.name} does not pass as printed"
-    )
-
-
-def synth_job(job: tuple[str, str, SynthSettings]) -> Synthesis:
-    """One transfer of a file, for a process pool."""
-    from dmaverify import api
-
-    path, name, settings = job
-    return _one(api.load(path, name), name, settings)
-
-
-def synth_paths(paths: Sequence[str], settings: SynthSettings, workers: int) -> list[Synthesis]:
-    """The results of all transfers of files, folders and `PATH::NAME`, in order."""
-    from dmaverify import api
-    from dmaverify.jobs.judge import plan_files
-
-    jobs = []
-    for path, name in plan_files(paths):
-        jobs += [(path, item.name, settings) for item in api.load(path, name).transfers]
-    if not jobs:
-        raise InputError("no transfer to synthesize", None, "name a plan file with a [transfer.NAME]")
-    if workers <= 1 or len(jobs) < 2:
-        return [synth_job(job) for job in jobs]
-    from concurrent.futures import ProcessPoolExecutor
-    from multiprocessing import get_context
-
-    with ProcessPoolExecutor(min(workers, len(jobs)), mp_context=get_context("spawn")) as pool:
-        return list(pool.map(synth_job, jobs))
-
-
 def plan_of_request(request: Mapping[str, Any]) -> Plan:
     """The plan of `{"plan": text}` or `{"path": ...}` with an optional name."""
     from dmaverify import api
-    from dmaverify.jobs.judge import errors_of
-    from dmaverify.plan.read import InputErrors, read_plan_text, select
+    from dmaverify.errors import InputErrors, errors_of
+    from dmaverify.plan.read import read_plan_text, select
 
     text, path = request.get("plan"), request.get("path")
     if (text is None) == (path is None):
@@ -207,54 +67,15 @@ def synth_shown(results: Sequence[Any], as_json: bool, timings: bool, form: str 
 # ---------------------------------------------------------------- certificates
 
 
-def write_certificate(folder: Path, found: Synthesis) -> list[str]:
-    """Plan, bound with its counts, questions with a script that asks them again, and what is not covered. Names of
-    files.
-    """
-    from dmaverify.cost.constants import cost_data
-    from dmaverify.prove.certify.certificate import write_questions
-    from dmaverify.report.synth import NOT_COVERED
-    from dmaverify.synth.recount import SCRIPT, counts_of
+def write_certificate(folder: Path, found: Synthesis, settings: SynthSettings | None = None) -> list[str]:
+    """Plan and proof, bound with its counts and questions, scripts that ask and count again, sealed. Names of files."""
+    if found.route is not None:
+        hops = " and ".join(f"`{hop.transfer.name}`" for hop in found.route.hops)
+        raise InputError(f"a route has a certificate for each hop, {hops}", None, "--output PLAN, then synth PLAN::HOP")
+    from dmaverify.jobs.certify_synth import FILES, write_synthesis
 
-    questions = [*found.questions, *bound_questions(found)]
-    written = write_questions(folder, {found.transfer.name: questions})
-    (folder / "plan.toml").write_text(found.plan, encoding="utf-8")
-    data = found.as_data()
-    data.pop("seconds")
-    data["claim"] = "OPTIMAL for this model" if found.optimal else f"within {100 * found.gap:.2f} % of the bound"
-    data["not_covered"] = list(found.not_covered or NOT_COVERED)
-    data["counted"] = counts_of(found.floor, cost_data(found.profile)) if found.floor is not None else {}
-    (folder / "bound.json").write_text(json.dumps(data, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    (folder / "recount.py").write_text(SCRIPT, encoding="utf-8")
-    (folder / "README.txt").write_text(_readme(found), encoding="utf-8")
-    return ["plan.toml", "bound.json", "recount.py", "README.txt", *(q.path.name for q in written)]
-
-
-def bound_questions(found: Synthesis) -> list[tuple[str, str, str]]:
-    """The bound as questions: can the fullest engine have less, can the busiest resource be done sooner? Both
-    `unsat`.
-    """
-    if found.floor is None or not found.commands:
-        return []
-    ticks = 30_000
-    need, claimed = round(found.floor.cycles * ticks), round(found.bound * ticks)
-    text = (
-        "(declare-const end Int)\n"
-        f"; {found.floor.terms[0].name}: {found.floor.terms[0].why}\n"
-        f"(assert (>= end {need if claimed >= need else claimed}))\n(assert (< end {min(need, claimed)}))\n"
-    )
-    asked = [("bound: the binding resource cannot end sooner", text.rstrip(), "unsat")]
-    sides = found.cost.sides if found.cost else ()
-    total = max(sum(s.requests for pair in sides for s in pair if s.role == role) for role in ("read", "write"))
-    engines = len({c.engine for c in found.commands})
-    names = [f"load{i}" for i in range(engines)]
-    least = -(-total // engines)
-    lines = [f"(declare-const {name} Int)" for name in names]
-    lines += [f"(assert (and (<= 0 {name}) (< {name} {least})))" for name in names]
-    whole = f"(+ {' '.join(names)})" if engines > 1 else names[0]
-    lines.append(f"(assert (= {whole} {total}))")
-    asked.append((f"bound: {engines} engines share {total} requests, one has {least}", "\n".join(lines), "unsat"))
-    return asked
+    written = write_synthesis(folder, found, _readme(found), settings)
+    return [*FILES, *(q.path.name for q in written)]
 
 
 def _readme(found: Synthesis) -> str:
@@ -283,6 +104,8 @@ def cost_of(
     """The cost of a transfer's own program, and its JSON (with the simulation and the explanation where asked for)."""
     from dmaverify import api
     from dmaverify.cost.model import cost
+    from dmaverify.cost.simple import price as simple_price
+    from dmaverify.cost.simple import simple_cost
     from dmaverify.cost.simulate import simulate
     from dmaverify.targets.modules import part_of
 
@@ -293,6 +116,10 @@ def cost_of(
         transfer = next(t for t in plan.transfers if t.name == name).transfer
         made: Cost = own.price(transfer, target, commands)
         return made, {"name": name, **made.as_data()}
+    simple = simple_cost(target)
+    if simple is not None:
+        plain = simple_price(commands, target, simple)
+        return plain, {"name": name, **plain.as_data()}
     if "hbm" not in target.tiers:
         raise InputError(f"{target.name} has no cost model")
     price = cost(commands, "rngd", profile)

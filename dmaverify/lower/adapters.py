@@ -301,7 +301,7 @@ def live_prefix(packet: Expr) -> int:
     return prefix
 
 
-def access_facts(command: Command, access: Access, dtype_bits: int) -> dict[str, int]:
+def access_facts(command: Command, access: Access, dtype_bits: int, *, sliced: bool = True) -> dict[str, int]:
     """The ports of scope "access" (machines.facts): entries merged within time and within packet, never across."""
     packet = packet_units(command, access, dtype_bits)
     time, inner = descriptors(_entries(command, access), packet)
@@ -315,6 +315,7 @@ def access_facts(command: Command, access: Access, dtype_bits: int) -> dict[str,
         "time_size": command.amount // packet,
         "runs_per_packet": runs_per_packet(command, access, dtype_bits),
         "sub_context": int(access.context == "sub"),
+        "sliced": int(sliced),
     }
 
 

@@ -6,13 +6,12 @@ Law: a returned plan was proved by `check_transfer` on its commands as they prin
 that cannot be
 proved is never returned. Without a legal plan the rule or obligation that refuses is named.
 
-Source: DESIGN section 8.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from dmaverify.cost.constants import CostData, cost_data
@@ -21,7 +20,7 @@ from dmaverify.errors import InputError
 from dmaverify.language.expr import axes_of
 from dmaverify.layout.fuse import fuse
 from dmaverify.lower.programs import program_of_transfer, space_of
-from dmaverify.program.command import Engine, GivenCommand
+from dmaverify.program.command import Command, Engine, GivenCommand
 from dmaverify.program.move import Transfer
 from dmaverify.program.space import layout_of, unit_bits_of
 from dmaverify.prove.move.check import Options, check_transfer
@@ -41,6 +40,9 @@ CROSS_CHECK = 1 << 16
 """Units up to which the winner is executed byte by byte as well."""
 
 
+WHOLE_RUN = 1 << 30
+"""Bytes of a packet where the target states no limit: a run of any length."""
+
 DEFAULTS = Options(cross_check=CROSS_CHECK)
 
 
@@ -54,9 +56,11 @@ def machine_of(move: Transfer, target: Target, engines: int | None) -> Machine:
     pool = [Engine(0, cluster, dmn) for dmn in range(kind.per_cluster) for cluster in range(kind.clusters)]
     chosen = sorted(pool[: engines or len(pool)], key=lambda e: (e.cluster, e.dmn))
     spaces = (space_of(target, move.source.tier), space_of(target, move.dest.tier))
-    packet_max = target.limits.get("packet_max", 4096)
+    packet_max = target.limits.get("packet_max", WHOLE_RUN)
     parts = (target.tiers[move.source.tier].base_parts, target.tiers[move.dest.tier].base_parts)
-    return Machine(tuple(chosen), packet_max, cuts, unit, bits, spaces, (move.source.tier, move.dest.tier), parts)
+    turns = target.limits.get("iterations_max", WHOLE_RUN)
+    tiers = (move.source.tier, move.dest.tier)
+    return Machine(tuple(chosen), packet_max, cuts, unit, bits, spaces, tiers, parts, turns)
 
 
 def synthesize(
@@ -75,6 +79,7 @@ def synthesize(
     options: Options = DEFAULTS,
     simulate: bool = False,
     advise: bool = True,
+    accept: Callable[[Synthesis], bool] | None = None,
 ) -> Synthesis:
     """The cheapest legal plan of a move, proved, with a bound and its evidence.
 
@@ -82,7 +87,9 @@ def synthesize(
     limit of loop
     entries a side, `commands` at most. `evaluations` is the deterministic budget; with `budget_seconds` results may
     differ from run
-    to run, and say so. Raises InputError where a tier has no cost model or a fixed part makes no sense.
+    to run, and say so. `accept` is asked of every plan before it is handed out; a plan that it refuses, because its
+    printed text does not hold, is dropped, and the search goes on with the next. Raises InputError where a tier has no
+    cost model or a fixed part makes no sense.
     """
     started = time.perf_counter()
     move = replace(transfer, limits=_limits(transfer, entries))
@@ -97,12 +104,12 @@ def synthesize(
     law = Law(move, target, target.limits_with(move.limits), options.readings)
     broken = law.of_move()
     if broken:
-        return _refused(move, target, named, profile, [(f.rule, f.message, f.hint) for f in broken], started)
+        return refused(move, target, named, profile, [(f.rule, f.message, f.hint) for f in broken], started)
     try:
         found = _search(move, machine, data, law, limits, entries is not None)
-        return _proved(move, target, named, found, machine, data, options, simulate, advise, started)
+        return _proved(move, target, named, found, machine, data, options, simulate, advise, started, accept)
     except NoPlan as error:
-        return _refused(move, target, named, profile, [(error.rule, error.message, error.hint)], started)
+        return refused(move, target, named, profile, [(error.rule, error.message, error.hint)], started)
 
 
 def _limits(transfer: Transfer, entries: int | None) -> tuple[tuple[str, int], ...]:
@@ -117,7 +124,7 @@ def _units(size: int, unit_bits: int) -> int:
     return size * 8 // unit_bits
 
 
-def _refused(
+def refused(
     move: Transfer,
     target: Target,
     axes: Mapping[str, int],
@@ -125,6 +132,7 @@ def _refused(
     reasons: list[tuple[str, str, str]],
     started: float,
 ) -> Synthesis:
+    """The answer without a plan: what refuses, as (rule, message, hint)."""
     evidence = tuple(f"{rule}: {message}" for rule, message, _ in reasons)
     bare = replace(move, stream=None, streams=(), given=())
     return Synthesis(
@@ -188,6 +196,14 @@ def covers_of(move: Transfer, machine: Machine) -> list[Cover]:
     ]
 
 
+def plainest_cover(move: Transfer, target: Target, engines: int | None = None) -> Cover | None:
+    """The cover of a move with the fewest boxes; None where it has none."""
+    try:
+        return covers_of(move, machine_of(move, target, engines))[0]
+    except NoPlan:
+        return None
+
+
 # ---------------------------------------------------------------- proof
 
 
@@ -202,6 +218,7 @@ def _proved(
     simulate: bool,
     advise: bool,
     started: float,
+    accept: Callable[[Synthesis], bool] | None,
 ) -> Synthesis:
     """The best member that the check proves. A member that it does not prove is dropped, with its cover."""
     table = contest(found, data, simulate)
@@ -239,7 +256,11 @@ def _proved(
             member.layering.split,
             found.evaluations,
         )
-        result = _or_as_given(result, move, found)
+        if accept is not None and not accept(result):
+            reasons.append("core/well-formed: its printed text is not proved")
+            continue
+        kept = _or_as_given(result, move, found, options)
+        result = kept if kept is result or accept is None or accept(kept) else result
         if advise:
             from dmaverify.synth.advice import why_not_better
 
@@ -251,7 +272,7 @@ def _proved(
     )
 
 
-def _or_as_given(result: Synthesis, move: Transfer, found: Found) -> Synthesis:
+def _or_as_given(result: Synthesis, move: Transfer, found: Found, options: Options) -> Synthesis:
     """The plan's own program where it is proved and cheaper than what the budget found, or as cheap and faster in the
     simulator.
     """
@@ -262,7 +283,7 @@ def _or_as_given(result: Synthesis, move: Transfer, found: Found) -> Synthesis:
     seen = before.played is not None and result.played is not None
     if not cheaper and not (seen and expected(before.played) < expected(result.played)):  # type: ignore[arg-type]
         return result
-    verdict = check_transfer(replace(move, expect=None), axes=result.axes, target=result.target)
+    verdict = check_transfer(replace(move, expect=None), axes=result.axes, target=result.target, options=options)
     if verdict.status is not Status.PROVED:
         return result
     kept = replace(move, expect=None, streams=())
@@ -288,8 +309,16 @@ def _or_as_given(result: Synthesis, move: Transfer, found: Found) -> Synthesis:
 
 def with_commands(move: Transfer, member: Member, machine: Machine) -> Transfer:
     """The move with the member's commands as given, and their stream where one stream says it all."""
+    bare = plan_of(move, member.commands, machine)
+    return replace(
+        bare, stream=stream_for(bare, member.commands, member.layering, member.order, member.packets[0], machine)
+    )
+
+
+def plan_of(move: Transfer, commands: Sequence[Command], machine: Machine) -> Transfer:
+    """The move with these commands as given."""
     given = []
-    for one in member.commands:
+    for one in commands:
         assert one.read_text is not None
         assert one.write_text is not None
         texts = [
@@ -301,10 +330,7 @@ def with_commands(move: Transfer, member: Member, machine: Machine) -> Transfer:
             )
         ]
         given.append(GivenCommand(one.engine, texts[0], texts[1]))
-    bare = replace(move, stream=None, streams=(), given=tuple(given), expect=None)
-    return replace(
-        bare, stream=stream_for(bare, member.commands, member.layering, member.order, member.packets[0], machine)
-    )
+    return replace(move, stream=None, streams=(), given=tuple(given), expect=None)
 
 
 def before_of(move: Transfer, target: Target, data: CostData, simulate: bool) -> Before | None:

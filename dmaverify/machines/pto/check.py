@@ -11,11 +11,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.language.affine import ONE, ZERO, Lin, World
+from dmaverify.language.files import read_text
 from dmaverify.machines.pto.emit import fields_of
 from dmaverify.machines.pto.meaning import meaning_of
 from dmaverify.machines.pto.moves import KNOBS, ORDERED_PIPES, SOURCES, UB_MEMORY, touches_of
@@ -26,6 +28,7 @@ from dmaverify.machines.pto.words import misfits
 from dmaverify.plan.notes import Notes, read_notes
 from dmaverify.program.instructions import Arrival, Copy, Remark, Touch
 from dmaverify.program.rewrite import every
+from dmaverify.prove.boundary import guarded
 from dmaverify.prove.flow.ask import term_text
 from dmaverify.prove.flow.kernels import Judged, judge_kernel
 from dmaverify.prove.options import Options
@@ -50,26 +53,12 @@ def check_file(
 ) -> list[Verdict]:
     """Verdicts of the functions of a file that hold DMA operations. Raises InputError for what cannot be read."""
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = read_text(path)
     except UnicodeDecodeError as error:
         raise InputError(f"{path} is no UTF-8 text: {error.reason} at byte {error.start}") from error
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error
     return check_text(Source(path, text), name, options, keep)
-
-
-def check_job(job: tuple[str, str | None, str | None, dict[str, Any]]) -> tuple[list[Verdict], str, dict[str, Any]]:
-    """As `jobs.check_job`, for PTO text."""
-    path, name, _, settings = job
-    keep: dict[str, Any] = {}
-    try:
-        return check_file(path, name, Options(**settings), keep), "", keep
-    except InputError as error:
-        finding = Finding(
-            "core/input", Severity.ERROR, error.message, "", error.span, hint=error.hint or "", source="PTO text"
-        )
-        line = error.span.line if error.span is not None else 0
-        return [Verdict(Path(path).stem, "", Status.ERROR, (finding,), path=path, line=line)], "", keep
 
 
 def check_text(
@@ -92,14 +81,22 @@ def check_text(
         previous = previous if function.called and called != name else end  # what stands there is for its caller
         if called == name or (name is None and not function.called):
             asked: list[tuple[str, str, str]] = []
-            verdict = check_function(function, called, notes, target, options, asked)
+            judge = partial(_of_function, function, called, notes, target, options, asked)
+            out += guarded(
+                judge, options.limits, name=called, path=source.name, line=function.span.line, target=target.name,
+                span=function.span,
+            )  # fmt: skip
             if keep is not None:
                 keep[called] = asked
-            if verdict is not None:
-                out.append(verdict)
     if not out:
         raise InputError(f"{source.name} holds no DMA operation", None, "nothing was checked")
     return out
+
+
+def _of_function(*arguments: Any) -> list[Verdict]:
+    """As `check_function`, as a list."""
+    made = check_function(*arguments)
+    return [] if made is None else [made]
 
 
 def settings_of(notes: Notes, readings: Mapping[str, str]) -> Setting:

@@ -148,8 +148,8 @@ class PipeSteps:
     def _moving(self, event: Copy | Use, at: At) -> frozenset[str]:
         """Counters of the loops around on which it depends what an access touches."""
         if event.number not in self._depends:
-            roots = {n for t in event.touches for term in terms_of(t) for n in self.world.roots(term)}
-            roots |= {n for condition in event.when for n in self.world.roots(condition)}
+            told: list[Lin | Cond] = [*(x for t in event.touches for x in terms_of(t)), *event.when]
+            roots = {n for value in told for n in self.world.roots(value)}
             varies = {n for r in roots for n in self.world.symbols[r].varies}
             self._depends[event.number] = frozenset(roots | varies)
         found = self._depends[event.number]
