@@ -51,7 +51,12 @@ def fail(errors: Iterable[InputError], code: int = 2) -> Stop:
 
 
 def _colour(stream: Any) -> bool:
-    return bool(stream.isatty()) and "NO_COLOR" not in os.environ
+    """Colours on a terminal that has any; NO_COLOR takes them away, FORCE_COLOR gives them to a pipe too."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR", "0") not in ("", "0"):
+        return True
+    return bool(stream.isatty()) and os.environ.get("TERM") != "dumb"
 
 
 def _width() -> int:
