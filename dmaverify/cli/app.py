@@ -188,16 +188,19 @@ def progress(total: int) -> Callable[[int], None]:
     return tick
 
 
-def lines(answer: Callable[[dict[str, Any]], Any], code_of: Callable[[Any], int] = lambda reply: 0) -> None:
+def lines(
+    answer: Callable[[dict[str, Any]], Any], code_of: Callable[[Any], int] = lambda reply: 0, patience: int = 1
+) -> None:
     """One JSON object a line in, one out, in order; a bad line answers `{"error", "where"}` and the rest go on.
 
-    The exit code follows: that of the answers (`code_of`), 2 for a bad line, 4 for a mistake of our own.
+    The exit code follows: that of the answers (`code_of`), 2 for a bad line, 4 for a mistake of our own. A line may take
+    `patience` times what a verdict may.
     """
     codes = {0}
     try:
         for number, line in enumerate(_lines_of(sys.stdin), 1):
             if line.strip():
-                reply, code = _answered(line, number, answer, code_of)
+                reply, code = _answered(line, number, answer, code_of, patience)
                 codes.add(code)
                 say(reply)
                 sys.stdout.flush()
@@ -218,7 +221,7 @@ def _lines_of(stream: Any) -> Iterator[str]:
 
 
 def _answered(
-    line: str, number: int, answer: Callable[[dict[str, Any]], Any], code_of: Callable[[Any], int]
+    line: str, number: int, answer: Callable[[dict[str, Any]], Any], code_of: Callable[[Any], int], patience: int
 ) -> tuple[str, int]:
     """The answer to one line as text, and its exit code."""
     from dmaverify.jobs.requests import decoded
@@ -230,7 +233,7 @@ def _answered(
         request = decoded(line)
         if not isinstance(request, dict):
             raise InputError("a line is one JSON object")
-        with bounded(Limits(10 * TIMEOUT, MEMORY)):
+        with bounded(Limits(patience * TIMEOUT, MEMORY)):
             reply = answer(request)
         return (reply if isinstance(reply, str) else dumps(reply)), code_of(reply)
     except InputError as error:
@@ -361,7 +364,7 @@ def synth(
     first = tuple(text.strip() for text in prefix.split(",") if text.strip())
     settings = SynthSettings(prefix=first, simulate=simulate, reading=readings_of(reading), **fixed)
     if stdin:
-        return lines(lambda request: synth_request(request, settings))
+        return lines(lambda request: synth_request(request, settings), patience=10)
     if not paths:
         raise fail([InputError("nothing to synthesize", None, "dmaverify synth PATH::NAME")])
     from dmaverify.cli.pto_synth import synthesized
