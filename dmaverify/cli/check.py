@@ -106,6 +106,8 @@ def options_of(given: Mapping[str, Any]) -> dict[str, Any]:
 def request_of(asked: Mapping[str, Any]) -> Request:
     """Options and the settings of the project as one request. Raises InputError."""
     given = {**NOTHING, **asked}
+    if given["features"]:
+        os.environ["DMAVERIFY_FEATURES"] = given["features"]  # for the processes of `-j` as well
     from dmaverify.plan.settings import Settings, find_settings, read_settings
 
     if given["config"] and given["isolated"]:
@@ -259,7 +261,11 @@ def check_once(request: Request, terminal: Terminal, ticks: Callable[[int], Tick
     internal: list[str] = []
     asked: dict[str, Any] = {}
     files, hidden = request.chosen_files()
-    jobs = request.jobs_of(files)
+    jobs, since = request.jobs_of(files), _since(request)
+    if since is not None:
+        jobs = [job for job in jobs if any(file == str(Path(job[0]).resolve()) for file, _ in since)]
+        if not jobs:
+            return Outcome((f"no transfer changed since {request.given['since']}",))
     note: tuple[str, ...] = ()
     if hidden:
         note = (f"left out by .gitignore or the settings: {_many(len(hidden), 'path')} (--show-files)",)
@@ -269,7 +275,7 @@ def check_once(request: Request, terminal: Terminal, ticks: Callable[[int], Tick
     done = 0
     try:
         for job, (found, trouble, keep) in zip(jobs, results, strict=True):
-            verdicts += found
+            verdicts += [v for v in found if since is None or (str(Path(job[0]).resolve()), v.name) in since]
             internal += [trouble] if trouble else []
             asked |= {f"{Path(job[0]).with_suffix('')}.{name}": questions for name, questions in keep.items()}
             done += 1
@@ -283,6 +289,14 @@ def check_once(request: Request, terminal: Terminal, ticks: Callable[[int], Tick
         note += (f"cache: {_many(cache.dropped, 'entry')} dropped: damaged, or not written by this user",)
     outcome = finished(request, terminal, verdicts, internal, asked)
     return Outcome(outcome.out, (*outcome.err, *note), outcome.code)
+
+
+def _since(request: Request) -> set[tuple[str, str]] | None:
+    if not request.given["since"]:
+        return None
+    from dmaverify.cli.diff import changed_since
+
+    return changed_since(request.given["since"], request)
 
 
 def finished(

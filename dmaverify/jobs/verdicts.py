@@ -12,6 +12,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from dmaverify.jobs.confirm import Confirming
+from dmaverify.jobs.retold import retell
 from dmaverify.prove.boundary import guarded
 from dmaverify.verdict import Verdict
 
@@ -49,7 +51,9 @@ def verdicts_of(plan: Plan, options: Options | None = None, keep: Asked | None =
 
         def verdict() -> list[Verdict]:
             machine = plan.targets[target]
-            return [check(item, axes=plan.axes, target=machine, options=chosen, path=plan.path, keep=asked, **more)]
+            one = check(item, axes=plan.axes, target=machine, options=chosen, path=plan.path, keep=asked, **more)
+            retell(plan.source.text, item.name, target, one, chosen)
+            return [one]
 
         span = getattr(item, "span", None)
         line = more.get("line") or getattr(item, "line", 0) or (span.line if span else 0)
@@ -86,4 +90,8 @@ def verdicts_of(plan: Plan, options: Options | None = None, keep: Asked | None =
                 partial(check_plan_kernel, kernel, plan, chosen), chosen.limits, name=kernel.name, path=plan.path,
                 line=kernel.line, target=plan.targets[kernel.target].name, span=kernel.span,
             )  # fmt: skip
+    if chosen.repair:
+        formed = {one.name for one in plan.transfers if one.transfer.form is not None}
+        trying = Confirming(plan, chosen, found)
+        found = [verdict if verdict.name in formed else trying.verdict(verdict) for verdict in found]
     return with_suppressions(sorted(found, key=lambda verdict: verdict.line), plan.source)

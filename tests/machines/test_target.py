@@ -129,7 +129,7 @@ def test_rngd_has_nine_routes_between_its_memories_and_two_to_the_host() -> None
 @pytest.mark.parametrize(
     ("rule", "severity"),
     [
-        ("dm-write-align", ERROR), ("dm-packet-multiple", ERROR), ("hbm-dm-align", ERROR), ("dm-hbm-align", Severity.ADVICE),
+        ("dm-write-align", ERROR), ("dm-packet-multiple", ERROR), ("hbm-dm-align", ERROR), ("dm-hbm-align", ADVICE),
         ("packet-max", ERROR), ("packet-contiguous", ERROR), ("packet-divides", ERROR), ("entries-max", WARNING),
         ("iterations-max", WARNING), ("access-entries-max", ERROR), ("access-iterations-max", ERROR),
         ("slice-capacity", ERROR), ("hbm-capacity", ERROR), ("place-max", ERROR), ("spatial-sizes", WARNING),
