@@ -194,8 +194,8 @@ def lines(
 ) -> None:
     """One JSON object a line in, one out, in order; a bad line answers `{"error", "where"}` and the rest go on.
 
-    The exit code follows: that of the answers (`code_of`), 2 for a bad line, 4 for a mistake of our own. A line may take
-    `patience` times what a verdict may.
+    The exit code follows: that of the answers (`code_of`), 2 for a bad line, 4 for a mistake of our own. A line takes
+    at most `patience` times what a verdict may.
     """
     codes = {0}
     try:
