@@ -36,6 +36,7 @@ from dmaverify.language.expr import (
     axes_of,
     pair,
 )
+from dmaverify.language.numbers import moves, same
 
 
 class NotDigits(Exception):
@@ -143,7 +144,7 @@ def _every(form: Form, by: int, expr: Expr) -> Form:
             ratio = by // digit.step
             slots = -(-digit.slots // ratio)
             kept = Digit(digit.axis, digit.weight * ratio, 1, slots, -(-digit.live // ratio))
-            changes[index] = (ratio, kept if slots > 1 else None)
+            changes[index] = (ratio, kept if moves(slots) else None)
             for rest in range(index + 1, len(form.digits)):
                 changes[rest] = (0, None)
             break
@@ -163,7 +164,7 @@ def _first(form: Form, count: int) -> Form:
             changes[index] = (0, None)
             continue
         slots = min(digit.slots, -(-count // digit.step))
-        changes[index] = (1, replace(digit, slots=slots, live=min(digit.live, slots)) if slots > 1 else None)
+        changes[index] = (1, replace(digit, slots=slots, live=min(digit.live, slots)) if moves(slots) else None)
         exact = count % digit.step == 0
         break
     guards = form.guards
@@ -247,8 +248,8 @@ def _rebuilt(form: Form, size: int, changes: Mapping[int, tuple[int, Digit | Non
 
 def _normal(form: Form) -> Form:
     """Drops digits that never move and guards that never hold."""
-    if any(d.slots == 1 for d in form.digits):
-        return _rebuilt(form, form.size, {i: (0, None) for i, d in enumerate(form.digits) if d.slots == 1})
+    if any(not moves(d.slots) for d in form.digits):
+        return _rebuilt(form, form.size, {i: (0, None) for i, d in enumerate(form.digits) if not moves(d.slots)})
     guards: list[Guard] = []
     for guard in form.guards:
         if _most(guard, form.digits) >= guard.bound and not any(_shadows(earlier, guard) for earlier in guards):
@@ -311,8 +312,8 @@ def coalesce(form: Form) -> Form:
 def _one_digit(outer: Digit, inner: Digit) -> bool:
     return (
         outer.axis == inner.axis
-        and outer.step == inner.slots * inner.step
-        and (outer.axis is None or outer.weight == inner.slots * inner.weight)
+        and same(outer.step, inner.slots * inner.step)
+        and (outer.axis is None or same(outer.weight, inner.slots * inner.weight))
     )
 
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from math import gcd
 
 from dmaverify.language.expr import Broadcast, axes_of, terms_of
+from dmaverify.language.numbers import gcd, least, most, step_gcd
 from dmaverify.layout.digits import Form, NotDigits, compile_digits, finalize
 from dmaverify.machines.target import Target
 from dmaverify.transfer.command import Command, Sequencer
@@ -39,8 +39,7 @@ def contiguous_run(command: Command) -> int:
 def address_gcd(command: Command, side: str) -> int:
     """Units: divides every address at which the side starts a packet."""
     port = command.read if side == "read" else command.write
-    strides = (loop.read if side == "read" else loop.write for loop in command.loops if loop.count > 1)
-    return gcd(port.base, *strides)
+    return step_gcd(port.base, [(loop.read if side == "read" else loop.write, loop.count) for loop in command.loops])
 
 
 def command_facts(command: Command, commands: Sequence[Command]) -> dict[str, int]:
@@ -77,26 +76,27 @@ def sequencer_facts(text: Sequencer, command: Command, limits: Mapping[str, int]
     inner_stride = inner.stride if inner else 1
     run = inner_count if inner_stride in (0, 1) else 1
     outer = text.entries[:-1] if inner_stride in (0, 1) or text.packet > 1 else text.entries
-    strides = [e.stride for e in outer if e.count > 1]
+    strides = [(e.stride, e.count) for e in outer]
     if run > text.packet:
-        strides.append(text.packet * inner_stride)
+        strides.append((text.packet * inner_stride, 2))
     written = [e.count for e in text.entries[:-1]] + [-(-inner_count // max(1, text.packet))]
-    merged = [count for count, _, _ in coalesce([(x.count, x.read, x.write) for x in command.loops])]
-    entries, iterations = len(text.entries), max(written)
-    if entries > limits.get("entries_max", entries) or iterations > limits.get("iterations_max", iterations):
+    entries, iterations = len(text.entries), most(written)
+    over = "iterations_max" in limits and iterations > limits["iterations_max"]
+    if over or entries > limits.get("entries_max", entries):
+        merged = [count for count, _, _ in coalesce([(x.count, x.read, x.write) for x in command.loops])]
         with_packet = len(merged) + (1 if command.packet > 1 else 0)
-        entries, iterations = max(1, min(entries, with_packet)), max([1, *merged])
+        entries, iterations = max(1, min(entries, with_packet)), most([1, *merged])
     return {
         "entries": max(1, entries),
-        "iterations": max(1, iterations),
+        "iterations": most([1, iterations]),
         "inner_count": inner_count,
         "inner_stride": inner_stride,
         "packet_units": text.packet,
         "packet_bytes": text.packet * unit_bits // 8,
         "packet_run_bytes": run * unit_bits // 8,
-        "stride_gcd": _bytes(gcd(*strides) * unit_bits) if strides else 0,
-        "stride_low": min((e.stride * unit_bits // 8 for e in text.entries), default=0),
-        "stride_high": max((e.stride * unit_bits // 8 for e in text.entries), default=0),
+        "stride_gcd": _bytes(step_gcd(0, strides) * unit_bits),
+        "stride_low": least([e.stride * unit_bits // 8 for e in text.entries]) if text.entries else 0,
+        "stride_high": most([e.stride * unit_bits // 8 for e in text.entries]) if text.entries else 0,
     }
 
 
@@ -134,8 +134,9 @@ def _padded_splits(tensor: Tensor) -> int:
 
 
 def transfer_facts(
-    source: Tensor, dest: Tensor, dtype: str, target: Target, commands: Sequence[Command]
+    source: Tensor, dest: Tensor, dtype: str, target: Target, commands: Sequence[Command], *, tails: bool = True
 ) -> dict[str, int]:
+    """`tails`: with the ports of the level `std`, which no other rule reads."""
     return {
         **target.dtype_facts(dtype),
         "route": int((source.tier, dest.tier) in target.routes),
@@ -149,8 +150,12 @@ def transfer_facts(
         "source_slices": source.slice.size,
         "dest_slices": dest.slice.size,
         "broadcast_axes": broadcast_axes(source, dest),
-        **tail_facts(source, dest, target.dtypes.get(dtype, 8), "slice" in target.tiers[dest.tier].places),
+        **(_tails(source, dest, dtype, target) if tails else {}),
     }
+
+
+def _tails(source: Tensor, dest: Tensor, dtype: str, target: Target) -> dict[str, int]:
+    return tail_facts(source, dest, target.dtypes.get(dtype, 8), "slice" in target.tiers[dest.tier].places)
 
 
 def _same_chip(source: Tensor, dest: Tensor, commands: Sequence[Command]) -> int:

@@ -17,6 +17,7 @@ from math import prod
 
 from dmaverify.errors import Span
 from dmaverify.language.expr import Expr, axes_of, terms_of
+from dmaverify.language.numbers import moves
 from dmaverify.layout.addresses import BYTE, Layout
 from dmaverify.layout.digits import Digit, Form, Gap, NotDigits, compile_digits
 from dmaverify.transfer.command import Command, Engine, Entry, Loop, Port, Sequencer
@@ -163,7 +164,7 @@ def _walk(
     axis = digit.axis
     assert axis is not None
     weight, left, live = digit.weight, digit.slots, digit.live
-    while left > 1:
+    while moves(left):
         read, write = (_reach(layout, axis, weight, term) for layout in sides)
         rooms = [(r.room, r.cut) for r in (read, write) if r.room is not None and r.room < min(left, live)]
         count = left
