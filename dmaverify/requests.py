@@ -98,7 +98,7 @@ def check_request(
         if text is not None:
             plan = select_(read_plan_text(text, target=where), request.get("name"))
         else:
-            plan = api.load(str(path), request.get("name"), target=where)
+            plan = api.load(str(path), request.get("name"), target=where, symbols=True)
         verdicts = api.check(plan, options=Options(**own))
     except (InputErrors, InputError) as error:
         return [verdict_json(api.unreadable(errors_of(error), "<stdin>" if text is not None else str(path)))]

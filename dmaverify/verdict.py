@@ -104,6 +104,8 @@ class Verdict:
     line: int = 0
     expect: tuple[str, ...] | None = None
     claim: str = ""  # the bound of the claim: "all 16,777,216 bytes"
+    sizes: Mapping[str, Mapping[str, int]] | None = None  # of a plan with symbols: their ranges
+    smallest: Mapping[str, int] | None = None  # the smallest sizes that break it
 
     @property
     def errors(self) -> tuple[Finding, ...]:

@@ -34,18 +34,25 @@ class TableReader:
     """Reads tables of one file; collects errors instead of stopping at the first."""
 
     def __init__(
-        self, doc: Document, table: schema.PlanTable, folder: FilePath, override: str | None, errors: list[InputError],
-        sizes: Mapping[str, int] | None = None,
-    ) -> None:  # fmt: skip
+        self, doc: Document, table: schema.PlanTable, folder: FilePath, override: str | None, errors: list[InputError]
+    ) -> None:
         self.doc = doc
         self.table = table
         self.folder = folder
         self.override = override
         self.errors = errors
-        own = sizes or {}
-        axes = {name: value if isinstance(value, int) else own[name] for name, value in table.axes.items()}
-        self.texts = Texts(doc, axes, table.let, {**axes, **own} if own else None)
+        self.bind({})
         self.known: dict[str, tuple[str, Target]] = {}
+
+    @property
+    def has_symbols(self) -> bool:
+        table = self.table
+        return bool(table.free or table.assume) or any(not isinstance(size, int) for size in table.axes.values())
+
+    def bind(self, sizes: Mapping[str, Any]) -> None:
+        """Reads texts with these values of the symbols; none in a plan without symbols."""
+        axes = {name: value if isinstance(value, int) else sizes.get(name, 0) for name, value in self.table.axes.items()}
+        self.texts = Texts(self.doc, axes, self.table.let, {**axes, **sizes} if self.has_symbols else None)
 
     def collect(self, build: Callable[[], T]) -> T | None:
         """The result of `build`, or None and one more error."""

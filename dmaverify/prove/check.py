@@ -35,7 +35,7 @@ from dmaverify.transfer.access import Access, PlanProblem
 from dmaverify.transfer.adapters import derived_access, given_access, slice_move
 from dmaverify.transfer.command import Command, Sequencer
 from dmaverify.transfer.feasible import clashes, longest_run, missing
-from dmaverify.transfer.move import PLACES, Transfer
+from dmaverify.transfer.move import PLACES, Tensor, Transfer
 from dmaverify.transfer.space import LOCAL_LIMIT, layout_of, unit_bits_of
 from dmaverify.transfer.views import corners
 from dmaverify.verdict import Finding, Label, Severity, Verdict
@@ -235,17 +235,11 @@ def _overlap(case: Case, programs: Sequence[Sequence[Command]]) -> None:
         programs = [[looped(command, views, case.target) for command in commands] for commands in programs]
     if source.tier != dest.tier:
         return
-    for place in PLACES[:-1]:
-        if place in case.spaces[0].places:
-            a, b = getattr(source, f"at_{place}"), getattr(dest, f"at_{place}")
-            if a + source.field(place).size <= b or b + dest.field(place).size <= a:
-                case.status["core/overlap"] = "proved"
-                return
-    first, second = (t.base * 8 for t in (source, dest))
-    ends = (first + source.element.size * case.bits, second + dest.element.size * case.bits)
-    if ends[0] <= second or ends[1] <= first:
+    if lie_apart(source, dest, case.spaces[0].places, case.bits):
         case.status["core/overlap"] = "proved"
         return
+    first, second = (t.base * 8 for t in (source, dest))
+    ends = (first + source.element.size * case.bits, second + dest.element.size * case.bits)
     low, high = max(first, second) // 8, -(-min(ends) // 8)
     early, commands = _written_early(case, programs)
     if early is None:
@@ -275,6 +269,17 @@ def _overlap(case: Case, programs: Sequence[Sequence[Command]]) -> None:
             else (),
         )
     )
+
+
+def lie_apart(source: Tensor, dest: Tensor, places: Sequence[str], bits: int) -> bool:
+    """Whether two tensors of one tier share no byte by their places or their ranges of bytes alone."""
+    for place in PLACES[:-1]:
+        if place in places:
+            a, b = getattr(source, f"at_{place}"), getattr(dest, f"at_{place}")
+            if a + source.field(place).size <= b or b + dest.field(place).size <= a:
+                return True
+    first, second = (t.base * 8 for t in (source, dest))
+    return bool(first + source.element.size * bits <= second or second + dest.element.size * bits <= first)
 
 
 def _written_early(case: Case, programs: Sequence[Sequence[Command]]) -> tuple[Early | str | None, Sequence[Command]]:

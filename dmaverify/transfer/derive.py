@@ -17,7 +17,7 @@ from math import prod
 
 from dmaverify.errors import Span
 from dmaverify.language.expr import Expr, axes_of, terms_of
-from dmaverify.language.numbers import moves
+from dmaverify.language.numbers import moves, same
 from dmaverify.layout.addresses import BYTE, Layout
 from dmaverify.layout.digits import Digit, Form, Gap, NotDigits, compile_digits
 from dmaverify.transfer.command import Command, Engine, Entry, Loop, Port, Sequencer
@@ -72,8 +72,8 @@ def label_of(axis: str | None, weight: int, count: int, size: int) -> str:
     """`A`, `A/4`, `A%4`, `A/4%32`: the piece of `axis` with `count` values of `weight` each."""
     if axis is None:
         return str(count)
-    high = f"/{weight}" if weight > 1 else ""
-    low = f"%{count}" if weight * count < size else ""
+    high = "" if same(weight, 1) else f"/{weight}"
+    low = "" if same(weight * count, size) or weight * count > size else f"%{count}"
     return f"{axis}{high}{low}"
 
 
@@ -88,13 +88,13 @@ class _Reach:
 
 def _reach(layout: Layout, axis: str, weight: int, term: Expr) -> _Reach:
     held = [d for i, d in enumerate(layout.digits) if d.axis == axis and i not in layout.beyond_index]
-    below = [d for d in held if d.weight <= weight and weight < d.weight * d.slots]
+    below = [d for d in held if d.weight <= weight and _ends_behind(d, weight)]
     if below:
         digit = max(below, key=lambda d: d.weight)
         if weight % digit.weight:
             raise Incompatible(_clash(axis, weight, digit.weight, term))
         ratio = weight // digit.weight
-        outer = any(d.weight >= digit.weight * digit.slots for d in held)
+        outer = any(d is not digit and d.weight >= digit.weight * digit.slots for d in held)
         if outer and digit.slots % ratio:
             raise Incompatible(_clash(axis, weight, digit.weight * digit.slots, term))
         return _Reach(digit.step * ratio, -(-digit.slots // ratio), digit.weight * digit.slots)
@@ -104,6 +104,10 @@ def _reach(layout: Layout, axis: str, weight: int, term: Expr) -> _Reach:
     if min(above) % weight:
         raise Incompatible(_clash(axis, weight, min(above), term))
     return _Reach(0, min(above) // weight, min(above))
+
+
+def _ends_behind(digit: Digit, weight: int) -> bool:
+    return moves(digit.slots) if same(weight, digit.weight) else weight < digit.weight * digit.slots
 
 
 def _clash(axis: str, cut: int, other: int, term: Expr) -> Problem:

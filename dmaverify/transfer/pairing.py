@@ -161,7 +161,7 @@ def _port(seq: Sequencer, tensor: Tensor, rule: PortRule, engine: Engine | None,
 def split_burst(loops: Sequence[Loop], packet: int) -> tuple[tuple[Loop, ...], int]:
     """Takes the innermost run that is contiguous on both sides off the loops; at most a packet of it is the burst."""
     run, inside = 1, len(loops)
-    while inside > 0 and loops[inside - 1].read == run and loops[inside - 1].write == run:
+    while inside > 0 and same(loops[inside - 1].read, run) and same(loops[inside - 1].write, run):
         run *= loops[inside - 1].count
         inside -= 1
     burst = packet if run % packet == 0 else gcd(run, packet)

@@ -100,7 +100,7 @@ def aliased_place(tensor: Tensor, space: Space, dtype_bits: int) -> str | None:
             continue
         stride = dtype_bits // unit_bits if place == "element" else space.stride(place, unit_bits)
         size = tensor.field(place).size
-        if size > 1 and extent > stride:
+        if extent > stride and size > 1:
             return place
         extent = stride * size if place == "element" else stride * (size - 1) + extent
     return None

@@ -35,9 +35,18 @@ class Restart(Exception):
 class Trace:
     """What was decided on the way. `generic`: loops and merges are treated as they are at almost all sizes."""
 
-    def __init__(self, values: Mapping[str, int], divisors: Sequence[tuple[str, Poly]], *, generic: bool) -> None:
+    def __init__(
+        self,
+        values: Mapping[str, int],
+        divisors: Sequence[tuple[str, Poly]],
+        *,
+        generic: bool,
+        ends: Mapping[str, tuple[int, int | None]] | None = None,
+    ) -> None:
         self.values = dict(values)
+        self.ends = dict(ends or {})
         self.generic = generic
+        self.loose = False  # comparisons are answered and not recorded: what they lead to is checked afterwards
         self.facts: dict[Fact, Fact] = {}
         self.floors: dict[str, Floor] = {}
         self.why = Why("core/well-formed")
@@ -52,6 +61,13 @@ class Trace:
         self.record(Fact("div", Poly.symbol(name), by))
         self.floors[quotient] = Floor(quotient, Poly.symbol(name), by)
         self.values[quotient] = top.at(self.values) // low.at(self.values)
+        low_end, high_end = self.ends.get(name, (0, None))
+        number = by.constant
+        self.ends[quotient] = (
+            (1 if low_end > 0 else 0, None)
+            if number is None
+            else (-(-low_end // number), None if high_end is None else high_end // number)
+        )
         put = {name: low * Poly.symbol(quotient)}
         self.whole = {n: p.put(put) for n, p in self.whole.items()} | put
 
@@ -60,7 +76,7 @@ class Trace:
         return made(self, self.values[name], poly)
 
     def record(self, fact: Fact) -> None:
-        if fact.known is None:
+        if fact.known is None and not (fact.by is None and plainly(fact, self.ends)):
             if len(self.facts) > MOST_FACTS:
                 raise Stuck("too many decisions")
             self.facts.setdefault(fact, replace(fact, why=self.why))
@@ -123,6 +139,26 @@ def _floors_used(facts: Mapping[Fact, Fact], floors: Mapping[str, Floor]) -> tup
             kept.append(floors[name])
             names |= floors[name].top.symbols | floors[name].bottom.symbols
     return tuple(kept[::-1])
+
+
+def plainly(fact: Fact, ends: Mapping[str, tuple[int, int | None]]) -> bool:
+    """Whether a comparison holds because all its products grow, or shrink, from the ends of the ranges on."""
+    parts = fact.poly.terms
+    for sign in (1, -1) if fact.op == "ne" else (1,):
+        constant = sign * parts.get((), 0)
+        if all(sign * c > 0 for m, c in parts.items() if m):
+            lows = [sign * c * math.prod(ends.get(n, (0, None))[0] for n in m) for m, c in parts.items() if m]
+            known = all(n in ends for m in parts for n in m)
+            if known and constant + sum(lows) >= (1 if fact.op == "ne" else 0) and fact.op != "eq":
+                return True
+        elif all(sign * c < 0 for m, c in parts.items() if m) and fact.op != "eq":
+            highs = [[ends.get(n, (0, None))[1] for n in m] for m in parts if m]
+            if any(h is None for row in highs for h in row):
+                continue
+            total = sum(sign * c * math.prod(ends[n][1] or 0 for n in m) for m, c in parts.items() if m)
+            if constant + total >= (1 if fact.op == "ne" else 0):
+                return True
+    return False
 
 
 def made(trace: Trace, value: int, poly: Poly) -> Any:
@@ -201,12 +237,10 @@ class Shadow(Symbolic):
         return _rest(self.trace, other, self)
 
     def __divmod__(self, other: Any) -> Any:
-        rest = _rest(self.trace, self, other)
-        return _floor(self.trace, self, other), rest
+        return _both(self.trace, self, other)
 
     def __rdivmod__(self, other: Any) -> Any:
-        rest = _rest(self.trace, other, self)
-        return _floor(self.trace, other, self), rest
+        return _both(self.trace, other, self)
 
     def quotient(self, by: Any, *, exact: bool) -> Any:
         if exact:
@@ -251,7 +285,8 @@ class Shadow(Symbolic):
         if difference.constant is not None:
             return difference.constant == 0
         equal = self.value == value_of(other)
-        self.trace.record(Fact("eq" if equal else "ne", difference))
+        if not self.trace.loose:
+            self.trace.record(Fact("eq" if equal else "ne", difference))
         return equal
 
     def __ne__(self, other: object) -> Any:
@@ -303,6 +338,8 @@ def decided(trace: Trace, left: Any, right: Any) -> bool:
     if difference.constant is not None:
         return difference.constant >= 0
     answer = value_of(left) >= value_of(right)
+    if trace.loose:
+        return answer
     trace.record(Fact("ge", difference) if answer else Fact("ge", -difference - Poly.of(1)))
     return answer
 
@@ -326,6 +363,20 @@ def _floor(trace: Trace, top: Any, bottom: Any) -> Any:
         return made(trace, value // by, quotient)
     whole = _own_quotient(trace, rest, d)
     return made(trace, value // by, quotient + whole)
+
+
+def _both(trace: Trace, top: Any, bottom: Any) -> tuple[Any, Any]:
+    """`divmod`. Where a trace is loose, the quotient and rest of this size are a proposal for the others."""
+    if not trace.loose:
+        rest = _rest(trace, top, bottom)
+        return _floor(trace, top, bottom), rest
+    p, d, by = poly_of(top), poly_of(bottom), value_of(bottom)
+    quotient, rest_poly = divided(p, d)
+    left = rest_poly.at(trace.values)
+    if not 0 <= left < by:
+        step = left // by
+        quotient, rest_poly, left = quotient + Poly.of(step), rest_poly - d.scaled(step), left - step * by
+    return made(trace, value_of(top) // by, quotient), made(trace, left, rest_poly)
 
 
 def _within(trace: Trace, rest: Poly, d: Poly) -> None:
@@ -358,7 +409,35 @@ def _rest(trace: Trace, top: Any, bottom: Any) -> Any:
         return 0
     if d.constant is not None and p.constant is None and all(c % d.constant == 0 for m, c in p.terms.items() if m):
         return p.terms.get((), 0) % d.constant
-    return top - bottom * _floor(trace, top, bottom)
+    return Rest(trace, top, bottom)
+
+
+class Rest(Shadow):
+    """A remainder that is not 0 here; what else it is, is worked out when it is asked."""
+
+    __slots__ = ("_poly", "bottom", "top")
+
+    def __init__(self, trace: Trace, top: Any, bottom: Any) -> None:
+        self.trace = trace
+        self.value = value_of(top) % value_of(bottom)
+        self.top = top
+        self.bottom = bottom
+        self._poly: Poly | None = None
+
+    @property
+    def poly(self) -> Poly:  # type: ignore[override]
+        if self._poly is None:
+            self._poly = poly_of(self.top - self.bottom * _floor(self.trace, self.top, self.bottom))
+        return self._poly
+
+    def __eq__(self, other: object) -> Any:
+        if isinstance(other, int) and other == 0:
+            self.trace.record(Fact("ndiv", poly_of(self.top), poly_of(self.bottom)))
+            return False
+        return super().__eq__(other)
+
+    def __hash__(self) -> int:
+        return super().__hash__()
 
 
 def _as_multiple(trace: Trace, rest: Poly, d: Poly) -> tuple[str, Poly] | None:

@@ -1,0 +1,346 @@
+"""One run at one size, for all sizes that run alike: the region where it proves the plan, or where it breaks a rule.
+
+Knows: the order of judgement on symbolic numbers, which facts belong to which rule.
+Does not know: how sizes are searched, plan files.
+Law: at every size of a `proved` region the plan is proved: what is well-formed, every core obligation, every rule that
+is an error. At every size of a `broken` region that rule, or being well-formed, is broken. All else is `open`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import lcm
+from typing import Any
+
+from dmaverify.errors import InputError, NoValue
+from dmaverify.language.expr import Broadcast, Drop, Expr, Modulo, Padding, Pair, Resize, Stride, Symbol, Window
+from dmaverify.language.numbers import Poly, Symbolic, same
+from dmaverify.language.wellformed import SIZE_LIMIT
+from dmaverify.layout.addresses import Layout
+from dmaverify.layout.digits import NotDigits
+from dmaverify.layout.fuse import fuse
+from dmaverify.layout.refine import Joint, drive
+from dmaverify.machines.modules import derived as derived_facts
+from dmaverify.machines.rule import Rule
+from dmaverify.machines.target import Target, load_obligations
+from dmaverify.prove.cells import has_window
+from dmaverify.prove.options import Options
+from dmaverify.prove.ports import command_facts, sequencer_facts, tensor_facts, transfer_facts
+from dmaverify.prove.program import Trouble, given_program, space_of, streamed_program
+from dmaverify.prove.reach import walks_off
+from dmaverify.prove.sizes.facts import Fact, Instance, Region, Template, Why
+from dmaverify.prove.sizes.judge import Unproved, judge
+from dmaverify.prove.sizes.predicate import decide
+from dmaverify.prove.sizes.shadow import Restart, Stuck, Trace
+from dmaverify.transfer.access import Access
+from dmaverify.transfer.adapters import access_facts, derived_access, given_access, memory_facts, slice_move
+from dmaverify.transfer.command import Command
+from dmaverify.transfer.fold import Family, fold
+from dmaverify.transfer.move import PLACES, Tensor, Transfer
+from dmaverify.transfer.space import aliased_place, layout_of
+from dmaverify.verdict import Severity
+
+MOST_RESTARTS = 12
+
+
+class Broken(Exception):
+    """A rule, or being well-formed, is broken here; the facts of it alone."""
+
+    def __init__(self, rule: str, facts: Sequence[Fact]) -> None:
+        super().__init__(rule)
+        self.rule = rule
+        self.facts = facts
+
+
+@dataclass
+class Attempt:
+    """`status`: proved, broken or open; of an open one `why` says what was not shown."""
+
+    status: str
+    region: Region | None = None
+    why: str = ""
+    rule: str = ""
+    units: Any = 0
+    obligations: dict[str, str] = field(default_factory=dict)
+
+
+def attempt(template: Template, values: Mapping[str, int], options: Options, *, generic: bool, pinned: Sequence[str] = ()) -> Attempt:
+    """Runs the plan at these sizes. Not `generic`: decisions are recorded as they fall, as a broken rule needs them."""
+    divisors = known_divisors(template, values)
+    ends = {one.name: (one.first, one.last) for one in template.symbols}
+    for _ in range(MOST_RESTARTS):
+        trace = Trace(values, tuple(divisors.items()), generic=generic, ends=ends)
+        try:
+            return _Run(template, trace, options, pinned).run()
+        except Restart as again:
+            divisors[again.name] = divisors.get(again.name, Poly.of(1)) * again.by if _grows(divisors, again) else again.by
+        except Unproved as error:
+            return Attempt("open", None, error.why, error.obligation)
+        except Broken as error:
+            return Attempt("broken", trace.region(error.facts), "", error.rule)
+        except (Stuck, NotDigits, ValueError, TypeError, AttributeError, InputError) as error:
+            return Attempt("open", None, f"symbols do not go through here: {error}")
+    return Attempt("open", None, "too many divisibilities at once")
+
+
+def known_divisors(template: Template, values: Mapping[str, int]) -> dict[str, Poly]:
+    """What the declaration and the relations say that divides a size."""
+    out = {one.name: Poly.of(one.multiple) for one in template.symbols if one.multiple > 1}
+    names = {one.name for one in template.symbols}
+    for fact in template.assume:
+        if fact.op == "div" and fact.by is not None and len(fact.poly.terms) == 1 and fact.by.symbols <= names:
+            ((mono, c),) = fact.poly.terms.items()
+            if len(mono) != 1 or c != 1 or mono[0] in fact.by.symbols:
+                continue
+            old = out.get(mono[0])
+            if old is None:
+                out[mono[0]] = fact.by
+            elif old.constant is not None and fact.by.constant is not None:
+                out[mono[0]] = Poly.of(lcm(old.constant, fact.by.constant))
+    return out
+
+
+def _grows(divisors: Mapping[str, Poly], again: Restart) -> bool:
+    """Whether the new divisor is beside the old one; one with symbols of its own multiplies, a number replaces."""
+    old = divisors.get(again.name)
+    return old is not None and (old.constant is None or again.by.constant is None) and old.symbols.isdisjoint(again.by.symbols)
+
+
+class _Run:
+    def __init__(self, template: Template, trace: Trace, options: Options, pinned: Sequence[str]) -> None:
+        self.template = template
+        self.trace = trace
+        self.options = options
+        self.pinned = pinned
+        self.structure: list[Fact] = []
+        self.records = load_obligations()
+
+    def run(self) -> Attempt:
+        numbers = {one.name: self._number(one.name) for one in self.template.symbols}
+        self._about("core/well-formed")
+        try:
+            instance = self.template.at(numbers)
+        except NoValue:
+            raise Broken("core/well-formed", list(self.trace.facts.values())) from None
+        if any(True for _ in instance.problems):
+            raise Broken("core/well-formed", list(self.trace.facts.values()))
+        target: Target = self.template.machine
+        if isinstance(instance.item, Access):
+            units = self._access(instance.item, target)
+        else:
+            units = self._transfer(instance, instance.item, target)
+        return Attempt("proved", self.trace.region(), units=units)
+
+    def _number(self, name: str) -> Any:
+        number = self.trace.number(name)
+        if name in self.pinned and isinstance(number, Symbolic):
+            return int(number)  # type: ignore[call-overload]
+        return number
+
+    def _about(self, rule: str, source: str = "") -> None:
+        record = self.records.get(rule)
+        self.trace.why = Why(rule, source or (record.source if record else "the plan file format"))
+
+    def _so_far(self) -> list[Fact]:
+        return list(self.trace.facts.values())
+
+    # ------------------------------------------------------------ what is judged
+
+    def _transfer(self, instance: Instance, transfer: Transfer, target: Target) -> Any:
+        if transfer.views is not None:
+            raise Stuck("views are judged at single sizes only")
+        bits = target.dtypes[transfer.dtype]
+        exprs = [t.field(place) for t in (transfer.source, transfer.dest) for place in PLACES]
+        for stream in (transfer.stream, *(one.stream for one in transfer.streams)):
+            if stream is not None:
+                exprs += [stream.chip, stream.cluster, stream.slice, stream.time, stream.packet]
+        self._well_formed(exprs)
+        programs: list[tuple[Command, ...]] = []
+        derived = streamed_program(transfer, bits, target)
+        given = given_program(transfer.given, transfer.source, transfer.dest, bits, target) if transfer.given else ()
+        for program in (derived, given):
+            if isinstance(program, list | Trouble):
+                raise Broken("core/well-formed", self._so_far())
+            if program:
+                programs.append(program)
+        if not programs:
+            raise Stuck("a move without stream and commands is judged at single sizes only")
+        for program in programs:
+            self._core(transfer.source, transfer.dest, target, bits, program)
+        self._apart(transfer, target, bits)
+        limits = target.limits_with(transfer.limits)
+        commands = programs[-1]
+        self._rules(target, "dma", transfer, limits, lambda: _instances(transfer, target, commands, limits))
+        return sum(command.amount for command in programs[-1])
+
+    def _access(self, access: Access, target: Target) -> Any:
+        if access.views is not None:
+            raise Stuck("views are judged at single sizes only")
+        bits = target.dtypes[access.dtype]
+        self._well_formed([
+            *(access.memory.field(place) for place in PLACES), access.stream.time, access.stream.packet,
+            access.stream.chip, access.stream.cluster, access.stream.slice,
+        ])  # fmt: skip
+        source, dest = slice_move(access)
+        transfer = Transfer(access.name, access.target, access.dtype, source, dest, limits=access.limits)
+        found: list[Any] = [derived_access(access, space_of(target, access.memory.tier), bits)]
+        if access.config is not None:
+            config = access.config
+            width = bits // 8 if bits >= 8 else 1
+            inner = config.entries[-1].count if config.entries else 1
+            stream = access.stream.packet.size * width
+            fits = same(config.packet, stream) or same(config.packet, width)
+            if not fits and inner % config.packet != 0:
+                raise Broken("core/well-formed", self._so_far())
+            found.append(given_access(access, bits))
+        for one in found:
+            if not isinstance(one, Command):
+                raise Broken("core/well-formed", self._so_far())
+            self._core(source, dest, target, bits, (one,))
+        limits = target.limits_with(access.limits)
+        command = found[-1]
+
+        def instances() -> Iterator[_Place]:
+            side = "read" if access.engine == "fetch" else "write"
+            tier = access.memory.tier
+            yield _Place("tensor", _ports(tensor_facts, access.memory, bits), side, tier)
+            yield _Place("sequencer", _ports(memory_facts, command, access, limits, bits), side, tier)
+            yield _Place("access", _ports(access_facts, command, access, bits), side, tier)
+
+        self._rules(target, access.engine, transfer, limits, instances)
+        return command.amount
+
+    def _well_formed(self, exprs: Sequence[Expr]) -> None:
+        for expr in exprs:
+            if not _has_meaning(expr):
+                raise Broken("core/well-formed", self._so_far())
+
+    # ------------------------------------------------------------ core
+
+    def _core(self, source: Tensor, dest: Tensor, target: Target, bits: int, commands: Sequence[Command]) -> None:
+        spaces = (space_of(target, source.tier), space_of(target, dest.tier))
+        self.structure = self._so_far()
+        self._about("core/in-bounds")
+        for side, space in zip((source, dest), spaces, strict=True):
+            if has_window(side):
+                raise Unproved("core/same-element", "overlapping windows are judged at single sizes only")
+            if aliased_place(side, space, bits) is not None:
+                raise Unproved("core/in-bounds", "places of the tensor overlap")
+        if any(walks_off(command) for command in commands):
+            raise Unproved("core/in-bounds", "an address is beyond every memory")
+        families = fold(commands)
+        layouts = [layout_of(t, s, bits) for t, s in zip((source, dest), spaces, strict=True)]
+        if any(opaque for _, opaque in layouts):
+            raise Unproved("core/same-element", "a mapping has no digits")
+        joint = self._driven(layouts[0][0], layouts[1][0], families)
+        readings = self.options.readings
+        strict = readings.get("core/consumes") == "strict"
+        missing = readings.get("core/same-element") == "broadcast-missing"
+        if not joint.plain:
+            fused = fuse(layouts[0][0], layouts[1][0])
+            again = self._driven(*fused, families) if fused is not None else joint
+            joint = again if again.plain else joint
+        judge(joint, strict_consumes=strict, missing=missing)
+
+    def _driven(self, source: Layout, dest: Layout, families: Sequence[Family]) -> Joint:
+        """Which cuts are tried decides nothing: what comes out is judged. That cuts divide is recorded all the same."""
+        self.trace.loose = True
+        try:
+            return drive(source, dest, [f.nest for f in families])
+        finally:
+            self.trace.loose = False
+
+    def _apart(self, transfer: Transfer, target: Target, bits: int) -> None:
+        from dmaverify.prove.check import lie_apart
+
+        self._about("core/overlap")
+        source, dest = transfer.source, transfer.dest
+        if source.tier == dest.tier and not lie_apart(source, dest, space_of(target, source.tier).places, bits):
+            raise Unproved("core/overlap", "source and destination may share bytes")
+
+    # ------------------------------------------------------------ rules
+
+    def _rules(
+        self, target: Target, engine: str, transfer: Transfer, limits: Mapping[str, int], places: Callable[[], Iterator[_Place]]
+    ) -> None:
+        """Every rule that is an error holds; each rule is asked of facts of its own."""
+        readings = self.options.readings
+        before = dict(self.trace.facts)
+        every = list(places())
+        for rule in target.rules.values():
+            severity = rule.severity_under(readings)
+            if severity is not Severity.ERROR:
+                continue
+            for place in every:
+                if rule.scope != place.scope or not rule.applies(
+                    engine, transfer.source.tier, transfer.dest.tier, place.side, place.tier
+                ):
+                    continue
+                self._rule(rule, place, limits, before)
+
+    def _rule(self, rule: Rule, place: _Place, limits: Mapping[str, int], before: Mapping[Fact, Fact]) -> None:
+        self.trace.facts, kept = {}, self.trace.facts
+        self.trace.why = Why(rule.id, rule.source)
+        values = {**limits, **place.facts(rule.ports), **rule.limits_under(self.options.readings)}
+        missing = rule.missing(values)
+        holds = not missing and decide(rule.function.body, {port: values[port] for port in rule.ports}, self.trace)
+        own = self.trace.facts
+        if not holds:
+            self.trace.facts = {**before, **own}
+            raise Broken(rule.id, [*self.structure, *own.values()])
+        self.trace.facts = {**kept, **own}
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Something that rules look at, its ports computed anew for each rule, so that each has its own facts."""
+
+    scope: str
+    facts: Callable[[Collection[str]], Mapping[str, Any]]
+    side: str = ""
+    tier: str = ""
+
+
+def _instances(
+    transfer: Transfer, target: Target, commands: Sequence[Command], limits: Mapping[str, int]
+) -> Iterator[_Place]:
+    bits = target.dtypes[transfer.dtype]
+    source, dest = transfer.source, transfer.dest
+    yield _Place("tensor", _ports(tensor_facts, source, bits), "read", source.tier)
+    yield _Place("tensor", _ports(tensor_facts, dest, bits), "write", dest.tier)
+    yield _Place("transfer", _ports(transfer_facts, source, dest, transfer.dtype, target, commands))
+    for command in commands:
+        yield _Place("command", _ports(command_facts, command, commands))
+        for side, text, tensor in (("read", command.read_text, source), ("write", command.write_text, dest)):
+            if text is not None:
+                yield _Place("sequencer", _ports(sequencer_facts, text, command, limits, command.unit_bits), side, tensor.tier)
+    for one in derived_facts(transfer, target, commands):
+        yield _Place(one.scope, _ports(_as_they_are, one.values), one.side)
+
+
+def _as_they_are(values: Mapping[str, Any], only: Collection[str]) -> Mapping[str, Any]:
+    return values
+
+
+def _ports(function: Callable[..., Mapping[str, Any]], *given: Any) -> Callable[[Collection[str]], Mapping[str, Any]]:
+    return lambda only: function(*given, only)
+
+
+def _has_meaning(expr: Expr) -> bool:
+    """Whether a mapping has no problem that is an error: sizes positive, cuts that divide, no `#` below, no `=` beyond."""
+    match expr:
+        case Symbol(_, size) | Broadcast(size):
+            return bool(0 < size) and bool(size < SIZE_LIMIT)
+        case Pair(left, right):
+            return _has_meaning(left) and _has_meaning(right) and bool(expr.size < SIZE_LIMIT)
+        case Stride(inner, by) | Modulo(inner, by):
+            return _has_meaning(inner) and bool(by > 0) and bool(inner.size % by == 0)
+        case Resize(inner, to):
+            return _has_meaning(inner) and bool(to > 0) and bool(to <= inner.size)
+        case Padding(inner, to, _):
+            return _has_meaning(inner) and bool(to >= inner.size) and bool(to < SIZE_LIMIT)
+        case Drop(inner, first):
+            return _has_meaning(inner) and bool(first < inner.size)
+        case Window():
+            raise Stuck("windows are judged at single sizes only")

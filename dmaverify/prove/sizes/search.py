@@ -1,0 +1,345 @@
+"""The smallest sizes outside of regions, or the proof that there are none.
+
+Knows: boxes of sizes, bounds of polynomials over a box, what relations add to them.
+Does not know: plans, what a region means.
+Law: `first_outside` gives admitted sizes in no region, smallest in the order of the template; `NOTHING` only if every
+admitted size lies in a region; `OPEN` where it gave up. A bound is never better than the truth.
+
+A box is looked at best first, by the least product that a size in it, outside of the regions, can have; the low corner
+of a box is the smallest of its sizes. Divisibility is decided at single sizes, or taken as a proposition: a union of
+regions is complete if it is under every combination of answers.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import product
+from math import prod
+from typing import Any
+
+from dmaverify.language.numbers import Mono, Poly, without
+from dmaverify.prove.sizes.facts import Fact, Floor, Region, SizeSymbol, Template
+
+Ends = dict[str, tuple[int, int | None]]
+MOST_BOXES = 4000
+MOST_DIVISORS = 7
+FAR = 1 << 100
+NOTHING, OPEN = "nothing", "open"
+
+
+# ---------------------------------------------------------------- bounds of polynomials
+
+
+def _product(mono: Mono, box: Mapping[str, tuple[int, int | None]], side: int) -> int | None:
+    """The least or greatest value of a product of numbers that are not negative; None: no bound."""
+    out = 1
+    unbounded = False
+    for name in mono:
+        end = box[name][side]
+        if end is None:
+            unbounded = True
+        else:
+            out *= end
+    return 0 if out == 0 and not unbounded else None if unbounded else out
+
+
+def least_of(poly: Poly, box: Ends) -> int | None:
+    """A lower bound over the box; None where there is none. The box is moved to its low corner first."""
+    moved = poly.put({n: Poly.symbol(n) + Poly.of(box[n][0]) for n in poly.symbols if box[n][0]})
+    wide: Ends = {n: (0, None if box[n][1] is None else box[n][1] - box[n][0]) for n in poly.symbols}  # type: ignore[operator]
+    total = 0
+    for mono, c in moved.terms.items():
+        if not mono:
+            total += c
+        elif c < 0:
+            top = _product(mono, wide, 1)
+            if top is None:
+                return None
+            total += c * top
+    return total
+
+
+def surely(fact: Fact, box: Ends, given: Sequence[Poly], depth: int = 3) -> bool:
+    """Whether a comparison holds on the whole box, where all of `given` are not negative."""
+    if fact.known is not None:
+        return fact.known
+    if fact.op == "ge":
+        return _not_negative(fact.poly, box, given, depth)
+    if fact.op == "eq":
+        return all(_not_negative(p, box, given, depth) for p in (fact.poly, -fact.poly))
+    if fact.op == "ne":
+        one = Poly.of(1)
+        return any(_not_negative(p - one, box, given, depth) for p in (fact.poly, -fact.poly))
+    by = fact.by.constant if fact.by is not None else None
+    return fact.op == "div" and by is not None and _divides_box(fact.poly, by, box)
+
+
+def _divides_box(poly: Poly, by: int, box: Ends) -> bool:
+    """Divisibility on a box of single values."""
+    if any(box[n][0] != box[n][1] for n in poly.symbols):
+        return False
+    return poly.at({n: box[n][0] for n in poly.symbols}) % by == 0
+
+
+def _not_negative(poly: Poly, box: Ends, given: Sequence[Poly], depth: int) -> bool:
+    bound = least_of(poly, box)
+    if bound is not None and bound >= 0:
+        return True
+    if depth == 0 or not given:
+        return False
+    for other in given:
+        for rest in _rests(poly, other):
+            if _not_negative(rest, box, given, depth - 1):
+                return True
+    return False
+
+
+def _rests(poly: Poly, other: Poly) -> Iterable[Poly]:
+    """`k * poly - other * m` for the multiples of `other` that cancel a negative product of `poly`."""
+    seen = set()
+    for mono, c in poly.terms.items():
+        if c >= 0 or not mono:
+            continue
+        for low, k in other.terms.items():
+            if k >= 0 or not low:
+                continue
+            more = without(mono, low)
+            if more is None:
+                continue
+            ratio = Fraction(c, k)
+            rest = poly.scaled(ratio.denominator) - Poly({more: ratio.numerator}) * other
+            if rest not in seen:
+                seen.add(rest)
+                yield rest
+
+
+# ---------------------------------------------------------------- regions on a box
+
+
+@dataclass
+class Search:
+    """The admitted sizes of a template, and regions to look outside of."""
+
+    template: Template
+    regions: Sequence[Region]
+    most_boxes: int = MOST_BOXES
+    given: list[Poly] = field(default_factory=list)
+    floors: list[Floor] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        names = set()
+        for one in (*self.template.floors, *(f for region in self.regions for f in region.floors)):
+            if one.name not in names:
+                names.add(one.name)
+                self.floors.append(one)
+        for fact in self.template.assume:
+            self.given += _as_given(fact)
+        for one in self.floors:
+            name = Poly.symbol(one.name)
+            self.given.append(one.top - one.bottom * name)
+            self.given.append(one.bottom * name + one.bottom - one.top - Poly.of(1))
+        self.admitted = {fact for fact in self.template.assume if fact.by is not None}
+
+    def first_outside(self) -> dict[str, int] | str:
+        """The smallest admitted sizes in no region, NOTHING or OPEN."""
+        start: Ends = {one.name: (one.first, one.last) for one in self.template.symbols}
+        heap: list[tuple[Any, int, Ends]] = []
+        count = 0
+
+        def push(box: Ends) -> None:
+            nonlocal count
+            bound = self._bound(box)
+            if bound is not None:
+                count += 1
+                heapq.heappush(heap, ((bound, tuple(box[s.name][0] for s in self.template.symbols)), count, box))
+
+        push(start)
+        looked = 0
+        while heap:
+            (bound, corner), _, box = heapq.heappop(heap)
+            values = {one.name: box[one.name][0] for one in self.template.symbols}
+            key = self.template.key(values)
+            if key[0] <= bound and self._outside(values):
+                return values
+            looked += 1
+            if looked > self.most_boxes:
+                return OPEN
+            for part in _split(box, self.template.symbols, key[0] < bound):
+                push(part)
+        return NOTHING
+
+    def _outside(self, values: Mapping[str, int]) -> bool:
+        return self.template.admits(values) and not any(region.holds(values) for region in self.regions)
+
+    def _bound(self, box: Ends) -> int | None:
+        """The least product that a size of the box outside of all regions can have; None if there is no such size."""
+        wide = self._with_quotients(box)
+        low = 1
+        for one in self.template.symbols:
+            if one.axis:
+                low *= box[one.name][0]
+        given = self.given
+        if any(surely(fact.negated(), wide, ()) for fact in self.template.assume if fact.by is None):
+            return None
+        best = low
+        left: list[list[Fact]] = []
+        for region in self.regions:
+            facts = self._undecided(region, wide, given)
+            if facts is None:
+                continue
+            if not facts:
+                return None
+            left.append(facts)
+            if not any(f.by is not None for f in facts):
+                best = max(best, min(self._product_outside(f, box, wide, low) for f in facts))
+        for fact in self.template.assume:
+            if fact.by is None and fact.op == "ge":
+                best = max(best, self._product_outside(fact.negated(), box, wide, low))
+        return None if self._complete(left, wide) else best
+
+    def _undecided(self, region: Region, wide: Ends, given: Sequence[Poly]) -> list[Fact] | None:
+        """The facts of a region that do not surely hold on the box; None if one surely fails."""
+        out = []
+        for fact in region.facts:
+            if fact in self.admitted or surely(fact, wide, given) or self._always(fact):
+                continue
+            if surely(fact.negated(), wide, ()):
+                return None
+            out.append(fact)
+        return out
+
+    def _always(self, fact: Fact) -> bool:
+        """Divisibility that the declared multiples, or an assumed divisibility, give."""
+        if fact.op != "div" or fact.by is None or fact.by.constant is None:
+            return False
+        multiples = {one.name: one.multiple for one in self.template.symbols}
+        by = fact.by.constant
+        if all(c * prod(multiples.get(n, 1) for n in m) % by == 0 for m, c in fact.poly.terms.items()):
+            return True
+        return any(
+            f.op == "div" and f.by is not None and f.by.constant is not None
+            and _follows(f.poly, f.by.constant, fact.poly, by)
+            for f in self.admitted
+        )  # fmt: skip
+
+    def _complete(self, left: Sequence[Sequence[Fact]], wide: Ends) -> bool:
+        """Whether the regions hold all of the box, whatever the answers to the questions of divisibility are."""
+        if any(all(f.by is None for f in facts) for facts in left) and len(left) == 1:
+            return False
+        kept = [facts for facts in left if all(f.by is not None for f in facts)]
+        questions = list(dict.fromkeys((f.poly, f.by) for facts in kept for f in facts))
+        if not questions or len(questions) > MOST_DIVISORS:
+            return False
+        sets = [{((f.poly, f.by), f.op == "div") for f in facts} for facts in kept]
+        for answers in product((True, False), repeat=len(questions)):
+            case = dict(zip(questions, answers, strict=True))
+            if not _possible(case):
+                continue
+            if not any(all(case[q] is want for q, want in own) for own in sets):
+                return False
+        return True
+
+    def _with_quotients(self, box: Ends) -> Ends:
+        wide = dict(box)
+        for one in self.floors:
+            low, high = least_of(one.top, wide), least_of(-one.top, wide)
+            bottom, most = least_of(one.bottom, wide), least_of(-one.bottom, wide)
+            if low is None or bottom is None or bottom <= 0:
+                wide[one.name] = (-FAR, None)
+                continue
+            start = low // bottom if low < 0 else 0 if most is None else low // -most
+            wide[one.name] = (start, None if high is None else max(start, -high // (bottom if high <= 0 else -(most or -FAR))))
+        return wide
+
+    def _product_outside(self, fact: Fact, box: Ends, wide: Ends, low: int) -> int:
+        """The least product of sizes of the box at which the fact fails, as far as one look tells."""
+        if fact.op != "ge":
+            return low
+        rising = [(m, -c) for m, c in fact.poly.terms.items() if c < 0 and m]
+        if not rising or any(n not in box for m, _ in rising for n in m):
+            return low
+        rest = Poly({m: c for m, c in fact.poly.terms.items() if not (c < 0 and m)})
+        least = least_of(rest, wide)
+        if least is None:
+            return low
+        if least < 0:
+            return low
+        share = -(-(least + 1) // len(rising))  # one of the products reaches this
+        best: int | None = None
+        axes = {one.name for one in self.template.symbols if one.axis}
+        for mono, c in rising:
+            wanted = -(-share // c)
+            own = _product(mono, box, 0) or 0
+            bound = low
+            if own < wanted and len(set(mono)) == len(mono) and set(mono) <= axes:
+                others = 1
+                for name in axes - set(mono):
+                    others *= box[name][0]
+                bound = max(low, wanted * others)
+            best = bound if best is None else min(best, bound)
+        return best if best is not None else low
+
+
+def _possible(case: Mapping[tuple[Poly, Poly | None], bool]) -> bool:
+    """No multiple of a number is no multiple of its divisors, and equal questions have equal answers."""
+    for (poly, by), answer in case.items():
+        if not answer or by is None or by.constant is None:
+            continue
+        for (other, low), no in case.items():
+            if no or low is None or low.constant is None:
+                continue
+            if other == poly and by.constant % low.constant == 0:
+                return False
+            if _follows(poly, by.constant, other, low.constant):
+                return False
+    return True
+
+
+def _follows(poly: Poly, by: int, other: Poly, low: int) -> bool:
+    """Whether `by | poly` gives `low | other`, because the other is a multiple of the first."""
+    if len(poly.terms) != 1 or len(other.terms) != 1:
+        return False
+    ((mono, c),) = poly.terms.items()
+    ((more, k),) = other.terms.items()
+    if without(more, mono) is None or k % c:
+        return False
+    return (by * (k // c)) % low == 0
+
+
+def _as_given(fact: Fact) -> list[Poly]:
+    if fact.op == "ge":
+        return [fact.poly]
+    if fact.op == "eq":
+        return [fact.poly, -fact.poly]
+    if fact.op == "div" and fact.by is not None and fact.by.constant is None:
+        return [fact.poly - fact.by]  # a multiple of a positive number that is not 0
+    return []
+
+
+def _split(box: Ends, symbols: Sequence[SizeSymbol], wide: bool) -> Iterable[Ends]:
+    """The box in two along its longest side; where the low corner is done with, without it."""
+    best, ratio = None, 0.0
+    for one in symbols:
+        low, high = box[one.name]
+        if high is not None and high <= low:
+            continue
+        spread = float("inf") if high is None else (high + 1) / (low + 1)
+        if spread > ratio:
+            best, ratio = one, spread
+    if best is None:
+        return
+    low, high = box[best.name]
+    step = best.multiple
+    if high is None:
+        middle = max(low * 2, low + step)
+    else:
+        middle = int((max(low, 1) * high) ** 0.5) if high > 4 * max(low, 1) else (low + high) // 2
+    middle = max(low, middle // step * step)
+    if high is not None and middle >= high:
+        middle = low
+    yield {**box, best.name: (low, middle)}
+    yield {**box, best.name: (middle + step, high)}
+
