@@ -187,8 +187,8 @@ class Symbolic:
         raise NotImplementedError
 
     def is_same(self, other: Any) -> bool:
-        """Whether both are one number at every size."""
-        raise NotImplementedError
+        """Whether both are known to be one number at every size."""
+        return False
 
 
 def exact_quotient(one: Any, by: Any) -> Any:

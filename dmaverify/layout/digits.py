@@ -36,7 +36,7 @@ from dmaverify.language.expr import (
     axes_of,
     pair,
 )
-from dmaverify.language.numbers import moves, same
+from dmaverify.language.numbers import Symbolic, moves, same
 
 
 class NotDigits(Exception):
@@ -138,7 +138,7 @@ def _every(form: Form, by: int, expr: Expr) -> Form:
     """`e / by`: keeps digits whose step is a multiple of `by`, cuts the one that `by` falls into, drops the rest."""
     changes: dict[int, tuple[int, Digit | None]] = {}
     for index, digit in enumerate(form.digits):
-        if digit.step % by == 0:
+        if _is_multiple(digit.step, by):
             changes[index] = (1, replace(digit, step=digit.step // by))
         elif by % digit.step == 0:
             ratio = by // digit.step
@@ -153,6 +153,11 @@ def _every(form: Form, by: int, expr: Expr) -> Form:
     return _rebuilt(form, form.size // by, changes)
 
 
+def _is_multiple(step: int, by: int) -> bool:
+    """Whether a digit is kept as it is. A step of 1 is cut at any symbolic number: at 1 that is the same digit."""
+    return not (isinstance(by, Symbolic) and same(step, 1)) and step % by == 0
+
+
 def _first(form: Form, count: int) -> Form:
     """`e % count` and `e = count` up to the size: the first `count` positions."""
     if count == form.size:
@@ -160,7 +165,7 @@ def _first(form: Form, count: int) -> Form:
     changes: dict[int, tuple[int, Digit | None]] = {}
     exact = True
     for index, digit in enumerate(form.digits):
-        if digit.step >= count:
+        if not (isinstance(count, Symbolic) and same(digit.step, 1)) and digit.step >= count:
             changes[index] = (0, None)
             continue
         slots = min(digit.slots, -(-count // digit.step))

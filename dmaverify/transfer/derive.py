@@ -88,7 +88,7 @@ class _Reach:
 
 def _reach(layout: Layout, axis: str, weight: int, term: Expr) -> _Reach:
     held = [d for i, d in enumerate(layout.digits) if d.axis == axis and i not in layout.beyond_index]
-    below = [d for d in held if d.weight <= weight and _ends_behind(d, weight)]
+    below = [d for d in held if _starts_by(d, weight) and _ends_behind(d, weight)]
     if below:
         digit = max(below, key=lambda d: d.weight)
         if weight % digit.weight:
@@ -98,12 +98,17 @@ def _reach(layout: Layout, axis: str, weight: int, term: Expr) -> _Reach:
         if outer and digit.slots % ratio:
             raise Incompatible(_clash(axis, weight, digit.weight * digit.slots, term))
         return _Reach(digit.step * ratio, -(-digit.slots // ratio), digit.weight * digit.slots)
-    above = [d.weight for d in held if d.weight > weight]
+    above = [d.weight for d in held if not _starts_by(d, weight)]
     if not above:
         return _Reach(0, None)
     if min(above) % weight:
         raise Incompatible(_clash(axis, weight, min(above), term))
     return _Reach(0, min(above) // weight, min(above))
+
+
+def _starts_by(digit: Digit, weight: int) -> bool:
+    """Whether the digit's own weight is at most `weight`; no weight is below 1."""
+    return same(digit.weight, weight) or (not same(weight, 1) and digit.weight <= weight)
 
 
 def _ends_behind(digit: Digit, weight: int) -> bool:

@@ -79,7 +79,7 @@ def attempt(template: Template, values: Mapping[str, int], options: Options, *, 
             return Attempt("open", None, error.why, error.obligation)
         except Broken as error:
             return Attempt("broken", trace.region(error.facts), "", error.rule)
-        except (Stuck, NotDigits, ValueError, TypeError, AttributeError, InputError) as error:
+        except (Stuck, NotDigits, ValueError, TypeError, NotImplementedError, InputError) as error:
             return Attempt("open", None, f"symbols do not go through here: {error}")
     return Attempt("open", None, "too many divisibilities at once")
 

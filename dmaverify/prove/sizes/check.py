@@ -12,6 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import combinations, islice
 from math import prod
 
 from dmaverify.errors import NoValue
@@ -45,9 +46,9 @@ class Cover:
     rule: str = ""
     units: str = ""
 
-    def run(self, values: Mapping[str, int], pinned: tuple[str, ...] = ()) -> Attempt:
+    def run(self, values: Mapping[str, int]) -> Attempt:
         """A run at sizes; its region is added where it proves."""
-        done = attempt(self.template, values, self.options, generic=True, pinned=pinned)
+        done = attempt(self.template, values, self.options, generic=True)
         if done.status == "proved" and done.region is not None and done.region.holds(values):
             self.regions.append(done.region)
             self.units = self.units or str(done.units)
@@ -65,11 +66,17 @@ class Cover:
 
     def take(self, values: Mapping[str, int]) -> None:
         """Sizes that the ordinary checker proved, with as many others as a run at them proves."""
-        for pinned in _pins(values):
-            done = self.run(values, pinned)
-            if done.status == "proved" and self.regions and self.regions[-1].holds(values):
-                return
-        self.regions.append(only(values))
+        for pinned in _pins(self.template, values):
+            for typical in islice(samples(self.template, {name: values[name] for name in pinned}), 2):
+                done = attempt(self.template, typical, self.options, generic=True, pinned=pinned)
+                if done.status == "proved" and done.region is not None and done.region.holds(values):
+                    self.regions.append(done.region)
+                    return
+        done = attempt(self.template, values, self.options, generic=True)
+        if done.status == "proved" and done.region is not None and done.region.holds(values):
+            self.regions.append(done.region)
+        else:
+            self.regions.append(only(values))
 
 
 def only(values: Mapping[str, int]) -> Region:
@@ -77,14 +84,13 @@ def only(values: Mapping[str, int]) -> Region:
     return Region(tuple(Fact("eq", Poly.symbol(name) - Poly.of(value)) for name, value in values.items()))
 
 
-def _pins(values: Mapping[str, int]) -> Iterator[tuple[str, ...]]:
-    yield ()
-    ones = tuple(name for name, value in values.items() if value <= 1)
-    if ones:
-        yield ones
-    for name in values:
-        if (name,) != ones:
-            yield (name,)
+def _pins(template: Template, values: Mapping[str, int]) -> Iterator[tuple[str, ...]]:
+    """Symbols to fix at their values, few at a time: those that are 1, then others, at last all sizes."""
+    names = [one.name for one in template.symbols]
+    ones = [one.name for one in template.symbols if one.axis and values[one.name] == 1]
+    tried = [*((name,) for name in ones), *combinations(ones, 2), *((name,) for name in names), tuple(ones)]
+    tried += [tuple(one.name for one in template.symbols if one.axis)]
+    yield from (one for one in dict.fromkeys(tried) if one)
 
 
 def verdict_at(template: Template, values: Mapping[str, int], options: Options) -> Verdict:
@@ -108,8 +114,9 @@ def verdict_at(template: Template, values: Mapping[str, int], options: Options) 
     )  # fmt: skip
 
 
-def samples(template: Template) -> Iterator[dict[str, int]]:
-    """Sizes at which a run is likely to be like runs at most others; each admitted."""
+def samples(template: Template, fixed: Mapping[str, int] | None = None) -> Iterator[dict[str, int]]:
+    """Sizes at which a run is likely to be like runs at most others, some of them fixed; each admitted."""
+    fixed = fixed or {}
     seen: set[tuple[int, ...]] = set()
     for steps in _STEPS:
         for order in (1, -1):
@@ -119,14 +126,14 @@ def samples(template: Template) -> Iterator[dict[str, int]]:
                 values[one.name] = value if one.last is None else min(value, one.last)
             for one in template.symbols:
                 values.setdefault(one.name, one.first)
-            values = _as_multiples(template, values)
+            values = _as_multiples(template, values) | fixed
             key = tuple(values.values())
             if key not in seen and template.admits(values):
                 seen.add(key)
                 yield values
     last = {one.name: one.last or max(one.first, 4096 // one.multiple * one.multiple) for one in template.symbols}
-    if template.admits(last):
-        yield last
+    if template.admits(last | fixed):
+        yield last | fixed
 
 
 def _as_multiples(template: Template, values: dict[str, int]) -> dict[str, int]:
@@ -165,8 +172,11 @@ def _checked(cover: Cover) -> Verdict:
     if left == NOTHING:
         return _vacuous(template)
     if _count(template) > FEW:
+        tries = 0
         for values in samples(template):
-            if cover.run(values).status == "proved":
+            done = cover.run(values)
+            tries += done.rule.startswith("core/") or done.rule == "digits"
+            if done.status == "proved" or tries > 2:
                 break
     while cover.singles < MOST_SINGLE:
         left = cover.outside() if cover.regions else left

@@ -52,7 +52,7 @@ class Box:
 def judge(joint: Joint, *, strict_consumes: bool = False, missing: bool = False) -> None:
     """Every core obligation of nests over refined layouts."""
     need(not missing, "core/same-element", "the reading broadcast-missing is not judged for all sizes")
-    need(not joint.source.repeats_an_axis or not strict_consumes, "core/consumes", "an axis is named twice")
+    need(not (strict_consumes and joint.source.repeats_an_axis), "core/consumes", "an axis is named twice")
     boxes = []
     for entry in joint.nests:
         need(entry.plain, "digits", "a digit carries into the next")

@@ -24,7 +24,7 @@ from dmaverify.language.numbers import Mono, Poly, without
 from dmaverify.prove.sizes.facts import Fact, Floor, Region, SizeSymbol, Template
 
 Ends = dict[str, tuple[int, int | None]]
-MOST_BOXES = 4000
+MOST_BOXES = 1000
 MOST_DIVISORS = 7
 FAR = 1 << 100
 NOTHING, OPEN = "nothing", "open"
@@ -47,7 +47,22 @@ def _product(mono: Mono, box: Mapping[str, tuple[int, int | None]], side: int) -
 
 
 def least_of(poly: Poly, box: Ends) -> int | None:
-    """A lower bound over the box; None where there is none. The box is moved to its low corner first."""
+    """A lower bound over the box; None where there is none. Where products grow and others shrink, the box is moved to
+    its low corner first.
+    """
+    total, rising, falling = 0, False, False
+    for mono, c in poly.terms.items():
+        if not mono:
+            total += c
+            continue
+        rising, falling = rising or c > 0, falling or c < 0
+        end = _product(mono, box, 0 if c > 0 else 1)
+        if any(box[n][0] < 0 for n in mono) or end is None:
+            rising = falling = True
+            break
+        total += c * end
+    if not (rising and falling):
+        return total
     moved = poly.put({n: Poly.symbol(n) + Poly.of(box[n][0]) for n in poly.symbols if box[n][0]})
     wide: Ends = {n: (0, None if box[n][1] is None else box[n][1] - box[n][0]) for n in poly.symbols}  # type: ignore[operator]
     total = 0
@@ -146,20 +161,22 @@ class Search:
     def first_outside(self) -> dict[str, int] | str:
         """The smallest admitted sizes in no region, NOTHING or OPEN."""
         start: Ends = {one.name: (one.first, one.last) for one in self.template.symbols}
-        heap: list[tuple[Any, int, Ends]] = []
+        heap: list[tuple[Any, int, Ends, list[Fact]]] = []
         count = 0
 
         def push(box: Ends) -> None:
             nonlocal count
-            bound = self._bound(box)
+            asked: list[Fact] = []
+            bound = self._bound(box, asked)
             if bound is not None:
                 count += 1
-                heapq.heappush(heap, ((bound, tuple(box[s.name][0] for s in self.template.symbols)), count, box))
+                corner = tuple(box[s.name][0] for s in self.template.symbols)
+                heapq.heappush(heap, ((bound, corner), count, box, asked))
 
         push(start)
         looked = 0
         while heap:
-            (bound, corner), _, box = heapq.heappop(heap)
+            (bound, _), _, box, asked = heapq.heappop(heap)
             values = {one.name: box[one.name][0] for one in self.template.symbols}
             key = self.template.key(values)
             if key[0] <= bound and self._outside(values):
@@ -167,15 +184,17 @@ class Search:
             looked += 1
             if looked > self.most_boxes:
                 return OPEN
-            for part in _split(box, self.template.symbols, key[0] < bound):
+            for part in _split(box, self.template.symbols, asked):
                 push(part)
         return NOTHING
 
     def _outside(self, values: Mapping[str, int]) -> bool:
         return self.template.admits(values) and not any(region.holds(values) for region in self.regions)
 
-    def _bound(self, box: Ends) -> int | None:
-        """The least product that a size of the box outside of all regions can have; None if there is no such size."""
+    def _bound(self, box: Ends, asked: list[Fact]) -> int | None:
+        """The least product that a size of the box outside of all regions can have; None if there is no such size.
+        `asked` receives what is neither sure to hold nor sure to fail.
+        """
         wide = self._with_quotients(box)
         low = 1
         for one in self.template.symbols:
@@ -193,9 +212,12 @@ class Search:
             if not facts:
                 return None
             left.append(facts)
+            asked += facts
             if not any(f.by is not None for f in facts):
                 best = max(best, min(self._product_outside(f, box, wide, low) for f in facts))
         for fact in self.template.assume:
+            if not surely(fact, wide, ()):
+                asked.append(fact)
             if fact.by is None and fact.op == "ge":
                 best = max(best, self._product_outside(fact.negated(), box, wide, low))
         return None if self._complete(left, wide) else best
@@ -319,10 +341,25 @@ def _as_given(fact: Fact) -> list[Poly]:
     return []
 
 
-def _split(box: Ends, symbols: Sequence[SizeSymbol], wide: bool) -> Iterable[Ends]:
-    """The box in two along its longest side; where the low corner is done with, without it."""
+def _split(box: Ends, symbols: Sequence[SizeSymbol], asked: Sequence[Fact]) -> Iterable[Ends]:
+    """The box in two: at a single value that a fact asks about, else along the longest side that any fact speaks of."""
+    names = {n for fact in asked for n in (*fact.poly.symbols, *(fact.by.symbols if fact.by else ()))}
+    if any(n not in box for n in names) or not names:
+        names = set(box)
+    for fact in asked:
+        if fact.op in ("eq", "ne") and len(fact.poly.symbols) == 1 and fact.poly.symbols <= set(box):
+            (name,) = fact.poly.symbols
+            value = -fact.poly.terms.get((), 0) * fact.poly.terms.get((name,), 0)
+            step = next(one.multiple for one in symbols if one.name == name)
+            low, high = box[name]
+            if abs(fact.poly.terms.get((name,), 0)) == 1 and low <= value and (high is None or value < high) and value % step == 0:
+                yield {**box, name: (low, value)}
+                yield {**box, name: (value + step, high)}
+                return
     best, ratio = None, 0.0
     for one in symbols:
+        if one.name not in names:
+            continue
         low, high = box[one.name]
         if high is not None and high <= low:
             continue
@@ -330,6 +367,8 @@ def _split(box: Ends, symbols: Sequence[SizeSymbol], wide: bool) -> Iterable[End
         if spread > ratio:
             best, ratio = one, spread
     if best is None:
+        if names != set(box):
+            yield from _split(box, symbols, ())
         return
     low, high = box[best.name]
     step = best.multiple

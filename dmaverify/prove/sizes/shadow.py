@@ -86,7 +86,7 @@ class Trace:
         out: dict[Fact, Fact] = {}
         exact = {name: self.floors[name] for name in self.floors if self._is_exact(name)}
         for fact in self.facts.values() if facts is None else facts:
-            found = lowered(_cleared(fact, exact), self.floors)
+            found = _cleared(lowered(_cleared(fact, exact), self.floors), exact)
             if found.known is not True:
                 out.setdefault(found, found)
         used = _floors_used(out, self.floors)
