@@ -26,12 +26,12 @@ _HOMES = {
     "Severity": "dmaverify.verdict",
     "Status": "dmaverify.verdict",
     "Verdict": "dmaverify.verdict",
-    "Options": "dmaverify.prove.case",
-    "Command": "dmaverify.transfer.command",
-    "Loop": "dmaverify.transfer.command",
-    "Port": "dmaverify.transfer.command",
-    "Engine": "dmaverify.transfer.command",
-    "load_target": "dmaverify.machines.target",
+    "Options": "dmaverify.prove.move.case",
+    "Command": "dmaverify.program.command",
+    "Loop": "dmaverify.program.command",
+    "Port": "dmaverify.program.command",
+    "Engine": "dmaverify.program.command",
+    "load_target": "dmaverify.targets.target",
     "synthesize": "dmaverify.synth.synthesize",
 }
 

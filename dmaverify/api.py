@@ -21,10 +21,10 @@ from dmaverify.verdict import Finding, Severity, Status, Verdict
 
 if TYPE_CHECKING:
     from dmaverify.execute import Execution
-    from dmaverify.inputs.plan import Plan
-    from dmaverify.machines.target import Target
-    from dmaverify.prove.check import Options
-    from dmaverify.transfer.command import Command
+    from dmaverify.plan.read import Plan
+    from dmaverify.program.command import Command
+    from dmaverify.prove.move.check import Options
+    from dmaverify.targets.target import Target
 
 
 def mapping(text: str, axes: Mapping[str, int]) -> Expr:
@@ -47,14 +47,14 @@ def load(
     found = _loaded(plan, name, target)
     if symbols or not found.templates:
         return found
-    from dmaverify.inputs.plan import has_numbers
+    from dmaverify.plan.read import has_numbers
 
     return has_numbers(found)
 
 
 def _loaded(plan: str | Path | Plan, name: str | None, target: str | None) -> Plan:
-    from dmaverify.inputs.plan import Plan as PlanType
-    from dmaverify.inputs.plan import read_plan, read_plan_text, select
+    from dmaverify.plan.read import Plan as PlanType
+    from dmaverify.plan.read import read_plan, read_plan_text, select
 
     if isinstance(plan, PlanType):
         return _selected(plan, name)
@@ -63,7 +63,7 @@ def _loaded(plan: str | Path | Plan, name: str | None, target: str | None) -> Pl
         return select(read_plan_text(text, target=target), name)
     path, _, inner = text.partition("::")
     if path.endswith(".rs"):
-        from dmaverify.inputs.rust.plans import read_kernel_plan
+        from dmaverify.machines.rngd.rust.plans import read_kernel_plan
 
         return _selected(read_kernel_plan(path, target=target), name or inner or None)
     return select(read_plan(path, target=target), name or inner or None)
@@ -71,10 +71,10 @@ def _loaded(plan: str | Path | Plan, name: str | None, target: str | None) -> Pl
 
 def _selected(plan: Plan, name: str | None) -> Plan:
     """As `select`; in a kernel a name may be that of a function too."""
-    from dmaverify.inputs.plan import select
+    from dmaverify.plan.read import select
 
     if plan.is_kernel and name is not None:
-        from dmaverify.inputs.rust.plans import KernelPlan, select_kernel
+        from dmaverify.machines.rngd.rust.plans import KernelPlan, select_kernel
 
         assert isinstance(plan, KernelPlan)
         return select_kernel(plan, name)
@@ -94,10 +94,10 @@ def check(
     `plan` is a path, `path::name`, a Plan or the text of one. `keep` receives the solver's questions per name. Raises
     InputErrors for what cannot be read, Disagreement where proof and execution contradict each other.
     """
-    from dmaverify.report.verdicts import verdicts_of
+    from dmaverify.jobs.verdicts import verdicts_of
 
     if isinstance(plan, str | Path) and str(plan).partition("::")[0].endswith((".pto", ".mlir")):
-        from dmaverify.inputs.pto_check import STANDARD, check_file
+        from dmaverify.machines.pto.check import STANDARD, check_file
 
         path, _, inner = str(plan).partition("::")
         return check_file(path, name or inner or None, options or STANDARD)
@@ -125,7 +125,7 @@ class Derived:
 
 def program_of(plan: Plan, name: str, target: Target | None = None) -> tuple[Command, ...]:
     """The commands of a transfer: those given, else those of its stream. Raises InputError where there are none."""
-    from dmaverify.prove.program import Trouble, given_program, streamed_program
+    from dmaverify.lower.programs import Trouble, given_program, streamed_program
 
     item = next(t for t in plan.transfers if t.name == name)
     transfer = item.transfer
@@ -153,7 +153,7 @@ def run(
     TooLarge.
     """
     from dmaverify.execute import execute
-    from dmaverify.prove.program import space_of
+    from dmaverify.lower.programs import space_of
 
     loaded = load(plan, name, target=target)
     if len(loaded.transfers) != 1:

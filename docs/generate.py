@@ -28,7 +28,7 @@ def pages() -> dict[str, str]:
     """Every generated page by its name."""
     made = {"commands": commands_page(), "settings": settings_page(), "plan-file": plan_page(), "python": python_page()}
     made["rules-core"] = core_page()
-    from dmaverify.machines.target import available_targets, load_target
+    from dmaverify.targets.target import available_targets, load_target
 
     for name in available_targets():
         made[f"rules-{name}"] = rules_page(load_target(name))
@@ -62,7 +62,7 @@ def cell(text: Any) -> str:
 def commands_page() -> str:
     import click
 
-    from dmaverify.cli import cli
+    from dmaverify.cli.app import cli
 
     context = click.Context(cli, info_name="dmaverify", max_content_width=100, terminal_width=100)
     parts = ["# Commands\n\nAs `dmaverify COMMAND --help` prints them; `dmaverify man` is the same as a manual page.\n"]
@@ -75,7 +75,7 @@ def commands_page() -> str:
 
 
 def settings_page() -> str:
-    from dmaverify.inputs import settings
+    from dmaverify.plan import settings
 
     defaults = {part.name: part for part in fields(settings.Settings)}
     shown = settings.Settings()
@@ -110,7 +110,7 @@ def _default(value: Any) -> Any:
 
 
 def plan_page() -> str:
-    from dmaverify.inputs.schema import json_schema
+    from dmaverify.plan.schema import json_schema
 
     schema = json_schema()
     named = schema.get("$defs", {})
@@ -148,7 +148,7 @@ def _kind(value: dict[str, Any]) -> str:
 
 
 def core_page() -> str:
-    from dmaverify.machines.target import load_obligations
+    from dmaverify.targets.target import load_obligations
     from dmaverify.report.rules import obligation_json
 
     parts = ["# Obligations of the core\n\nThey hold for every machine.\n"]

@@ -1,7 +1,7 @@
 ; claim: Two runs of at least one address each lie apart iff no address is in both. If they do not lie apart, the larger
 ;   of the two first addresses is in both.
-; relied on by: dmaverify.prove.obligations.once_claim
-; relied on by: dmaverify.prove.obligations.nest_claims
+; relied on by: dmaverify.prove.move.obligations.once_claim
+; relied on by: dmaverify.prove.move.obligations.nest_claims
 ; quotes: encodings/core/sequencer.smt2#core/in-run
 ; quotes: encodings/core/sequencer.smt2#core/apart
 ; tamper: (<= (+ first size) other_first) ==> (<= (+ first size) (+ other_first 1))

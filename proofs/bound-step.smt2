@@ -1,7 +1,7 @@
 ; claim: Every radix: if the low digits make a number in [0, w), then one more digit of weight w and radix n makes one
 ;   in [0, n w). So a sum of digits stays below the product of their radices.
 ; relied on by: dmaverify.layout.digits.compile_digits
-; relied on by: dmaverify.prove.obligations.nest_claims
+; relied on by: dmaverify.prove.move.obligations.nest_claims
 ; quotes: encodings/core/mapping.smt2#core/in-range
 ; quotes: encodings/core/mapping.smt2#core/coordinate
 ; tamper: (core/in-range d n) ==> (core/in-range d (+ n 1))

@@ -1,6 +1,6 @@
 ; claim: A loop of stride 0 and count n >= 2 writes every address of the rest of the nest at least twice: counters 0 and
 ;   1 are in range, differ, and have one address. So a broadcasting write is refused.
-; relied on by: dmaverify.prove.obligations.once_claim
+; relied on by: dmaverify.prove.move.obligations.once_claim
 ; quotes: encodings/core/mapping.smt2#core/in-range
 ; quotes: encodings/core/sequencer.smt2#core/loop-step
 ; tamper: (<= 2 n) ==> (<= 1 n)

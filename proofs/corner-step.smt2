@@ -2,7 +2,7 @@
 ;   high], then with a loop of stride s it lies in [low, high + (n - 1) s] for s >= 0 and in [low + (n - 1) s, high] for
 ;   s < 0, and counters 0 and n - 1, which reach those corners, are in range. So the corner sums are the exact bounds of
 ;   a nest.
-; relied on by: dmaverify.prove.obligations.nest_claims
+; relied on by: dmaverify.prove.move.obligations.nest_claims
 ; quotes: encodings/core/mapping.smt2#core/in-range
 ; quotes: encodings/core/sequencer.smt2#core/loop-step
 ; tamper: (core/loop-step high (- n 1) s) ==> (core/loop-step high (- n 2) s)

@@ -1,7 +1,7 @@
 ; claim: Every count: if the inner loops reach each offset in [0, w) once, a loop n : w reaches each in [0, n w) once.
 ;   The one counter is the quotient by w, it is in range, and no other counter reaches the offset.
-; relied on by: dmaverify.prove.obligations.cover_claims
-; relied on by: dmaverify.prove.obligations.once_claim
+; relied on by: dmaverify.prove.move.obligations.cover_claims
+; relied on by: dmaverify.prove.move.obligations.once_claim
 ; quotes: encodings/core/mapping.smt2#core/in-range
 ; quotes: encodings/core/mapping.smt2#core/join
 ; quotes: encodings/core/mapping.smt2#core/splits

@@ -1,7 +1,7 @@
 ; claim: Every count, 0 < s <= w: if the inner loops reach every offset in [0, w), a loop n : s reaches every offset in
 ;   [0, (n - 1) s + w). With x = q s + r, counter q and offset r do it while q < n, else counter n - 1 and the offset
 ;   that is left.
-; relied on by: dmaverify.prove.obligations.cover_claims
+; relied on by: dmaverify.prove.move.obligations.cover_claims
 ; quotes: encodings/core/mapping.smt2#core/in-range
 ; quotes: encodings/core/mapping.smt2#core/join
 ; quotes: encodings/core/mapping.smt2#core/splits

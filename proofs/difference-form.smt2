@@ -2,7 +2,7 @@
 ;   is 0 iff they are equal, and moves their addresses apart by e s. Conversely every such e is the difference of two
 ;   counters in range: max(e, 0) and max(-e, 0). So a nest collides iff some nonzero difference vector in the box has
 ;   weighted sum 0 (exact where no guard cuts the box).
-; relied on by: dmaverify.prove.obligations.once_claim
+; relied on by: dmaverify.prove.move.obligations.once_claim
 ; quotes: encodings/core/mapping.smt2#core/in-range
 ; quotes: encodings/core/sequencer.smt2#core/loop-step
 ; quotes: encodings/core/sequencer.smt2#core/difference

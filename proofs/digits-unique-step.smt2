@@ -2,7 +2,7 @@
 ;   radices) and let that number determine them (agree). Then one more digit of weight w keeps it so: equal numbers have
 ;   equal digits, all of them. From euclid-uniqueness and digits-unique-step follows uniqueness for any count of digits.
 ; relied on by: dmaverify.layout.digits.compile_digits
-; relied on by: dmaverify.prove.obligations.nest_claims
+; relied on by: dmaverify.prove.move.obligations.nest_claims
 ; quotes: encodings/core/mapping.smt2#core/in-range
 ; quotes: encodings/core/mapping.smt2#core/coordinate
 ; tamper: (assert (core/in-range low2 w)) ==> (assert (<= 0 low2))

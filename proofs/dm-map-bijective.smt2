@@ -1,7 +1,7 @@
 ; claim: Every legal DM address of a cluster is the address of its own place, and every place is the place of its own legal
 ;   address. So the map is a bijection between 256 slices of 512 KiB and the places of 8 DMNs, 32 slices, 16 banks, 4,096
 ;   rows and 8 bytes.
-; relied on by: dmaverify.machines.rngd.dm_map
+; relied on by: dmaverify.targets.address_maps.dm_map
 ; quotes: encodings/rngd/memory.smt2#rngd/dm-legal
 ; quotes: encodings/rngd/memory.smt2#rngd/dm-byte
 ; quotes: encodings/rngd/memory.smt2#rngd/dm-bank

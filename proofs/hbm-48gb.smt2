@@ -1,5 +1,5 @@
 ; claim: An HBM address is below 48 GiB exactly when its bits 34 and 35 are not both 1. So the legal addresses are contiguous.
-; relied on by: dmaverify.machines.rngd.hbm_map
+; relied on by: dmaverify.targets.address_maps.hbm_map
 ; quotes: encodings/rngd/memory.smt2#rngd/hbm-legal
 ; tamper: #xC00000000 ==> #xBFFFFFFFF
 ; tamper: ((_ extract 34 34) address) ==> ((_ extract 33 33) address)

@@ -1,7 +1,7 @@
 ; claim: Every legal HBM address is the address of its own place, and every legal place is the place of its own legal address,
 ;   under both readings of the channel XOR. So the map is a bijection between the 48 GiB and the places of 2 stacks, 16
 ;   channels, 3 slices, 4 bank groups, 4 banks, 16 Ki rows and 2 KiB.
-; relied on by: dmaverify.machines.rngd.hbm_map
+; relied on by: dmaverify.targets.address_maps.hbm_map
 ; quotes: encodings/rngd/memory.smt2#rngd/hbm-legal
 ; quotes: encodings/rngd/memory.smt2#rngd/hbm-stack
 ; quotes: encodings/rngd/memory.smt2#rngd/hbm-channel

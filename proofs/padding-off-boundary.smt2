@@ -2,7 +2,7 @@
 ;   the two digits alone, some position h 4 + l is told apart from h 4 + l < 15. So padding off a digit boundary needs
 ;   the guard on the compound.
 ; relied on by: dmaverify.layout.digits.compile_digits
-; relied on by: dmaverify.prove.obligations.once_claim
+; relied on by: dmaverify.prove.move.obligations.once_claim
 ; quotes: encodings/core/mapping.smt2#core/join
 ; quotes: encodings/core/mapping.smt2#core/digit-live
 ; quotes: encodings/core/mapping.smt2#core/compound-live

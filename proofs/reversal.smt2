@@ -1,7 +1,7 @@
 ; claim: Every count and stride: a loop walked backwards, from its last address with stride - s and counter n - 1 - c,
 ;   makes the address of counter c, and its counter is in range. So a negative stride is a loop with another base.
 ; relied on by: dmaverify.layout.refine.drive
-; relied on by: dmaverify.prove.obligations.nest_claims
+; relied on by: dmaverify.prove.move.obligations.nest_claims
 ; quotes: encodings/core/mapping.smt2#core/in-range
 ; quotes: encodings/core/sequencer.smt2#core/loop-step
 ; tamper: (core/loop-step base (- n 1) s) ==> (core/loop-step base n s)

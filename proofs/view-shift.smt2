@@ -1,8 +1,8 @@
 ; claim: A command whose base moves with its tensor keeps every address at the same distance from the tensor's origin,
 ;   whatever the counters and strides. So what is proved of the first iteration of a loop around a view, relative to the
 ;   place of the view, holds in every iteration.
-; relied on by: dmaverify.prove.views.view_findings
-; relied on by: dmaverify.prove.indirect.check_indirect
+; relied on by: dmaverify.prove.move.views.view_findings
+; relied on by: dmaverify.prove.move.indirect.check_indirect
 ; quotes: encodings/core/sequencer.smt2#core/loop-step
 ; quotes: encodings/core/sequencer.smt2#core/nest-address
 ; tamper: (core/nest-address (+ base shift) outer ==> (core/nest-address base outer

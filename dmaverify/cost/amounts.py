@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dmaverify.errors import InputError
-from dmaverify.transfer.affine import Cond, Lin, World
+from dmaverify.language.affine import Cond, Lin, World
 
 MOST_ITERATIONS = 1 << 20
 

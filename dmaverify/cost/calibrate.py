@@ -27,7 +27,7 @@ from dmaverify.cost.constants import TICKS, Constant, CostData, cost_data
 from dmaverify.cost.model import cost
 from dmaverify.cost.points import Point, commands_of, hardware_points, static_points
 from dmaverify.cost.sides import Side, is_reread, pairs_of, region_of, slices_of
-from dmaverify.machines.rngd import data_file
+from dmaverify.targets.address_maps import data_file
 
 BEGIN = "# ---- fitted by `make calibrate`; do not edit by hand, up to the next line of this form"
 END = "# ---- end of what is fitted"
@@ -300,7 +300,7 @@ def main(arguments: Sequence[str]) -> str:
         text = f"{section(found, name, 'measured')}\n{section(older, name, 'measured-older')}"
         file.write_text(written(file.read_text(), text))
         cost_data.cache_clear()
-        from dmaverify.machines import rngd
+        from dmaverify.targets import address_maps as rngd
 
         rngd.data.cache_clear()
     data = cost_data("measured")

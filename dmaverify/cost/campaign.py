@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from dmaverify.cost.constants import cost_data
 from dmaverify.cost.model import cost
 from dmaverify.cost.simulate import simulate
-from dmaverify.transfer.command import Command, Engine, Loop, Port
+from dmaverify.program.command import Command, Engine, Loop, Port
 
 SLICE = 1 << 22
 DMN = 32 * SLICE

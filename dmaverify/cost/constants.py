@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from dmaverify.errors import InputError
-from dmaverify.machines.rngd import DmMap, HbmMap, data, dm_map, hbm_map
+from dmaverify.targets.address_maps import DmMap, HbmMap, data, dm_map, hbm_map
 
 TICKS = 30_000
 """Ticks of one cycle."""

@@ -30,9 +30,9 @@ from dmaverify.cost.amounts import (
     tree,
     value,
 )
-from dmaverify.transfer.affine import ONE, Cond, Lin, World
-from dmaverify.transfer.instructions import Branch, Copy, Event, Loop, Touch
-from dmaverify.transfer.sums import depends, linear_in, summed, unclamped
+from dmaverify.language.affine import ONE, Cond, Lin, World
+from dmaverify.program.instructions import Branch, Copy, Event, Loop, Touch
+from dmaverify.program.sums import depends, linear_in, summed, unclamped
 
 MOST_PHASES = 8
 """Most different offsets in a line that rows of an open number are counted by."""

@@ -16,10 +16,10 @@ from typing import Any
 
 from dmaverify.cost.amounts import number, shown, value
 from dmaverify.cost.copies import KernelCost, price
-from dmaverify.prove.same_copies import Form, form_of, normal, progression
-from dmaverify.prove.same_kernel import compare_kernels
-from dmaverify.transfer.affine import ONE, ZERO, Lin, World
-from dmaverify.transfer.instructions import Branch, Copy, Event, Loop, Step, Touch
+from dmaverify.language.affine import ONE, ZERO, Lin, World
+from dmaverify.program.instructions import Branch, Copy, Event, Loop, Step, Touch
+from dmaverify.prove.flow.same_copies import Form, form_of, normal, progression
+from dmaverify.prove.flow.same_kernel import compare_kernels
 
 BLOCK = 32
 LEVELS = 3

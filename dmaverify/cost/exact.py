@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dmaverify.cost.constants import CostData
 from dmaverify.cost.nest import Nest, as_requests
 from dmaverify.cost.sides import HbmUse, Side, least_gap
-from dmaverify.transfer.command import Command
+from dmaverify.program.command import Command
 
 
 def is_exact(commands: Sequence[Command], pairs: Sequence[tuple[Side, Side]], data: CostData) -> bool:

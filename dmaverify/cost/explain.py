@@ -20,7 +20,7 @@ from dmaverify.cost.constants import CostData, cost_data
 from dmaverify.cost.model import Cost, cost, engine_of, engines_in_turn
 from dmaverify.cost.nest import Nest, residues
 from dmaverify.cost.sides import REREADS, HbmUse, Side
-from dmaverify.transfer.command import Command
+from dmaverify.program.command import Command
 
 INNER_REQUESTS = 64
 """How many requests make the innermost loops: what a queue of 64 entries sees at once."""

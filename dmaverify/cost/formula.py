@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from dmaverify.cost.constants import TICKS, CostData, cost_data
 from dmaverify.cost.nest import Nest
 from dmaverify.cost.sides import Side, pairs_of
-from dmaverify.transfer.command import Command
+from dmaverify.program.command import Command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

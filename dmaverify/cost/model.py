@@ -25,7 +25,7 @@ from dmaverify.cost.bounds import by_memory, link_bounds, memory_bounds, port_bo
 from dmaverify.cost.constants import TICKS, CostData, cost_data
 from dmaverify.cost.exact import is_exact
 from dmaverify.cost.sides import Side, pairs_of
-from dmaverify.transfer.command import Command, Engine
+from dmaverify.program.command import Command, Engine
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from functools import cached_property, lru_cache
 from math import gcd, prod
 
 from dmaverify.errors import InputError
-from dmaverify.transfer.command import Command, Port
+from dmaverify.program.command import Command, Port
 
 STATES = 1_000
 """Most carries followed at once: beyond it an exact count would cost more than the plan is worth."""

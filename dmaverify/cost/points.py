@@ -26,7 +26,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from dmaverify.transfer.command import Command, Engine, Loop, Port
+from dmaverify.program.command import Command, Engine, Loop, Port
 
 SLICE = 1 << 22
 ENGINE_SLICES = 64

@@ -19,7 +19,7 @@ from dmaverify.cost.constants import CostData
 from dmaverify.cost.nest import Nest, Windows, as_requests, image, nest_of, residues, spread, windows
 from dmaverify.cost.rows import RowUse, kernel, row_use
 from dmaverify.errors import InputError
-from dmaverify.transfer.command import Command, Engine, Port
+from dmaverify.program.command import Command, Engine, Port
 
 
 @dataclass(frozen=True)

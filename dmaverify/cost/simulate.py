@@ -22,7 +22,7 @@ from dmaverify.cost.constants import TICKS, CostData, cost_data
 from dmaverify.cost.nest import Nest, image
 from dmaverify.cost.sides import Side, pairs_of
 from dmaverify.errors import InputError
-from dmaverify.transfer.command import Command, Engine
+from dmaverify.program.command import Command, Engine
 
 if TYPE_CHECKING:
     from dmaverify.cost.kernel import Table

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from dmaverify.language.expr import Expr, pair
-from dmaverify.transfer.command import Command
-from dmaverify.transfer.move import PLACES, Tensor
-from dmaverify.transfer.space import Space, global_address, unit_bits_of
+from dmaverify.program.command import Command
+from dmaverify.program.move import PLACES, Tensor
+from dmaverify.program.space import Space, global_address, unit_bits_of
 
 Numbers = Any  # NDArray of integers, or of Python integers where int64 could overflow
 Steps = list[tuple[int, int, int]]  # count, read step, write step; outer to inner

@@ -19,9 +19,9 @@ import numpy as np
 from dmaverify.execute.address import TooLarge, batches, mapping_of, region_of
 from dmaverify.language.expr import Expr, axes_of
 from dmaverify.language.meaning import INDEX, cells_array, finalize_array
-from dmaverify.transfer.command import Command
-from dmaverify.transfer.indirect import Indirect
-from dmaverify.transfer.space import Space, unit_bits_of
+from dmaverify.program.command import Command
+from dmaverify.program.indirect import Indirect
+from dmaverify.program.space import Space, unit_bits_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

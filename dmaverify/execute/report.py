@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dmaverify.execute.result import READ, WRITE, Execution, Row, Violation
-from dmaverify.transfer.move import PLACES
-from dmaverify.transfer.space import Space
+from dmaverify.program.move import PLACES
+from dmaverify.program.space import Space
 
 REPORTED = "core/consumes"  # broken alone, it leaves the promise kept
 

@@ -17,8 +17,8 @@ import numpy as np
 from dmaverify.execute.address import Numbers, Region, batches, counters_of
 from dmaverify.execute.promise import Promise, cell_words, content
 from dmaverify.language.expr import Expr
-from dmaverify.transfer.command import Command
-from dmaverify.transfer.space import Space, unit_bits_of
+from dmaverify.program.command import Command
+from dmaverify.program.space import Space, unit_bits_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

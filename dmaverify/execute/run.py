@@ -21,9 +21,9 @@ import numpy as np
 from dmaverify.execute.address import Batch, Numbers, Region, TooLarge, batches, mapping_of, region_of
 from dmaverify.execute.promise import READ_BOTTOM, WRITE_BOTTOM, ZERO, Promise, promise_of
 from dmaverify.execute.result import UNKNOWN, UNTOUCHED, Execution, Mark
-from dmaverify.transfer.command import Command
-from dmaverify.transfer.move import Tensor
-from dmaverify.transfer.space import Space, unit_bits_of
+from dmaverify.program.command import Command
+from dmaverify.program.move import Tensor
+from dmaverify.program.space import Space, unit_bits_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

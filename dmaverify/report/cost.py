@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dmaverify.cost.explain import Explanation, SideFacts
-from dmaverify.transfer.command import Command
+from dmaverify.program.command import Command
 
 
 def explanation_lines(found: Explanation) -> list[str]:

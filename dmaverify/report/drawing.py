@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
 
-from dmaverify.transfer.command import Command
+from dmaverify.program.command import Command
 
 FIRST = 160  # packets that are drawn
 WIDE, HIGH, LEFT = 340, 110, 4

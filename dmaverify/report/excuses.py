@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from dmaverify.errors import Source
-from dmaverify.inputs.suppress import MARK, Allowance, allowances
+from dmaverify.plan.suppress import MARK, Allowance, allowances
 from dmaverify.report.fingerprint import settled
 from dmaverify.verdict import Excuse, Finding, Severity, Status, Verdict
 
@@ -35,7 +35,7 @@ def with_suppressions(verdicts: Iterable[Verdict], source: Source, kernel: Any =
 
 
 def _of_kernel(kernel: Any) -> list[Allowance]:
-    from dmaverify.inputs.rust.comments import kernel_allowances
+    from dmaverify.machines.rngd.rust.comments import kernel_allowances
 
     return kernel_allowances(kernel)
 

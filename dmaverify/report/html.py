@@ -12,8 +12,8 @@ from html import escape
 
 from dmaverify.cost.constants import CostData
 from dmaverify.cost.explain import Explanation, SideFacts, explain
+from dmaverify.program.command import Command
 from dmaverify.report.picture import draw, svg
-from dmaverify.transfer.command import Command
 
 STYLE = (
     "body{font:15px/1.45 system-ui,sans-serif;margin:2rem auto;max-width:84rem;padding:0 1rem;color:#1a202c}"

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from dmaverify.cost.idma.sweep import Point
 from dmaverify.errors import InputError
 from dmaverify.machines.idma.engine import Backend
+from dmaverify.machines.idma.sweep import Point
 
 SHADES = ("#c6dbef", "#9ecae1", "#6baed6", "#4292c6", "#2171b5", "#084594")
 

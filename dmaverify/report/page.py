@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from dmaverify.program.command import Command
 from dmaverify.report.drawing import access_picture, counterexample_picture
 from dmaverify.report.order import (
     bucket,
@@ -24,7 +25,6 @@ from dmaverify.report.order import (
 )
 from dmaverify.report.page_style import SCRIPT, STYLE
 from dmaverify.report.text import claims, render_finding
-from dmaverify.transfer.command import Command
 from dmaverify.verdict import Finding, Severity, Status, Verdict, exit_code
 
 MOST_OPEN = 5  # that keep the run from passing are unfolded from the start

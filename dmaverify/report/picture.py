@@ -22,7 +22,7 @@ from dmaverify.cost.constants import CostData, cost_data
 from dmaverify.cost.model import Cost, cost
 from dmaverify.cost.nest import Nest
 from dmaverify.cost.sides import Side
-from dmaverify.transfer.command import Command
+from dmaverify.program.command import Command
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from dmaverify.errors import InputError
-from dmaverify.machines.rule import LEVEL_READING, Edge, Reading, Rule, When
-from dmaverify.machines.table import suggestion
-from dmaverify.machines.target import CoreObligation, Target, available_targets, load_obligations, load_target
+from dmaverify.targets.rule import LEVEL_READING, Edge, Reading, Rule, When
+from dmaverify.targets.table import suggestion
+from dmaverify.targets.target import CoreObligation, Target, available_targets, load_obligations, load_target
 
 WIDTH = 100
 _LABEL = 10

@@ -131,8 +131,8 @@ def _rule(rule: str, target: str, source: str) -> dict[str, Any]:
 
 def _known(rule: str, target: str) -> dict[str, Any] | None:
     """What `explain` knows of the rule, in its machine or any; None for what is no rule."""
-    from dmaverify.machines.target import load_target
     from dmaverify.report.rules import explain_id_json
+    from dmaverify.targets.target import load_target
 
     for machine in (target, ""):
         try:

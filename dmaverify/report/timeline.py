@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dmaverify.transfer.schedule import Order, Program
+from dmaverify.program.schedule import Order, Program
 
 ENGINES, CONTEXTS = 0, 1
 

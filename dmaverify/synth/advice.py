@@ -19,8 +19,8 @@ from dmaverify.cost.constants import CostData
 from dmaverify.cost.sides import Side
 from dmaverify.language.expr import Expr, Modulo, Padding, Stride, Symbol, axes_of, pair, terms_of
 from dmaverify.layout.digits import NotDigits, compile_digits
+from dmaverify.program.move import Tensor, Transfer
 from dmaverify.synth.result import Change, Synthesis, Why
-from dmaverify.transfer.move import Tensor, Transfer
 
 FAR = 1.25
 """A plan this many times over what the engines alone need is asked why."""

@@ -28,10 +28,10 @@ from dmaverify.cost.nest import nest_of, windows
 from dmaverify.cost.rows import row_use
 from dmaverify.cost.sides import SERVICES, Side, pairs_of, slices_of
 from dmaverify.errors import InputError
+from dmaverify.program.command import Command
 from dmaverify.synth.ends import part_bounds
 from dmaverify.synth.regions import Atom
 from dmaverify.synth.space import Machine, Nested
-from dmaverify.transfer.command import Command
 
 FREE = (
     "read issue",

@@ -23,8 +23,8 @@ from typing import Any
 
 from dmaverify.errors import InputError
 from dmaverify.language.expr import Expr, axes_of
+from dmaverify.program.move import Transfer
 from dmaverify.synth.nests import MOST_ROWS, Level, Nest, covers
-from dmaverify.transfer.move import Transfer
 
 MOST = 1 << 24
 BLOCK = 32

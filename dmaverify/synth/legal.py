@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from dmaverify.machines.target import Target
-from dmaverify.prove.ports import command_facts, sequencer_facts
-from dmaverify.prove.static import Instance, Ruling, transfer_instances
-from dmaverify.transfer.command import Command
-from dmaverify.transfer.move import Transfer
+from dmaverify.program.command import Command
+from dmaverify.program.move import Transfer
+from dmaverify.prove.move.ports import command_facts, sequencer_facts
+from dmaverify.prove.move.static import Instance, Ruling, transfer_instances
+from dmaverify.targets.target import Target
 from dmaverify.verdict import Finding, Severity
 
 

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from dmaverify.cost.model import Cost
+from dmaverify.program.command import Command
 from dmaverify.synth.bound import Floor
 from dmaverify.synth.regions import Atom
 from dmaverify.synth.shares import Layering
 from dmaverify.synth.space import Nested
-from dmaverify.transfer.command import Command
 
 EVALUATIONS = 600
 """Commands priced before the search stops with a gap."""

@@ -18,10 +18,10 @@ from math import prod
 
 from dmaverify.cost.constants import CostData
 from dmaverify.cost.simulate import simulate
+from dmaverify.program.command import Command
 from dmaverify.synth.members import Found, Member
 from dmaverify.synth.result import Played
 from dmaverify.synth.sketch import sketch
-from dmaverify.transfer.command import Command
 
 MOST_PACKETS = 1 << 13
 """Requests of a first simulation; a program with more is played in part."""

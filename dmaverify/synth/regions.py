@@ -20,7 +20,7 @@ from math import prod
 from dmaverify.layout.addresses import BYTE, Layout
 from dmaverify.layout.digits import Digit
 from dmaverify.layout.fuse import parts_of
-from dmaverify.transfer.derive import label_of
+from dmaverify.lower.derive import label_of
 
 MOST_BOXES = 64
 """Boxes of one cover: beyond it the start-ups alone make the plan pointless."""

@@ -17,11 +17,11 @@ from typing import Any
 
 from dmaverify.cost.model import Cost
 from dmaverify.language.expr import ONE, Expr, axes_of
-from dmaverify.machines.target import Target
+from dmaverify.lower.text import sequencer_text
+from dmaverify.program.command import Command
+from dmaverify.program.move import PLACES, Stream, Tensor, Transfer
 from dmaverify.synth.bound import Floor
-from dmaverify.transfer.command import Command
-from dmaverify.transfer.move import PLACES, Stream, Tensor, Transfer
-from dmaverify.transfer.text import sequencer_text
+from dmaverify.targets.target import Target
 from dmaverify.verdict import Verdict
 
 

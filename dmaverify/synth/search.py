@@ -20,6 +20,7 @@ from math import factorial
 
 from dmaverify.cost.constants import TICKS, CostData
 from dmaverify.cost.model import cost
+from dmaverify.program.command import Command, Engine
 from dmaverify.synth.bound import (
     Floor,
     Shapes,
@@ -37,7 +38,6 @@ from dmaverify.synth.packets import chain_of, packets_of
 from dmaverify.synth.regions import Atom, Cover
 from dmaverify.synth.shares import Layering, Profiles, home, lanes_of, layerings, profiles_of
 from dmaverify.synth.space import Machine, Nested, Work, command, nested
-from dmaverify.transfer.command import Command, Engine
 
 MOST_PACKETS = 512
 """Combinations of packets of one cover: beyond it (runs of many lengths) the rest is left out of the space."""

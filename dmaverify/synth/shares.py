@@ -15,11 +15,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
+from dmaverify.program.command import Engine
+from dmaverify.program.space import SPAN
 from dmaverify.synth.packets import chain_of
 from dmaverify.synth.regions import Atom, Box, Cover
 from dmaverify.synth.space import Machine, Work
-from dmaverify.transfer.command import Engine
-from dmaverify.transfer.space import SPAN
 
 MOST_LANES = 64
 """Commands that places alone may ask for (chips and clusters on either side)."""

@@ -16,7 +16,7 @@ from math import prod
 
 from dmaverify.cost.constants import TICKS, CostData
 from dmaverify.cost.nest import Nest, image, nest_of
-from dmaverify.transfer.command import Command
+from dmaverify.program.command import Command
 
 LOOK = 2048
 """Requests looked at, over all engines of the first round."""

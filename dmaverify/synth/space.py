@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from dmaverify.lower.derive import Fragment, command_of
+from dmaverify.program.command import Command, Engine, Port
+from dmaverify.program.space import SPAN, Space
 from dmaverify.synth.packets import chain_of
 from dmaverify.synth.regions import Atom, Box
-from dmaverify.transfer.command import Command, Engine, Port
-from dmaverify.transfer.derive import Fragment, command_of
-from dmaverify.transfer.space import SPAN, Space
 
 
 @dataclass(frozen=True, slots=True)

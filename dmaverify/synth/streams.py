@@ -15,14 +15,14 @@ from dataclasses import replace
 
 from dmaverify.language.expr import Broadcast, Expr, Modulo, Padding, Resize, Stride, Symbol, pair
 from dmaverify.layout.addresses import BYTE
+from dmaverify.lower.derive import Problem, derive
+from dmaverify.program.command import Command
+from dmaverify.program.move import Stream, Transfer
+from dmaverify.program.space import SPAN, Space
 from dmaverify.synth.orders import arranged
 from dmaverify.synth.regions import Atom
 from dmaverify.synth.shares import Layering
 from dmaverify.synth.space import Machine, Nested, nested
-from dmaverify.transfer.command import Command
-from dmaverify.transfer.derive import Problem, derive
-from dmaverify.transfer.move import Stream, Transfer
-from dmaverify.transfer.space import SPAN, Space
 
 
 def piece(axis: str | None, weight: int, count: int, size: int) -> Expr:

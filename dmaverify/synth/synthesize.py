@@ -20,9 +20,11 @@ from dmaverify.cost.model import cost
 from dmaverify.errors import InputError
 from dmaverify.language.expr import axes_of
 from dmaverify.layout.fuse import fuse
-from dmaverify.machines.target import Target
-from dmaverify.prove.check import Options, check_transfer
-from dmaverify.prove.program import program_of_transfer, space_of
+from dmaverify.lower.programs import program_of_transfer, space_of
+from dmaverify.program.command import Engine, GivenCommand
+from dmaverify.program.move import Transfer
+from dmaverify.program.space import layout_of, unit_bits_of
+from dmaverify.prove.move.check import Options, check_transfer
 from dmaverify.synth.legal import Law
 from dmaverify.synth.members import EVALUATIONS, SIMULATED_TIES, TIE_EVALUATIONS, Found, Limits, Member
 from dmaverify.synth.packets import segmented
@@ -32,9 +34,7 @@ from dmaverify.synth.result import Before, Played, Synthesis
 from dmaverify.synth.search import HAIR, Search
 from dmaverify.synth.space import Machine
 from dmaverify.synth.streams import stream_for
-from dmaverify.transfer.command import Engine, GivenCommand
-from dmaverify.transfer.move import Transfer
-from dmaverify.transfer.space import layout_of, unit_bits_of
+from dmaverify.targets.target import Target
 from dmaverify.verdict import Severity, Status, Verdict
 
 CROSS_CHECK = 1 << 16

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import random
 
-from dmaverify.inputs.plan import read_plan_text
-from dmaverify.prove.concurrency import starvation
-from dmaverify.prove.hazards import hazards
+from dmaverify.plan.read import read_plan_text
+from dmaverify.program.schedule import Circle, order_of
+from dmaverify.prove.flow.concurrency import starvation
+from dmaverify.prove.flow.hazards import hazards
+from dmaverify.prove.flow.touches import work_of
 from dmaverify.prove.smt import Session
-from dmaverify.prove.touches import work_of
 from dmaverify.testing.programs import draw_program
-from dmaverify.transfer.schedule import Circle, order_of
 
 
 def program_disagreement(seed: int) -> str:

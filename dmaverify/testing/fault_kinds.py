@@ -13,12 +13,12 @@ from dataclasses import replace
 from typing import Any
 
 from dmaverify.language.expr import Drop, Expr, Kind, Modulo, Padding, Pair, Resize, Stride, Window, pair, terms_of
-from dmaverify.machines.target import Target
+from dmaverify.program.command import Entry, GivenCommand, Sequencer
+from dmaverify.program.move import PLACES, Tensor
+from dmaverify.targets.target import Target
 from dmaverify.testing.draw import Draw, Seeded
 from dmaverify.testing.random_mappings import KINDS, divisor
 from dmaverify.testing.random_plans import Plan
-from dmaverify.transfer.command import Entry, GivenCommand, Sequencer
-from dmaverify.transfer.move import PLACES, Tensor
 
 Broken = tuple[Plan, str] | None
 _TRIALS = 6  # places tried before a plan counts as one that cannot have the fault

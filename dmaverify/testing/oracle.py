@@ -15,20 +15,20 @@ from dataclasses import dataclass
 
 from dmaverify.execute import Execution, TooLarge, execute
 from dmaverify.execute.address import batches, region_of
-from dmaverify.inputs.plan import PlanTransfer, read_plan_text
 from dmaverify.language import wellformed
-from dmaverify.machines.target import Target
-from dmaverify.prove import core
-from dmaverify.prove.check import Options, check_transfer
-from dmaverify.prove.outcome import OBLIGATIONS, CoreResult
-from dmaverify.prove.program import Trouble, derived_program, given_program, space_of
-from dmaverify.prove.scene import Scene, Side
+from dmaverify.lower.programs import Trouble, derived_program, given_program, space_of
+from dmaverify.plan.read import PlanTransfer, read_plan_text
+from dmaverify.program.command import Command
+from dmaverify.program.move import Tensor, Transfer
+from dmaverify.program.space import Space
+from dmaverify.prove.move import core
+from dmaverify.prove.move.check import Options, check_transfer
+from dmaverify.prove.move.outcome import OBLIGATIONS, CoreResult
+from dmaverify.prove.move.scene import Scene, Side
+from dmaverify.prove.move.witness import Disagreement, finding_of
 from dmaverify.prove.smt import RLIMIT, Session
-from dmaverify.prove.witness import Disagreement, finding_of
+from dmaverify.targets.target import Target
 from dmaverify.testing.random_plans import Plan
-from dmaverify.transfer.command import Command
-from dmaverify.transfer.move import Tensor, Transfer
-from dmaverify.transfer.space import Space
 from dmaverify.verdict import Status
 
 ROUTES = ("default", "solver")

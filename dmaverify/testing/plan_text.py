@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from dmaverify.inputs.config_text import format_sequencer
-from dmaverify.inputs.texts import units
 from dmaverify.language.expr import ONE, Expr
-from dmaverify.machines.target import Target
-from dmaverify.transfer.command import Sequencer
-from dmaverify.transfer.move import PLACES, Tensor, Transfer
+from dmaverify.plan.config_text import format_sequencer
+from dmaverify.plan.texts import units
+from dmaverify.program.command import Sequencer
+from dmaverify.program.move import PLACES, Tensor, Transfer
+from dmaverify.targets.target import Target
 
 
 def plan_lines(axes: Mapping[str, int], transfer: Transfer, target: Target) -> Iterator[str]:

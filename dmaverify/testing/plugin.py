@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from dmaverify.inputs.plan import Plan
     from dmaverify.language.expr import Expr
-    from dmaverify.prove.equiv import Equivalence
+    from dmaverify.plan.read import Plan
+    from dmaverify.prove.move.equiv import Equivalence
     from dmaverify.verdict import Verdict
 
 PATTERNS = ("*.dma.toml",)
@@ -56,7 +56,7 @@ def assert_plan(plan: str | Path, name: str | None = None, *, target: str | None
     Returns the verdicts. Raises PlanFailed, with the report as message, unless all of them are as expected.
     """
     __tracebackhide__ = True
-    from dmaverify.report.verdicts import verdicts_of
+    from dmaverify.jobs.verdicts import verdicts_of
 
     verdicts = tuple(verdicts_of(_read(plan, name, target)))
     if not verdicts:
@@ -73,7 +73,7 @@ def assert_equivalent(first: str | Expr, second: str | Expr, axes: Mapping[str, 
     Returns the answer. Raises PlanFailed with the smallest difference, and also where the solver has no answer.
     """
     __tracebackhide__ = True
-    from dmaverify.prove.equiv import equivalent_mappings
+    from dmaverify.prove.move.equiv import equivalent_mappings
 
     answer = equivalent_mappings(_mapping(first, axes), _mapping(second, axes))
     if answer.status != "proved":
@@ -114,14 +114,14 @@ def _mapping(text: str | Expr, axes: Mapping[str, int]) -> Expr:
 def _read(plan: str | Path, name: str | None, target: str | None) -> Plan:
     __tracebackhide__ = True
     from dmaverify.errors import InputError
-    from dmaverify.inputs.plan import InputErrors, read_plan, read_plan_text, select
+    from dmaverify.plan.read import InputErrors, read_plan, read_plan_text, select
     from dmaverify.report.text import render_error
 
     text = str(plan)
     path, _, inner = text.partition("::")
     try:
         if "\n" not in text and path.endswith(".rs"):
-            from dmaverify.inputs.rust.plans import read_kernel_plan, select_kernel
+            from dmaverify.machines.rngd.rust.plans import read_kernel_plan, select_kernel
 
             kernel = read_kernel_plan(path, target=target)
             return select_kernel(kernel, chosen) if (chosen := name or inner) else kernel
@@ -179,7 +179,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     file = session.config.getoption("--dmaverify-playback")
     if file is None:
         return
-    from dmaverify.report.playback import playback_text
+    from dmaverify.testing.playback import playback_text
 
     seen = {(verdict.path, verdict.name): verdict for verdict in session.config.stash.get(_REFUTED, [])}
     kept = [verdict for (path, _), verdict in seen.items() if path and not path.startswith("<")]
@@ -207,7 +207,7 @@ class PlanFile(pytest.File):
 
     def _kernel(self, plan: Any) -> Iterable[pytest.Item]:
         """One test for each call of a transfer; all of them are judged when the first one runs."""
-        from dmaverify.report.verdicts import verdicts_of
+        from dmaverify.jobs.verdicts import verdicts_of
 
         judged = cache(lambda: {(verdict.name, verdict.line): verdict for verdict in verdicts_of(plan)})
         for one in plan.sites:
@@ -247,8 +247,8 @@ class PlanItem(JudgedItem):
         self.line = line
 
     def verdicts(self) -> Sequence[Verdict]:
-        from dmaverify.inputs.plan import select
-        from dmaverify.report.verdicts import verdicts_of
+        from dmaverify.jobs.verdicts import verdicts_of
+        from dmaverify.plan.read import select
 
         return verdicts_of(select(self.plan, self.name))
 

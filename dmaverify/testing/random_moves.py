@@ -17,11 +17,11 @@ from math import prod
 from typing import Any
 
 from dmaverify.language.expr import ONE, Broadcast, Expr, Kind, Modulo, Padding, Stride, Symbol, pair, terms_of, walk
-from dmaverify.machines.target import Target
+from dmaverify.program.move import PLACES, Stream, Tensor
+from dmaverify.targets.target import Target
 from dmaverify.testing.draw import Draw
 from dmaverify.testing.random_mappings import axes as draw_axes
 from dmaverify.testing.random_mappings import mapping
-from dmaverify.transfer.move import PLACES, Stream, Tensor
 
 MOST_UNITS = 4096
 

@@ -15,15 +15,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from dmaverify.machines.target import Target
-from dmaverify.prove.program import given_program, space_of
+from dmaverify.lower.derive import derive
+from dmaverify.lower.programs import given_program, space_of
+from dmaverify.program.command import Command, Engine, Entry, GivenCommand, Sequencer
+from dmaverify.program.move import Transfer
+from dmaverify.program.space import Space, unit_bits_of
+from dmaverify.targets.target import Target
 from dmaverify.testing.draw import Draw, Seeded
 from dmaverify.testing.plan_text import plan_lines
 from dmaverify.testing.random_moves import Move, move, smallest_move
-from dmaverify.transfer.command import Command, Engine, Entry, GivenCommand, Sequencer
-from dmaverify.transfer.derive import derive
-from dmaverify.transfer.move import Transfer
-from dmaverify.transfer.space import Space, unit_bits_of
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ def retold(draw: Draw, one: GivenCommand) -> GivenCommand:
 
 def wild_commands(draw: Draw, found: Move, target: Target) -> list[Command]:
     """Nests that go where they like: any strides, any bases near the tensors."""
-    from dmaverify.transfer.command import Loop, Port
+    from dmaverify.program.command import Loop, Port
 
     bits = target.dtypes[found.dtype]
     unit_bits = unit_bits_of(bits)

@@ -4,7 +4,7 @@ Knows: how Hypothesis draws. Does not know: what is drawn (`random_mappings`, `r
 Law: a strategy and its seeded twin draw from one generator, so whatever Hypothesis finds can be drawn by hand as well.
 
     from dmaverify.testing import plans, with_fault
-    from dmaverify.machines.target import load_target
+    from dmaverify.targets.target import load_target
 
     @given(plans(load_target("rngd"), valid=True))
     def test_my_checker_accepts(plan): ...
@@ -22,7 +22,8 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from dmaverify.language.expr import Expr
-from dmaverify.machines.target import Target, load_target
+from dmaverify.program.move import Stream, Tensor
+from dmaverify.targets.target import Target, load_target
 from dmaverify.testing import random_mappings as mapping_room
 from dmaverify.testing import random_moves as move_room
 from dmaverify.testing import random_plans as plan_room
@@ -30,7 +31,6 @@ from dmaverify.testing.draw import Draw
 from dmaverify.testing.fault_kinds import FAULTS, NotApplicable, with_fault
 from dmaverify.testing.random_moves import Move
 from dmaverify.testing.random_plans import Plan
-from dmaverify.transfer.move import Stream, Tensor
 
 T = TypeVar("T")
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from dmaverify.machines.target import Target, load_target
-from dmaverify.prove.check import Options, check_transfer
-from dmaverify.prove.core import judge_core
-from dmaverify.prove.outcome import OBLIGATIONS
+from dmaverify.prove.move.check import Options, check_transfer
+from dmaverify.prove.move.core import judge_core
+from dmaverify.prove.move.outcome import OBLIGATIONS
 from dmaverify.prove.smt import Session
+from dmaverify.targets.target import Target, load_target
 from dmaverify.testing import FAULTS, NotApplicable, Plan, Seeded, compare, seeded_plan, with_fault
 from dmaverify.testing.oracle import examine, only_solver
 from dmaverify.verdict import Status, exit_code
@@ -135,7 +135,7 @@ def test_a_starved_solver_is_unknown_and_exit_3_never_a_pass(lab: Target) -> Non
 
 
 def huge_transfer(lab: Target):  # type: ignore[no-untyped-def]
-    from dmaverify.inputs.plan import read_plan_text
+    from dmaverify.plan.read import read_plan_text
 
     text = """
 schema = 1
@@ -161,7 +161,7 @@ def test_a_fault_in_a_huge_plan_is_never_a_pass_however_starved(lab: Target) -> 
 
     transfer = huge_transfer(lab)
     wrong = replace(transfer, dest=replace(transfer.dest, base=5), source=replace(transfer.source, base=0))
-    from dmaverify.prove.program import derived_program
+    from dmaverify.lower.programs import derived_program
 
     commands = derived_program(transfer.source, transfer.dest, transfer.stream, 8, lab)
     assert isinstance(commands, tuple)

@@ -13,12 +13,12 @@ from dmaverify.language.expr import axes_of
 from dmaverify.language.meaning import Index, Pad, cell, finalize
 from dmaverify.layout.addresses import BYTE, Layout
 from dmaverify.layout.refine import Drive, Nest, drive
-from dmaverify.machines.target import load_target
-from dmaverify.prove.program import space_of
+from dmaverify.lower.programs import space_of
+from dmaverify.program.move import PLACES, Tensor
+from dmaverify.program.space import Space, layout_of, unit_bits_of
+from dmaverify.prove.move.fold import fold
+from dmaverify.targets.target import load_target
 from dmaverify.testing import Plan, moves, plans, tensors
-from dmaverify.transfer.fold import fold
-from dmaverify.transfer.move import PLACES, Tensor
-from dmaverify.transfer.space import Space, layout_of, unit_bits_of
 
 LAB = load_target(str(Path(__file__).parents[1] / "fuzz" / "lab"))
 MOST = 600

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from dmaverify.inputs.plan import InputErrors, read_plan_text
-from dmaverify.prove.check import Options, check_transfer
+from dmaverify.plan.read import InputErrors, read_plan_text
+from dmaverify.prove.move.check import Options, check_transfer
 from dmaverify.verdict import Status, Verdict
 
 MEGA = 1 << 20

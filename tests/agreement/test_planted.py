@@ -6,14 +6,14 @@ from dataclasses import replace
 import pytest
 
 from dmaverify.language.parse import parse
-from dmaverify.prove.core import judge_core
+from dmaverify.lower.derive import derive
+from dmaverify.program.command import Command, Loop, Port
+from dmaverify.program.move import Stream, Tensor
+from dmaverify.program.space import Space
+from dmaverify.prove.move.core import judge_core
 from dmaverify.prove.smt import Session
 from dmaverify.testing import compare
 from dmaverify.testing.oracle import only_solver
-from dmaverify.transfer.command import Command, Loop, Port
-from dmaverify.transfer.derive import derive
-from dmaverify.transfer.move import Stream, Tensor
-from dmaverify.transfer.space import Space
 
 HOST = Space("host", ("element",))
 HBM = Space("hbm", ("chip", "element"))

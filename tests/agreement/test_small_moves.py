@@ -27,11 +27,11 @@ from dmaverify.language.expr import (
     terms_of,
 )
 from dmaverify.language.meaning import Index, cell, finalize
+from dmaverify.lower.derive import derive
+from dmaverify.program.command import Command, Loop, Port
+from dmaverify.program.move import Stream, Tensor
+from dmaverify.program.space import Space, layout_of
 from dmaverify.testing.oracle import compare
-from dmaverify.transfer.command import Command, Loop, Port
-from dmaverify.transfer.derive import derive
-from dmaverify.transfer.move import Stream, Tensor
-from dmaverify.transfer.space import Space, layout_of
 
 PADDED = [(Kind.TOP, 56), (Kind.ZERO, 88), (Kind.BOTTOM, 28), (None, 28)]  # the outer source axis, and moves proved
 SPACE = Space("host", ("element",))

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 
 from dmaverify.execute import TooLarge, execute
-from dmaverify.inputs.plan import read_plan_text
 from dmaverify.language import wellformed
 from dmaverify.language.expr import Broadcast, Drop, Expr, Modulo, Padding, Pair, Resize, Stride, Symbol, Window, walk
-from dmaverify.machines.target import load_target
+from dmaverify.plan.read import read_plan_text
+from dmaverify.targets.target import load_target
 from dmaverify.testing import (
     FAULTS,
     NotApplicable,

@@ -16,12 +16,12 @@ import time
 from collections.abc import Callable
 
 from dmaverify import api
-from dmaverify.prove.hazards import hazards
+from dmaverify.program.schedule import Order, Piece
+from dmaverify.prove.flow.bank_runs import AccessNest, Banks, bank_runs
+from dmaverify.prove.flow.hazards import hazards
+from dmaverify.prove.flow.touches import Touch
 from dmaverify.prove.meet import Walk
 from dmaverify.prove.smt import Session
-from dmaverify.prove.touches import Touch
-from dmaverify.transfer.schedule import Order, Piece
-from dmaverify.transfer.starvation import AccessNest, Banks, bank_runs
 
 
 def cpu_ms(call: Callable[[], object]) -> float:

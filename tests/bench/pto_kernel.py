@@ -223,7 +223,7 @@ def seconds(command: list[str], repeat: int) -> tuple[float, float]:
 
 
 def inside(path: Path, repeat: int) -> float:
-    from dmaverify.inputs.pto_check import check_file
+    from dmaverify.machines.pto.check import check_file
 
     times = []
     for _ in range(repeat):
@@ -244,7 +244,7 @@ def main() -> int:
     parser.add_argument("--names", nargs="*", default=list(NAMES))
     parser.add_argument("--write", type=Path, help="keep the texts in this folder")
     options = parser.parse_args()
-    program = [sys.executable, "-c", "from dmaverify.cli import main; main()"]
+    program = [sys.executable, "-c", "from dmaverify.cli.app import main; main()"]
     start = seconds([sys.executable, "-c", "pass"], options.repeat)
     version = seconds([*program, "--version"], options.repeat)
     print(

@@ -21,15 +21,15 @@ from pathlib import Path
 from typing import Any
 
 from dmaverify.execute import execute
-from dmaverify.inputs.plan import read_plan_text
 from dmaverify.language.expr import Expr, Modulo, Pair, Stride, Symbol
-from dmaverify.prove.check import Options, check_transfer
-from dmaverify.prove.core import judge_core
-from dmaverify.prove.program import derived_program, space_of
+from dmaverify.lower.programs import derived_program, space_of
+from dmaverify.plan.read import read_plan_text
+from dmaverify.program.command import Port
+from dmaverify.program.move import Tensor
+from dmaverify.program.space import Space
+from dmaverify.prove.move.check import Options, check_transfer
+from dmaverify.prove.move.core import judge_core
 from dmaverify.prove.smt import Session
-from dmaverify.transfer.command import Port
-from dmaverify.transfer.move import Tensor
-from dmaverify.transfer.space import Space
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -133,8 +133,8 @@ class Case:
         import islpy
 
         from dmaverify.layout.refine import drive
-        from dmaverify.transfer.fold import fold
-        from dmaverify.transfer.space import layout_of
+        from dmaverify.program.space import layout_of
+        from dmaverify.prove.move.fold import fold
 
         sides = [
             layout_of(t, s, self.bits)[0]
@@ -206,7 +206,7 @@ def digits_case(count: int, radix: int) -> Case:
 
 
 def cold_ms(arguments: list[str], runs: int) -> float:
-    command = [sys.executable, "-c", "from dmaverify.cli import main; main()", *arguments]
+    command = [sys.executable, "-c", "from dmaverify.cli.app import main; main()", *arguments]
 
     def call() -> None:
         subprocess.run(command, cwd=ROOT, capture_output=True, check=True)

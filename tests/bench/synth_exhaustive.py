@@ -19,8 +19,8 @@ from brute import members, price
 from moves import drawn
 
 from dmaverify.cost.constants import cost_data
-from dmaverify.machines.target import load_target
 from dmaverify.synth.synthesize import synthesize
+from dmaverify.targets.target import load_target
 
 EVALUATIONS = 100_000
 """Enough to go through all of these spaces."""

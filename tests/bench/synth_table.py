@@ -20,13 +20,13 @@ from shapes import shapes
 
 from dmaverify.cost.constants import cost_data
 from dmaverify.cost.model import cost
-from dmaverify.machines.target import load_target
+from dmaverify.program.command import Engine
 from dmaverify.synth.legal import Law
 from dmaverify.synth.packets import chain_of, packets_of
 from dmaverify.synth.shares import home, lanes_of
 from dmaverify.synth.space import Work, command, nested
 from dmaverify.synth.synthesize import covers_of, machine_of, synthesize
-from dmaverify.transfer.command import Engine
+from dmaverify.targets.target import load_target
 
 PROFILES = ("book", "measured")
 

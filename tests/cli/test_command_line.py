@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from dmaverify.cli import invoke
+from dmaverify.cli.app import invoke
 
 GOOD = """
 schema = 1
@@ -134,7 +134,7 @@ def test_precedence_is_unreadable_before_violated_before_proved(capsys, plan):
 
 
 def test_a_disagreement_of_proof_and_execution_exits_with_4(capsys, plan, monkeypatch):
-    import dmaverify.prove.case as case
+    import dmaverify.prove.move.case as case
 
     original = case.judge_core
 

@@ -6,7 +6,7 @@ Source: "DMA Engine", Examples 1 to 6 and the basic example, in self-consistent 
 
 from __future__ import annotations
 
-from dmaverify.transfer.command import Command, Engine, Loop, Port
+from dmaverify.program.command import Command, Engine, Loop, Port
 
 SLICE = 1 << 22
 DMN = 32 * SLICE

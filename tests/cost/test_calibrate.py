@@ -14,7 +14,7 @@ from statistics import median
 import pytest
 from click.testing import CliRunner
 
-from dmaverify.cli import cli
+from dmaverify.cli.app import cli
 from dmaverify.cost.calibrate import (
     fit,
     fit_older,
@@ -32,7 +32,7 @@ from dmaverify.cost.constants import TICKS, cost_data, profiles
 from dmaverify.cost.model import cost
 from dmaverify.cost.points import Point, commands_of, hardware_points, packet_of, regions_of, static_points
 from dmaverify.errors import InputError
-from dmaverify.machines.rngd import data_file
+from dmaverify.targets.address_maps import data_file
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 STATIC, HARDWARE = DATA / "rngd_static_points_sample.csv", DATA / "rngd_hw_points_sample.csv"

@@ -27,8 +27,8 @@ from dmaverify.cost.explain import explain
 from dmaverify.cost.formula import formula
 from dmaverify.cost.model import cost
 from dmaverify.errors import InputError
+from dmaverify.program.command import Command
 from dmaverify.report.cost import explanation_lines
-from dmaverify.transfer.command import Command
 
 
 def test_example_5_names_bit_8_and_says_that_no_order_can_help() -> None:

@@ -14,7 +14,7 @@ import pytest
 import z3
 
 from dmaverify.errors import InputError
-from dmaverify.machines.rngd import HbmMap, HbmPlace, dm_map, hbm_map
+from dmaverify.targets.address_maps import HbmMap, HbmPlace, dm_map, hbm_map
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "encodings" / "rngd" / "memory.smt2").read_text()

@@ -26,7 +26,7 @@ from cost_programs import (
 from dmaverify.cost.explain import explain
 from dmaverify.cost.model import Cost, cost
 from dmaverify.cost.simulate import simulate
-from dmaverify.transfer.command import Command, Engine
+from dmaverify.program.command import Command, Engine
 
 
 def term(result: Cost, name: str) -> float:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from dmaverify.cli import cli
+from dmaverify.cli.app import cli
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 FIFTH = str(EXAMPLES / "dma-engine" / "example-5.toml")

@@ -21,8 +21,8 @@ from unittest import mock
 
 import pytest
 
-from dmaverify import cli
-from dmaverify.machines.target import available_targets, load_obligations, load_target
+from dmaverify.cli import app as cli
+from dmaverify.targets.target import available_targets, load_obligations, load_target
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -104,7 +104,7 @@ def test_every_rule_command_setting_and_name_has_its_place() -> None:
             assert f"## {rule}\n" in pages[f"rules-{name}"]
     for command in cli.cli.list_commands(None):
         assert f"## {command}\n" in pages["commands"]
-    from dmaverify.inputs.settings import KEYS
+    from dmaverify.plan.settings import KEYS
 
     assert all(f"| `{key}` |" in pages["settings"] for key in KEYS)
     for key in ("source", "stream", "expect", "element", "packet"):

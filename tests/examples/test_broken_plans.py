@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import dmaverify.api as api
-from dmaverify.inputs.plan import InputErrors
+from dmaverify.plan.read import InputErrors
 from dmaverify.verdict import Severity, Status
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from dmaverify.cli import invoke
+from dmaverify.cli.app import invoke
 
 ROOT = Path(__file__).resolve().parents[2]
 CI = ROOT / "examples" / "ci"
@@ -36,7 +36,7 @@ def path(tmp_path: Path) -> str:
     tools = tmp_path / "bin"
     tools.mkdir()
     run = f"exec {shlex.quote(sys.executable)}"
-    (tools / "dmaverify").write_text(f'#!/bin/sh\n{run} -c "from dmaverify.cli import main; main()" "$@"\n')
+    (tools / "dmaverify").write_text(f'#!/bin/sh\n{run} -c "from dmaverify.cli.app import main; main()" "$@"\n')
     (tools / "python").write_text(f'#!/bin/sh\n{run} "$@"\n')
     for file in tools.iterdir():
         file.chmod(0o755)
@@ -178,7 +178,7 @@ def test_the_problem_matcher_reads_concise_lines(repository, monkeypatch, capsys
 
 
 def test_the_settings_of_the_example_are_settings(monkeypatch):
-    from dmaverify.inputs.settings import KEYS, find_settings
+    from dmaverify.plan.settings import KEYS, find_settings
 
     monkeypatch.chdir(CI)
     assert find_settings(Path()).paths == ("plans",)

@@ -20,11 +20,11 @@ from unittest import mock
 import pytest
 
 import dmaverify as dv
-from dmaverify import cli
+from dmaverify.cli import app as cli
 from dmaverify.errors import Span
-from dmaverify.inputs.plan import read_plan_text, select
 from dmaverify.language.meaning import Index, cell
-from dmaverify.transfer.command import Sequencer
+from dmaverify.plan.read import read_plan_text, select
+from dmaverify.program.command import Sequencer
 from dmaverify.verdict import Finding, Status, Verdict
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -23,9 +23,9 @@ from dmaverify.language.expr import (
     axes_of,
 )
 from dmaverify.language.meaning import Index, OutOfBounds, Pad, cell, combine, finalize
-from dmaverify.transfer.command import Command, Loop, Port
-from dmaverify.transfer.move import Tensor
-from dmaverify.transfer.space import Space
+from dmaverify.program.command import Command, Loop, Port
+from dmaverify.program.move import Tensor
+from dmaverify.program.space import Space
 
 CHIP, CLUSTER = 1 << 56, 1 << 52
 SLICE_BYTES = 64

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from dmaverify.execute_beside import Beside, Task, broken_by
+from dmaverify.execute.beside import Beside, Task, broken_by
 from dmaverify.language.parse import parse
-from dmaverify.transfer.command import Command, Loop, Port
-from dmaverify.transfer.move import Tensor
-from dmaverify.transfer.space import Space
+from dmaverify.program.command import Command, Loop, Port
+from dmaverify.program.move import Tensor
+from dmaverify.program.space import Space
 
 ROOT = Path(__file__).resolve().parents[2]
 HOST = Space("host", ("element",))
@@ -32,7 +32,7 @@ def judged(stride: int) -> frozenset[str] | None:
 
 @pytest.fixture
 def beside(monkeypatch: pytest.MonkeyPatch) -> Iterator[Beside]:
-    monkeypatch.setattr("dmaverify.execute_beside._another_core", lambda: True)
+    monkeypatch.setattr("dmaverify.execute.beside._another_core", lambda: True)
     Beside.begin()
     assert Beside.running is not None
     yield Beside.running
@@ -59,7 +59,7 @@ def test_when_it_is_gone_the_move_is_executed_here(beside: Beside) -> None:
 
 
 def test_a_run_of_the_command_says_what_was_executed_and_leaves_no_process_that_holds_its_output() -> None:
-    code = "from dmaverify.cli import main; main()"
+    code = "from dmaverify.cli.app import main; main()"
     plan = str(ROOT / "examples" / "dma-engine" / "example-1.toml")
     said = [
         subprocess.run(

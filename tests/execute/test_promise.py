@@ -12,9 +12,9 @@ from dmaverify.execute.promise import Promise, cell_words, promise_of, rows_of_t
 from dmaverify.language.expr import Broadcast, Expr, Kind, Pair, Stride, Symbol, axes_of, pair
 from dmaverify.language.meaning import Pad, cell, finalize, live_indices
 from dmaverify.language.parse import parse
-from dmaverify.transfer.command import Command, Loop, Port
-from dmaverify.transfer.move import Tensor
-from dmaverify.transfer.space import Space
+from dmaverify.program.command import Command, Loop, Port
+from dmaverify.program.move import Tensor
+from dmaverify.program.space import Space
 
 AXES = {"A": 4, "B": 3, "C": 8}
 TEXTS = [

@@ -6,9 +6,9 @@ from textwrap import dedent
 from dmaverify.execute import Execution, execute, report_json, report_text
 from dmaverify.execute.report import kept, place_text
 from dmaverify.language.parse import parse
-from dmaverify.transfer.command import Command, Loop, Port
-from dmaverify.transfer.move import Tensor
-from dmaverify.transfer.space import Space
+from dmaverify.program.command import Command, Loop, Port
+from dmaverify.program.move import Tensor
+from dmaverify.program.space import Space
 
 SLICE = 4 << 20
 HBM = Space("hbm", ("chip", "element"))

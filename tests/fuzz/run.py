@@ -19,7 +19,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from dmaverify.machines.target import load_target
+from dmaverify.targets.target import load_target
 from dmaverify.testing.oracle import examine
 from dmaverify.testing.random_plans import seeded_plan
 

@@ -10,7 +10,7 @@ import time
 from collections import Counter
 from itertools import product
 
-from dmaverify.inputs.plan import InputErrors, read_plan_text
+from dmaverify.plan.read import InputErrors, read_plan_text
 from dmaverify.prove.options import Options
 from dmaverify.prove.sizes.attempt import attempt
 from dmaverify.prove.sizes.check import check_template, samples, verdict_at

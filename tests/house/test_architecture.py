@@ -37,7 +37,7 @@ ROOMS = (
     "cli",
 )
 DOOR_TO_Z3 = "prove/smt.py"
-PRINTS = "cli.py"
+PRINTS = "cli/app.py"
 CORE = ("language", "layout", "transfer", "prove")
 MACHINES = {"rngd", "pto", "idma"}
 HEAVY = {"cvc5", "islpy", "matplotlib", "numba", "sympy", "z3"}  # imported where they are used: starting is quick
@@ -188,18 +188,18 @@ CHECKS: dict[str, tuple[Callable[[str, ast.Module], Iterator[str]], list[tuple[s
             ("layout/digits.py", "from .. import cli"),
             ("errors.py", "from dmaverify import verdict"),
             ("errors.py", "import dmaverify"),
-            ("report/text.py", "if TYPE_CHECKING:\n    from dmaverify.cli import main"),
+            ("report/text.py", "if TYPE_CHECKING:\n    from dmaverify.cli.app import main"),
             ("helpers.py", ""),
             ("execute.py", "from dmaverify.prove import check"),
-            ("transfer/move.py", "from dmaverify.execute_address import Region"),
-            ("cli.py", "from dmaverify.utils import x"),
+            ("program/move.py", "from dmaverify.execute_address import Region"),
+            ("cli/app.py", "from dmaverify.utils import x"),
         ],
         [
             ("execute.py", "from dmaverify.execute_address import Region"),
             ("layout/digits.py", "from dmaverify.language.expr import Node\nfrom dmaverify.layout import refine"),
             ("layout/digits.py", "from . import refine\nfrom ..language import expr\nfrom ..errors import Span"),
-            ("cli.py", "from dmaverify.prove import check\nimport dmaverify_other"),
-            ("__init__.py", "from dmaverify.cli import main"),
+            ("cli/app.py", "from dmaverify.prove import check\nimport dmaverify_other"),
+            ("__init__.py", "from dmaverify.cli.app import main"),
         ],
     ),
     "meaning and executor share no code with digits and solver": (
@@ -213,8 +213,8 @@ CHECKS: dict[str, tuple[Callable[[str, ast.Module], Iterator[str]], list[tuple[s
     ),
     "z3 has one door": (
         z3_elsewhere,
-        [("prove/check.py", "def f():\n    import z3"), ("cli.py", "from z3.z3util import get_vars")],
-        [("prove/smt.py", "import z3"), ("prove/check.py", "import z3wrap\nfrom dmaverify.prove import smt")],
+        [("prove/move/check.py", "def f():\n    import z3"), ("cli/app.py", "from z3.z3util import get_vars")],
+        [("prove/smt.py", "import z3"), ("prove/move/check.py", "import z3wrap\nfrom dmaverify.prove import smt")],
     ),
     "heavy libraries are imported where they are used": (
         heavy_at_start,
@@ -226,14 +226,14 @@ CHECKS: dict[str, tuple[Callable[[str, ast.Module], Iterator[str]], list[tuple[s
         [
             ("report/text.py", "print('x')"),
             ("prove/smt.py", "sys.stderr.write('x')"),
-            ("inputs/plan.py", "click.echo('x')"),
+            ("plan/read.py", "click.echo('x')"),
         ],
-        [("cli.py", "print('x')\nclick.echo('x')"), ("report/text.py", "pprint('x')\n'print(x)'")],
+        [("cli/app.py", "print('x')\nclick.echo('x')"), ("report/text.py", "pprint('x')\n'print(x)'")],
     ),
     "the core names no machine": (
         machine_names,
         [
-            ("prove/check.py", "rule = 'rngd/packet-max'"),
+            ("prove/move/check.py", "rule = 'rngd/packet-max'"),
             ("layout/x.py", "def rngd_digits(): ..."),
             ("transfer/x.py", "x = RngdMap"),
             ("language/x.py", "f(pto=1)"),
@@ -241,7 +241,7 @@ CHECKS: dict[str, tuple[Callable[[str, ast.Module], Iterator[str]], list[tuple[s
             ("prove/x.py", "import machines.idma as m"),
         ],
         [
-            ("prove/check.py", '"""As on rngd."""\nx = 1  # rngd\ncrypto = "optout"'),
+            ("prove/move/check.py", '"""As on rngd."""\nx = 1  # rngd\ncrypto = "optout"'),
             ("machines/x.py", "x = 'rngd'"),
         ],
     ),

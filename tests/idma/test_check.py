@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from dmaverify import api, cli
+from dmaverify import api
+from dmaverify.cli import app as cli
 from dmaverify.errors import InputError
-from dmaverify.inputs.idma.check import verdict_of_file
+from dmaverify.machines.idma.check import verdict_of_file
 from dmaverify.machines.idma.engine import (
     AXI,
     MOST_BEATS,
@@ -24,9 +25,9 @@ from dmaverify.machines.idma.engine import (
 from dmaverify.machines.idma.judge import burst_facts, starts_of
 from dmaverify.machines.idma.legalizer import legalize
 from dmaverify.machines.idma.setup import presets, setup_of
-from dmaverify.machines.modules import Derived
-from dmaverify.machines.target import load_target
-from dmaverify.prove.listed import Item, judge_listed
+from dmaverify.prove.flow.listed import Item, judge_listed
+from dmaverify.targets.modules import Derived
+from dmaverify.targets.target import load_target
 from dmaverify.verdict import Severity, Status, Verdict
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -290,7 +291,7 @@ def test_each_rule_has_two_sides(change: dict[str, object], errors: set[str], ot
 
 
 def test_the_paper_s_reading_lets_replay_pass() -> None:
-    from dmaverify.prove.check import Options
+    from dmaverify.prove.move.check import Options
 
     text = PLAN.format(
         tier="mem", medium="MEM", src=4096, dst=65536, source="C, A, B", read="A=4:64, C=2:256, B=64:1",
@@ -320,7 +321,7 @@ def test_overlap_of_source_and_destination_is_told() -> None:
     ],
 )  # fmt: skip
 def test_options_that_mean_nothing_are_input_errors(options: str, says: str) -> None:
-    from dmaverify.inputs.plan import InputErrors
+    from dmaverify.plan.read import InputErrors
 
     with pytest.raises((InputError, InputErrors), match=says) as caught:
         plan(options=options)
@@ -329,7 +330,7 @@ def test_options_that_mean_nothing_are_input_errors(options: str, says: str) -> 
 
 
 def test_a_machine_without_a_module_takes_no_options() -> None:
-    from dmaverify.inputs.plan import InputErrors
+    from dmaverify.plan.read import InputErrors
 
     text = (
         (ROOT / "examples/first.toml")

@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 
 from dmaverify.errors import InputError
-from dmaverify.inputs.idma import desc64, inst64, registers
-from dmaverify.inputs.idma.forms import form_of, given_of, one_d, padded, read_image, write_image
-from dmaverify.inputs.idma.jobs import Job, JobError, llen_of, read_jobs, request_options, write_jobs
-from dmaverify.inputs.idma.text import Told
+from dmaverify.machines.idma import desc64, inst64, registers
 from dmaverify.machines.idma.engine import AXI, OBI, Request
+from dmaverify.machines.idma.forms import form_of, given_of, one_d, padded, read_image, write_image
+from dmaverify.machines.idma.jobs import Job, JobError, llen_of, read_jobs, request_options, write_jobs
 from dmaverify.machines.idma.nd import Descriptor, Dim, starts
+from dmaverify.machines.idma.text import Told
 
 REQUEST = Request(0x1000, 0x20000, 64, AXI, OBI, True, False, True, 3, False, 0)
 THREE_D = Descriptor(REQUEST, (Dim(8, 64, 128), Dim(4, 1000, -8)))

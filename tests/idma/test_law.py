@@ -10,8 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from dmaverify import api, cli
-from dmaverify.cost.idma.law import (
+from dmaverify import api
+from dmaverify.cli import app as cli
+from dmaverify.errors import InputError
+from dmaverify.machines.idma.engine import Backend, variant_named
+from dmaverify.machines.idma.law import (
     HBM,
     IDEAL,
     RPC_DRAM,
@@ -27,13 +30,11 @@ from dmaverify.cost.idma.law import (
     fragments,
     utilization,
 )  # fmt: skip
-from dmaverify.cost.idma.price import measured, price, price_on, requests_of
-from dmaverify.cost.idma.sweep import sweep
-from dmaverify.errors import InputError
-from dmaverify.inputs.plan import read_plan_text
-from dmaverify.machines.idma.engine import Backend, variant_named
+from dmaverify.machines.idma.price import measured, price, price_on, requests_of
 from dmaverify.machines.idma.setup import setup_of
-from dmaverify.machines.target import load_target
+from dmaverify.machines.idma.sweep import sweep
+from dmaverify.plan.read import read_plan_text
+from dmaverify.targets.target import load_target
 
 BASE = Backend(variant_named("rw_axi"), 32)
 
@@ -227,7 +228,7 @@ def test_totals_from_residues_are_those_of_the_bursts(monkeypatch: pytest.Monkey
     listed, runs = measured(setup, commands)
     assert runs
     assert requests_of(setup, commands).count == 100
-    monkeypatch.setattr("dmaverify.cost.idma.price.EXACT", 10)
+    monkeypatch.setattr("dmaverify.machines.idma.price.EXACT", 10)
     summed, runs = measured(setup, commands)
     assert not runs
     assert summed.read <= listed.read

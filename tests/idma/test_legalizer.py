@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from dmaverify import cli
+from dmaverify.cli import app as cli
 from dmaverify.errors import InputError
-from dmaverify.inputs.idma.columns import request_of
+from dmaverify.machines.idma.columns import request_of
 from dmaverify.machines.idma.engine import (
     AXI,
     AXILITE,

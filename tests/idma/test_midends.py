@@ -118,7 +118,7 @@ def test_no_schedule_is_later_than_the_worst_case_and_some_reach_it() -> None:
 
 
 def test_a_period_is_kept_exactly_where_the_rule_says_so() -> None:
-    from dmaverify.machines.target import load_target
+    from dmaverify.targets.target import load_target
 
     rule = load_target("idma").rules["idma/event-period"]
     good, bad = event_facts([Event(100, 60), Event(100, 40)]), event_facts([Event(100, 60), Event(100, 41)])
@@ -146,11 +146,11 @@ launch
 
 
 def test_periods_of_a_file_are_held_against_the_cycles_of_its_transfers(tmp_path: Path) -> None:
-    from dmaverify.cost.idma.price import descriptor_cycles
-    from dmaverify.inputs.idma.check import verdict_of_file
-    from dmaverify.inputs.idma.forms import read_image
+    from dmaverify.machines.idma.check import verdict_of_file
+    from dmaverify.machines.idma.forms import read_image
+    from dmaverify.machines.idma.price import descriptor_cycles
     from dmaverify.machines.idma.setup import setup_of
-    from dmaverify.machines.target import load_target
+    from dmaverify.targets.target import load_target
 
     image = read_image(EVENTS.format(first=1000))
     assert (image.periods, image.bypass) == (((0, 1000), (1, 5000)), 200)

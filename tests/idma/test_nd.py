@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from dmaverify import cli
+from dmaverify.cli import app as cli
 from dmaverify.machines.idma.engine import Request
 from dmaverify.machines.idma.nd import (
     Descriptor,

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from dmaverify import api, cli
-from dmaverify.inputs.idma.forms import read_image
-from dmaverify.inputs.plan import read_plan_text
+from dmaverify import api
+from dmaverify.cli import app as cli
 from dmaverify.machines.idma.derive import descriptor_of
+from dmaverify.machines.idma.forms import read_image
 from dmaverify.machines.idma.nd import starts
+from dmaverify.machines.idma.search import Loop, Nest, nest_of, runs_are_maximal, synthesize
 from dmaverify.machines.idma.setup import setup_of
-from dmaverify.synth.idma.search import Loop, Nest, nest_of, runs_are_maximal, synthesize
+from dmaverify.plan.read import read_plan_text
 from dmaverify.synth.regions import Atom, Box
 from dmaverify.synth.result import Synthesis
 from dmaverify.verdict import Status

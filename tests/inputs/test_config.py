@@ -9,10 +9,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from dmaverify.errors import InputError, Source
-from dmaverify.inputs.config import parse_config, parse_paired
-from dmaverify.inputs.config_text import format_paired, format_sequencer
-from dmaverify.inputs.media import MEDIA, Medium
-from dmaverify.transfer.command import Entry, Sequencer
+from dmaverify.plan.config import parse_config, parse_paired
+from dmaverify.plan.config_text import format_paired, format_sequencer
+from dmaverify.plan.media import MEDIA, Medium
+from dmaverify.program.command import Entry, Sequencer
 
 SLICE, DMN = 4 << 20, 128 << 20
 CONSTANTS = {"slice_stride": SLICE, "DMN_stride": DMN}

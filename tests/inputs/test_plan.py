@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dmaverify.errors import InputError, Span
-from dmaverify.inputs.plan import InputErrors, Plan, PlanTransfer, read_plan, read_plan_text, select
-from dmaverify.inputs.schema import json_schema
 from dmaverify.language.expr import Expr, Padding, Symbol, walk
-from dmaverify.transfer.access import Access
-from dmaverify.transfer.command import Engine
+from dmaverify.plan.read import InputErrors, Plan, PlanTransfer, read_plan, read_plan_text, select
+from dmaverify.plan.schema import json_schema
+from dmaverify.program.access import Access
+from dmaverify.program.command import Engine
 
 PLAN = """\
 schema = 1
@@ -710,7 +710,7 @@ def test_the_parts_of_a_plan_are_compared_without_spans() -> None:
 
 def test_importing_the_reader_loads_no_solver_and_no_validator() -> None:
     code = (
-        "import sys, dmaverify.inputs.plan\n"
+        "import sys, dmaverify.plan.read\n"
         "heavy = {'msgspec', 'tree_sitter', 'z3', 'numpy', 'sympy', 'islpy', 'matplotlib'} & set(sys.modules)\n"
         "sys.exit(f'loaded {heavy}' if heavy else 0)\n"
     )

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dmaverify.errors import InputError, Source
-from dmaverify.inputs.toml_spans import MAX_BYTES, Document, parse_toml, read_toml, source_of
+from dmaverify.plan.toml_spans import MAX_BYTES, Document, parse_toml, read_toml, source_of
 
 TEXT = """\
 schema = 1   # a comment

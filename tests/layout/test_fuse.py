@@ -9,8 +9,8 @@ import pytest
 from dmaverify.language.parse import parse
 from dmaverify.layout.addresses import Layout
 from dmaverify.layout.fuse import fuse, parts_of
-from dmaverify.transfer.move import Tensor
-from dmaverify.transfer.space import Space, layout_of
+from dmaverify.program.move import Tensor
+from dmaverify.program.space import Space, layout_of
 
 MEMORY = Space("mem", ("element",))
 

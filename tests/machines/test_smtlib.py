@@ -6,8 +6,8 @@ import pytest
 import z3
 
 from dmaverify.errors import InputError, Source
-from dmaverify.machines.smtlib import Literal, Sort, read_functions
-from dmaverify.machines.smtlib_eval import (
+from dmaverify.targets.smtlib import Literal, Sort, read_functions
+from dmaverify.targets.smtlib_eval import (
     compile_function,
     compile_predicate,
     euclid_div,

@@ -12,9 +12,9 @@ import pytest
 import z3
 
 from dmaverify.errors import InputError, Source
-from dmaverify.machines.facts import SCOPES, Fact
-from dmaverify.machines.rule import Rule
-from dmaverify.machines.target import (
+from dmaverify.targets.facts import SCOPES, Fact
+from dmaverify.targets.rule import Rule
+from dmaverify.targets.target import (
     Target,
     available_targets,
     lint_target,

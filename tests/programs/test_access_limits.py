@@ -63,10 +63,10 @@ def test_an_entry_counts_to_65536(size: int, wanted: set[str]) -> None:
 def facts(
     engine: str, element: str, time: str, packet: str, axes: Mapping[str, int], context: str = "main"
 ) -> dict[str, int]:
-    from dmaverify.inputs.plan import read_plan_text
-    from dmaverify.prove.touches import access_command
-    from dmaverify.transfer.adapters import access_facts, bank_bytes
-    from dmaverify.transfer.command import Command
+    from dmaverify.lower.adapters import access_facts, bank_bytes
+    from dmaverify.plan.read import read_plan_text
+    from dmaverify.program.command import Command
+    from dmaverify.prove.flow.touches import access_command
 
     lines = ["schema = 1", 'target = "rngd"', "[axes]", *(f"{name} = {size}" for name, size in axes.items())]
     lines += ["[access.a]", f'engine = "{engine}"', f'context = "{context}"', 'dtype = "i8"']

@@ -6,18 +6,18 @@ import pytest
 
 from dmaverify import api
 from dmaverify.errors import InputError
-from dmaverify.inputs.commands import (
+from dmaverify.jobs.derivation import derivation_json
+from dmaverify.language.parse import parse
+from dmaverify.lower.derive import Problem
+from dmaverify.lower.segments import needs_segments, propose_segments
+from dmaverify.plan.commands import (
     Homogeneous,
     parse_command,
     print_heterogeneous,
     print_homogeneous,
 )
-from dmaverify.inputs.plan import InputErrors, read_plan_text
-from dmaverify.language.parse import parse
-from dmaverify.report.derivation import derivation_json
-from dmaverify.transfer.derive import Problem
-from dmaverify.transfer.move import Stream
-from dmaverify.transfer.segments import needs_segments, propose_segments
+from dmaverify.plan.read import InputErrors, read_plan_text
+from dmaverify.program.move import Stream
 from dmaverify.verdict import Status
 
 AXES = {"A": 15, "B": 32, "C": 256, "D": 8}

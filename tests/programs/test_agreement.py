@@ -7,12 +7,12 @@ from itertools import product
 
 import pytest
 
+from dmaverify.program.command import Command, Engine, Loop, Port
 from dmaverify.prove.meet import Walk, apart, difference, question, smallest_meeting, solvable
-from dmaverify.prove.overlap import Early, written_early
+from dmaverify.prove.move.overlap import Early, written_early
 from dmaverify.prove.smt import Session
 from dmaverify.testing.agreement import program_disagreement
 from dmaverify.testing.programs import draw_program
-from dmaverify.transfer.command import Command, Engine, Loop, Port
 
 
 @pytest.mark.parametrize("block", range(8))

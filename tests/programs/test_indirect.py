@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from dmaverify import api
-from dmaverify.inputs.plan import InputErrors, read_plan_text
-from dmaverify.prove.check import Options
+from dmaverify.plan.read import InputErrors, read_plan_text
+from dmaverify.prove.move.check import Options
 from dmaverify.verdict import Status, Verdict
 
 HEAD = 'schema = 1\ntarget = "rngd"\n[axes]\nR = 80\nK = 64\nC = 128\nQ = 2\n'
@@ -316,7 +316,7 @@ def test_a_read_after_a_scatter_is_a_hazard_without_an_order() -> None:
 
 
 def run_of(text: str, capsys: pytest.CaptureFixture[str], path: Path) -> tuple[int, str]:
-    from dmaverify.cli import invoke
+    from dmaverify.cli.app import invoke
 
     path.write_text(HEAD + text)
     code = invoke(["run", f"{path}::g"])

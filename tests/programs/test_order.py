@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dmaverify.inputs.plan import InputErrors, read_plan_text
-from dmaverify.transfer.schedule import Circle, Order, Program, Step, antichains, order_of
+from dmaverify.plan.read import InputErrors, read_plan_text
+from dmaverify.program.schedule import Circle, Order, Program, Step, antichains, order_of
 
 
 def program(*steps: Step, order: str = "contexts") -> Program:

@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 from dmaverify import api
-from dmaverify.prove.check import Options
+from dmaverify.prove.move.check import Options
 from dmaverify.verdict import Severity, Status, Verdict
 
 HEAD = 'schema = 1\ntarget = "rngd"\n[axes]\nA = 64\nC = 64\nD = 2\n'

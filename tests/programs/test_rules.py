@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dmaverify import api
-from dmaverify.prove.check import Options
+from dmaverify.prove.move.check import Options
 from dmaverify.verdict import Finding, Status, Verdict
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "programs"

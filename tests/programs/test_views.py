@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from dmaverify import api
-from dmaverify.inputs.plan import InputErrors, read_plan_text
-from dmaverify.prove.check import Options
-from dmaverify.prove.views import moved_commands
-from dmaverify.transfer.views import every
+from dmaverify.plan.read import InputErrors, read_plan_text
+from dmaverify.program.views import every
+from dmaverify.prove.move.check import Options
+from dmaverify.prove.move.views import moved_commands
 from dmaverify.verdict import Status
 
 HEAD = 'schema = 1\ntarget = "rngd"\n[axes]\nA = 16\nB = 4\nC = 32\nS = 64\n'

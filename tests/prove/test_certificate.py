@@ -10,7 +10,7 @@ import pytest
 
 from dmaverify import api
 from dmaverify.errors import InputError
-from dmaverify.prove.certificate import MANIFEST, SCRIPT, Question, Recheck, recheck, write_questions
+from dmaverify.prove.certify.certificate import MANIFEST, SCRIPT, Question, Recheck, recheck, write_questions
 
 PLAN = """\
 schema = 1

@@ -11,16 +11,16 @@ from dmaverify import api
 from dmaverify.errors import InputError
 from dmaverify.language.expr import Expr, Kind, Symbol, axes_of, pair
 from dmaverify.language.meaning import Index, Several, cell, finalize
-from dmaverify.prove import equiv, units
-from dmaverify.prove.copies import TooManySteps, find_copy, in_half_bytes
-from dmaverify.prove.equiv import Equivalence, equivalent_mappings, equivalent_plans
-from dmaverify.prove.obligations import Subject
+from dmaverify.program.command import Command, Engine, Loop, Port
+from dmaverify.program.move import Tensor
+from dmaverify.program.space import Space, layout_of
+from dmaverify.prove.move import equiv, units
+from dmaverify.prove.move.copies import TooManySteps, find_copy, in_half_bytes
+from dmaverify.prove.move.equiv import Equivalence, equivalent_mappings, equivalent_plans
+from dmaverify.prove.move.obligations import Subject
+from dmaverify.prove.move.units import Comparison, compare
+from dmaverify.prove.move.witness import Disagreement
 from dmaverify.prove.smt import Session
-from dmaverify.prove.units import Comparison, compare
-from dmaverify.prove.witness import Disagreement
-from dmaverify.transfer.command import Command, Engine, Loop, Port
-from dmaverify.transfer.move import Tensor
-from dmaverify.transfer.space import Space, layout_of
 
 AXES = {"A": 6, "B": 4, "C": 3}
 MAPPINGS = (

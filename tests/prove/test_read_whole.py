@@ -3,9 +3,9 @@
 import pytest
 
 from dmaverify.language.parse import parse
-from dmaverify.prove.core import _one_to_one
-from dmaverify.transfer.move import Tensor
-from dmaverify.transfer.space import Space, layout_of
+from dmaverify.program.move import Tensor
+from dmaverify.program.space import Space, layout_of
+from dmaverify.prove.move.core import _one_to_one
 
 HOST = Space("host", ("element",))
 

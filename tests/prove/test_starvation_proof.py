@@ -12,9 +12,9 @@ from typing import Any
 import cvc5
 import pytest
 
+from dmaverify.prove.flow.bank_runs import AccessNest, Banks, Level, Run, Summaries, longest_run, summaries
+from dmaverify.prove.flow.starvation import RunProof, lookup, prove_run
 from dmaverify.prove.smt import Session
-from dmaverify.prove.starvation import RunProof, lookup, prove_run
-from dmaverify.transfer.starvation import AccessNest, Banks, Level, Run, Summaries, longest_run, summaries
 
 BANKS = Banks(16, 8)
 NESTS = {

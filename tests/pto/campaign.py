@@ -21,12 +21,12 @@ from math import prod
 import numpy as np
 
 from dmaverify.api import check
-from dmaverify.cli_pto import named_in, same_functions
-from dmaverify.cli_pto_emit import in_surface
+from dmaverify.cli.pto import named_in, same_functions
+from dmaverify.cli.pto_emit import in_surface
 from dmaverify.errors import Source
-from dmaverify.execute_kernel import Run, run_kernel
-from dmaverify.inputs.pto_check import check_text
-from dmaverify.inputs.pto_read import read_kernels
+from dmaverify.machines.pto.check import check_text
+from dmaverify.machines.pto.execute import Run, run_kernel
+from dmaverify.machines.pto.read import read_kernels
 from dmaverify.testing.kernels import Kernel, Tile, kernel_of, mutant_of
 from dmaverify.verdict import Status, Verdict
 

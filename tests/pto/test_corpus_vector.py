@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dmaverify.errors import Source
-from dmaverify.inputs.pto_check import check_file, check_text
+from dmaverify.machines.pto.check import check_file, check_text
 from dmaverify.verdict import Status
 
 FILES = sorted((Path(__file__).parent / "corpus").glob("vector-*.mlir"))

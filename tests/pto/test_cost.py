@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dmaverify.cli_pto import Named, named_in
-from dmaverify.cli_pto_cost import cost_text, kernel_cost, priced, values_of
-from dmaverify.cli_pto_emit import in_surface
+from dmaverify.cli.pto import Named, named_in
+from dmaverify.cli.pto_cost import cost_text, kernel_cost, priced, values_of
+from dmaverify.cli.pto_emit import in_surface
 from dmaverify.errors import InputError, Source
-from dmaverify.execute_kernel import run_kernel
+from dmaverify.machines.pto.execute import run_kernel
 from dmaverify.testing.kernels import Kernel, kernel_of
 
 PING_PONG = Path(__file__).resolve().parents[2] / "examples" / "pto" / "ping-pong.mlir"

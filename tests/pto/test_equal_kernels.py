@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from dmaverify.cli_pto import Named, named_in, same_functions, same_kernels
-from dmaverify.cli_pto_emit import in_surface
+from dmaverify.cli.pto import Named, named_in, same_functions, same_kernels
+from dmaverify.cli.pto_emit import in_surface
 from dmaverify.errors import InputError, Source
-from dmaverify.prove.same_kernel import Sameness
+from dmaverify.prove.flow.same_kernel import Sameness
 from dmaverify.testing.kernels import kernel_of, mutant_of
 
 EXAMPLES = sorted((Path(__file__).resolve().parents[2] / "examples" / "pto").glob("*.mlir"))

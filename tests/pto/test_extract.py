@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from dmaverify.cli_rust import extract_text
+from dmaverify.cli.rust import extract_text
 from dmaverify.errors import InputError
-from dmaverify.inputs.plan import read_plan_text
-from dmaverify.inputs.pto_check import check_plan_kernel
+from dmaverify.machines.pto.check import check_plan_kernel
+from dmaverify.plan.read import read_plan_text
 from dmaverify.prove.options import Options
 from dmaverify.verdict import Status, Verdict
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from dmaverify.errors import InputError, Source
-from dmaverify.inputs.pto_check import check_text
-from dmaverify.inputs.pto_read import read_kernels
-from dmaverify.language.mlir import read_mlir
-from dmaverify.machines import pto_ops as ops
+from dmaverify.machines.pto import ops
+from dmaverify.machines.pto.check import check_text
+from dmaverify.machines.pto.mlir import read_mlir
+from dmaverify.machines.pto.read import read_kernels
 from dmaverify.verdict import Status, Verdict
 
 CONSTANTS = """  %c0 = arith.constant 0 : index

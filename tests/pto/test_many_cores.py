@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from dmaverify.cli_pto import named_in, same_functions
-from dmaverify.cli_pto_emit import in_surface
+from dmaverify.cli.pto import named_in, same_functions
+from dmaverify.cli.pto_emit import in_surface
 from dmaverify.errors import Source
-from dmaverify.execute_kernel import run_kernel
-from dmaverify.inputs.pto_check import check_text
-from dmaverify.inputs.pto_read import read_kernels
-from dmaverify.transfer.affine import Lin, World
+from dmaverify.language.affine import Lin, World
+from dmaverify.machines.pto.check import check_text
+from dmaverify.machines.pto.execute import run_kernel
+from dmaverify.machines.pto.read import read_kernels
 from dmaverify.verdict import Status, Verdict
 
 CORPUS = Path(__file__).parent / "corpus"

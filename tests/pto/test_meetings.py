@@ -7,9 +7,9 @@ from __future__ import annotations
 import pytest
 
 from dmaverify.errors import Source
-from dmaverify.execute_kernel import run_kernel
-from dmaverify.inputs.pto_check import check_text
-from dmaverify.inputs.pto_read import read_kernels
+from dmaverify.machines.pto.check import check_text
+from dmaverify.machines.pto.execute import run_kernel
+from dmaverify.machines.pto.read import read_kernels
 from dmaverify.verdict import Status
 
 GM, UB = "!pto.ptr<f32, gm>", "!pto.ptr<f32, ub>"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from dmaverify.cli_pto import same_kernels
-from dmaverify.inputs.pto_check import check_file
+from dmaverify.cli.pto import same_kernels
+from dmaverify.machines.pto.check import check_file
 from dmaverify.verdict import Status
 
 HERE = Path(__file__).resolve().parent

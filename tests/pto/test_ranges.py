@@ -7,13 +7,13 @@ from itertools import product
 
 import pytest
 
-from dmaverify.prove.ask import Asker
-from dmaverify.prove.lifted import lifted
-from dmaverify.prove.pipe_meets import Meetings
-from dmaverify.prove.pipe_state import At
-from dmaverify.prove.ranges import NEVER, settled
-from dmaverify.transfer.affine import ONE, Cond, Lin, World, both, compare
-from dmaverify.transfer.instructions import Loop, Place, Touch, Use
+from dmaverify.language.affine import ONE, Cond, Lin, World, both, compare
+from dmaverify.program.instructions import Loop, Place, Touch, Use
+from dmaverify.prove.flow.ask import Asker
+from dmaverify.prove.flow.lifted import lifted
+from dmaverify.prove.flow.pipe_meets import Meetings
+from dmaverify.prove.flow.pipe_state import At
+from dmaverify.prove.flow.ranges import NEVER, settled
 
 NAMES = ("x", "y", "z")
 NOWHERE = None

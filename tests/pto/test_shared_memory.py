@@ -6,9 +6,9 @@ import pytest
 
 from dmaverify.api import check as check_plan
 from dmaverify.errors import Source
-from dmaverify.execute_kernel import run_kernel
-from dmaverify.inputs.pto_check import check_text
-from dmaverify.inputs.pto_read import read_kernels
+from dmaverify.machines.pto.check import check_text
+from dmaverify.machines.pto.execute import run_kernel
+from dmaverify.machines.pto.read import read_kernels
 from dmaverify.verdict import Status, Verdict
 
 HEAD = """func.func @k(%a: !pto.ptr<f32, gm>, %b: !pto.ptr<f32, gm>, %f: i1) {

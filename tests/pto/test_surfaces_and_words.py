@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 import z3
 
-from dmaverify.cli_pto import same_kernels, words_json
-from dmaverify.cli_pto_emit import emitted
-from dmaverify.cli_pto_synth import synthesize_copies
+from dmaverify.cli.pto import same_kernels, words_json
+from dmaverify.cli.pto_emit import emitted
+from dmaverify.cli.pto_synth import synthesize_copies
 from dmaverify.errors import InputError
-from dmaverify.inputs.plan import read_plan_text
-from dmaverify.machines.pto_words import GM_WORDS, LOCAL_WORDS, misfits, pack, round_trip, unpack
+from dmaverify.machines.pto.words import GM_WORDS, LOCAL_WORDS, misfits, pack, round_trip, unpack
+from dmaverify.plan.read import read_plan_text
 from dmaverify.testing.kernels import kernel_of
 
 LAYOUTS = {**GM_WORDS, **{f"local {name}": layout for name, layout in LOCAL_WORDS.items()}}

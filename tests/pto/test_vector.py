@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from dmaverify.errors import Source
-from dmaverify.inputs.pto_check import check_text
-from dmaverify.inputs.pto_meaning import meaning_of
-from dmaverify.inputs.pto_read import read_kernels
-from dmaverify.inputs.pto_values import Setting
-from dmaverify.machines import pto_ops as ops
-from dmaverify.machines.pto_vectors import vector_unit
-from dmaverify.transfer.instructions import Use
+from dmaverify.machines.pto import ops
+from dmaverify.machines.pto.check import check_text
+from dmaverify.machines.pto.distributions import vector_unit
+from dmaverify.machines.pto.meaning import meaning_of
+from dmaverify.machines.pto.read import read_kernels
+from dmaverify.machines.pto.values import Setting
+from dmaverify.program.instructions import Use
 from dmaverify.verdict import Status, Verdict
 
 F32, F16, U8 = ("64xf32", "f32"), ("128xf16", "f16"), ("256xi8", "i8")

@@ -9,10 +9,10 @@ import pytest
 
 from dmaverify import __version__
 from dmaverify.errors import InputError
-from dmaverify.machines import target as target_module
-from dmaverify.machines.target import available_targets, load_target
-from dmaverify.report import doctor
-from dmaverify.report.doctor import doctor_report, doctor_text
+from dmaverify.jobs import doctor
+from dmaverify.jobs.doctor import doctor_report, doctor_text
+from dmaverify.targets import target as target_module
+from dmaverify.targets.target import available_targets, load_target
 
 
 def test_all_is_well_where_the_tests_run() -> None:

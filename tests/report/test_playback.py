@@ -9,7 +9,7 @@ import pytest
 
 from dmaverify import api
 from dmaverify.errors import InputError
-from dmaverify.report.playback import BrokenPromise, playback_text, replay
+from dmaverify.testing.playback import BrokenPromise, playback_text, replay
 from dmaverify.verdict import Verdict
 
 HEAD = """\
@@ -163,7 +163,7 @@ def test_nothing_refuted_is_said_and_a_plan_without_a_file_is_refused(folder: Pa
 
 
 def test_a_reading_that_was_chosen_is_kept(folder: Path) -> None:
-    from dmaverify.prove.check import Options
+    from dmaverify.prove.move.check import Options
 
     part = SMALL.replace("B=4:256", "B=2:256").replace("B=4:32", "B=2:32").replace("\"A, B, C\"", "\"A, B % 2, C\"")
     part = part.replace("A=8:128", "A=8:64")

@@ -7,8 +7,6 @@ import json
 import pytest
 
 from dmaverify.errors import InputError
-from dmaverify.machines.rule import Rule
-from dmaverify.machines.target import available_targets, load_obligations, load_target
 from dmaverify.report.rules import (
     WIDTH,
     explain_id,
@@ -18,6 +16,8 @@ from dmaverify.report.rules import (
     targets_json,
     targets_table,
 )
+from dmaverify.targets.rule import Rule
+from dmaverify.targets.target import available_targets, load_obligations, load_target
 
 TARGETS = [load_target(name) for name in available_targets()]
 RULES = [rule for target in TARGETS for rule in target.rules.values()]

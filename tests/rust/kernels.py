@@ -1,8 +1,8 @@
 """Small kernels for the tests: a frame around a few lines, and what is asked of them."""
 
-from dmaverify.inputs.rust.plans import KernelPlan, read_kernel_plan_text
-from dmaverify.prove.check import Options
-from dmaverify.report.verdicts import verdicts_of
+from dmaverify.jobs.verdicts import verdicts_of
+from dmaverify.machines.rngd.rust.plans import KernelPlan, read_kernel_plan_text
+from dmaverify.prove.move.check import Options
 from dmaverify.verdict import Severity, Verdict
 
 HEAD = """use furiosa_opt_std::prelude::*;

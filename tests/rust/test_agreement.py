@@ -6,12 +6,12 @@ import itertools
 
 from kernels import broken, plan
 
-from dmaverify.inputs.rust.plans import KernelPlan
-from dmaverify.inputs.rust.values import Numbers
-from dmaverify.inputs.rust.views import live_cells, positions
 from dmaverify.language.expr import Expr, axes_of
 from dmaverify.language.meaning import Index, cell
 from dmaverify.language.parse import parse
+from dmaverify.machines.rngd.rust.plans import KernelPlan
+from dmaverify.machines.rngd.rust.values import Numbers
+from dmaverify.machines.rngd.rust.views import live_cells, positions
 
 AXES = {"A": 6, "B": 4}
 MAPPINGS = [

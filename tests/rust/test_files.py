@@ -9,10 +9,10 @@ import pytest
 from click.testing import CliRunner
 
 import dmaverify as dv
-from dmaverify import cli
-from dmaverify.inputs.plan import read_plan_text
-from dmaverify.inputs.rust.extract import extracted
-from dmaverify.inputs.rust.plans import KernelPlan, read_kernel_plan
+from dmaverify.cli import app as cli
+from dmaverify.machines.rngd.rust.extract import extracted
+from dmaverify.machines.rngd.rust.plans import KernelPlan, read_kernel_plan
+from dmaverify.plan.read import read_plan_text
 from dmaverify.report.excuses import UNUSED
 from dmaverify.verdict import Status
 

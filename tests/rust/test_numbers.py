@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from dmaverify.inputs.rust.numbers import number_of
-from dmaverify.inputs.rust.values import Numbers
+from dmaverify.machines.rngd.rust.numbers import number_of
+from dmaverify.machines.rngd.rust.values import Numbers
 
 NAMES = {"N": Numbers.of(8), "i": Numbers(0, 6, 2), "j": Numbers(0, 1, 1)}
 

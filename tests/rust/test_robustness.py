@@ -10,8 +10,8 @@ import pytest
 from kernels import verdicts
 
 from dmaverify.errors import InputError
-from dmaverify.inputs.rust.moves import TRANSFERS
-from dmaverify.inputs.rust.plans import read_kernel_plan_text
+from dmaverify.machines.rngd.rust.moves import TRANSFERS
+from dmaverify.machines.rngd.rust.plans import read_kernel_plan_text
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "rust"
 TEXTS = {path.name: path.read_text(encoding="utf-8") for path in sorted(EXAMPLES.glob("*.rs"))}

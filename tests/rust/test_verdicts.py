@@ -6,7 +6,7 @@ import pytest
 from kernels import body, broken, plan, verdicts, warned
 
 from dmaverify.errors import InputError
-from dmaverify.inputs.rust.plans import select_kernel
+from dmaverify.machines.rngd.rust.plans import select_kernel
 from dmaverify.verdict import Status, exit_code
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dmaverify.cli import invoke
+from dmaverify.cli.app import invoke
 
 GOOD = """\
 schema = 1
@@ -69,7 +69,7 @@ def wrong() -> str:
 @pytest.fixture
 def counted(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
     """How many files were judged, and not taken from a cache, so far."""
-    import dmaverify.jobs as jobs
+    import dmaverify.jobs.judge as jobs
 
     seen: list[str] = []
     original = jobs.check_job

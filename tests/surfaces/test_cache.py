@@ -18,10 +18,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dmaverify as dv
-from dmaverify import jobs_cache
-from dmaverify.jobs_cache import Cache, cache_of, keepable, key_of
+from dmaverify.jobs import cache as jobs_cache
+from dmaverify.jobs.cache import Cache, cache_of, keepable, key_of
+from dmaverify.jobs.record import BadRecord, Unrecordable, record_of, verdicts_of
 from dmaverify.verdict import Obligation, Status, Verdict
-from dmaverify.verdict_record import BadRecord, Unrecordable, record_of, verdicts_of
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -260,7 +260,7 @@ def test_a_cache_that_cannot_be_written_is_no_error(shell, good, monkeypatch):
 
 def test_processes_may_share_a_cache(tmp_path):
     code = (
-        "import sys; from pathlib import Path; from dmaverify.jobs_cache import Cache;"
+        "import sys; from pathlib import Path; from dmaverify.jobs.cache import Cache;"
         "from dmaverify.verdict import Status, Verdict; cache = Cache(Path(sys.argv[1]));"
         "proved = [Verdict('t', 'toy', Status.PROVED)];"
         "[cache.put(f'{sys.argv[2]}-{n}', proved) for n in range(40)];"

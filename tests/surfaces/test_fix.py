@@ -74,7 +74,7 @@ def test_a_fix_is_data_for_machines(shell, wrong):
 
 
 def test_what_no_proof_mends_is_not_shown(shell, wrong, monkeypatch):
-    from dmaverify import jobs_fix
+    from dmaverify.jobs import fix as jobs_fix
 
     shell.write(wrong)
     monkeypatch.setattr(jobs_fix, "_holds", lambda *arguments: False)
@@ -125,7 +125,7 @@ def test_a_read_only_file_is_not_written(shell, wrong):
 
 
 def test_a_file_that_changed_meanwhile_is_not_written(shell, wrong, monkeypatch):
-    from dmaverify import jobs_fix
+    from dmaverify.jobs import fix as jobs_fix
 
     path = shell.write(wrong)
     original = jobs_fix.fixes_by_file

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from dmaverify.cli_check import Terminal, request_of, watched
-from dmaverify.jobs_sweep import Shard, batches, shard_of
+from dmaverify.cli.check import Terminal, request_of, watched
+from dmaverify.jobs.sweep import Shard, batches, shard_of
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -78,7 +78,7 @@ def test_a_shard_that_was_stopped_leaves_no_file(shell, good, wrong, monkeypatch
     def stopped(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dmaverify.jobs.check_job", stopped)
+    monkeypatch.setattr("dmaverify.jobs.judge.check_job", stopped)
     assert shell("sweep", "plans", "--out", "part.jsonl")[0] == 2
     assert sorted(path.name for path in shell.folder.iterdir()) == ["plans"]
 
@@ -172,7 +172,7 @@ def test_completion_knows_commands_and_options(monkeypatch):
     def completed(*words: str) -> list[str]:
         env = {"COMP_WORDS": " ".join(("dmaverify", *words)), "COMP_CWORD": str(len(words)), "PATH": ""}
         env |= {"_DMAVERIFY_COMPLETE": "bash_complete", "PYTHONPATH": str(ROOT)}
-        code = "from dmaverify.cli import main; main()"
+        code = "from dmaverify.cli.app import main; main()"
         done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False)
         return [line.split(",")[1] for line in done.stdout.splitlines()]
 
@@ -181,7 +181,7 @@ def test_completion_knows_commands_and_options(monkeypatch):
 
 
 def test_the_manual_names_every_command_and_option(shell):
-    from dmaverify.cli import cli
+    from dmaverify.cli.app import cli
 
     _, page, _ = shell("man")
     plain = page.replace("\\-", "-")
@@ -195,15 +195,15 @@ def test_the_manual_names_every_command_and_option(shell):
 
 def test_starting_imports_nothing_heavy():
     code = (
-        "import sys; before = set(sys.modules); import dmaverify.cli;"
+        "import sys; before = set(sys.modules); import dmaverify.cli.app;"
         "print(*sorted({m.split('.')[0] for m in set(sys.modules) - before}))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     heavy = {"numpy", "z3", "pydantic", "tree_sitter", "sqlite3", "sympy", "matplotlib", "distributed", "pytest", "xml"}
     assert not heavy & set(done.stdout.split())
-    late = "from dmaverify.cli import invoke; import sys; invoke(['--version']); print(*sorted(sys.modules))"
+    late = "from dmaverify.cli.app import invoke; import sys; invoke(['--version']); print(*sorted(sys.modules))"
     done = subprocess.run([sys.executable, "-c", late], capture_output=True, text=True, cwd=ROOT, check=True)
-    assert not {"dmaverify.cli_sweep", "dmaverify.cli_tools", "dmaverify.jobs_cache"} & set(done.stdout.split())
+    assert not {"dmaverify.cli.sweep", "dmaverify.cli.tools", "dmaverify.jobs.cache"} & set(done.stdout.split())
 
 
 def test_json_of_the_cache_command_is_data(shell, good, monkeypatch):

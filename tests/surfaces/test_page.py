@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 
 import dmaverify as dv
 from dmaverify.errors import Source, Span
-from dmaverify.jobs_page import run_page
+from dmaverify.jobs.page import run_page
 from dmaverify.report.drawing import access_picture, counterexample_picture, walked
 from dmaverify.report.page import Exhibit, report_page
 from dmaverify.verdict import Excuse, Finding, Obligation, Severity, Status, Verdict
@@ -123,7 +123,7 @@ def test_what_keeps_a_run_from_passing_is_unfolded_and_the_rest_is_not():
 
 
 def test_a_page_without_all_pictures_says_so(monkeypatch):
-    from dmaverify import jobs_page
+    from dmaverify.jobs import page as jobs_page
 
     assert "are shown for the first" not in page_of("first.toml")
     monkeypatch.setattr(jobs_page, "MOST_PICTURES", 1)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from dmaverify.errors import InputError, Source
-from dmaverify.inputs.settings import KEYS, Settings, find_settings, matching, read_settings
-from dmaverify.inputs.suppress import allowances
+from dmaverify.plan.settings import KEYS, Settings, find_settings, matching, read_settings
+from dmaverify.plan.suppress import allowances
 
 
 def origin() -> str:

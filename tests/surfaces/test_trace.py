@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import dmaverify as dv
+from dmaverify.program.schedule import Order, Program, Step, order_of
 from dmaverify.report.timeline import Duration, critical_path, program_trace, slots_of
-from dmaverify.transfer.schedule import Order, Program, Step, order_of
 
 PLAN = """\
 schema = 1

@@ -10,15 +10,15 @@ from dmaverify.cost.constants import TICKS, CostData, cost_data
 from dmaverify.cost.model import cost
 from dmaverify.cost.nest import image
 from dmaverify.cost.sides import Side, pairs_of
-from dmaverify.machines.target import Target
+from dmaverify.program.command import Command
+from dmaverify.program.move import Transfer
 from dmaverify.synth.legal import Law
 from dmaverify.synth.orders import arranged
 from dmaverify.synth.packets import chain_of, packets_of
 from dmaverify.synth.shares import layerings
 from dmaverify.synth.space import command, nested
 from dmaverify.synth.synthesize import covers_of, machine_of
-from dmaverify.transfer.command import Command
-from dmaverify.transfer.move import Transfer
+from dmaverify.targets.target import Target
 
 
 def members(moved: Transfer, target: Target, engines: int) -> Iterator[tuple[int, Sequence[Command]]]:

@@ -6,7 +6,7 @@ import random
 from math import prod
 
 from dmaverify.language.parse import parse
-from dmaverify.transfer.move import Stream, Tensor, Transfer
+from dmaverify.program.move import Stream, Tensor, Transfer
 
 AXES = "ABCD"
 

@@ -9,9 +9,9 @@ import sys
 import pytest
 from moves import drawn, move
 
-from dmaverify.cli_synth import write_certificate
-from dmaverify.machines.target import load_target
+from dmaverify.cli.synth import write_certificate
 from dmaverify.synth.synthesize import synthesize
+from dmaverify.targets.target import load_target
 
 RNGD = load_target("rngd")
 

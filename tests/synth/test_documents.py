@@ -7,8 +7,8 @@ from moves import move
 
 from dmaverify import api
 from dmaverify.cost.model import cost
-from dmaverify.machines.target import load_target
 from dmaverify.synth.synthesize import synthesize
+from dmaverify.targets.target import load_target
 
 RNGD = load_target("rngd")
 EXAMPLES = {

@@ -12,9 +12,9 @@ from moves import drawn, move
 from shapes import shapes
 
 from dmaverify import api
-from dmaverify.cli import invoke
-from dmaverify.machines.target import load_target
+from dmaverify.cli.app import invoke
 from dmaverify.synth.synthesize import synthesize
+from dmaverify.targets.target import load_target
 
 RNGD = load_target("rngd")
 PLAN = """schema = 1

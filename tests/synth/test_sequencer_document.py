@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from moves import move
 
-from dmaverify.machines.target import load_target
 from dmaverify.synth.synthesize import synthesize
+from dmaverify.targets.target import load_target
 
 RNGD = load_target("rngd")
 TABLES = {

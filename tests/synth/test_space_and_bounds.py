@@ -9,10 +9,10 @@ from moves import drawn, move
 from dmaverify.cost.constants import cost_data
 from dmaverify.cost.simulate import simulate
 from dmaverify.errors import InputError
-from dmaverify.machines.target import load_target
-from dmaverify.prove.check import Options
+from dmaverify.prove.move.check import Options
 from dmaverify.synth.regions import low_first, ranges
 from dmaverify.synth.synthesize import synthesize
+from dmaverify.targets.target import load_target
 
 RNGD = load_target("rngd")
 DATA = cost_data("book")

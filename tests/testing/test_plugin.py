@@ -159,7 +159,7 @@ def test_assert_plan_fails_on_what_cannot_be_read_or_judged(monkeypatch: pytest.
 def test_an_unknown_verdict_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     from dataclasses import replace
 
-    from dmaverify.report import verdicts
+    from dmaverify.jobs import verdicts
     from dmaverify.verdict import Status
 
     real: Callable[..., list[dmaverify.Verdict]] = verdicts.verdicts_of

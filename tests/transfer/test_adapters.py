@@ -9,9 +9,7 @@ import pytest
 
 from dmaverify.language.meaning import live_index
 from dmaverify.language.parse import parse
-from dmaverify.machines.facts import SCOPES
-from dmaverify.transfer.access import Access
-from dmaverify.transfer.adapters import (
+from dmaverify.lower.adapters import (
     access_bytes,
     access_facts,
     as_move,
@@ -22,12 +20,14 @@ from dmaverify.transfer.adapters import (
     memory_facts,
     slice_move,
 )
-from dmaverify.transfer.command import Command, Entry, Sequencer
-from dmaverify.transfer.derive import Problem
-from dmaverify.transfer.move import Stream, Tensor
-from dmaverify.transfer.pairing import PortRule
-from dmaverify.transfer.space import Space
-from dmaverify.transfer.tables import fetch_size, table_of
+from dmaverify.lower.derive import Problem
+from dmaverify.lower.pairing import PortRule
+from dmaverify.lower.tables import fetch_size, table_of
+from dmaverify.program.access import Access
+from dmaverify.program.command import Command, Entry, Sequencer
+from dmaverify.program.move import Stream, Tensor
+from dmaverify.program.space import Space
+from dmaverify.targets.facts import SCOPES
 
 SLICE = 4 << 20
 DM = Space("dm", ("chip", "cluster", "slice", "element"), (("slice", SLICE),))

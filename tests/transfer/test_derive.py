@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from dmaverify.language.expr import Pair, axes_of
 from dmaverify.language.meaning import live_index
 from dmaverify.language.parse import parse
-from dmaverify.transfer.command import Command, Engine
-from dmaverify.transfer.derive import Derivation, Problem, coalesce, derive, label_of
-from dmaverify.transfer.move import Stream, Tensor
-from dmaverify.transfer.space import SPAN, Space, global_address, unit_bits_of
+from dmaverify.lower.derive import Derivation, Problem, coalesce, derive, label_of
+from dmaverify.program.command import Command, Engine
+from dmaverify.program.move import Stream, Tensor
+from dmaverify.program.space import SPAN, Space, global_address, unit_bits_of
 
 SLICE, DMN = 4 << 20, 128 << 20
 HBM = Space("hbm", ("chip", "element"))

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dmaverify.layout.refine import Nest
-from dmaverify.transfer.command import Command, Loop, Port
-from dmaverify.transfer.fold import Family, fold
-from dmaverify.transfer.space import global_address
+from dmaverify.program.command import Command, Loop, Port
+from dmaverify.program.space import global_address
+from dmaverify.prove.move.fold import Family, fold
 
 Unit = tuple[int, int]
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from dmaverify.errors import Source, Span
 from dmaverify.language.expr import ONE
-from dmaverify.transfer.command import Command, Engine, Entry, GivenCommand, Loop, Port, Sequencer
-from dmaverify.transfer.move import Tensor
-from dmaverify.transfer.pairing import Mismatch, PortRule, pair, split_burst
+from dmaverify.lower.pairing import Mismatch, PortRule, pair, split_burst
+from dmaverify.program.command import Command, Engine, Entry, GivenCommand, Loop, Port, Sequencer
+from dmaverify.program.move import Tensor
 
 SLICE = 4 << 20
 HBM = PortRule(("chip",), {})

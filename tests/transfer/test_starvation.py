@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dmaverify.errors import InputError
-from dmaverify.transfer.command import Entry, Sequencer
-from dmaverify.transfer.starvation import (
+from dmaverify.program.command import Entry, Sequencer
+from dmaverify.prove.flow.bank_runs import (
     AccessNest,
     Banks,
     Run,
@@ -28,7 +28,7 @@ from dmaverify.transfer.starvation import (
     padded,
     summaries,
 )
-from dmaverify.transfer.starvation_limit import banks_from, cumulative, first_late, limit_from, limits_from
+from dmaverify.prove.flow.starvation_limit import banks_from, cumulative, first_late, limit_from, limits_from
 
 DATA = tomllib.loads((Path(__file__).resolve().parents[2] / "encodings" / "rngd" / "target.toml").read_text())
 SECTION = DATA["starvation"]

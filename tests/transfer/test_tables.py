@@ -11,10 +11,8 @@ from hypothesis import strategies as st
 
 from dmaverify.language.expr import Expr, axes_of, terms_of
 from dmaverify.language.parse import parse
-from dmaverify.transfer.derive import Problem, coalesce, derive
-from dmaverify.transfer.move import Stream, Tensor
-from dmaverify.transfer.space import Space
-from dmaverify.transfer.tables import (
+from dmaverify.lower.derive import Problem, coalesce, derive
+from dmaverify.lower.tables import (
     Table,
     access_bytes_of,
     config_text,
@@ -26,6 +24,8 @@ from dmaverify.transfer.tables import (
     table_json,
     table_of,
 )
+from dmaverify.program.move import Stream, Tensor
+from dmaverify.program.space import Space
 
 MEMORY = Space("mem", ("element",))
 

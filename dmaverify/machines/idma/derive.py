@@ -17,10 +17,10 @@ from dmaverify.machines.idma.judge import own_bursts, starts_of
 from dmaverify.machines.idma.legalizer import tilelink_page_bits
 from dmaverify.machines.idma.nd import Descriptor, Dim, relative
 from dmaverify.machines.idma.setup import Setup, setup_of
-from dmaverify.machines.modules import Derived
-from dmaverify.machines.target import Target
-from dmaverify.transfer.command import Command
-from dmaverify.transfer.move import Transfer
+from dmaverify.program.command import Command
+from dmaverify.program.move import Transfer
+from dmaverify.targets.modules import Derived
+from dmaverify.targets.target import Target
 
 REPS_MAX = (1 << 32) - 1
 """Largest number of repetitions of a register. Source: iDMA v0.7.0, register maps."""

@@ -17,7 +17,7 @@ from dmaverify.machines.idma.engine import Backend, Request
 from dmaverify.machines.idma.legalizer import is_coupled, legalize
 from dmaverify.machines.idma.setup import Setup
 from dmaverify.machines.idma.wire import beats_of
-from dmaverify.machines.modules import Derived
+from dmaverify.targets.modules import Derived
 
 Pairs = Sequence[tuple[int, int]]
 NO_LIMIT = 1 << 30

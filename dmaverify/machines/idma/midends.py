@@ -20,7 +20,7 @@ from dmaverify.errors import InputError
 from dmaverify.machines.idma.engine import Request
 from dmaverify.machines.idma.legalizer import window_cuts
 from dmaverify.machines.idma.nd import Descriptor, Dim, requests
-from dmaverify.machines.modules import Derived
+from dmaverify.targets.modules import Derived
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from typing import Any
 
 from dmaverify.errors import InputError
 from dmaverify.machines.idma.engine import AXI, AXIS, INIT, Backend, Request, protocol_named, variant_named
-from dmaverify.machines.target import Target
+from dmaverify.targets.target import Target
 
 ENGINE = (
     "variant", "data_width", "address_width", "length_width", "burst_len_param", "ax_in_flight", "buffer_depth",

@@ -21,24 +21,24 @@ from dmaverify.layout.addresses import Layout
 from dmaverify.layout.digits import NotDigits
 from dmaverify.layout.fuse import fuse
 from dmaverify.layout.refine import Joint, drive
-from dmaverify.machines.modules import derived as derived_facts
-from dmaverify.machines.rule import Rule
-from dmaverify.machines.target import Target, load_obligations
-from dmaverify.prove.cells import has_window
+from dmaverify.lower.adapters import access_facts, derived_access, given_access, memory_facts, slice_move
+from dmaverify.lower.programs import Trouble, given_program, space_of, streamed_program
+from dmaverify.program.access import Access
+from dmaverify.program.command import Command
+from dmaverify.program.move import PLACES, Tensor, Transfer
+from dmaverify.program.space import aliased_place, layout_of
+from dmaverify.prove.move.cells import has_window
+from dmaverify.prove.move.fold import Family, fold
+from dmaverify.prove.move.ports import command_facts, sequencer_facts, tensor_facts, transfer_facts
+from dmaverify.prove.move.reach import walks_off
 from dmaverify.prove.options import Options
-from dmaverify.prove.ports import command_facts, sequencer_facts, tensor_facts, transfer_facts
-from dmaverify.prove.program import Trouble, given_program, space_of, streamed_program
-from dmaverify.prove.reach import walks_off
 from dmaverify.prove.sizes.facts import Fact, Instance, Region, Template, Why
 from dmaverify.prove.sizes.judge import Unproved, judge
 from dmaverify.prove.sizes.predicate import decide
 from dmaverify.prove.sizes.shadow import Restart, Stuck, Trace
-from dmaverify.transfer.access import Access
-from dmaverify.transfer.adapters import access_facts, derived_access, given_access, memory_facts, slice_move
-from dmaverify.transfer.command import Command
-from dmaverify.transfer.fold import Family, fold
-from dmaverify.transfer.move import PLACES, Tensor, Transfer
-from dmaverify.transfer.space import aliased_place, layout_of
+from dmaverify.targets.modules import derived as derived_facts
+from dmaverify.targets.rule import Rule
+from dmaverify.targets.target import Target, load_obligations
 from dmaverify.verdict import Severity
 
 MOST_RESTARTS = 12
@@ -252,7 +252,7 @@ class _Run:
             self.trace.loose = False
 
     def _apart(self, transfer: Transfer, target: Target, bits: int) -> None:
-        from dmaverify.prove.check import lie_apart
+        from dmaverify.prove.move.check import lie_apart
 
         self._about("core/overlap")
         source, dest = transfer.source, transfer.dest

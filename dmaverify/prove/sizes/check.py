@@ -17,14 +17,14 @@ from math import prod
 
 from dmaverify.errors import NoValue
 from dmaverify.language.numbers import Poly
-from dmaverify.prove.check import check_access, check_transfer
+from dmaverify.program.access import Access
+from dmaverify.prove.move.check import check_access, check_transfer
+from dmaverify.prove.move.outcome import OBLIGATIONS
+from dmaverify.prove.move.witness import Disagreement
 from dmaverify.prove.options import Options
-from dmaverify.prove.outcome import OBLIGATIONS
 from dmaverify.prove.sizes.attempt import Attempt, attempt
 from dmaverify.prove.sizes.facts import Fact, Instance, Region, Template
 from dmaverify.prove.sizes.search import NOTHING, Search
-from dmaverify.prove.witness import Disagreement
-from dmaverify.transfer.access import Access
 from dmaverify.verdict import Finding, Obligation, Severity, Status, Verdict
 
 MOST_SINGLE = 48

@@ -13,10 +13,10 @@ from functools import reduce
 from itertools import pairwise
 from typing import Any
 
-from dmaverify.machines.smtlib import Apply, Let, Literal, Name, Node
-from dmaverify.machines.smtlib_eval import euclid_div, euclid_mod
 from dmaverify.prove.sizes.facts import Fact
 from dmaverify.prove.sizes.shadow import Trace
+from dmaverify.targets.smtlib import Apply, Let, Literal, Name, Node
+from dmaverify.targets.smtlib_eval import euclid_div, euclid_mod
 
 _COMPARE: Mapping[str, Callable[[Any, Any], Any]] = {
     "<": lambda a, b: a < b,

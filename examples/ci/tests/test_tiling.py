@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dmaverify.machines.target import load_target
+from dmaverify.targets.target import load_target
 from dmaverify.testing import faults, plans
 from dmaverify.testing.plugin import PlanFailed, assert_equivalent, assert_plan
 

@@ -1,0 +1,419 @@
+"""The command line: arguments, files, exit codes; the only place that prints.
+
+Knows: the surfaces of DESIGN section 9: commands, options, `--stdin` lines, exit codes.
+Does not know: how anything is decided.
+Law: exit codes are 0 as expected, 1 violated, 2 unreadable, empty or misused, 3 inconclusive, 4 internal; precedence
+4, 2, 1, 3, 0. Output goes to stdout, errors of use and progress to stderr; a traceback is never shown.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dmaverify import __version__
+from dmaverify.cli.check import Outcome, Terminal
+from dmaverify.cli.options import OPTIONS, options
+from dmaverify.cli.rust import extract_command, with_references
+from dmaverify.errors import InputError
+from dmaverify.jobs.judge import errors_of, is_copy_text, readings_of
+
+
+class Stop(Exception):
+    """The end of a command with its exit code."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+def say(text: str = "", *, error: bool = False) -> None:
+    stream = sys.stderr if error else sys.stdout
+    stream.write(text if text.endswith("\n") else text + "\n")
+
+
+def fail(errors: Iterable[InputError], code: int = 2) -> Stop:
+    from dmaverify.report.text import render_error
+
+    for error in errors:
+        say(render_error(error, width=_width(), colour=_colour(sys.stderr)), error=True)
+    return Stop(code)
+
+
+def _colour(stream: Any) -> bool:
+    return bool(stream.isatty()) and "NO_COLOR" not in os.environ
+
+
+def _width() -> int:
+    if not sys.stdout.isatty():
+        return 100
+    try:
+        return max(60, os.get_terminal_size().columns)
+    except OSError:
+        return 100
+
+
+class Commands(click.Group):
+    """A group of which some commands are imported only when they are asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted({*super().list_commands(ctx), *LATE})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in LATE:
+            return super().get_command(ctx, cmd_name)
+        from importlib import import_module
+
+        found: click.Command = getattr(import_module(f"dmaverify.{LATE[cmd_name]}"), cmd_name)
+        return found
+
+
+LATE = {
+    "bursts": "cli.bursts",
+    "cache": "cli.tools",
+    "cells": "cli.mappings",
+    "derive": "cli.mappings",
+    "doctor": "cli.reference",
+    "explain": "cli.reference",
+    "rules": "cli.reference",
+    "schema": "cli.reference",
+    "targets": "cli.reference",
+    "completions": "cli.tools",
+    "man": "cli.tools",
+    "sweep": "cli.sweep",
+    "merge": "cli.sweep",
+    "utilization": "cli.bursts",
+    "viz": "cli.trace",
+    "trace": "cli.trace",
+}
+"""Commands by name, with the module that holds each under that name."""
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(__version__, prog_name="dmaverify")
+def cli() -> None:
+    """Proof for tensor DMA: check, explain and derive the loop nests that move tensors.
+
+    Exit codes: 0 as expected, 1 violated, 2 unreadable or empty input, 3 inconclusive, 4 internal error.
+    """
+
+
+# ---------------------------------------------------------------- check
+
+
+@cli.command()
+@options(*OPTIONS)
+def check(**given: Any) -> None:
+    """Prove every transfer and access of plan files and Rust kernels, or refute it with the smallest counterexample."""
+    from dmaverify.cli.check import check_once, options_of, request_of, shown_settings, watched
+
+    if given["stdin"]:
+        from dmaverify.jobs.requests import check_request
+
+        asked = given["target"], given["select"], given["ignore"]
+        return lines(lambda request: check_request(request, options_of(given), *asked))
+    request = request_of(given)
+    if given["show_settings"]:
+        raise told(shown_settings(request))
+    if given["show_files"]:
+        raise told("\n".join(dict.fromkeys(file for file, _ in request.files)))
+    if given["watch"]:
+        for outcome in watched(request, terminal(), progress, lambda: time.sleep(0.2)):
+            show(outcome)
+            say("watching; Ctrl-C ends", error=True)
+    raise Stop(show(check_once(request, terminal(), progress)))
+
+
+def terminal() -> Terminal:
+    return Terminal(_width(), _colour(sys.stdout), sys.stdout.isatty())
+
+
+def show(outcome: Outcome) -> int:
+    """Prints an outcome; its exit code."""
+    for text in filter(None, outcome.out):
+        say(text)
+    for text in outcome.err:
+        say(text, error=True)
+    sys.stdout.flush()
+    return outcome.code
+
+
+def progress(total: int) -> Callable[[int], None]:
+    """Says on stderr how far it is, on a terminal and once it takes more than a second."""
+    started = time.monotonic()
+
+    def tick(done: int) -> None:
+        if sys.stderr.isatty() and time.monotonic() - started > 1:
+            sys.stderr.write(f"\r{done} of {total} files" + ("\n" if done == total else ""))
+            sys.stderr.flush()
+
+    return tick
+
+
+def lines(answer: Callable[[dict[str, Any]], Any]) -> None:
+    """One JSON object a line in, one out, in order; a bad line answers `{"error", "where"}` and the rest go on."""
+    from dmaverify.jobs.requests import decoded
+    from dmaverify.report.machine import dumps
+
+    for number, line in enumerate(sys.stdin, 1):
+        if not line.strip():
+            continue
+        try:
+            request = decoded(line)
+            if not isinstance(request, dict):
+                raise InputError("a line is one JSON object")
+            reply = answer(request)
+        except InputError as error:
+            place = f"line {number}" + (f", {error.span}" if error.span else "")
+            reply = {"error": error.message, "where": place, **({"hint": error.hint} if error.hint else {})}
+        except (json.JSONDecodeError, RecursionError) as error:
+            reply = {"error": f"not JSON: {error}", "where": f"line {number}"}
+        except (TypeError, ValueError, OverflowError) as error:
+            reply = {"error": f"cannot be read: {error}", "where": f"line {number}"}
+        say(reply if isinstance(reply, str) else dumps(reply))
+        sys.stdout.flush()
+
+
+def load(path: str) -> Any:
+    from dmaverify import api
+
+    return api.load(path)
+
+
+def told(answer: Any) -> Stop:
+    """Says a text as it is, data as JSON; the end of a command that went well."""
+    from dmaverify.report.machine import dumps
+
+    say(answer if isinstance(answer, str) else dumps(answer))
+    return Stop(0)
+
+
+# ---------------------------------------------------------------- run
+
+
+@cli.command()
+@click.argument("path", metavar="PATH::NAME")
+@click.option("--limit", type=click.IntRange(1), default=1 << 26, show_default=True, help="Most units to execute.")
+@click.option("--json", "as_json", is_flag=True)
+def run(path: str, limit: int, as_json: bool) -> None:
+    """Execute a transfer in numpy, byte by byte, and compare with the literal meaning."""
+    from dmaverify.cli.run import executed
+    from dmaverify.report.machine import dumps
+
+    ran = executed(path, limit)
+    say(dumps([data for _, data, _ in ran]) if as_json else "\n".join(text for text, _, _ in ran))
+    raise Stop(max(code for _, _, code in ran))
+
+
+# ---------------------------------------------------------------- equiv
+
+
+@cli.command()
+@click.argument("a")
+@click.argument("b")
+@click.option("--axes", default="", metavar="A=8,B=3", help="Axis sizes, when A and B are mappings.")
+@click.option("--rlimit", type=click.IntRange(1), default=20_000_000, help="Solver resource units a question.")
+@click.option("--json", "as_json", is_flag=True)
+def equiv(a: str, b: str, axes: str, rlimit: int, as_json: bool) -> None:
+    """Whether two mappings mean the same everywhere, or two plans or kernels (PATH::NAME) do the same."""
+    if is_copy_text(a.partition("::")[0]):
+        from dmaverify.cli.pto import compared
+
+        said, code = compared(a, b, as_json=as_json)
+        say(said)
+        raise Stop(code)
+    from dmaverify.cli.equiv import compared_texts
+    from dmaverify.report.machine import dumps
+
+    answer = compared_texts(a, b, axes, rlimit)
+    if as_json:
+        say(dumps(answer.as_json()))
+    else:
+        say(answer.text(a, b))
+    raise Stop(answer.exit_code)
+
+
+@cli.command()
+@click.argument("path", metavar="PATH[::NAME]")
+@click.option("--as", "form", type=click.Choice(("inline", "registers", "words", "slices")), required=True)
+@click.option("--json", "as_json", is_flag=True, help="Words as JSON, which `equiv` reads.")
+def emit(path: str, form: str, as_json: bool) -> None:
+    """A kernel with its copies in the other surface, their configuration words, or what they move."""
+    from dmaverify.cli.pto import written
+
+    raise told(written(path, form, as_json=as_json))
+
+
+# ---------------------------------------------------------------- synth, cost
+
+
+@cli.command()
+@click.argument("paths", nargs=-1, metavar="PATH[::NAME]...")
+@click.option("--profile", default="book", show_default=True, help="Constants of the cost model.")
+@click.option("--packet", type=click.IntRange(1), help="Packets of this many bytes.")
+@click.option("--engines", type=click.IntRange(1), help="At most this many engines of a chip.")
+@click.option("--entries", type=click.IntRange(1), help="At most this many loop entries a side, without exception.")
+@click.option("--commands", type=click.IntRange(1), help="At most this many commands.")
+@click.option("--prefix", default="", metavar="A/4,B", help="The outermost loops, by their labels.")
+@click.option("--budget", type=float, metavar="SECONDS", help="Stop with the gap reached by then (not deterministic).")
+@click.option("--evaluations", type=click.IntRange(1), help="Stop after this many priced commands (deterministic).")
+@click.option("--simulate/--no-simulate", default=None, help="Play winner and runners-up; the default for text.")
+@click.option("--certificate", type=click.Path(file_okay=False), metavar="DIR", help="Write plan, bound and questions.")
+@click.option("--output", type=click.Path(dir_okay=False), metavar="FILE", help="Write the plan.")
+@click.option("--emit", metavar="FORM", help="Only the commands, in a form of the machine's own, or `auto` (iDMA).")
+@click.option("-j", "workers", type=click.IntRange(1, 256), default=1, show_default=True, help="Processes.")
+@click.option("--reading", multiple=True, metavar="RULE=NAME", help="Read a contested point otherwise; repeatable.")
+@click.option("--timings", is_flag=True, help="Show times.")
+@click.option("--json", "as_json", is_flag=True)
+@click.option("--stdin", is_flag=True, help="Read one JSON object a line, answer one a line.")
+def synth(
+    paths: tuple[str, ...], simulate: bool | None, certificate: str | None, output: str | None, workers: int,
+    reading: tuple[str, ...], timings: bool, as_json: bool, stdin: bool, prefix: str, emit: str | None, **fixed: Any
+) -> None:  # fmt: skip
+    """The cheapest legal plan of a move, proved, with a bound and why nothing is better."""
+    from dmaverify.cli.synth import SynthSettings, synth_paths, synth_request, synth_shown, write_certificate
+
+    first = tuple(text.strip() for text in prefix.split(",") if text.strip())
+    play = not (as_json or stdin) if simulate is None else simulate
+    settings = SynthSettings(prefix=first, simulate=play, reading=readings_of(reading), **fixed)
+    if stdin:
+        return lines(lambda request: synth_request(request, settings))
+    if not paths:
+        raise fail([InputError("nothing to synthesize", None, "dmaverify synth PATH::NAME")])
+    from dmaverify.cli.pto_synth import synthesized
+
+    copies = synthesized(paths, output, as_json, certificate)
+    if copies is not None:
+        raise told(copies)
+    results = synth_paths(paths, settings, workers)
+    if (output or certificate) and len(results) != 1:
+        raise fail([InputError(f"{len(results)} transfers, but one plan to write", None, "name one: PATH::NAME")])
+    say(synth_shown(results, as_json, timings, emit))
+    if results[0].found and output is not None:
+        Path(output).write_text(results[0].plan, encoding="utf-8")
+    if results[0].found and certificate is not None:
+        written = write_certificate(Path(certificate), results[0])
+        asks = "python recheck.py asks the questions again"
+        say(f"certificate: {len(written)} files in {certificate}; {asks}", error=True)
+    raise Stop(0 if all(result.found for result in results) else 1)
+
+
+@cli.command()
+@click.argument("path", required=False, metavar="PATH[::NAME]")
+@click.option("--profile", default="book", show_default=True, help="Constants of the model.")
+@click.option("--simulate", is_flag=True, help="Play every request as well.")
+@click.option("--explain", is_flag=True, help="Reasons, sources, the facts of both sides, what would help.")
+@click.option("--formula", is_flag=True, help="The closed form in the symbols of the loops, or of a kernel.")
+@click.option("--set", "values", multiple=True, metavar="NAME=NUMBER", help="The value of a kernel's argument.")
+@click.option("--json", "as_json", is_flag=True)
+@click.option("--stdin", is_flag=True, help="Read one JSON object a line, answer one a line.")
+def cost(
+    path: str | None, profile: str, simulate: bool, explain: bool, formula: bool, values: tuple[str, ...],
+    as_json: bool, stdin: bool
+) -> None:  # fmt: skip
+    """What the program of a plan costs, or a kernel in its symbols, as named terms."""
+    from dmaverify.cli.synth import cost_of, cost_request, cost_text
+    from dmaverify.report.machine import dumps
+
+    if stdin:
+        return lines(lambda request: cost_request(request, profile, simulate, explain))
+    if path is None:
+        raise fail([InputError("nothing to price", None, "dmaverify cost PATH::NAME")])
+    if is_copy_text(path.partition("::")[0]):
+        from dmaverify.cli.pto_cost import priced
+
+        raise told(priced(path, as_json=as_json, values=values, formula=formula, explain=explain))
+    plan = with_references(load(path), profile)
+    if not plan.transfers:
+        raise fail([InputError(f"{path} has no transfer to price")])
+    found = [(item.name, *cost_of(plan, item.name, profile, simulate, explain and as_json)) for item in plan.transfers]
+    if as_json:
+        say(dumps([data for _, _, data in found]))
+    else:
+        from dmaverify.api import program_of
+
+        for name, price, data in found:
+            say(cost_text(name, price, data, program_of(plan, name), explain=explain, formula=formula))
+    raise Stop(0)
+
+
+cli.add_command(extract_command(told))
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """The entry point: runs a command and turns every outcome into an exit code."""
+    import gc
+
+    gc.set_threshold(100_000, 50, 50)  # starting makes many objects and no garbage
+    words = sys.argv[1:] if arguments is None else arguments
+    if words[:1] == ["check"] and not {"--no-execute", "--stdin", "-j"} & set(words) and not _copy_texts_only(words):
+        from dmaverify.execute.beside import Beside
+
+        Beside.begin()
+    sys.exit(invoke(arguments))
+
+
+def _copy_texts_only(words: Sequence[str]) -> bool:
+    """Whether kernels of copies are all that is checked: nothing of them is executed."""
+    files = [word.partition("::")[0] for word in words[1:]]
+    others = any(file.endswith((".toml", ".rs")) or Path(file).is_dir() for file in files)
+    return any(map(is_copy_text, files)) and not others
+
+
+def invoke(arguments: Sequence[str] | None = None) -> int:
+    from dmaverify.errors import InputError as Unreadable
+
+    try:
+        cli.main(args=list(arguments) if arguments is not None else None, prog_name="dmaverify", standalone_mode=False)
+    except Stop as stop:
+        return _flushed(stop.code)
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except click.ClickException as error:
+        error.show()
+        return 2
+    except (click.Abort, KeyboardInterrupt):
+        say("interrupted", error=True)
+        return 2
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Unreadable as error:
+        return fail([error]).code
+    except OSError as error:
+        return fail([InputError(f"{error.filename or 'a file'}: {error.strerror or error}")]).code
+    except Exception as error:
+        if error.__class__.__name__ == "InputErrors":
+            return fail(errors_of(error)).code
+        return _internal(error)
+    return 0
+
+
+def _flushed(code: int) -> int:
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return code
+
+
+def _internal(error: Exception) -> int:
+    """Never a traceback: what happened and where, in two lines, and exit code 4."""
+    import traceback
+
+    if os.environ.get("DMAVERIFY_TRACEBACK"):
+        traceback.print_exc()
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    say(f"internal error: {error.__class__.__name__}: {error}", error=True)
+    say(
+        f"  at {Path(frame.filename).name}:{frame.lineno}; please report this (DMAVERIFY_TRACEBACK=1 shows all)",
+        error=True,
+    )
+    return 4

@@ -1,0 +1,395 @@
+"""`check` as the command line runs it: options with the settings of the project, and everything around the judging.
+
+Knows: which setting wins, the order of what happens to verdicts, files to write.
+Does not know: how anything is decided, how a format is written, the terminal (it returns texts and prints nothing).
+Law: an option of the command line wins over a settings file; verdicts do not depend on the cache, on the number of
+processes or on the format; every file that is asked for is written in one run.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from dmaverify.cli.options import NOTHING
+from dmaverify.errors import InputError
+from dmaverify.jobs.judge import FORMATS, Job, output_of, plan_files, readings_of, rendered, run_jobs, what_next
+
+Tick = Callable[[int], None]
+
+SHOW_FIXES = {"full", "json", "json-lines", "sarif", "html"}
+
+
+@dataclass(frozen=True)
+class Terminal:
+    """What the output is written to: columns, colours, and whether a person reads it."""
+
+    width: int = 100
+    colour: bool = False
+    person: bool = False
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Texts for standard output and for standard error, and the exit code."""
+
+    out: tuple[str, ...]
+    err: tuple[str, ...] = ()
+    code: int = 0
+
+
+@dataclass(frozen=True)
+class Request:
+    """One call of `check`, options and settings together."""
+
+    paths: tuple[str, ...]
+    show: str
+    chosen: bool
+    reports: tuple[tuple[str, str], ...]
+    target: str | None
+    select: tuple[str, ...]
+    ignore: tuple[str, ...]
+    options: Mapping[str, Any]
+    workers: int
+    settings: Any
+    given: Mapping[str, Any]
+
+    @property
+    def files(self) -> list[tuple[str, str | None]]:
+        """The files to check, without those that the settings exclude."""
+        from dmaverify.plan.settings import matching
+
+        found = plan_files(self.paths)
+        asked = {path.partition("::")[0] for path in self.paths}
+        left = self.settings.exclude
+        return [
+            (file, name)
+            for file, name in found
+            if file in asked or not (left and matching(file, left, self.settings.folder))
+        ]
+
+    @property
+    def jobs(self) -> list[Job]:
+        return [(path, name, self.target, dict(self.options)) for path, name in self.files]
+
+
+# ---------------------------------------------------------------- options and settings
+
+
+def options_of(given: Mapping[str, Any]) -> dict[str, Any]:
+    """How transfers are judged, by the options of the command line alone (as `--stdin` has it)."""
+    return {
+        "readings": readings_of(given["reading"]),
+        "rlimit": given["rlimit"] or 20_000_000,
+        "cross_check": 0 if given["no_execute"] else 1 << 16,
+    }
+
+
+def request_of(asked: Mapping[str, Any]) -> Request:
+    """Options and the settings of the project as one request. Raises InputError."""
+    given = {**NOTHING, **asked}
+    from dmaverify.plan.settings import Settings, find_settings, read_settings
+
+    if given["config"] and given["isolated"]:
+        raise InputError("--config and --isolated contradict each other", None, "give one of them")
+    if given["config"]:
+        settings = read_settings(given["config"])
+    else:
+        settings = Settings() if given["isolated"] else find_settings(Path())
+    own = options_of(given)
+    own["readings"] = {**settings.reading, **own["readings"]}
+    own["rlimit"] = given["rlimit"] or settings.rlimit
+    own["cross_check"] = own["cross_check"] if settings.execute else 0
+    said = given["format_"] or settings.format
+    if said not in (None, *FORMATS):
+        raise InputError(f"{settings.origin}: no format `{said}`", None, f"formats: {', '.join(FORMATS)}")
+    reports = [output_of(text) for text in given["output"]]
+    if not given["output"]:
+        reports = [(name, str(settings.folder / file)) for name, file in map(output_of, settings.output)]
+    return Request(
+        paths=tuple(given["paths"]) or tuple(str(settings.folder / path) for path in settings.paths),
+        show="json" if given["as_json"] else said or "full",
+        chosen=bool(given["as_json"] or said),
+        reports=tuple(reports),
+        target=given["target"] or settings.target,
+        select=tuple(given["select"]) or settings.select,
+        ignore=tuple(given["ignore"]) or settings.ignore,
+        options=own,
+        workers=given["workers"] or settings.jobs,
+        settings=settings,
+        given=given,
+    )
+
+
+def shown_settings(request: Request) -> dict[str, Any]:
+    """The settings in force as data: the file's, with those of the command line over them."""
+    data: dict[str, Any] = request.settings.as_data()
+    return data | {
+        "paths": list(request.paths),
+        "format": request.show,
+        "output": [f"{name}={file}" for name, file in request.reports],
+        "target": request.target,
+        "select": list(request.select),
+        "ignore": list(request.ignore),
+        "reading": dict(sorted(request.options["readings"].items())),
+        "jobs": request.workers,
+        "rlimit": request.options["rlimit"],
+        "execute": bool(request.options["cross_check"]),
+        "cache": request.settings.cache and not request.given["no_cache"],
+        "baseline": _baseline(request),
+    }
+
+
+def _baseline(request: Request) -> str | None:
+    if request.given["baseline"]:
+        return str(request.given["baseline"])
+    own = request.settings.baseline
+    return str(request.settings.folder / own) if own else None
+
+
+# ---------------------------------------------------------------- judging
+
+
+def judged(
+    jobs: Sequence[Job], workers: int, cache: Any, tick: Tick
+) -> Iterator[tuple[list[Any], str, dict[str, Any]]]:
+    """What `run_jobs` gives, in order; what the cache knows is not asked again."""
+    if cache is None:
+        yield from run_jobs(jobs, workers, tick)
+        return
+    from dmaverify.jobs.cache import key_of
+
+    crates: dict[Path, bytes] = {}
+    keys = [key_of(job, crates) for job in jobs]
+    known = {key: found for key in keys if key is not None and (found := cache.get(key)) is not None}
+    fresh = run_jobs([job for job, key in zip(jobs, keys, strict=True) if key not in known], workers, tick)
+    for key in keys:
+        if key in known:
+            yield list(known[key]), "", {}
+            continue
+        result = next(fresh)
+        if key is not None and not result[1]:
+            cache.put(key, result[0])
+        yield result
+
+
+def _cache(request: Request) -> Any:
+    off = request.given["no_cache"] or request.given["certify"] or os.environ.get("DMAVERIFY_NO_CACHE")
+    if off or not request.settings.cache:
+        return None
+    from dmaverify.jobs.cache import cache_of
+
+    return cache_of(request.settings.folder / request.settings.cache_dir)
+
+
+def check_once(request: Request, terminal: Terminal, ticks: Callable[[int], Tick]) -> Outcome:
+    """Judges, excuses, fixes, writes and tells, once. Raises InputError."""
+    if not request.paths:
+        raise InputError("nothing to check", None, what_next())
+    internal: list[str] = []
+    asked: dict[str, Any] = {}
+    jobs = request.jobs
+    verdicts: list[Any] = []
+    results = judged(jobs, request.workers, _cache(request), ticks(len(jobs)))
+    for job, (found, trouble, keep) in zip(jobs, results, strict=True):
+        verdicts += found
+        internal += [trouble] if trouble else []
+        asked |= {f"{Path(job[0]).with_suffix('')}.{name}": questions for name, questions in keep.items()}
+    return finished(request, terminal, verdicts, internal, asked)
+
+
+def finished(
+    request: Request,
+    terminal: Terminal,
+    verdicts: Sequence[Any],
+    internal: Sequence[str],
+    asked: Mapping[str, Any] = MappingProxyType({}),
+) -> Outcome:
+    """What is done with verdicts once they are there, and the end of the command."""
+    from dmaverify.verdict import Status, exit_code
+
+    out: list[str] = []
+    err: list[str] = []
+    verdicts = _chosen(request, verdicts)
+    told = request.given["fix"] or SHOW_FIXES & {request.show, *(name for name, _ in request.reports)}
+    if told and any(verdict.status is Status.REFUTED for verdict in verdicts):
+        from dmaverify.jobs.fix import with_fixes
+
+        verdicts = with_fixes(verdicts, request.options, request.target)
+    if request.given["fix"]:
+        verdicts, fixed = _fixed(request, verdicts)
+        err += fixed
+    if request.given["write_baseline"]:
+        return _written_baseline(request, verdicts)
+    code = exit_code(verdicts, internal=bool(internal))
+    out += _told(request, verdicts, code, terminal)
+    if request.given["explain"] and request.show in ("full", "concise"):
+        from dmaverify.cli.rust import explained
+
+        out.append(explained(request.jobs, request.options["readings"]))
+    err += [f"internal error: {x}\nPlease report this: a proof and an execution disagree." for x in internal]
+    if request.given["certify"] is not None:
+        code, said, wrong = _certified(request.given["certify"], asked, code)
+        out, err = [*out, said], [*err, *wrong]
+    if request.given["playback"] is not None:
+        out.append(_playback(request.given["playback"], verdicts))
+    if request.given["exit_zero"] and code in (1, 3):
+        code = 0
+    return Outcome(tuple(out), tuple(err), code)
+
+
+def _chosen(request: Request, verdicts: Sequence[Any]) -> list[Any]:
+    """Less what is ignored, and with what the baseline knows excused."""
+    from dmaverify.plan.settings import matching
+    from dmaverify.verdict import only
+
+    settings = request.settings
+    found = only(verdicts, request.select, request.ignore)
+    for pattern, rules in settings.per_path_ignore.items():
+        found = [
+            only([verdict], (), rules)[0] if matching(verdict.path, (pattern,), settings.folder) else verdict
+            for verdict in found
+        ]
+    file = _baseline(request)
+    if file is None or request.given["write_baseline"]:
+        return found
+    from dmaverify.plan.toml_spans import read_source
+    from dmaverify.report.fingerprint import read_baseline, with_baseline
+
+    if not Path(file).exists():
+        raise InputError(f"{file} does not exist", None, f"write it with --write-baseline {file}")
+
+    known = read_baseline(read_source(file).text, file)
+    return with_baseline(found, known, Path(file).name, partial(_placed, Path(file).parent))
+
+
+def _placed(folder: Path, path: str) -> str:
+    """A path from the folder of the baseline, so that it is the same from wherever the check is started."""
+    return Path(os.path.relpath(path, folder)).as_posix() if path else path
+
+
+def _written_baseline(request: Request, verdicts: Sequence[Any]) -> Outcome:
+    from dmaverify.report.fingerprint import baseline_text, read_baseline
+    from dmaverify.report.order import remarks
+
+    file = request.given["write_baseline"]
+    text = baseline_text(verdicts, partial(_placed, Path(file).parent))
+    Path(file).write_text(text, encoding="utf-8")
+    number = read_baseline(text, file).total()
+    left = sum(1 for verdict in verdicts if remarks(verdict) and not verdict.errors)
+    said = f"wrote {file}: {number} findings; from now on: --baseline {file}"
+    kept = (f"{left} unknown are in no baseline: only findings are",) if left else ()
+    return Outcome((said,), kept)
+
+
+def _fixed(request: Request, verdicts: Sequence[Any]) -> tuple[list[Any], list[str]]:
+    """The verdicts after their fixes were written: the changed files are judged again."""
+    from dmaverify.jobs.fix import fixes_by_file, with_fixes, write_fixes
+    from dmaverify.jobs.judge import check_job
+
+    edits = fixes_by_file(verdicts)
+    if not edits:
+        return list(verdicts), ["fixed nothing: no change was proved to mend a plan"]
+    said = [f"fixed {path}: {_many(write_fixes(path, own), 'place')}" for path, own in edits.items()]
+    again = [verdict for verdict in verdicts if verdict.path not in edits]
+    for path, name, target, options in request.jobs:
+        if path in edits:
+            again += check_job((path, name, target, options))[0]
+    return with_fixes(_chosen(request, again), request.options, request.target), said
+
+
+def _many(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+# ---------------------------------------------------------------- telling
+
+
+def _told(request: Request, verdicts: Sequence[Any], code: int, terminal: Terminal) -> list[str]:
+    """The report on the screen; the other reports into their files."""
+    style: dict[str, Any] = {
+        "width": terminal.width,
+        "timings": request.given["timings"],
+        "verbose": request.given["verbose"],
+    }
+    out = [rendered(request.show, verdicts, code, colour=terminal.colour, **style)]
+    for name, file in request.reports:
+        Path(file).parent.mkdir(parents=True, exist_ok=True)
+        Path(file).write_text(rendered(name, verdicts, code, colour=False, **style), encoding="utf-8")
+    if os.environ.get("GITHUB_ACTIONS") == "true" and not request.chosen and not terminal.person:
+        out += [text] if (text := rendered("github", verdicts, code, colour=False, **style)) else []
+        if page := os.environ.get("GITHUB_STEP_SUMMARY"):
+            with Path(page).open("a", encoding="utf-8") as added:
+                added.write(rendered("summary", verdicts, code, colour=False, **style))
+    return out
+
+
+def _certified(folder: str, asked: Mapping[str, Any], code: int) -> tuple[int, str, list[str]]:
+    """Writes the questions and lets cvc5 answer them again; 4 where it contradicts z3, 3 where it cannot answer."""
+    from dmaverify.prove.certify.certificate import recheck, write_questions
+
+    files = write_questions(Path(folder), dict(asked))
+    results = recheck(files)
+    bad = [r for r in results if r.contradicts]
+    open_ = [r for r in results if not r.contradicts and not r.agrees]
+    agreed = len(results) - len(bad) - len(open_)
+    said = f"certificate: {len(files)} questions in {folder}, cvc5 agrees on {agreed}"
+    without = [name for name, questions in asked.items() if not questions]
+    if without:
+        why = "refused before a solver, or every byte was enumerated"
+        said += f"\nno question to ask again: {', '.join(without)} ({why})"
+    wrong = [f"internal error: {r.path}: z3 says {r.expected}, cvc5 says {r.answer}" for r in bad]
+    wrong += [f"not confirmed: {r.path}: {r.answer}" for r in open_]
+    return max(code, 4 if bad else 3 if open_ else 0, key=(0, 3, 1, 2, 4).index), said, wrong
+
+
+def _playback(file: str, verdicts: Sequence[Any]) -> str:
+    from dmaverify.testing.playback import playback_text
+
+    Path(file).write_text(playback_text(verdicts), encoding="utf-8")
+    return f"wrote {file}: run it with pytest"
+
+
+# ---------------------------------------------------------------- watching
+
+
+def stamps(request: Request) -> dict[str, tuple[int, int]]:
+    """When each file of the request changed last, and how long it is."""
+    found = {}
+    for file in {name for name, _ in _present(request)}:
+        try:
+            stat = os.stat(file)
+        except OSError:
+            continue
+        found[file] = (stat.st_mtime_ns, stat.st_size)
+    return found
+
+
+def _present(request: Request) -> list[tuple[str, str | None]]:
+    try:
+        return request.files
+    except InputError:
+        return []
+
+
+def watched(
+    request: Request, terminal: Terminal, ticks: Callable[[int], Tick], wait: Callable[[], None]
+) -> Iterator[Outcome]:
+    """One outcome now and one after every change of a file; what cannot be read is an outcome too. Ends never."""
+    from dmaverify.report.text import render_error
+
+    while True:
+        before = stamps(request)
+        try:
+            yield check_once(request, terminal, ticks)
+        except InputError as error:
+            yield Outcome((), (render_error(error, width=terminal.width),), 2)
+        if request.given["fix"]:
+            before = stamps(request)
+        while stamps(request) == before:
+            wait()

@@ -1,0 +1,162 @@
+"""What `bursts` does between arguments and text.
+
+Knows: the forms in which a request may come, engines by `NAME=VALUE`, one line in and one line out.
+Does not know: the terminal, exit codes.
+Law: an answer is a pure function of its line, or of the file and the options.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dmaverify.errors import InputError, Source
+from dmaverify.machines.idma.columns import copy_of_row, descriptor_of_row, request_of
+from dmaverify.machines.idma.engine import Backend, Request, refusal
+from dmaverify.machines.idma.legalizer import legalize
+from dmaverify.machines.idma.nd import starts
+from dmaverify.report.idma import Shown, bursts_data, bursts_json, bursts_text
+
+if TYPE_CHECKING:
+    from dmaverify.synth.result import Synthesis
+
+Named = tuple[str, Backend, int, Iterator[Request]]
+"""Name, engine, how many 1D transfers, and these."""
+
+
+def bursts_request(row: Mapping[str, Any]) -> str:
+    """One line of `bursts --stdin`, as the JSON text of its answer. Raises InputError.
+
+    A row with `dim0` is an ND request (the columns of an ND table): its answer lists `transfers`, source and
+    destination of each.
+    """
+    if "dim0" in row:
+        descriptor, width = descriptor_of_row(row)
+        return f'{{"transfers": {starts(descriptor, width).tolist()}}}'
+    return bursts_json(legalize(*request_of(row)))
+
+
+def copy_cost(row: Mapping[str, Any]) -> dict[str, Any]:
+    """One line of `cost --stdin` with `frag`: the cycles of a copy in fragments (the columns of a cycle table). Raises
+    InputError.
+    """
+    from dmaverify.machines.idma.law import Depth, Totals, bounds, exact, fragments, utilization
+
+    backend, memory, src, dst, total, size = copy_of_row(row)
+    runs, depth = fragments(backend, src, dst, total, size), Depth.of(backend, memory)
+    cycles = exact(runs, depth)
+    terms = bounds(Totals.of(runs), depth)
+    return {
+        "cycles": cycles,
+        "profile": "rtl-0.7.0",
+        "terms": [{n: getattr(t, n) for n in ("name", "cycles", "resource", "why", "source")} for t in terms],
+        "exact": True,
+        "utilization": utilization(total, backend.word, cycles),
+    }
+
+
+def engine_options(pairs: Sequence[str]) -> dict[str, int | str]:
+    """Options of `--engine NAME=VALUE`. Raises InputError."""
+    out: dict[str, int | str] = {}
+    for pair in pairs:
+        name, equals, value = (part.strip() for part in pair.partition("="))
+        if not equals or not name or not value:
+            raise InputError(f"`--engine {pair}` is not NAME=VALUE", None, "preset=manticore, or data_width=64")
+        out[name.replace("-", "_")] = int(value) if value.isdecimal() else value
+    return out
+
+
+def bursts_shown(
+    path: str, engine: Sequence[str], dims: int | None, limit: int, wire: bool, as_json: bool
+) -> str | list[dict[str, Any]]:
+    """The bursts of a file as text or data. Raises InputError, InputErrors."""
+    shown = []
+    for name, backend, count, requests in _requests(path, engine_options(engine), dims):
+        for number, request in enumerate(islice(requests, limit)):
+            refused = refusal(backend, request)
+            if refused is not None:
+                raise InputError(f"{name}: {refused.message}", None, refused.hint)
+            shown.append(Shown(name, number, count, backend, request, legalize(backend, request)))
+    if as_json:
+        return [bursts_data(one, wire) for one in shown]
+    return bursts_text(shown, wire)
+
+
+def _requests(path: str, options: Mapping[str, int | str], dims: int | None) -> Iterator[Named]:
+    file = path.partition("::")[0]
+    return _of_image(file, options, dims) if not file.endswith(".toml") else _of_plan(path, options)
+
+
+def _of_image(file: str, options: Mapping[str, int | str], dims: int | None) -> Iterator[Named]:
+    from dmaverify.machines.idma.check import image_of_file, setup_for
+    from dmaverify.machines.idma.nd import requests
+    from dmaverify.targets.target import load_target
+
+    target = load_target("idma")
+    image = image_of_file(Source(file, Path(file).read_text(encoding="utf-8")), dims)
+    for number, told in enumerate(image.told):
+        setup = setup_for(told, target, options)
+        width = setup.backend.address_width
+        yield f"descriptor {number}", setup.backend, told.descriptor.transfers, requests(told.descriptor, width)
+
+
+def _of_plan(path: str, options: Mapping[str, int | str]) -> Iterator[Named]:
+    from dmaverify import api
+    from dmaverify.machines.idma.price import requests_of
+    from dmaverify.machines.idma.setup import setup_of
+    from dmaverify.targets.modules import module_name
+
+    plan = api.load(path)
+    for item in plan.transfers:
+        transfer = item.transfer
+        target = plan.targets[transfer.target]
+        if module_name(target) != "idma":
+            raise InputError(f"`{item.name}` is a move of {target.name}, which has no bursts", transfer.span)
+        merged = {**dict(transfer.options), **options}
+        setup = setup_of(target, merged)
+        commands = api.program_of(plan, item.name)
+        found = requests_of(setup, commands)
+        yield item.name, setup.backend, found.count, (replace(r, last=False) for r in found.requests())
+
+
+def utilization_shown(
+    engine: Sequence[str], total: int, output: str | None, as_json: bool
+) -> str | list[dict[str, Any]]:
+    """The sweep as a table or data; drawn as well where a file is named. Raises InputError."""
+    from dataclasses import asdict
+
+    from dmaverify.machines.idma.setup import setup_of
+    from dmaverify.machines.idma.sweep import sweep
+    from dmaverify.report.idma_picture import save_sweep, sweep_table
+    from dmaverify.targets.target import load_target
+
+    setup = setup_of(load_target("idma"), engine_options(engine))
+    points = sweep(setup.backend, total=total)
+    if output is not None:
+        save_sweep(points, setup.backend, Path(output))
+    if as_json:
+        return [asdict(point) for point in points]
+    return sweep_table(points) + (f"\nwrote {output}" if output is not None else "")
+
+
+def emitted(result: Synthesis, form: str) -> str:
+    """The descriptors of a synthesis in a form; `auto` is what the engine's own front-end reads. Raises InputError."""
+    from dmaverify.machines.idma.derive import descriptor_of
+    from dmaverify.machines.idma.forms import write_image
+    from dmaverify.machines.idma.jobs import request_options
+    from dmaverify.machines.idma.registers import MAPS
+    from dmaverify.machines.idma.setup import setup_of
+    from dmaverify.machines.idma.text import Told
+    from dmaverify.targets.modules import module_name
+
+    if module_name(result.target) != "idma":
+        raise InputError(f"{result.target.name} has no forms to emit", None, "leave --emit out")
+    setup = setup_of(result.target, result.transfer.options)
+    name = setup.front_end.replace("_rt", "") if form == "auto" else form
+    told = [Told(d, request_options(d.request)) for d in (descriptor_of(setup, c) for c in result.commands)]
+    if name in MAPS and MAPS[name].width == 32 and setup.backend.address_width > 32:
+        raise InputError(f"addresses of {setup.backend.address_width} bits in {name}", None, "use a 64-bit form")
+    return write_image(name, told)

@@ -1,0 +1,97 @@
+"""The options of `check`, which `sweep` and `merge` share.
+
+Knows: names, types and help of options.
+Does not know: what they do.
+Law: an option that was not given is told apart from one that was, so that the settings of a project can fill it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import click
+
+from dmaverify.jobs.judge import FORMATS
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_FILE = click.Path(dir_okay=False)
+_FOLDER = click.Path(file_okay=False)
+OPTIONS: Mapping[str, Callable[[Any], Any]] = {
+    "paths": click.argument("paths", nargs=-1, metavar="PATH[::NAME]..."),
+    "format_": click.option("--format", "format_", type=click.Choice(FORMATS), show_default="full"),
+    "as_json": click.option("--json", "as_json", is_flag=True, help="The same as --format json."),
+    "output": click.option(
+        "--output", multiple=True, metavar="FORMAT=FILE", help="Also write a report to a file; repeatable."
+    ),
+    "target": click.option("--target", help="Judge by this machine, whatever the file says."),
+    "select": click.option(
+        "--select", multiple=True, metavar="RULE", help="Only these rules (a prefix with *); repeatable."
+    ),
+    "ignore": click.option(
+        "--ignore", multiple=True, metavar="RULE", help="Not these rules; the report says so; repeatable."
+    ),
+    "reading": click.option(
+        "--reading", multiple=True, metavar="RULE=NAME", help="Read a contested point otherwise; repeatable."
+    ),
+    "workers": click.option("-j", "workers", type=click.IntRange(1, 256), show_default="1", help="Processes."),
+    "rlimit": click.option(
+        "--rlimit", type=click.IntRange(1), show_default="20000000", help="Solver resource units a question."
+    ),
+    "certify": click.option(
+        "--certify", type=_FOLDER, metavar="DIR", help="Write every question as SMT-LIB 2; cvc5 re-checks it."
+    ),
+    "playback": click.option(
+        "--playback", type=_FILE, metavar="FILE", help="Write a pytest file that replays the refutations."
+    ),
+    "fix": click.option("--fix", is_flag=True, help="Write the fixes that were proved into the plan files."),
+    "baseline": click.option(
+        "--baseline", type=_FILE, metavar="FILE", help="Excuse the findings that this file knows."
+    ),
+    "write_baseline": click.option(
+        "--write-baseline", type=_FILE, metavar="FILE", help="Write today's findings to this file; exit 0."
+    ),
+    "watch": click.option("--watch", is_flag=True, help="Check again whenever a file changes."),
+    "no_cache": click.option("--no-cache", is_flag=True, help="Prove everything anew."),
+    "config": click.option("--config", type=_FILE, metavar="FILE", help="Take the settings from this file."),
+    "isolated": click.option("--isolated", is_flag=True, help="Take no settings from any file."),
+    "show_settings": click.option(
+        "--show-settings", is_flag=True, help="The settings in force, and where they come from."
+    ),
+    "show_files": click.option("--show-files", is_flag=True, help="The files that would be checked."),
+    "exit_zero": click.option("--exit-zero", is_flag=True, help="Exit with 0 where the code would be 1 or 3."),
+    "no_execute": click.option("--no-execute", is_flag=True, help="Do not cross-check small moves in numpy."),
+    "timings": click.option("--timings", is_flag=True, help="Show times."),
+    "stdin": click.option("--stdin", is_flag=True, help="Read one JSON object a line, answer one a line."),
+    "explain": click.option(
+        "--explain", is_flag=True, help="Kernels: what each move could cost at best, with its stream and the reasons."
+    ),
+    "verbose": click.option("-v", "--verbose", is_flag=True, help="Every obligation, also of what is proved."),
+}
+
+
+NOTHING: Mapping[str, Any] = {
+    **dict.fromkeys(OPTIONS),
+    **dict.fromkeys(("paths", "output", "select", "ignore", "reading"), ()),
+    **dict.fromkeys(("as_json", "fix", "watch", "no_cache", "isolated", "no_execute", "timings", "verbose"), False),
+}
+"""What a command without some of these options was given of them."""
+JUDGING = ("paths", "target", "reading", "workers", "rlimit", "config", "isolated", "no_execute")
+TELLING = (
+    "format_", "as_json", "output", "select", "ignore", "playback", "baseline", "write_baseline", "config", "isolated",
+    "exit_zero", "timings", "verbose",
+)  # fmt: skip
+
+
+def options(*names: str) -> Callable[[F], F]:
+    """Some of the options of `check`, in the order named."""
+
+    def decorated(command: F) -> F:
+        for name in reversed(names):
+            command = OPTIONS[name](command)
+        return command
+
+    return decorated
+
+

@@ -1,0 +1,289 @@
+"""Kernels that the command line names, read with their notes; whether two of them, or a kernel and words, are equal.
+
+Knows: how a kernel is named (FILE or FILE::FUNCTION), what two files have to pair, what an answer says.
+Does not know: how copies are judged, how sameness is proved.
+Law: a kernel with an operation that could not be resolved is no kernel to compare; EQUAL is said of nothing less than
+every copy, flag, barrier and vector access of both.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from dmaverify.errors import InputError, Source, Span
+from dmaverify.machines.pto import ops
+from dmaverify.machines.pto.emit import fields_of, words_of_copy
+from dmaverify.machines.pto.meaning import meaning_of
+from dmaverify.machines.pto.read import read_kernels
+from dmaverify.machines.pto.values import Kernel, Setting
+from dmaverify.machines.pto.words import GM_WORDS, LOCAL_WORDS, unpack
+from dmaverify.machines.pto.work import work_of
+from dmaverify.plan.notes import Notes, read_notes
+from dmaverify.prove.flow.same_kernel import Sameness, compare_kernels
+
+
+@dataclass(frozen=True)
+class Named:
+    """A function of a file, with what the comments around it say."""
+
+    source: Source
+    function: ops.Function
+    notes: Notes
+
+    def kernel(self, *, canonical: bool = False, readings: Mapping[str, str] | None = None) -> Kernel:
+        """What it does. Raises InputError for what cannot be resolved."""
+        setting = Setting(self.notes.ranges, self.notes.extents, readings or {}, canonical)
+        kernel = meaning_of(self.function, setting)
+        lost = [r for r in kernel.remarks if r.always and r.kind in ("unresolved", "state", "ill")]
+        if lost:
+            raise InputError(lost[0].message, lost[0].span, lost[0].hint)
+        return kernel
+
+    @property
+    def name(self) -> str:
+        return self.function.name or Path(self.source.name).stem
+
+
+def functions_of(path: str) -> list[Named]:
+    """The functions of a file that hold something, or the one behind `::`. Raises InputError."""
+    file, _, name = path.partition("::")
+    try:
+        source = Source(file, Path(file).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{file}: cannot be read") from error
+    return [one for one in named_in(source) if (one.name == name if name else not one.function.called)]
+
+
+def named_in(source: Source) -> list[Named]:
+    """The functions of a text, each with its own notes."""
+    whole, functions = read_kernels(source)
+    out, previous = [], 0
+    for function in functions:
+        end = function.whole.end if function.whole else len(source.text)
+        end = len(source.text) if function is functions[-1] else end
+        out.append(Named(source, function, read_notes(source, whole.comments, previous, end)))
+        previous = end
+    return out
+
+
+def function_at(path: str) -> Named:
+    """The one function that a path means. Raises InputError."""
+    found = functions_of(path)
+    if len(found) != 1:
+        names = ", ".join(one.name for one in functions_of(path.partition("::")[0])) or "none"
+        raise InputError(
+            f"{path} names {len(found)} functions", None, f"write {path.partition('::')[0]}::NAME with one of {names}"
+        )
+    return found[0]
+
+
+def kernel_at(
+    path: str, readings: Mapping[str, str] | None = None, *, canonical: bool = False
+) -> tuple[Source, ops.Function, Kernel]:
+    """The one function that a path means. Raises InputError."""
+    named = function_at(path)
+    return named.source, named.function, named.kernel(canonical=canonical, readings=readings)
+
+
+def slices_of(path: str) -> list[str]:
+    """What every copy of a kernel moves, inferred from its operands."""
+    from dmaverify.machines.pto.check import slice_of
+
+    _, _, kernel = kernel_at(path)
+    return [slice_of(copy, kernel.world) for copy in kernel.copies]
+
+
+def written(path: str, form: str, *, as_json: bool) -> Any:
+    """What `emit` says: a text, or with `as_json` the words as data."""
+    from dmaverify.cli.pto_emit import emitted
+
+    if form == "words":
+        return words_json(path) if as_json else words_text(path)
+    return "\n".join(slices_of(path)) if form == "slices" else emitted(path, form)
+
+
+# ------------------------------------------------------------------------------------------ words
+
+
+def words_json(path: str) -> list[dict[str, Any]]:
+    """The words of every copy, with what they move between: the JSON that `equiv` reads again."""
+    _, _, kernel = kernel_at(path, canonical=True)
+    out = []
+    for copy in kernel.copies:
+        words = {word: f"{value:#018x}" for word, value in words_of_copy(copy).items()}
+        ends = {side: _place(place) for side, place in (("src", copy.read), ("dst", copy.write))}
+        pad = None if copy.fill is None else {"value": copy.fill.value}
+        out.append({"kind": copy.kind, "line": copy.span.line, **ends, "words": words, **({"pad": pad} if pad else {})})
+    return out
+
+
+def _place(place: Any) -> dict[str, Any]:
+    if not place.address.is_const:
+        raise InputError("the address of a copy is no number, so it has no words", None)
+    return {"memory": place.root or place.space, "address": place.address.const}
+
+
+def words_text(path: str) -> str:
+    """The words with their fields, for people."""
+    lines = []
+    for one in words_json(path):
+        lines.append(f"line {one['line']}  {one['kind']}  {_end(one['src'])} -> {_end(one['dst'])}")
+        layout = LOCAL_WORDS if one["kind"] == "local" else GM_WORDS
+        fields = unpack(one["kind"], {word: int(value, 16) for word, value in one["words"].items()})
+        for word, value in one["words"].items():
+            parts = ", ".join(f"{name} {fields[name]:,}" for name, _, _ in layout[word] if fields[name])
+            lines.append(f"  {word:<10}{value}   {parts or '0'}")
+    return "\n".join(lines)
+
+
+def _end(place: Mapping[str, Any]) -> str:
+    return f"{place['memory']}+{place['address']:,}"
+
+
+# ------------------------------------------------------------------------------------------ equal
+
+
+def same_kernels(a: str, b: str) -> tuple[Sameness, str]:
+    """Whether kernels do the same, or a kernel and the words in a JSON file; with the answer in words."""
+    if b.endswith(".json"):
+        return _same_words(a, b)
+    answers = []
+    for one, other in _pairs(a, b):
+        found = same_functions(one, other)
+        names = {f"arg{i}": name for i, (name, _, _) in enumerate(one.function.args)}
+        found = replace(found, values=tuple((names.get(n, n), v) for n, v in found.values))
+        copies = f"{found.copies} cop{'y' if found.copies == 1 else 'ies'}"
+        if found.status == "same":
+            said = f"EQUAL   {a} and {b}: {copies}, every byte, same order and synchronisation{_ranges(one, other)}"
+        else:
+            word = "DIFFERENT" if found.status == "different" else "UNKNOWN"
+            said = f"{word}   {a} and {b}: {found.why}{_values(found)}"
+            said += "".join(f"\n  at {span}{_line(span)}" for span in found.places)
+        answers.append((found, said))
+    worst = next((s for s in ("different", "unknown") if any(f.status == s for f, _ in answers)), "same")
+    first = next(f for f, _ in answers if f.status == worst)
+    total = replace(first, copies=sum(f.copies for f, _ in answers)) if worst == "same" else first
+    return total, "\n".join(said for _, said in answers)
+
+
+def _pairs(a: str, b: str) -> list[tuple[Named, Named]]:
+    """The functions to compare: of the same name where both files have several, else in their order."""
+    one, other = ([f for f in functions_of(p) if f.function.body] for p in (a, b))
+    if not one or not other:
+        raise InputError(f"{b if one else a} holds no function to compare")
+    if len(one) != len(other):
+        raise InputError(
+            f"{a} names {len(one)} functions, {b} names {len(other)}", None, "write FILE::NAME on both sides"
+        )
+    names = {f.name: f for f in other}
+    if len(one) > 1 and {f.name for f in one} == set(names):
+        return [(f, names[f.name]) for f in one]
+    return list(zip(one, other, strict=True))
+
+
+def same_functions(one: Named, other: Named) -> Sameness:
+    """Whether two functions do the same; unknown where one holds what cannot be resolved."""
+    try:
+        kernels = [side.kernel(canonical=True) for side in (one, other)]
+    except InputError as error:
+        return Sameness("unknown", 0, error.message, (error.span,) if error.span else ())
+    first, second = kernels
+    if list(first.roots.values()) != list(second.roots.values()) and len(first.roots) != len(second.roots):
+        return Sameness("unknown", 0, f"{len(first.roots)} pointer arguments against {len(second.roots)}")
+    found = compare_kernels(first.events, first.world, second.events, second.world)
+    if found.status != "same":
+        return found
+    lost = [r for kernel in kernels for r in kernel.remarks if r.kind == "unresolved"]
+    if lost:
+        return replace(found, status="unknown", why=lost[0].message, places=(lost[0].span,))
+    return _worked(found, one, other)
+
+
+def _worked(found: Sameness, one: Named, other: Named) -> Sameness:
+    """Copies that are the same prove nothing of kernels that compute something else between them."""
+    left, right = (work_of(side.source, side.function.name) for side in (one, other))
+    for (first, here), (second, there) in zip(left, right, strict=False):
+        if first != second:
+            why = f"the copies are the same, but {first[0]} and {second[0]} are not the same work"
+            return replace(found, status="unknown", why=why, places=(here, there))
+    if len(left) != len(right):
+        extra = max(left, right, key=len)[min(len(left), len(right))]
+        why = f"the copies are the same, but only one kernel has this {extra[0][0]}"
+        return replace(found, status="unknown", why=why, places=(extra[1],))
+    return found
+
+
+def _ranges(one: Named, other: Named) -> str:
+    given = [f"%{n} in {low}..{high}" for n, (low, high) in {**other.notes.ranges, **one.notes.ranges}.items()]
+    return f", for {', '.join(given)}" if given else ""
+
+
+def _values(found: Sameness) -> str:
+    """The values at which kernels part, by the names of the first text."""
+    return " where " + ", ".join(f"{n} = {v:,}" for n, v in found.values) if found.values else ""
+
+
+def _line(span: Span) -> str:
+    """The line of the text that a place stands in."""
+    text = span.source.text
+    begin = text.rfind("\n", 0, span.start) + 1
+    end = text.find("\n", span.start)
+    return f"   {' '.join(text[begin : end if end >= 0 else None].split())}"
+
+
+def _same_words(a: str, b: str) -> tuple[Sameness, str]:
+    """Unpacks every word and compares its fields with what the copy says: both halves, counts and strides."""
+    _, _, kernel = kernel_at(a, canonical=True)
+    try:
+        given = json.loads(Path(b).read_text(encoding="utf-8"))
+        entries = [(g["kind"], {w: int(v, 16) for w, v in g["words"].items()}, g["src"], g["dst"]) for g in given]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{b} holds no words: {error}", None, "dmaverify emit PATH --as words --json") from error
+    if len(entries) != len(kernel.copies):
+        why = f"{len(kernel.copies)} copies against {len(entries)} entries"
+        return Sameness("different", 0, why), f"DIFFERENT   {a} and {b}: {why}"
+    for number, (copy, (kind, words, src, dst)) in enumerate(zip(kernel.copies, entries, strict=True), 1):
+        wanted = fields_of(copy)
+        found = unpack(kind, words) if kind == copy.kind else {}
+        idle = _idle(wanted, found)
+        wrong = [
+            f"{n} is {found.get(n)}, must be {v}" for n, v in wanted.items() if found.get(n) != v and n not in idle
+        ]
+        wrong += [f"{n} is {v}, must be 0" for n, v in found.items() if n not in wanted and v and n not in idle]
+        wrong += [
+            f"{word}: {_end(have)}, must be {_end(_place(place))}"
+            for word, have, place in (("source", src, copy.read), ("destination", dst, copy.write))
+            if have != _place(place)
+        ]
+        if wrong:
+            why = f"copy {number}: {'; '.join(wrong)}"
+            return Sameness(
+                "different", number - 1, why, (copy.span,)
+            ), f"DIFFERENT   {a} and {b}: {why}\n  at {copy.span}"
+    return Sameness("same", len(entries)), f"EQUAL   {a} and {b}: {len(entries)} copies, every field of every word"
+
+
+def _idle(wanted: Mapping[str, int], found: Mapping[str, int]) -> set[str]:
+    """Strides of loops that run once on both sides: they move nothing."""
+    strides = {
+        "n_burst": ("gm_stride", "ub_stride"),
+        "loop1": ("loop1_gm", "loop1_ub"),
+        "loop2": ("loop2_gm", "loop2_ub"),
+    }
+    return {s for count, pair in strides.items() if wanted.get(count) == found.get(count) == 1 for s in pair}
+
+
+def compared(a: str, b: str, *, as_json: bool) -> tuple[str, int]:
+    """What `equiv` says of two kernels, and its exit code."""
+    same, said = same_kernels(a, b)
+    text = json.dumps(same_json(same), indent=2) if as_json else said
+    return text, {"same": 0, "different": 1, "unknown": 3}[same.status]
+
+
+def same_json(found: Sameness) -> dict[str, Any]:
+    out = {"status": found.status, "copies": found.copies, "why": found.why, "places": [str(s) for s in found.places]}
+    return {**out, "values": dict(found.values)} if found.values else out

@@ -1,0 +1,77 @@
+"""Commands that tell what dmaverify knows: rules, machines, the schema of plans, what it stands on.
+
+Knows: their options and what they print.
+Does not know: rules and machines themselves (data says them).
+Law: text and JSON say the same.
+"""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+# ---------------------------------------------------------------- explain, rules, targets, schema, doctor
+
+
+@click.command()
+@click.argument("rule")
+@click.option("--target", help="The machine whose rule is meant.")
+@click.option("--json", "as_json", is_flag=True)
+def explain(rule: str, target: str | None, as_json: bool) -> None:
+    """What a rule or obligation says, why, where it is written, and its readings."""
+    from dmaverify.cli.app import told
+    from dmaverify.report.rules import explain_id, explain_id_json
+    from dmaverify.targets.target import load_target
+
+    machine = load_target(target) if target else None
+    raise told(explain_id_json(rule, machine) if as_json else explain_id(rule, machine))
+
+
+@click.command()
+@click.option("--target", default="rngd", show_default=True)
+@click.option("--json", "as_json", is_flag=True)
+def rules(target: str, as_json: bool) -> None:
+    """Every rule of a machine."""
+    from dmaverify.cli.app import told
+    from dmaverify.report.rules import rules_json, rules_table
+    from dmaverify.targets.target import load_target
+
+    machine = load_target(target)
+    raise told(rules_json(machine) if as_json else rules_table(machine))
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True)
+def targets(as_json: bool) -> None:
+    """The machines that ship, with tiers, limits and engines."""
+    from dmaverify.cli.app import told
+    from dmaverify.report.rules import targets_json, targets_table
+    from dmaverify.targets.target import available_targets, load_target
+
+    found = [load_target(name) for name in available_targets()]
+    raise told(targets_json(found) if as_json else targets_table(found))
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="The default: the schema is JSON.")
+def schema(as_json: bool) -> None:
+    """The JSON Schema of plan files."""
+    from dmaverify.cli.app import Stop, say
+    from dmaverify.plan.schema import json_schema
+
+    say(json.dumps(json_schema(), indent=2))
+    raise Stop(0)
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True)
+def doctor(as_json: bool) -> None:
+    """Versions of what dmaverify stands on, hashes of the machine data, and a proof to see that the solver works."""
+    from dmaverify.cli.app import Stop, say
+    from dmaverify.jobs.doctor import doctor_report, doctor_text
+    from dmaverify.report.machine import dumps
+
+    report = doctor_report()
+    say(dumps(report) if as_json else doctor_text(report))
+    raise Stop(0 if report["works"] else 4)

@@ -1,0 +1,117 @@
+"""What the command line does with Rust kernels beside `check`: plan files of them, and what their moves could cost.
+
+Knows: kernels as plans, synthesis as the reference for a move that has no commands of its own.
+Does not know: the terminal, exit codes.
+Law: a reference is a plan that was proved; where there is none, the rule that refuses is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dmaverify.errors import InputError
+from dmaverify.jobs.judge import is_copy_text
+
+if TYPE_CHECKING:
+    from dmaverify.plan.read import Plan
+    from dmaverify.synth.result import Synthesis
+
+
+def extract_command(told: Callable[[str], Exception]) -> click.Command:
+    """The command `extract`; `told` says a text and gives the end of a command that went well."""
+
+    @click.command()
+    @click.argument("path", metavar="PATH[::FUNCTION]")
+    @click.option("--target", help="The machine of the plan.")
+    @click.option("--output", type=click.Path(dir_okay=False), metavar="FILE", help="Write the plan file.")
+    def extract(path: str, target: str | None, output: str | None) -> None:
+        """The transfers of a Rust kernel, or what the copies of a PTO kernel move, as a plan file."""
+        text = extract_text(path, target)
+        if output is not None:
+            Path(output).write_text(text, encoding="utf-8")
+            text = f"wrote {output}"
+        raise told(text)
+
+    return extract
+
+
+def extract_text(path: str, target: str | None) -> str:
+    """The plan file of a kernel, or of one function of it. Raises InputError."""
+    file, _, _ = path.partition("::")
+    if is_copy_text(file):
+        from dmaverify.cli.pto_extract import plan_of_kernels
+
+        return plan_of_kernels(path)
+    if not file.endswith(".rs"):
+        raise InputError(f"{file} is no kernel", None, "dmaverify extract kernel.rs, or kernel.mlir, kernel.pto")
+    from dmaverify import api
+    from dmaverify.machines.rngd.rust.extract import extracted
+    from dmaverify.machines.rngd.rust.plans import KernelPlan
+
+    plan = api.load(path, target=target)
+    assert isinstance(plan, KernelPlan)
+    return extracted(plan)
+
+
+def _synthesized(plan: Plan, name: str, profile: str, readings: Mapping[str, str]) -> Synthesis:
+    from dmaverify.prove.move.check import Options
+    from dmaverify.synth.synthesize import CROSS_CHECK, synthesize
+
+    item = next(t for t in plan.transfers if t.name == name)
+    machine = plan.targets[item.transfer.target]
+    options = Options(readings=readings, cross_check=CROSS_CHECK)
+    return synthesize(item.transfer, machine, axes=plan.axes, profile=profile, options=options, advise=False)
+
+
+def with_references(plan: Plan, profile: str) -> Plan:
+    """A kernel with the cheapest proved commands of each move, any other plan as it is. Raises InputError where a move
+    has none.
+    """
+    if not plan.is_kernel:
+        return plan
+    items = []
+    for item in plan.transfers:
+        found = _synthesized(plan, item.name, profile, {})
+        if not found.found:
+            rule, message, hint = found.refused[0] if found.refused else ("", "no plan was found", "")
+            raise InputError(f"`{item.name}` has no legal commands: {rule}: {message}", item.transfer.span, hint)
+        items.append(replace(item, transfer=found.transfer))
+    return replace(plan, transfers=tuple(items))
+
+
+def explained(jobs: Sequence[tuple[Any, ...]], readings: Mapping[str, str]) -> str:
+    """For each move of the kernels among the jobs: its cheapest plan, what binds it, and the facts of both sides."""
+    return "\n".join(_references(jobs, readings))
+
+
+def _references(jobs: Sequence[tuple[Any, ...]], readings: Mapping[str, str]) -> Iterator[str]:
+    from dmaverify import api
+    from dmaverify.report.reference import reference_text
+
+    known: dict[Any, str] = {}
+    for path, name, target, *_ in jobs:
+        if not str(path).endswith(".rs"):
+            continue
+        try:
+            plan = api.load(str(path), name, target=target)
+        except InputError:
+            continue  # `check` has told it
+        for item in plan.transfers:
+            if any(problem.fatal for problem in item.problems):
+                continue
+            key = (str(item.transfer.source), str(item.transfer.dest), item.transfer.dtype)
+            if key in known:
+                yield f"reference  {item.name}  {plan.path}:{item.line}   as {known[key]}"
+                continue
+            known[key] = item.name
+            try:
+                found = _synthesized(plan, item.name, "book", readings)
+            except InputError as error:
+                yield f"reference  {item.name}  {plan.path}:{item.line}   none: {error.message}"
+                continue
+            yield reference_text(found, f"{plan.path}:{item.line}")

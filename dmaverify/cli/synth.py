@@ -1,0 +1,396 @@
+"""What `synth` and `cost` do between arguments and text: plans read, moves searched, results as data, certificates
+written.
+
+Knows: options by name, plan files, the parallel work of several transfers, the files of a certificate.
+Does not know: the terminal, exit codes of other commands.
+Law: results come in the order of the file, whatever the number of processes; the printed plan is parsed again and
+judged by `check`
+before it is handed out (a plan that would not pass raises AssertionError, an internal error).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dmaverify.cli.rust import with_references
+from dmaverify.errors import InputError
+
+if TYPE_CHECKING:
+    from dmaverify.cost.model import Cost
+    from dmaverify.plan.read import Plan
+    from dmaverify.program.command import Command
+    from dmaverify.synth.result import Synthesis
+
+
+@dataclass(frozen=True, slots=True)
+class SynthSettings:
+    """Options of `synth`, by the names that `--stdin` uses. `packet` in bytes, `prefix` labels of the outermost
+    loops.
+    """
+
+    profile: str = "book"
+    packet: int | None = None
+    engines: int | None = None
+    entries: int | None = None
+    commands: int | None = None
+    prefix: tuple[str, ...] = ()
+    budget: float | None = None
+    evaluations: int | None = None
+    simulate: bool = False
+    reading: Mapping[str, str] | None = None
+
+
+def settings_of(request: Mapping[str, Any], base: SynthSettings) -> SynthSettings:
+    """The settings with a request's own. Raises InputError for values of a wrong type."""
+    own: dict[str, Any] = {}
+    for field in fields(SynthSettings):
+        if field.name not in request:
+            continue
+        value = request[field.name]
+        if field.name == "prefix":
+            value = tuple(value.split(",")) if isinstance(value, str) else tuple(value)
+        elif field.name in ("packet", "engines", "entries", "commands", "evaluations") and not _whole(value):
+            raise InputError(f"`{field.name}` is a whole number above 0, not {value!r}")
+        elif field.name == "budget" and not (isinstance(value, (int, float)) and value > 0):
+            raise InputError(f"`budget` is a number of seconds, not {value!r}")
+        own[field.name] = value
+    return replace(base, **own)
+
+
+def _whole(value: Any) -> bool:
+    return value is None or (isinstance(value, int) and not isinstance(value, bool) and value > 0)
+
+
+def synthesize_plan(plan: Plan, settings: SynthSettings) -> list[Synthesis]:
+    """The best plan of every transfer, re-proved from its printed text. Raises InputError for what cannot be read."""
+    return [_one(plan, name, settings) for name in (t.name for t in plan.transfers)]
+
+
+def _one(plan: Plan, name: str, settings: SynthSettings) -> Synthesis:
+    from dmaverify.prove.move.check import Options
+    from dmaverify.synth.members import EVALUATIONS
+    from dmaverify.synth.synthesize import CROSS_CHECK, synthesize
+    from dmaverify.targets.modules import part_of
+
+    item = next(t for t in plan.transfers if t.name == name)
+    fatal = [p for p in item.problems if p.fatal]
+    if fatal:
+        raise InputError(fatal[0].message, fatal[0].span, fatal[0].hint)
+    _well_formed(plan, item.transfer)
+    readings = dict(settings.reading or {})
+    plan.targets[item.transfer.target].check_readings(readings)
+    own = part_of(plan.targets[item.transfer.target], "synth", "search")
+    if own is not None:
+        own.check_settings({n: getattr(settings, n) for n in ("packet", "engines", "entries", "prefix", "budget")})
+        made: Synthesis = own.synthesize(
+            item.transfer,
+            plan.targets[item.transfer.target],
+            axes=plan.axes,
+            commands=settings.commands,
+            readings=readings,
+        )
+        if made.found:
+            _again(made, readings)
+        return made
+    found = synthesize(
+        item.transfer,
+        plan.targets[item.transfer.target],
+        axes=plan.axes,
+        profile=settings.profile,
+        packet=settings.packet,
+        engines=settings.engines,
+        order_prefix=settings.prefix,
+        entries=settings.entries,
+        commands=settings.commands,
+        evaluations=settings.evaluations or EVALUATIONS,
+        budget_seconds=settings.budget,
+        simulate=settings.simulate,
+        options=Options(readings=readings, cross_check=CROSS_CHECK),
+    )
+    if found.found:
+        _again(found, readings)
+    return found
+
+
+def _well_formed(plan: Plan, transfer: Any) -> None:
+    from dmaverify.language import wellformed
+
+    for expr in (transfer.source.mapping, transfer.dest.mapping):
+        for problem in wellformed.problems(expr, plan.axes):
+            if problem.fatal:
+                raise InputError(problem.message, problem.span, problem.hint)
+
+
+def _again(found: Synthesis, readings: Mapping[str, str]) -> None:
+    """The printed text, read and judged: what is written must be what was proved."""
+    from dmaverify import api
+    from dmaverify.prove.move.check import Options
+    from dmaverify.verdict import Status
+
+    verdicts = api.check(found.plan, options=Options(readings=readings))
+    assert [v.status for v in verdicts] == [Status.PROVED], (
+        f"the plan of {found.transfer.name} does not pass as printed"
+    )
+
+
+def synth_job(job: tuple[str, str, SynthSettings]) -> Synthesis:
+    """One transfer of a file, for a process pool."""
+    from dmaverify import api
+
+    path, name, settings = job
+    return _one(api.load(path, name), name, settings)
+
+
+def synth_paths(paths: Sequence[str], settings: SynthSettings, workers: int) -> list[Synthesis]:
+    """The results of all transfers of files, folders and `PATH::NAME`, in order."""
+    from dmaverify import api
+    from dmaverify.jobs.judge import plan_files
+
+    jobs = []
+    for path, name in plan_files(paths):
+        jobs += [(path, item.name, settings) for item in api.load(path, name).transfers]
+    if not jobs:
+        raise InputError("no transfer to synthesize", None, "name a plan file with a [transfer.NAME]")
+    if workers <= 1 or len(jobs) < 2:
+        return [synth_job(job) for job in jobs]
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    with ProcessPoolExecutor(min(workers, len(jobs)), mp_context=get_context("spawn")) as pool:
+        return list(pool.map(synth_job, jobs))
+
+
+def plan_of_request(request: Mapping[str, Any]) -> Plan:
+    """The plan of `{"plan": text}` or `{"path": ...}` with an optional name."""
+    from dmaverify import api
+    from dmaverify.jobs.judge import errors_of
+    from dmaverify.plan.read import InputErrors, read_plan_text, select
+
+    text, path = request.get("plan"), request.get("path")
+    if (text is None) == (path is None):
+        raise InputError("give either `plan` (the text of a plan file) or `path`")
+    try:
+        if text is not None:
+            return select(read_plan_text(str(text), target=request.get("target")), request.get("name"))
+        return api.load(str(path), request.get("name"), target=request.get("target"))
+    except InputErrors as errors:
+        raise errors_of(errors)[0] from None
+
+
+def synth_request(request: dict[str, Any], base: SynthSettings) -> Any:
+    """One line of `synth --stdin`: an object, or a list where the plan has several transfers."""
+    from dmaverify.jobs.requests import only_known
+
+    only_known(request, {"plan", "path", "name", "target", *(f.name for f in fields(SynthSettings))})
+    found = [result.as_data() for result in synthesize_plan(plan_of_request(request), settings_of(request, base))]
+    return found[0] if len(found) == 1 else found
+
+
+def synth_shown(results: Sequence[Any], as_json: bool, timings: bool, form: str | None = None) -> str:
+    """Results as text, as JSON, or only their commands in a form of the machine's own."""
+    from dmaverify.report.machine import dumps
+    from dmaverify.report.synth import synth_text
+
+    if form is not None and all(result.found for result in results):
+        from dmaverify.cli.idma import emitted
+
+        return "\n".join(emitted(result, form) for result in results)
+    if as_json:
+        return dumps([result.as_data() for result in results])
+    return "\n\n".join(synth_text(result, timings=timings) for result in results)
+
+
+# ---------------------------------------------------------------- certificates
+
+
+def write_certificate(folder: Path, found: Synthesis) -> list[str]:
+    """Plan, bound with its counts, questions with a script that asks them again, and what is not covered. Names of
+    files.
+    """
+    from dmaverify.cost.constants import cost_data
+    from dmaverify.prove.certify.certificate import write_questions
+    from dmaverify.report.synth import NOT_COVERED
+    from dmaverify.synth.recount import SCRIPT, counts_of
+
+    questions = [*found.questions, *bound_questions(found)]
+    written = write_questions(folder, {found.transfer.name: questions})
+    (folder / "plan.toml").write_text(found.plan, encoding="utf-8")
+    data = found.as_data()
+    data.pop("seconds")
+    data["claim"] = "OPTIMAL for this model" if found.optimal else f"within {100 * found.gap:.2f} % of the bound"
+    data["not_covered"] = list(found.not_covered or NOT_COVERED)
+    data["counted"] = counts_of(found.floor, cost_data(found.profile)) if found.floor is not None else {}
+    (folder / "bound.json").write_text(json.dumps(data, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    (folder / "recount.py").write_text(SCRIPT, encoding="utf-8")
+    (folder / "README.txt").write_text(_readme(found), encoding="utf-8")
+    return ["plan.toml", "bound.json", "recount.py", "README.txt", *(q.path.name for q in written)]
+
+
+def bound_questions(found: Synthesis) -> list[tuple[str, str, str]]:
+    """The bound as questions: can the fullest engine have less, can the busiest resource be done sooner? Both
+    `unsat`.
+    """
+    if found.floor is None or not found.commands:
+        return []
+    ticks = 30_000
+    need, claimed = round(found.floor.cycles * ticks), round(found.bound * ticks)
+    text = (
+        "(declare-const end Int)\n"
+        f"; {found.floor.terms[0].name}: {found.floor.terms[0].why}\n"
+        f"(assert (>= end {need if claimed >= need else claimed}))\n(assert (< end {min(need, claimed)}))\n"
+    )
+    asked = [("bound: the binding resource cannot end sooner", text.rstrip(), "unsat")]
+    sides = found.cost.sides if found.cost else ()
+    total = max(sum(s.requests for pair in sides for s in pair if s.role == role) for role in ("read", "write"))
+    engines = len({c.engine for c in found.commands})
+    names = [f"load{i}" for i in range(engines)]
+    least = -(-total // engines)
+    lines = [f"(declare-const {name} Int)" for name in names]
+    lines += [f"(assert (and (<= 0 {name}) (< {name} {least})))" for name in names]
+    whole = f"(+ {' '.join(names)})" if engines > 1 else names[0]
+    lines.append(f"(assert (= {whole} {total}))")
+    asked.append((f"bound: {engines} engines share {total} requests, one has {least}", "\n".join(lines), "unsat"))
+    return asked
+
+
+def _readme(found: Synthesis) -> str:
+    from dmaverify.report.synth import synth_text
+
+    return (
+        "plan.toml      the plan: dmaverify check plan.toml\n"
+        "bound.json     the bound: its terms with their counts, and what is not covered\n"
+        "*.smt2         what was asked of the solver; expected answers in MANIFEST.json\n"
+        "recheck.py     asks them again with z3 or cvc5 alone\n"
+        "recount.py     counts requests and the loads of channels and DMNs again, packet by packet, with Python alone\n"
+        "The questions check the arithmetic on the counts and every obligation of the plan; recount.py the counts of\n"
+        "the bound's longest runs. That a floor lies under every plan of the space is an argument, in the source of\n"
+        "dmaverify/synth/bound.py, tested against enumeration; it is not a file here.\n\n"
+        + synth_text(found)
+        + "\n"
+    )
+
+
+# ---------------------------------------------------------------- cost
+
+
+def cost_of(
+    plan: Plan, name: str, profile: str, simulated: bool, explained: bool = False
+) -> tuple[Cost, dict[str, Any]]:
+    """The cost of a transfer's own program, and its JSON (with the simulation and the explanation where asked for)."""
+    from dmaverify import api
+    from dmaverify.cost.model import cost
+    from dmaverify.cost.simulate import simulate
+    from dmaverify.targets.modules import part_of
+
+    commands = api.program_of(plan, name)
+    target = plan.targets[next(t for t in plan.transfers if t.name == name).transfer.target]
+    own = part_of(target, "cost", "price")
+    if own is not None:
+        transfer = next(t for t in plan.transfers if t.name == name).transfer
+        made: Cost = own.price(transfer, target, commands)
+        return made, {"name": name, **made.as_data()}
+    if "hbm" not in target.tiers:
+        raise InputError(f"{target.name} has no cost model")
+    price = cost(commands, "rngd", profile)
+    data: dict[str, Any] = {"name": name, **price.as_data()}
+    if simulated:
+        data["simulation"] = simulate(commands, "rngd", profile).statistics()
+    if explained:
+        from dmaverify.cost.explain import explain
+
+        told = explain(commands, "rngd", profile).as_data()
+        data["explanation"] = {key: told[key] for key in ("because", "engines_in_use", "commands", "sides", "advice")}
+    return price, data
+
+
+def cost_text(
+    name: str, price: Cost, data: Mapping[str, Any], commands: Sequence[Command], *, explain: bool, formula: bool
+) -> str:
+    """Cycles, what binds, and the terms; with their reasons, the facts of both sides, or as a formula in symbols."""
+    kind = "exact" if price.exact else "a lower bound" + (" of the simulator's" if price.sides else "")
+    lines = [f"{name}   {price.cycles:,.1f} cycles ({kind}), profile {price.profile}, bound by {price.binding}"]
+    wide = max((len(t.name) for t in price.terms), default=0)
+    for term in price.terms:
+        lines.append(f"  {term.name:{wide}}  {term.cycles:14,.1f}  {term.resource}")
+        if explain:
+            lines += [f"  {'':{wide}}  {term.why}", f"  {'':{wide}}  {term.source}"]
+    if price.sides and explain:
+        from dmaverify.cost.explain import explain as explained
+        from dmaverify.report.cost import explanation_lines
+
+        lines += explanation_lines(explained(commands, "rngd", price.profile))
+    if price.sides and formula:
+        from dmaverify.report.cost import formula_lines
+
+        rest = ", ".join(dict.fromkeys(t.name for t in price.terms[1:]))
+        lines.append(f"  cycles = start-up + max({rest}); commands of one engine add, engines overlap")
+        lines += formula_lines(commands, price.profile)
+    simulation = data.get("simulation")
+    if simulation:
+        lines.append(
+            f"  simulated {simulation['cycles']:,.1f} cycles, {simulation['requests']:,} requests, "
+            f"{simulation['row_switches']:,} row switches"
+        )
+    return "\n".join(lines)
+
+
+def draw_plans(paths: Sequence[str], output: str, profile: str) -> None:
+    """A picture of one or two transfers (before, after) as .svg, .png or a self-contained .html. Raises InputError."""
+    from dmaverify import api
+
+    programs: list[tuple[str, Sequence[Command]]] = []
+    for path in paths:
+        plan = with_references(api.load(path), profile)
+        programs += [(item.name, api.program_of(plan, item.name)) for item in plan.transfers]
+    if not 1 <= len(programs) <= 2:
+        raise InputError(f"{len(programs)} transfers to draw", None, "name one, or two to compare: PATH::NAME")
+    kind = Path(output).suffix
+    try:
+        if kind == ".html":
+            from dmaverify.report.html import page
+
+            Path(output).write_text(page(programs, "rngd", profile), encoding="utf-8")
+        elif kind in (".svg", ".png"):
+            from dmaverify.report.picture import draw, save
+
+            save(draw(programs, "rngd", profile), Path(output))
+        else:
+            raise InputError(f"{output} is no picture", None, "write to .svg, .png or .html")
+    except ImportError:
+        raise InputError("pictures need matplotlib", None, "pip install 'dmaverify[plot]'") from None
+
+
+def write_traces(path: str, output: str, profile: str) -> int:
+    """Plays one transfer and writes its requests for a trace viewer (Chrome, Perfetto), or with its statistics as an
+    SQLite database (`.sqlite`, `.db`); how many requests it had.
+    """
+    from dmaverify import api
+    from dmaverify.cost.simulate import simulate
+    from dmaverify.report.trace import write_sqlite, write_trace
+
+    plan = with_references(api.load(path), profile)
+    if len(plan.transfers) != 1:
+        raise InputError(f"{len(plan.transfers)} transfers to trace", None, "name one: PATH::NAME")
+    result = simulate(api.program_of(plan, plan.transfers[0].name), "rngd", profile, record=1 << 20)
+    (write_sqlite if Path(output).suffix in (".sqlite", ".db") else write_trace)(result, Path(output))
+    return int(result.statistics()["requests"])
+
+
+def cost_request(request: dict[str, Any], profile: str, simulated: bool, explained: bool = False) -> Any:
+    """One line of `cost --stdin`."""
+    from dmaverify.jobs.requests import only_known
+
+    if "frag" in request:
+        from dmaverify.cli.idma import copy_cost
+
+        return copy_cost(request)
+    only_known(request, {"plan", "path", "name", "target", "profile", "simulate", "explain"})
+    plan = plan_of_request(request)
+    chosen = str(request.get("profile", profile))
+    play, told = bool(request.get("simulate", simulated)), bool(request.get("explain", explained))
+    found = [cost_of(plan, t.name, chosen, play, told)[1] for t in plan.transfers]
+    return found[0] if len(found) == 1 else found

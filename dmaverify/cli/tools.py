@@ -1,0 +1,67 @@
+"""Commands about dmaverify itself: the cache, completion of a shell, the manual page.
+
+Knows: click, and which shells it completes.
+Does not know: plans.
+Law: each prints text that another program reads, or says what it did; none of them judges anything.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dmaverify.errors import InputError
+
+SHELLS = ("bash", "zsh", "fish")
+
+
+@click.command()
+@click.option("--clear", is_flag=True, help="Forget everything.")
+@click.option("--json", "as_json", is_flag=True)
+def cache(clear: bool, as_json: bool) -> None:
+    """Where proofs are kept, how many, and how to forget them."""
+    from dmaverify.cli.app import Stop, say
+    from dmaverify.jobs.cache import cache_of
+    from dmaverify.plan.settings import find_settings
+    from dmaverify.report.machine import dumps
+
+    settings = find_settings(Path())
+    kept = cache_of(settings.folder / settings.cache_dir) if settings.cache else None
+    if kept is None:
+        raise InputError("the cache is switched off", None, "unset DMAVERIFY_NO_CACHE, or set `cache = true`")
+    freed = kept.clear() if clear else 0
+    count = kept.count() if kept.file.exists() else 0
+    size = kept.file.stat().st_size if kept.file.exists() else 0
+    if as_json:
+        say(dumps({"file": str(kept.file), "entries": count, "bytes": size, "freed": freed}))
+    else:
+        entries = f"{count:,} {'entry' if count == 1 else 'entries'}"
+        say(f"{kept.file}: {entries}, {size:,} bytes" + (f"; {freed:,} bytes freed" if clear else ""))
+    raise Stop(0)
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(SHELLS))
+def completions(shell: str) -> None:
+    """A script that completes commands, options and paths in a shell: `eval "$(dmaverify completions bash)"`."""
+    from click.shell_completion import get_completion_class
+
+    from dmaverify.cli.app import Stop, cli, say
+
+    found: Any = get_completion_class(shell)
+    say(found(cli, {}, "dmaverify", "_DMAVERIFY_COMPLETE").source())
+    raise Stop(0)
+
+
+@click.command()
+@click.pass_context
+def man(context: click.Context) -> None:
+    """The manual page, for `man -l -` or a file in a man path."""
+    from dmaverify import __version__
+    from dmaverify.cli.app import Stop, cli, say
+    from dmaverify.report.manual import manual
+
+    say(manual(cli, context.parent or context, __version__))
+    raise Stop(0)

@@ -1,0 +1,142 @@
+"""The executor in a process beside this one, so that numpy is loaded while the proof goes on.
+
+Knows: fork, pipes, which obligations an execution found broken. Does not know: why something is executed.
+Law: an answer is the one that `execute` gives here; where there is no such process, or it ends, it is executed here.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from dmaverify.program.command import Command
+from dmaverify.program.move import Tensor
+from dmaverify.program.space import Space
+
+LENGTH_BYTES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What is to be executed, as `execute` takes it."""
+
+    source: Tensor
+    dest: Tensor
+    spaces: tuple[Space, Space]
+    dtype_bits: int
+    commands: tuple[Command, ...]
+    readings: Mapping[str, str]
+
+    def broken(self) -> frozenset[str] | None:
+        """The obligations that the execution found broken; None for a move that is too large."""
+        from dmaverify.execute import TooLarge, execute
+
+        try:
+            done = execute(self.source, self.dest, *self.spaces, self.dtype_bits, self.commands, readings=self.readings)
+        except TooLarge:
+            return None
+        return frozenset(done.broken)
+
+
+class Beside:
+    """A child of this process that executes. It ends when this process does."""
+
+    running: ClassVar[Beside | None] = None
+
+    def __init__(self, child: int, ask: int, answer: int) -> None:
+        self.child, self.ask, self.answer = child, ask, answer
+
+    @classmethod
+    def begin(cls) -> None:
+        """Starts one, where there is a core for it."""
+        if cls.running is not None or not hasattr(os, "fork") or not _another_core():
+            return
+        asks, ask = os.pipe()
+        answer, answers = os.pipe()
+        child = os.fork()
+        if child == 0:
+            _serve(asks, answers, (ask, answer))
+        os.close(asks)
+        os.close(answers)
+        cls.running = cls(child, ask, answer)
+
+    @classmethod
+    def end(cls) -> None:
+        """Closes the pipes, upon which the child ends, and waits for it."""
+        one, cls.running = cls.running, None
+        if one is not None:
+            os.close(one.ask)
+            os.close(one.answer)
+            os.waitpid(one.child, 0)
+
+    def broken(self, task: Task) -> frozenset[str] | None:
+        """As `Task.broken`. Raises OSError or EOFError when the child is gone."""
+        _send(self.ask, pickle.dumps(task))
+        found: frozenset[str] | None = pickle.loads(_received(self.answer))
+        return found
+
+
+def broken_by(
+    source: Tensor,
+    dest: Tensor,
+    spaces: tuple[Space, Space],
+    dtype_bits: int,
+    commands: Sequence[Command],
+    readings: Mapping[str, str],
+) -> frozenset[str] | None:
+    """The obligations that executing every unit finds broken; None for a move that is too large. Raises Aliased."""
+    task = Task(source, dest, spaces, dtype_bits, tuple(commands), dict(readings))
+    if Beside.running is not None:
+        try:
+            return Beside.running.broken(task)
+        except (OSError, EOFError):
+            Beside.end()
+    return task.broken()
+
+
+def _another_core() -> bool:
+    return hasattr(os, "sched_getaffinity") and len(os.sched_getaffinity(0)) > 1
+
+
+def _serve(asks: int, answers: int, others: tuple[int, int]) -> None:
+    """The child: no input, no output but the pipe, no way back into the program. What goes wrong ends it."""
+    try:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends it
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for standard in (0, 1, 2):  # whoever waits for the end of the parent's output does not wait for the child
+            os.dup2(nothing, standard)
+        for other in others:
+            os.close(other)
+        import dmaverify.execute  # noqa: F401 (what takes long)
+
+        while True:
+            task: Task = pickle.loads(_received(asks))
+            _send(answers, pickle.dumps(task.broken()))
+    finally:
+        os._exit(0)
+
+
+def _send(pipe: int, data: bytes) -> None:
+    left = memoryview(len(data).to_bytes(LENGTH_BYTES, "big") + data)
+    while left:
+        left = left[os.write(pipe, left) :]
+
+
+def _received(pipe: int) -> bytes:
+    """One message. Raises EOFError at the end."""
+    return _exactly(pipe, int.from_bytes(_exactly(pipe, LENGTH_BYTES), "big"))
+
+
+def _exactly(pipe: int, count: int) -> bytes:
+    parts = []
+    while count:
+        part = os.read(pipe, count)
+        if not part:
+            raise EOFError
+        parts.append(part)
+        count -= len(part)
+    return b"".join(parts)

@@ -1,0 +1,242 @@
+"""Verdicts that were proved before: a database beside the work, asked before anything is judged.
+
+Knows: what a verdict depends on, SQLite.
+Does not know: how a verdict comes about, formats, exit codes.
+Law: an entry is found only for the same text at the same path, the same machine data, settings, code and libraries;
+UNKNOWN, unreadable input and disagreements are never kept; an entry that is damaged in any way is no entry. A cache
+that cannot be used is no error: the work is done again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sqlite3
+import sys
+import tomllib
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import closing, suppress
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from dmaverify.jobs.judge import Job
+from dmaverify.jobs.record import BadRecord, Unrecordable, record_of, verdicts_of
+from dmaverify.verdict import Status, Verdict
+
+FORMAT = 1
+FILE = "proofs.sqlite"
+MOST_ENTRIES = 20_000
+MOST_BYTES = 10_000_000  # of one file, as of a plan
+MOST_FILES = 5_000  # of one package
+LIBRARIES = ("z3_solver-", "numpy-", "tree_sitter_toml-", "tree_sitter_rust-", "tree_sitter-", "msgspec-")
+_TABLE = "create table if not exists proof (key text primary key, digest text not null, body blob not null, used int)"
+
+
+# ---------------------------------------------------------------- keys
+
+
+@lru_cache(maxsize=1)
+def code_version() -> str:
+    """A hash of the code, the machine data that ship and the versions of the libraries that judge."""
+    digest = hashlib.sha256(f"{FORMAT} {sys.version}".encode())
+    package = Path(__file__).resolve().parent
+    roots = [package, package / "_encodings", package.parent / "encodings"]
+    for root in roots:
+        for file in sorted([*root.rglob("*.py"), *root.rglob("*.smt2"), *root.rglob("*.toml")]):
+            digest.update(f"\0{file.relative_to(root).as_posix()}\0".encode())
+            digest.update(file.read_bytes())
+    digest.update("\0".join(sorted(installed())).encode())
+    return digest.hexdigest()
+
+
+def installed() -> set[str]:
+    """Names with versions of LIBRARIES, as their folders of metadata have them (ten times quicker than reading one)."""
+    found: set[str] = set()
+    for folder in sys.path:
+        with suppress(OSError):
+            found |= {name for name in os.listdir(folder or ".") if name.startswith(LIBRARIES) and "-info" in name}
+    return found
+
+
+def key_of(job: Job, crates: dict[Path, bytes] | None = None) -> str | None:
+    """The key of a job, over everything that its verdicts depend on; None for one that is always done anew.
+
+    `crates` remembers, within one run, the digests of the crates of Rust files.
+    """
+    path, name, target, settings = job
+    try:
+        if Path(path).suffix not in (".toml", ".rs") or Path(path).stat().st_size > MOST_BYTES:
+            return None
+        text = Path(path).read_bytes()
+        kernel = Path(path).suffix == ".rs"
+        machines = (
+            _crate(Path(path), {} if crates is None else crates)
+            if kernel
+            else list(_machines(text, Path(path).parent, target))
+        )
+        machines += [b"\0".join(_machines(b"", Path(), target))] if kernel and target else []
+    except (OSError, ValueError, RecursionError):
+        return None
+    asked = json.dumps([path, name, target, settings], sort_keys=True)
+    digest = hashlib.sha256(code_version().encode())
+    for part in (asked.encode(), text, *machines):
+        digest.update(len(part).to_bytes(8, "big") + part)
+    return digest.hexdigest()
+
+
+def _machines(text: bytes, folder: Path, target: str | None) -> Iterator[bytes]:
+    """The files of every machine that a plan names by a path; those that ship are part of `code_version`."""
+    data = tomllib.loads(text.decode("utf-8-sig"))
+    tables = [t for kind in ("transfer", "access", "program", "region", "kernel") for t in _tables(data.get(kind))]
+    for kernel in _tables(data.get("kernel")):
+        if isinstance(kernel.get("file"), str):
+            yield kernel["file"].encode() + b"\0" + (folder / kernel["file"]).read_bytes()
+    steps = [step for program in _tables(data.get("program")) for step in program.get("step", [])]
+    inner = [step[kind] for step in steps for kind in ("transfer", "access") if isinstance(step.get(kind), dict)]
+    named = [target] if target else [table.get("target") for table in (data, *tables, *inner)]
+    for name in sorted({name for name in named if isinstance(name, str) and not _ships(name)}):
+        base = Path() if target else folder
+        for file in sorted((base / Path(name).expanduser()).glob("*")):
+            if file.is_file() and file.suffix in (".toml", ".smt2"):
+                yield f"{name}/{file.name}".encode() + b"\0" + file.read_bytes()
+
+
+def _crate(path: Path, known: dict[Path, bytes]) -> list[bytes]:
+    """What a kernel may depend on beside its own text: the Rust files and manifest of its package, and the working
+    folder, from which places in other files are named.
+    """
+    from dmaverify.machines.rngd.rust.crate import crate_of
+
+    root, _ = crate_of(path)
+    package = next((p for p in (root, *root.parents) if (p / "Cargo.toml").is_file()), root)
+    if package not in known:
+        known[package] = _tree(package)
+    return [known[package], str(Path().resolve()).encode("utf-8", "surrogateescape")]
+
+
+def _ships(name: str) -> bool:
+    """Whether a machine of that name ships: then its data are part of `code_version`."""
+    package = Path(__file__).resolve().parent
+    roots = (package / "_encodings", package.parent / "encodings")
+    return name.isidentifier() and any((root / name / "target.toml").is_file() for root in roots)
+
+
+def _tree(package: Path) -> bytes:
+    """A hash of names and contents, without Cargo's build output. Raises ValueError for more than MOST_FILES."""
+    digest, count = hashlib.sha256(), 0
+    for folder, inner, names in os.walk(package):
+        inner[:] = sorted(name for name in inner if name != "target" and not name.startswith("."))
+        for name in sorted(names):
+            if name.endswith(".rs") or name == "Cargo.toml":
+                data = Path(folder, name).read_bytes()
+                count += 1
+                if count > MOST_FILES:
+                    raise ValueError(f"{package} has more than {MOST_FILES} files")
+                where = os.path.relpath(os.path.join(folder, name), package)
+                digest.update(f"\0{where}\0{len(data)}\0".encode("utf-8", "surrogateescape") + data)
+    return digest.digest()
+
+
+def _tables(value: Any) -> list[dict[str, Any]]:
+    return [part for part in value.values() if isinstance(part, dict)] if isinstance(value, dict) else []
+
+
+def keepable(verdicts: Sequence[Verdict]) -> bool:
+    """Whether every question was decided, one way or the other."""
+    decided = {Status.PROVED, Status.REFUTED}
+    return bool(verdicts) and all(
+        verdict.status in decided and all(o.status != "unknown" for o in verdict.obligations) for verdict in verdicts
+    )
+
+
+# ---------------------------------------------------------------- the database
+
+
+class Cache:
+    """Verdicts by key, in a folder. Safe for several processes at once; every failure is a miss."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.hits = 0
+
+    @property
+    def file(self) -> Path:
+        return self.folder / FILE
+
+    def get(self, key: str) -> list[Verdict] | None:
+        if not self.file.exists():
+            return None
+        try:
+            with closing(self._open()) as database:
+                row = database.execute("select digest, body from proof where key = ?", (key,)).fetchone()
+            if row is None or hashlib.sha256(key.encode() + row[1]).hexdigest() != row[0]:
+                return None
+            found = verdicts_of(json.loads(zlib.decompress(row[1])))
+        except (sqlite3.Error, OSError, BadRecord, ValueError, TypeError, zlib.error):
+            return None
+        if not keepable(found):
+            return None
+        self.hits += 1
+        return found
+
+    def put(self, key: str, verdicts: Sequence[Verdict]) -> None:
+        if not keepable(verdicts):
+            return
+        try:
+            text = json.dumps(record_of(verdicts), separators=(",", ":"), allow_nan=False)
+        except (Unrecordable, ValueError):
+            return
+        body = zlib.compress(text.encode("utf-8", "surrogatepass"), 1)
+        digest = hashlib.sha256(key.encode() + body).hexdigest()
+        try:
+            self._write(key, digest, body)
+        except sqlite3.DatabaseError as error:
+            if isinstance(error, sqlite3.OperationalError):
+                return  # locked, full or read-only: the next run tries again
+            with suppress(OSError, sqlite3.Error):  # not a database any more
+                self.file.unlink(missing_ok=True)
+                self._write(key, digest, body)
+        except OSError:
+            return
+
+    def _open(self) -> sqlite3.Connection:
+        return sqlite3.connect(self.file, timeout=20)
+
+    def _write(self, key: str, digest: str, body: bytes) -> None:
+        if not self.folder.is_dir():
+            self.folder.mkdir(parents=True, exist_ok=True)
+            (self.folder / ".gitignore").write_text("*\n", encoding="utf-8")
+        with closing(self._open()) as database, database:
+            database.execute("pragma synchronous = off")
+            database.execute(_TABLE)
+            database.execute(
+                "insert or replace into proof values (?, ?, ?, (select coalesce(max(used), 0) + 1 from proof))",
+                (key, digest, body),
+            )
+            database.execute(
+                "delete from proof where used <= (select max(used) from proof) - ?",
+                (MOST_ENTRIES,),
+            )
+
+    def clear(self) -> int:
+        """Forgets everything; how many bytes that were."""
+        size = self.file.stat().st_size if self.file.exists() else 0
+        self.file.unlink(missing_ok=True)
+        return size
+
+    def count(self) -> int:
+        try:
+            with closing(self._open()) as database:
+                return int(database.execute("select count(*) from proof").fetchone()[0])
+        except (sqlite3.Error, OSError):
+            return 0
+
+
+def cache_of(folder: str | Path) -> Cache | None:
+    """The cache in a folder, or where DMAVERIFY_CACHE_DIR says; None where DMAVERIFY_NO_CACHE is set."""
+    if os.environ.get("DMAVERIFY_NO_CACHE"):
+        return None
+    return Cache(Path(os.environ.get("DMAVERIFY_CACHE_DIR") or folder))

@@ -1,0 +1,212 @@
+"""Proposed edits tried on the whole plan: only what is proved there is shown, and only that is written.
+
+Knows: plan files, how an edit is tried, how a file is written without touching the rest of it.
+Does not know: where edits come from, formats, exit codes.
+Law: a fix is a set of edits of one plan with which the transfer is proved, read again from its text; a file changes
+in the edited characters alone, line breaks, comments and byte order mark included, and whole or not at all.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from dmaverify.errors import InputError, Source
+from dmaverify.report.edits import Overlap, applied
+from dmaverify.report.order import findings_in_order
+from dmaverify.verdict import Edit, Finding, Status, Verdict
+
+MOST_FIXED = 50  # verdicts of one run: who has more of them mends those first
+UNITS = (1, 2, 4, 8)  # bytes of an element, where a plan counts elements
+
+
+def with_fixes(verdicts: Iterable[Verdict], settings: Mapping[str, Any], target: str | None) -> list[Verdict]:
+    """The verdicts; those refuted and not expected to be, with the fixes that were proved on the whole text."""
+    left = MOST_FIXED
+    out = []
+    for verdict in verdicts:
+        left -= wrong(verdict)
+        out.append(_fixed(verdict, settings, target) if wrong(verdict) and left >= 0 else verdict)
+    return out
+
+
+def wrong(verdict: Verdict) -> bool:
+    own = bool(verdict.path) and not verdict.path.endswith(".rs")  # kernels are never edited
+    return verdict.status is Status.REFUTED and not verdict.as_expected and own
+
+
+def _fixed(verdict: Verdict, settings: Mapping[str, Any], target: str | None) -> Verdict:
+    """Each finding's own fix; one for all that only several together mend; or what a rule of the machine allows."""
+    proposals: list[tuple[Edit, ...]] = list(dict.fromkeys(f.edits for f in verdict.errors if f.edits))
+    together = tuple(dict.fromkeys(edit for edits in proposals for edit in edits))
+    tried: dict[tuple[Edit, ...], tuple[Edit, ...]] = {}
+    for edits in proposals:
+        tried[edits] = _proved(verdict, edits, settings, target)
+    if len(proposals) > 1 and not any(tried.values()):
+        tried[proposals[0]] = _proved(verdict, together, settings, target)
+    if not proposals:
+        return _mended(verdict, settings, target)
+    return replace(verdict, findings=tuple(_told_once(findings_in_order(verdict), tried)))
+
+
+def _mended(verdict: Verdict, settings: Mapping[str, Any], target: str | None) -> Verdict:
+    """A verdict against the machine's rules alone, with the packet or the padding that would be proved."""
+    from dmaverify.jobs.propose import MOST, longer_rows, shorter_packets
+
+    item, plan = _transfer_of(verdict, target)
+    if item is None or any(finding.rule.startswith("core/") for finding in verdict.errors):
+        return verdict
+    first, *others = [finding for finding in findings_in_order(verdict) if finding in verdict.errors]
+    warned = [finding for finding in verdict.findings if finding not in verdict.errors]
+    for edits in shorter_packets(item, plan.axes):
+        if fix := _proved(verdict, edits, settings, target):
+            return replace(verdict, findings=(replace(first, fix=fix), *others, *warned))
+    bits = plan.targets[item.transfer.target].dtypes[item.transfer.dtype]
+    for words, edits in islice(longer_rows(item, plan.axes, bits), MOST):
+        if _proved(verdict, edits, settings, target):
+            note = f"proved with {words} (checked; it changes both layouts, so `--fix` leaves it to you)"
+            return replace(verdict, findings=(replace(first, hint=note), *others, *warned))
+    return verdict
+
+
+def _transfer_of(verdict: Verdict, target: str | None) -> tuple[Any, Any]:
+    """The transfer of a verdict that has one, and its plan, read as it was judged."""
+    from dmaverify.plan.read import InputErrors, read_plan
+
+    try:
+        plan = read_plan(verdict.path, target=target)
+    except (InputErrors, InputError):
+        return None, None
+    return next((item for item in plan.transfers if item.name == verdict.name), None), plan
+
+
+def _told_once(findings: Sequence[Finding], fixes: Mapping[tuple[Edit, ...], tuple[Edit, ...]]) -> Iterator[Finding]:
+    """A fix that several findings share is shown with the first of them."""
+    seen: set[tuple[tuple[int, int, str], ...]] = set()
+    for finding in findings:
+        fix = fixes.get(finding.edits, ()) if finding.edits else ()
+        key = tuple((edit.span.start, edit.span.end, edit.text) for edit in fix)
+        yield finding if key in seen else replace(finding, fix=fix)
+        seen.add(key)
+
+
+def _proved(
+    verdict: Verdict, edits: Sequence[Edit], settings: Mapping[str, Any], target: str | None
+) -> tuple[Edit, ...]:
+    """The edits, in the unit of the text, with which the transfer is proved; () where there are none."""
+    source = edits[0].span.source
+    numbers = all(_is_number(edit) for edit in edits)
+    if source.name != verdict.path or any(edit.span.source is not source for edit in edits):
+        return ()
+    edits = [edit for edit in edits if edit.text != edit.span.text]
+    for trial in _trials(edits) if numbers else [tuple(edits)]:
+        try:
+            text = applied(source.text, trial)
+        except Overlap:
+            return ()
+        if _holds(source, text, verdict.name, settings, target):
+            return trial
+    return ()
+
+
+def _trials(edits: Sequence[Edit]) -> Iterator[tuple[Edit, ...]]:
+    """The edits as they are, then with every number counted in elements."""
+    for unit in UNITS:
+        scaled = [_scaled(edit, unit) for edit in edits]
+        if all(edit is not None for edit in scaled):
+            yield tuple(edit for edit in scaled if edit is not None)
+
+
+def _is_number(edit: Edit) -> bool:
+    return edit.text.lstrip("-").isdigit()
+
+
+def _scaled(edit: Edit, unit: int) -> Edit | None:
+    if unit == 1:
+        return edit
+    if int(edit.text) % unit:
+        return None
+    return replace(edit, text=str(int(edit.text) // unit))
+
+
+def _holds(source: Source, text: str, name: str, settings: Mapping[str, Any], target: str | None) -> bool:
+    """Whether the plan with that text proves what `name` promises."""
+    from dmaverify.jobs.verdicts import verdicts_of
+    from dmaverify.plan.read import InputErrors, read_plan_text, select
+    from dmaverify.prove.move.check import Options
+    from dmaverify.prove.move.witness import Disagreement
+
+    try:
+        plan = select(read_plan_text(text, source.name, target=target, folder=Path(source.name).parent), name)
+        again = verdicts_of(plan, Options(**settings))
+    except (InputErrors, InputError, Disagreement):
+        return False
+    return [verdict.status for verdict in again] == [Status.PROVED]
+
+
+# ---------------------------------------------------------------- writing
+
+
+def fixes_by_file(verdicts: Iterable[Verdict]) -> dict[str, list[Edit]]:
+    """For each file the edits of all its fixes, less those that would overlap with an earlier one."""
+    found: dict[str, list[Edit]] = {}
+    for verdict in verdicts:
+        for finding in verdict.errors:
+            if not finding.fix or finding.excuse is not None:
+                continue
+            own = found.setdefault(verdict.path, [])
+            try:
+                applied(finding.fix[0].span.source.text, [*own, *finding.fix])
+            except Overlap:
+                continue
+            own += finding.fix
+    return {path: edits for path, edits in found.items() if edits}
+
+
+def write_fixes(path: str, edits: Sequence[Edit]) -> int:
+    """Makes the edits in a file and returns how many. Raises InputError where the file is no longer what was judged."""
+    from dmaverify.plan.toml_spans import source_of
+
+    raw = Path(path).read_bytes()
+    judged = edits[0].span.source.text
+    if not Path(path).stat().st_mode & 0o200:
+        raise InputError(f"{path} is read-only", None, "make it writable, or write the fix by hand")
+    if source_of(raw, path).text != judged:
+        raise InputError(f"{path} has changed since it was judged", None, "run the check again")
+    text = raw.decode("utf-8")
+    places = list(_places(text))
+    once = {(edit.span.start, edit.span.end): edit for edit in edits}
+    parts, at = [], 0
+    for start, end in sorted(once):
+        parts += [text[at : places[start]], once[start, end].text]
+        at = places[end]
+    _replace(Path(path), "".join([*parts, text[at:]]).encode("utf-8"))
+    return len(once)
+
+
+def _places(text: str) -> Iterator[int]:
+    """Where each character of the text as it was judged stands in the file: no byte order mark, `\\n` line breaks."""
+    for index, char in enumerate(text):
+        if not (index == 0 and char == "\ufeff") and not (char == "\r" and text[index + 1 : index + 2] == "\n"):
+            yield index
+    yield len(text)
+
+
+def _replace(path: Path, data: bytes) -> None:
+    """The file with other content, by way of a file beside it, so that it is never half written."""
+    import tempfile
+
+    real = path.resolve()
+    handle, name = tempfile.mkstemp(dir=real.parent, prefix=f".{real.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.chmod(name, real.stat().st_mode & 0o7777)
+        os.replace(name, real)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

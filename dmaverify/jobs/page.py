@@ -1,0 +1,94 @@
+"""What the page of a run shows beside each verdict: source lines, commands, cost.
+
+Knows: plan files, which lines belong to a transfer, the cost model.
+Does not know: HTML, how anything is judged.
+Law: what cannot be read again or has no cost is left out of the page, never made up; the verdict itself always stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from dmaverify.errors import InputError
+from dmaverify.report.order import in_order, place_of
+from dmaverify.report.page import Exhibit, report_page
+from dmaverify.verdict import Verdict
+
+MOST_PICTURES = 300
+AROUND = 3  # lines of context where nothing says what belongs together
+MOST_LINES = 80
+
+
+def run_page(verdicts: Iterable[Verdict], version: str, code: int) -> str:
+    """The HTML page of a run."""
+    seen = in_order(verdicts)
+    plans: dict[str, Any] = {}
+    texts: dict[str, list[str]] = {}
+    found = []
+    for number, verdict in enumerate(seen):
+        commands: tuple[Any, ...] = ()
+        price = None
+        if number < MOST_PICTURES and verdict.path.endswith(".toml"):
+            commands, price = _program(verdict, plans)
+        found.append(Exhibit(verdict, _lines(verdict, texts), commands, price))
+    note = f"Costs and pictures are shown for the first {MOST_PICTURES:,}." if len(seen) > MOST_PICTURES else ""
+    return report_page(found, version, code, note)
+
+
+def _program(verdict: Verdict, plans: dict[str, Any]) -> tuple[tuple[Any, ...], Any]:
+    """The commands of a transfer, and their cost as data, as far as there are any."""
+    from dmaverify import api
+    from dmaverify.cost.model import cost
+    from dmaverify.plan.read import InputErrors
+    from dmaverify.targets.modules import part_of
+
+    try:
+        if verdict.path not in plans:
+            plans[verdict.path] = None
+            plans[verdict.path] = api.load(verdict.path, target=verdict.target or None)
+        plan = plans[verdict.path]
+        if plan is None or verdict.name not in {item.name for item in plan.transfers}:
+            return (), None
+        commands = api.program_of(plan, verdict.name)
+        transfer = next(item.transfer for item in plan.transfers if item.name == verdict.name)
+        target = plan.targets[transfer.target]
+        own = part_of(target, "cost", "price")
+        if own is not None:
+            return commands, own.price(transfer, target, commands).as_data()
+        if "hbm" not in target.tiers:
+            return commands, None
+        return commands, cost(commands).as_data()
+    except (InputError, InputErrors, ArithmeticError, KeyError, ValueError):
+        return (), None
+
+
+def _lines(verdict: Verdict, texts: dict[str, list[str]]) -> tuple[tuple[int, str], ...]:
+    """The table of a transfer in its file; elsewhere a few lines around it and around each finding."""
+    if verdict.path not in texts:
+        try:
+            texts[verdict.path] = Path(verdict.path).read_text(encoding="utf-8-sig", errors="replace").splitlines()
+        except (OSError, ValueError):
+            texts[verdict.path] = []
+    lines = texts[verdict.path]
+    if not lines or not verdict.line:
+        return ()
+    if verdict.path.endswith(".toml"):
+        return tuple((number, lines[number - 1]) for number in _table(verdict, lines))
+    near = {verdict.line, *(place_of(f, verdict).line for f in verdict.findings if place_of(f).path == verdict.path)}
+    shown = sorted({n for line in near for n in range(line - AROUND, line + AROUND + 1) if 1 <= n <= len(lines)})
+    return tuple((number, lines[number - 1]) for number in shown[:MOST_LINES])
+
+
+def _table(verdict: Verdict, lines: Sequence[str]) -> range:
+    """From the header to the line before the next one that is another's, without blank lines at the end."""
+    last = verdict.line
+    for number in range(verdict.line + 1, min(len(lines), verdict.line + MOST_LINES) + 1):
+        text = lines[number - 1].strip()
+        if text.startswith("[") and not text.startswith("[[") and f".{verdict.name}." not in text:
+            break
+        if text.startswith("[[") and f".{verdict.name}." not in text:
+            break
+        last = number if text and not text.startswith("#") else last
+    return range(verdict.line, last + 1)

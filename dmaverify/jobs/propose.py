@@ -1,0 +1,64 @@
+"""Changes of a plan that might mend a broken rule of the machine: shorter packets, longer rows.
+
+Knows: streams and mappings as text, their last terms, divisors and multiples.
+Does not know: rules, whether a proposal helps (`jobs_fix` tries it on the whole plan).
+Law: a proposal of a packet leaves the move as it is; one that pads changes both layouts, so it is only ever told,
+never written into a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from dmaverify.errors import InputError, Span
+from dmaverify.language.parse import parse
+from dmaverify.plan.read import PlanTransfer
+from dmaverify.verdict import Edit
+
+MOST = 6
+
+
+def shorter_packets(item: PlanTransfer, axes: Mapping[str, int]) -> Iterator[tuple[Edit, ...]]:
+    """The stream with a divisor of the packet's last term as packet, the longest first; the rest goes to time."""
+    packet, time = item.key_spans.get("stream.packet"), item.key_spans.get("stream.time")
+    if packet is None or time is None:
+        return
+    start, term = _last_term(packet.text)
+    size = _size(term, axes)
+    at = Span(packet.source, packet.start + start, packet.end)
+    for part in [k for k in range(size // 2, 0, -1) if size % k == 0][:MOST] if size <= 1 << 20 else ():
+        yield Edit(at, f"{term} % {part}"), Edit(time, f"{time.text}, {term} / {part}")
+
+
+def longer_rows(item: PlanTransfer, axes: Mapping[str, int], bits: int) -> Iterator[tuple[str, tuple[Edit, ...]]]:
+    """(words, edits): the last term of both tensors and of the packet, padded to the next multiples of 8 bytes."""
+    spans = [item.key_spans.get(key) for key in ("source.element", "dest.element", "stream.packet")]
+    found = [(span, *_last_term(span.text)) for span in spans if span is not None]
+    terms = {term for _, _, term in found}
+    if len(found) != 3 or len(terms) != 1:
+        return
+    (term,) = terms
+    size = _size(term, axes)
+    step = max(1, 64 // bits)
+    for padded in range((size // step + 1) * step, size * 2 + step, step) if size and "#" not in term else ():
+        words = f"`{term} # {padded}` instead of `{term}` in source, destination and packet"
+        yield words, tuple(Edit(Span(s.source, s.start + at, s.end), f"{term} # {padded}") for s, at, _ in found)
+
+
+def _last_term(text: str) -> tuple[int, str]:
+    """Where the last term of a mapping's text begins, and the term without blanks around it."""
+    depth = 0
+    for index in range(len(text) - 1, -1, -1):
+        depth += (text[index] in ")]}") - (text[index] in "([{")
+        if text[index] == "," and depth == 0:
+            rest = text[index + 1 :]
+            return index + 1 + len(rest) - len(rest.lstrip()), rest.strip()
+    return len(text) - len(text.lstrip()), text.strip()
+
+
+def _size(term: str, axes: Mapping[str, int]) -> int:
+    """How many positions a term has; 0 for what cannot be read alone."""
+    try:
+        return parse(term, axes).size
+    except InputError:
+        return 0

@@ -1,0 +1,400 @@
+"""From a stream to commands: each term of the stream becomes the loops that walk it in both memories.
+
+Knows: layouts of the two sides, the terms of a stream, engines by position, the packet.
+Does not know: limits and alignments of a machine (its rules judge the result), solvers.
+Law: the entries of a term, outer to inner, have the term's size as product; an entry's stride is the address step of
+the piece of axis it walks, 0 where the memory does not hold that piece. Where no common refinement exists, nothing is
+derived: `Problem`.
+
+Source: "Sequencer", Configuration and Configuration Examples; "DMA Engine", Implementation Details; facts/rngd 4.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from dmaverify.errors import Span
+from dmaverify.language.expr import Expr, axes_of, terms_of
+from dmaverify.language.numbers import moves, same
+from dmaverify.layout.addresses import BYTE, Layout
+from dmaverify.layout.digits import Digit, Form, Gap, NotDigits, compile_digits
+from dmaverify.program.command import Command, Engine, Entry, Loop, Port, Sequencer
+from dmaverify.program.move import Stream, Tensor
+from dmaverify.program.space import SPAN, Space, layout_of, unit_bits_of
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why a stream has no commands, with the two cuts or the place that do not fit."""
+
+    message: str
+    span: Span | None = None
+    hint: str = ""
+    axis: str = ""
+    cuts: tuple[int, ...] = ()
+
+
+MOST_ENGINES = 4096  # commands are written out per engine
+
+
+class Incompatible(Exception):
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.message)
+        self.problem = problem
+
+
+@dataclass(frozen=True, slots=True)
+class Fragment:
+    """One entry: `count` iterations over a piece of an axis, `read` and `write` units apart."""
+
+    label: str
+    count: int
+    read: int
+    write: int
+    term: int  # index of the stream term it comes from
+    packet: bool
+    axis: str | None = None
+    weight: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Derivation:
+    """The fragments of a stream, and a command per engine that has work."""
+
+    fragments: tuple[Fragment, ...]
+    commands: tuple[Command, ...]
+    terms: tuple[Expr, ...]
+
+
+def label_of(axis: str | None, weight: int, count: int, size: int) -> str:
+    """`A`, `A/4`, `A%4`, `A/4%32`: the piece of `axis` with `count` values of `weight` each."""
+    if axis is None:
+        return str(count)
+    high = "" if same(weight, 1) else f"/{weight}"
+    low = "" if same(weight * count, size) or weight * count > size else f"%{count}"
+    return f"{axis}{high}{low}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Reach:
+    """What one side does with the piece at some weight of an axis: its address step and how many values it lasts."""
+
+    step: int
+    room: int | None  # None: to the end
+    cut: int = 0  # the digit boundary behind `room`, on the axis
+
+
+def _reach(layout: Layout, axis: str, weight: int, term: Expr) -> _Reach:
+    held = [d for i, d in enumerate(layout.digits) if d.axis == axis and i not in layout.beyond_index]
+    below = [d for d in held if _starts_by(d, weight) and _ends_behind(d, weight)]
+    if below:
+        digit = max(below, key=lambda d: d.weight)
+        if weight % digit.weight:
+            raise Incompatible(_clash(axis, weight, digit.weight, term))
+        ratio = weight // digit.weight
+        outer = any(d is not digit and d.weight >= digit.weight * digit.slots for d in held)
+        if outer and digit.slots % ratio:
+            raise Incompatible(_clash(axis, weight, digit.weight * digit.slots, term))
+        return _Reach(digit.step * ratio, -(-digit.slots // ratio), digit.weight * digit.slots)
+    above = [d.weight for d in held if not _starts_by(d, weight)]
+    if not above:
+        return _Reach(0, None)
+    if min(above) % weight:
+        raise Incompatible(_clash(axis, weight, min(above), term))
+    return _Reach(0, min(above) // weight, min(above))
+
+
+def _starts_by(digit: Digit, weight: int) -> bool:
+    """Whether the digit's own weight is at most `weight`; no weight is below 1."""
+    return same(digit.weight, weight) or (not same(weight, 1) and digit.weight <= weight)
+
+
+def _ends_behind(digit: Digit, weight: int) -> bool:
+    return moves(digit.slots) if same(weight, digit.weight) else weight < digit.weight * digit.slots
+
+
+def _clash(axis: str, cut: int, other: int, term: Expr) -> Problem:
+    return Problem(
+        f"no common refinement on axis {axis}: `{term}` cuts it at {cut}, a memory at {other}, "
+        "and neither divides the other",
+        term.span,
+        "cut the axis alike on both sides, or split the move into several commands",
+        axis,
+        (cut, other),
+    )
+
+
+def _fragments_of(
+    term: Expr, index: int, packet: bool, sides: tuple[Layout, Layout], claimed: dict[int, int]
+) -> list[Fragment]:
+    """The entries of one term, outer to inner."""
+    try:
+        form = compile_digits(term)
+    except NotDigits as error:
+        raise Incompatible(Problem(f"`{term}` cannot be walked by loops: {error.reason}", term.span)) from None
+    if any(g.kind is Gap.VOID for g in form.guards):
+        raise Incompatible(
+            Problem(f"`{term}` is not a box of loops", term.span, "resize a single axis, or use several commands")
+        )
+    sizes = axes_of(term)
+    out: list[Fragment] = []
+    for digit in form.digits:
+        if digit.axis is None:
+            out.append(_broadcast(digit, index, packet, sides[1], claimed))
+        else:
+            out.extend(reversed(list(_walk(term, digit, index, packet, sides, sizes[digit.axis]))))
+    return out
+
+
+def _broadcast(digit: Digit, index: int, packet: bool, dest: Layout, claimed: dict[int, int]) -> Fragment:
+    """A bare number: it stays in the source, and walks replicas in the destination, as far as outer terms left some.
+
+    `claimed` says how many values of each replica of the destination outer terms took.
+    """
+    fitting = []
+    for at, other in enumerate(dest.digits):
+        left = other.slots // claimed.get(at, 1)
+        if other.axis is None and at not in dest.beyond_index and left % digit.slots == 0:
+            padded = (other.live < other.slots) != (digit.live < digit.slots)
+            fitting.append((padded, left != digit.slots, at, other.step * (left // digit.slots)))
+    if not fitting:
+        return Fragment(str(digit.slots), digit.slots, 0, 0, index, packet)
+    _, _, at, step = min(fitting)
+    claimed[at] = claimed.get(at, 1) * digit.slots
+    return Fragment(str(digit.slots), digit.slots, 0, step, index, packet)
+
+
+def _walk(
+    term: Expr, digit: Digit, index: int, packet: bool, sides: tuple[Layout, Layout], size: int
+) -> Iterator[Fragment]:
+    """Pieces of one digit, inner to outer, each inside one digit of either side."""
+    axis = digit.axis
+    assert axis is not None
+    weight, left, live = digit.weight, digit.slots, digit.live
+    while moves(left):
+        read, write = (_reach(layout, axis, weight, term) for layout in sides)
+        rooms = [(r.room, r.cut) for r in (read, write) if r.room is not None and r.room < min(left, live)]
+        count = left
+        if rooms:
+            count, cut = min(rooms)
+            for room, other in rooms:
+                if room % count:
+                    raise Incompatible(_clash(axis, cut, other, term))
+            if left % count:
+                raise Incompatible(_uneven(axis, term, weight * left, cut))
+        yield Fragment(label_of(axis, weight, count, size), count, read.step, write.step, index, packet, axis, weight)
+        weight, left, live = weight * count, left // count, -(-live // count)
+
+
+def _uneven(axis: str, term: Expr, end: int, cut: int) -> Problem:
+    return Problem(
+        f"`{term}` ends at {end} on axis {axis}, which the cut at {cut} does not divide: "
+        "one nest of loops cannot stop there",
+        term.span,
+        f"walk a padded axis (`{axis} # {-(-end // cut) * cut}`) where both sides hold the padding, "
+        "or use several commands",
+        axis,
+        (end, cut),
+    )
+
+
+# ---------------------------------------------------------------- engines and bases
+
+
+def _positions(form: Form) -> Iterator[tuple[int, dict[str, int] | None]]:
+    """Every position with its coordinates, None where the cell is padding."""
+    for position in range(form.size):
+        rest, values = position, []
+        for digit in form.digits:
+            value, rest = divmod(rest, digit.step)
+            values.append(value)
+        found = tuple(values)
+        if any(g.value(found) >= g.bound for g in form.guards):
+            yield position, None
+            continue
+        coordinates = dict(form.offsets)
+        for digit, value in zip(form.digits, found, strict=True):
+            if digit.axis is not None:
+                coordinates[digit.axis] = coordinates.get(digit.axis, 0) + digit.weight * value
+        yield position, coordinates
+
+
+def base_at(layout: Layout, coordinates: Mapping[str, int]) -> int:
+    """The address of an element, by its coordinates; pieces of an axis that the layout does not hold are left out."""
+    address = layout.origin
+    constants = dict(layout.offsets)
+    for axis, value in coordinates.items():
+        rest = value - constants.get(axis, 0)
+        held = [d for i, d in enumerate(layout.digits) if d.axis == axis and i not in layout.beyond_index]
+        top = max((d.weight * d.slots for d in held), default=0)
+        for digit in sorted(held, key=lambda d: -d.weight):
+            part = rest // digit.weight
+            if digit.weight * digit.slots < top or rest >= top:
+                part %= digit.slots
+            address += part * digit.step
+            rest -= part * digit.weight
+    return address
+
+
+def _port(tier: str, address: int, space: Space) -> Port:
+    chip, rest = divmod(address, SPAN["chip"]) if "chip" in space.places else (0, address)
+    cluster, rest = divmod(rest, SPAN["cluster"]) if "cluster" in space.places else (0, rest)
+    return Port(tier, rest, chip, cluster)
+
+
+def _engines(stream: Stream) -> Iterator[tuple[Engine | None, dict[str, int]]]:
+    """Engines with work, and the coordinates their place gives; one nameless engine when the stream names no place."""
+    try:
+        forms = [compile_digits(e) for e in (stream.chip, stream.cluster, stream.slice)]
+    except NotDigits as error:
+        raise Incompatible(Problem(f"`{error.expr}` does not place engines: {error.reason}", error.expr.span)) from None
+    engines = prod(f.size for f in forms)
+    if engines > MOST_ENGINES:
+        raise Incompatible(
+            Problem(f"the stream names {engines:,} engines", stream.span, f"no machine has more than {MOST_ENGINES:,}")
+        )
+    named = any(f.size > 1 or f.offsets for f in forms)
+    for chip, at_chip in _positions(forms[0]):
+        for cluster, at_cluster in _positions(forms[1]):
+            for dmn, at_dmn in _positions(forms[2]):
+                if at_chip is None or at_cluster is None or at_dmn is None:
+                    continue
+                total: dict[str, int] = {}
+                for part in (at_chip, at_cluster, at_dmn):
+                    for axis, value in part.items():
+                        total[axis] = total.get(axis, 0) + value
+                yield (Engine(chip, cluster, dmn) if named else None), total
+
+
+# ---------------------------------------------------------------- the whole
+
+
+def derive(
+    source: Tensor,
+    dest: Tensor,
+    spaces: tuple[Space, Space],
+    dtype_bits: int,
+    stream: Stream,
+    engine: Engine | None = None,
+) -> Derivation | Problem:
+    """The commands of `stream`, one per engine that has work, or the reason why there are none.
+
+    Raises NotDigits never: a side without digits is a Problem. `engine` names the engine of a stream without places.
+    """
+    try:
+        return _derive(source, dest, spaces, dtype_bits, stream, engine)
+    except Incompatible as error:
+        return error.problem
+
+
+def _derive(
+    source: Tensor, dest: Tensor, spaces: tuple[Space, Space], dtype_bits: int, stream: Stream, engine: Engine | None
+) -> Derivation:
+    layouts = []
+    for tensor, space in zip((source, dest), spaces, strict=True):
+        layout, opaque = layout_of(tensor, space, dtype_bits)
+        if opaque:
+            message = "the mapping cannot be walked by loops: a cut falls inside a digit"
+            raise Incompatible(Problem(message, tensor.span))
+        layouts.append(layout)
+    sides = (layouts[0], layouts[1])
+    terms = (*terms_of(stream.time), *terms_of(stream.packet))
+    times = len(terms_of(stream.time))
+    claimed: dict[int, int] = {}
+    fragments: list[Fragment] = []
+    offsets: dict[str, int] = {}
+    for index, term in enumerate(terms):
+        fragments.extend(_fragments_of(term, index, index >= times, sides, claimed))
+        for axis, value in compile_digits(term).offsets:
+            offsets[axis] = offsets.get(axis, 0) + value
+    _stay_in_place(fragments, terms)
+    width = dtype_bits // unit_bits_of(dtype_bits)
+    commands = []
+    for place, coordinates in _engines(stream):
+        at = {a: coordinates.get(a, 0) + offsets.get(a, 0) for a in (*coordinates, *offsets)}
+        ports = tuple(
+            _port(tensor.tier, base_at(layout, at), space)
+            for tensor, layout, space in zip((source, dest), sides, spaces, strict=True)
+        )
+        commands.append(
+            command_of(fragments, ports[0], ports[1], stream.packet.size * width, dtype_bits, place or engine)
+        )
+    if not commands:
+        raise Incompatible(Problem("no engine has work: every place of the stream is padding", stream.span))
+    return Derivation(tuple(fragments), tuple(commands), terms)
+
+
+def _stay_in_place(fragments: Sequence[Fragment], terms: Sequence[Expr]) -> None:
+    for fragment in fragments:
+        for step in (fragment.read, fragment.write):
+            if abs(step) >= SPAN["cluster"]:
+                place = "chip" if abs(step) >= SPAN["chip"] else "cluster"
+                term = terms[fragment.term]
+                raise Incompatible(
+                    Problem(
+                        f"`{term}` walks over {place}s in time, but a command stays within one {place}",
+                        term.span,
+                        f"give the stream a `{place}` field that takes this axis",
+                        fragment.axis or "",
+                    )
+                )
+
+
+def command_of(
+    fragments: Sequence[Fragment], read: Port, write: Port, packet: int, dtype_bits: int, engine: Engine | None
+) -> Command:
+    """A command from its entries. The burst is the innermost run contiguous on both sides, within the packet."""
+    unit_bits = unit_bits_of(dtype_bits)
+    width = dtype_bits // unit_bits
+    burst, inside = width, len(fragments)
+    while inside > 0:
+        last = fragments[inside - 1]
+        if not (last.packet and last.read == burst and last.write == burst):
+            break
+        burst *= last.count
+        inside -= 1
+    loops = tuple(Loop(f.count, f.read, f.write, f.label) for f in fragments[:inside])
+    printed = [*fragments[:inside], *_one_run(fragments[inside:], width)]
+    texts = [
+        Sequencer(_entries(printed, side, width), packet, port.tier, port.base)
+        for side, port in (("read", read), ("write", write))
+    ]
+    return Command(read, write, loops, burst, packet, engine, unit_bits, texts[0], texts[1])
+
+
+def _one_run(run: Sequence[Fragment], width: int) -> Sequence[Fragment]:
+    """The terms of a packet that lie in one run, as one entry: the packet must divide the innermost entry's count."""
+    if len(run) < 2:
+        return run
+    count = prod(f.count for f in run)
+    label = f"[{', '.join(f.label for f in run)}]"
+    return [Fragment(label, count, width, width, run[-1].term, True)]
+
+
+def _entries(fragments: Sequence[Fragment], side: str, width: int) -> tuple[Entry, ...]:
+    entries = [Entry(f.count, f.read if side == "read" else f.write, f.label) for f in fragments]
+    if width == 1:
+        return tuple(entries) or (Entry(1, 1),)
+    if entries and entries[-1].stride == width:
+        last = entries[-1]
+        return (*entries[:-1], Entry(last.count * width, 1, last.label))
+    return (*entries, Entry(width, 1, BYTE))
+
+
+# ---------------------------------------------------------------- merging entries
+
+
+def coalesce(entries: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """Adjacent entries `(count, stride, ...)` that step as one, merged, innermost first ("Sequencer", Merging Entries).
+
+    All strides must agree: `outer.stride = inner.count * inner.stride` on every side. Counts of 1 vanish.
+    """
+    out: list[tuple[int, ...]] = []
+    for entry in reversed([e for e in entries if e[0] != 1]):
+        if out and all(o == out[-1][0] * i for o, i in zip(entry[1:], out[-1][1:], strict=True)):
+            out[-1] = (entry[0] * out[-1][0], *out[-1][1:])
+        else:
+            out.append(entry)
+    return out[::-1]

@@ -1,0 +1,184 @@
+"""Programs of a transfer: the one derived from its stream, the one printed beside it, and whether both do the same.
+
+Knows: derivation, pairing, comparing two programs.
+Does not know: machines' rules, how a program is judged against the move.
+Law: two programs are the same when they copy the same units; order of loops and commands is no difference. Equal
+normal nests are the same; otherwise small programs are compared unit by unit, and a pair of programs of which one
+keeps the promise and the other does not is different.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from dmaverify.errors import Span
+from dmaverify.lower.adapters import STREAM
+from dmaverify.lower.derive import Problem, coalesce, derive
+from dmaverify.lower.pairing import Mismatch, PortRule, pair
+from dmaverify.program.command import Command, GivenCommand
+from dmaverify.program.move import Stream, Tensor, Transfer
+from dmaverify.program.space import Space, unit_bits_of
+from dmaverify.targets.target import Target
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+COMPARE_UNITS = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """Why there is no program: a finding of core/well-formed."""
+
+    message: str
+    span: Span | None
+    hint: str
+    other: Span | None = None
+    other_text: str = ""
+
+
+def space_of(target: Target, tier: str) -> Space:
+    if tier == STREAM:
+        return Space(STREAM, ("element",))
+    found = target.tiers[tier]
+    strides = tuple((name, step) for name, step in found.strides.items() if name not in ("chip", "cluster"))
+    places = tuple(p for p in found.places if p != "element")
+    return Space(tier, (*places, "element"), strides)
+
+
+def port_rule(target: Target, tier: str, unit_bits: int) -> PortRule:
+    found = target.tiers[tier]
+    return PortRule(tuple(found.base_parts), {n: s * 8 // unit_bits for n, s in found.part_strides.items()})
+
+
+def derived_program(
+    source: Tensor,
+    dest: Tensor,
+    stream: Stream,
+    dtype_bits: int,
+    target: Target,
+    engine_of: Sequence[GivenCommand] = (),
+) -> tuple[Command, ...] | Trouble:
+    engine = engine_of[0].engine if len(engine_of) == 1 else None
+    spaces = (space_of(target, source.tier), space_of(target, dest.tier))
+    found = derive(source, dest, spaces, dtype_bits, stream, engine)
+    if isinstance(found, Problem):
+        return Trouble(found.message, found.span, found.hint)
+    return found.commands
+
+
+def program_of_transfer(
+    transfer: Transfer, dtype_bits: int, target: Target
+) -> tuple[Command, ...] | list[Trouble] | None:
+    """The commands that a plan means: the printed ones, else those of its stream or streams; None where it has
+    neither.
+    """
+    if transfer.given:
+        return given_program(transfer.given, transfer.source, transfer.dest, dtype_bits, target)
+    found = streamed_program(transfer, dtype_bits, target)
+    return [found] if isinstance(found, Trouble) else found
+
+
+def streamed_program(transfer: Transfer, dtype_bits: int, target: Target) -> tuple[Command, ...] | Trouble | None:
+    """The commands of the stream, or of the stream of each engine; None where there is none."""
+    if transfer.stream is not None:
+        return derived_program(transfer.source, transfer.dest, transfer.stream, dtype_bits, target, transfer.given)
+    if not transfer.streams:
+        return None
+    commands: list[Command] = []
+    for one in transfer.streams:
+        found = derived_program(transfer.source, transfer.dest, one.stream, dtype_bits, target)
+        if isinstance(found, Trouble):
+            return replace(found, message=f"engine {one.engine}: {found.message}")
+        commands += [replace(command, engine=one.engine) for command in found]
+    return tuple(commands)
+
+
+def given_program(
+    given: Sequence[GivenCommand], source: Tensor, dest: Tensor, dtype_bits: int, target: Target
+) -> tuple[Command, ...] | list[Trouble]:
+    unit_bits = unit_bits_of(dtype_bits)
+    rules = (port_rule(target, source.tier, unit_bits), port_rule(target, dest.tier, unit_bits))
+    commands: list[Command] = []
+    troubles: list[Trouble] = []
+    for index, one in enumerate(given):
+        found = pair(one, source, dest, rules, unit_bits)
+        if isinstance(found, Command):
+            commands.append(found)
+            continue
+        word = f"command {index}: " if len(given) > 1 else ""
+        troubles.extend(_trouble(word, m) for m in found)
+    return troubles or tuple(commands)
+
+
+def _trouble(word: str, mismatch: Mismatch) -> Trouble:
+    return Trouble(word + mismatch.message, mismatch.span, mismatch.hint, mismatch.other, mismatch.other_text)
+
+
+# ---------------------------------------------------------------- comparing
+
+
+def canonical(command: Command) -> tuple[object, ...]:
+    """Bases and merged loops, ordered by stride: equal for nests that copy the same units, where writes do not
+    collide.
+    """
+    loops = [(x.count, x.read, x.write) for x in command.loops] + [(command.burst, 1, 1)]
+    loops.sort(key=lambda loop: (-abs(loop[2]), -abs(loop[1])))
+    return (command.read, command.write, tuple(coalesce(loops)))
+
+
+def same_nests(a: Sequence[Command], b: Sequence[Command]) -> bool:
+    return sorted(map(repr, map(canonical, a))) == sorted(map(repr, map(canonical, b)))
+
+
+def same_units(a: Sequence[Command], b: Sequence[Command]) -> bool | None:
+    """Whether both copy the same set of (read, write) units; None where they are too many to compare."""
+    if sum(c.amount for c in (*a, *b)) > COMPARE_UNITS:
+        return None
+    import numpy as np
+
+    sets = []
+    for program in (a, b):
+        rows = [np.stack(_unit_addresses(command), axis=1) for command in program]
+        sets.append(np.unique(np.concatenate(rows), axis=0))
+    return bool(sets[0].shape == sets[1].shape and (sets[0] == sets[1]).all())
+
+
+def _unit_addresses(command: Command) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    import numpy as np
+
+    from dmaverify.program.space import global_address
+
+    read = np.array([global_address(command.read, command.read.base)], dtype=np.int64)
+    write = np.array([global_address(command.write, command.write.base)], dtype=np.int64)
+    for count, r, w in [*((x.count, x.read, x.write) for x in command.loops), (command.burst, 1, 1)]:
+        counter = np.arange(count, dtype=np.int64)
+        read = (read[:, None] + r * counter).ravel()
+        write = (write[:, None] + w * counter).ravel()
+    return read, write
+
+
+def first_difference(given: Command, wanted: Command) -> tuple[str, Span | None, int, int] | None:
+    """The first number of the printed text that the stream would have otherwise: (what, where, printed, wanted)."""
+    for side in ("read", "write"):
+        text = given.read_text if side == "read" else given.write_text
+        ask = wanted.read_text if side == "read" else wanted.write_text
+        if text is None or ask is None:
+            continue
+        if len(text.entries) == len(ask.entries):
+            for index, (a, b) in enumerate(zip(text.entries, ask.entries, strict=True)):
+                name = f"{side} entry {index}" + (f" `{a.label}`" if a.label else "")
+                if a.count != b.count:
+                    return f"the count of {name}", a.count_span or a.span, a.count, b.count
+                if a.stride != b.stride and a.count > 1:
+                    return f"the stride of {name}", a.stride_span or a.span, a.stride, b.stride
+        port = given.read if side == "read" else given.write
+        asked = wanted.read if side == "read" else wanted.write
+        if port.base != asked.base:
+            return f"the {side} base", text.base_span or text.span, port.base, asked.base
+    if given.packet != wanted.packet and given.read_text is not None:
+        return "the packet", given.read_text.packet_span, given.packet, wanted.packet
+    return None

@@ -1,0 +1,443 @@
+"""The derivation of a sequencer, term by term, as the "Sequencer" document prints it.
+
+Knows: a buffer as a row of pieces of axes, what a term of a stream takes out of it, how entries merge, what one access
+can hold.
+Does not know: memories, bases, machines; the commands themselves (`derive` makes them another way, with equal strides).
+Law: an entry counts the values of its piece and steps by the volume inside that piece; the piece taken becomes `1 # n`
+in place, so no volume ever changes. Where the buffer holds no such piece the stride is 0; where cuts do not fit, the
+`problem` says why.
+
+Source: "Sequencer", Configuration Examples (all tables) and Configuration Failures; facts/rngd 4.1 to 4.3. Strides
+count elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from math import gcd, prod
+from typing import Any
+
+from dmaverify.language.expr import (
+    ONE,
+    Drop,
+    Expr,
+    Resize,
+    axes_of,
+    pair,
+    terms_of,
+)
+from dmaverify.layout.digits import Digit, Gap, NotDigits, compile_digits
+from dmaverify.lower.buffer import (
+    BufferPiece,
+    NoEntry,
+    axis_expr,
+    buffer_text,
+    hole_of,
+    joined_pieces,
+    part_of,
+    pieces_of,
+)
+from dmaverify.lower.derive import Problem
+from dmaverify.program.move import Stream
+
+CONTIGUOUS = "contiguous (Packet dimension)"
+ABSENT = "not in Buf (broadcast)"
+ACCESS_BYTES = (32, 16, 8, 4, 2, 1)  # what memory moves at once, largest first ("Sequencer", Configuration Failures)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One entry. `source` speaks of the buffer as the term finds it, `source_declared` of the buffer as declared."""
+
+    term: str
+    count: int
+    stride: int
+    source: str
+    source_declared: str
+    after: str
+    packet: bool
+    index: int  # of the term in time and packet
+    axis: str | None = None
+    weight: int = 0
+    axis_size: int = 0
+
+    @property
+    def entry(self) -> str:
+        return f"{self.count} : {self.stride}"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The rows of a derivation. With a `problem` they end before the term that has no entry; `notes` qualify them."""
+
+    buffer: str
+    stream: str
+    packet_size: int
+    rows: tuple[Row, ...]
+    problem: Problem | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def entries(self) -> tuple[tuple[int, int], ...]:
+        """(count, stride) of each row, outer to inner."""
+        return tuple((row.count, row.stride) for row in self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class MergedRow:
+    """One entry after merging; `parts` are the rows it was made of, a single one where nothing merged."""
+
+    term: str
+    count: int
+    stride: int
+    parts: tuple[Row, ...]
+
+    @property
+    def entry(self) -> str:
+        return f"{self.count} : {self.stride}"
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """Merged entries. Where time merged into the packet, `packet_size` has grown, as in the document."""
+
+    rows: tuple[MergedRow, ...]
+    packet_size: int
+
+    @property
+    def entries(self) -> tuple[tuple[int, int], ...]:
+        return tuple((row.count, row.stride) for row in self.rows)
+
+
+# ---------------------------------------------------------------- the buffer
+
+
+# ---------------------------------------------------------------- taking terms out of it
+
+
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """An entry to be: `count` values walked, `extent` values taken out of the buffer, if it `held` such a piece."""
+
+    weight: int
+    count: int
+    extent: int
+    held: bool
+
+
+@dataclass
+class _Derivation:
+    """The buffer on its way, and what was taken of each axis."""
+
+    declared: tuple[BufferPiece, ...]
+    now: tuple[BufferPiece, ...]
+    taken: list[tuple[str, int, int]]
+    rows: list[Row]
+    notes: list[str]
+    wanted: frozenset[tuple[str | None, int]]  # (axis, weight) of every digit of the stream
+
+    def take_term(self, term: Expr, index: int, packet: bool) -> None:
+        try:
+            form, core = compile_digits(term), compile_digits(_whole(term))
+        except NotDigits as error:
+            raise NoEntry(Problem(f"`{term}` cannot be walked by loops: {error.reason}", term.span)) from None
+        if any(g.kind is Gap.VOID for g in form.guards):
+            raise NoEntry(
+                Problem(f"`{term}` is not a box of loops", term.span, "resize a single axis, or use several commands")
+            )
+        sizes = axes_of(term)
+        kept = {(d.axis, d.weight): d for d in form.digits}
+        for digit in core.digits if len(core.digits) >= len(form.digits) else form.digits:
+            walked = kept.get((digit.axis, digit.weight), replace(digit, slots=1, live=1))
+            if digit.axis is None:
+                name = str(term) if len(form.digits) == 1 else str(digit.slots)
+                self.rows.append(Row(name, digit.slots, 0, ABSENT, ABSENT, buffer_text(self.now), packet, index))
+                continue
+            cuts = self._cuts(term, digit.axis, walked, digit.slots)
+            alone = len(cuts) == 1 and len(core.digits) == 1
+            for cut in reversed(cuts):
+                self._take(term, digit.axis, sizes[digit.axis], cut, alone, packet, index)
+
+    def _cuts(self, term: Expr, axis: str, walked: Digit, extent: int) -> list[_Cut]:
+        """Inner to outer, each inside one piece of the buffer."""
+        weight, left, live = walked.weight, walked.slots, walked.live
+        out: list[_Cut] = []
+        while True:
+            held, room, end = self._room(term, axis, weight)
+            if room is None or room >= min(left, live):
+                return [*out, _Cut(weight, left, extent, held)]
+            if left % room:
+                raise NoEntry(_uneven(axis, term, weight * left, end))
+            out.append(_Cut(weight, room, room, held))
+            weight, left, live, extent = weight * room, left // room, -(-live // room), -(-extent // room)
+
+    def _room(self, term: Expr, axis: str, weight: int) -> tuple[bool, int | None, int]:
+        """Whether a piece holds a weight of an axis, for how many values (None: to the end), and the cut there."""
+        if any(a == axis and low <= weight < high for a, low, high in self.taken):
+            message = f"`{term}` takes what an outer term of the stream took of {axis}: their coordinates would add up"
+            raise NoEntry(Problem(message, term.span, "name each piece of an axis once in a stream", axis, (weight,)))
+        held = [p for p in self.now if p.axis == axis]
+        inside = [p for p in held if p.weight <= weight < p.end]
+        ends = [p.weight for p in held] + [low for a, low, _ in self.taken if a == axis]
+        above = min((end for end in ends if end > weight), default=None)
+        if not inside:
+            if above is None:
+                return False, None, 0
+            if above % weight:
+                raise NoEntry(_clash(axis, weight, above, term))
+            return False, above // weight, above
+        piece = max(inside, key=lambda p: p.weight)
+        if weight % piece.weight:
+            raise NoEntry(_clash(axis, weight, piece.weight, term))
+        ratio = weight // piece.weight
+        if above is not None and piece.slots % ratio:
+            raise NoEntry(_clash(axis, weight, piece.end, term))
+        return True, -(-piece.slots // ratio), piece.end
+
+    def _take(self, term: Expr, axis: str, size: int, cut: _Cut, alone: bool, packet: bool, index: int) -> None:
+        self.taken.append((axis, cut.weight, cut.weight * cut.extent))
+        name = str(term) if alone else str(axis_expr(axis, size, cut.weight, cut.count))
+        row = Row(name, cut.count, 0, ABSENT, ABSENT, buffer_text(self.now), packet, index, axis, cut.weight, size)
+        self.rows.append(self._taken_row(row, term, cut) if cut.held else self._absent_row(row))
+
+    def _absent_row(self, row: Row) -> Row:
+        """Stride 0: an axis that the buffer does not name, or indices of one that it does not hold."""
+        held = [str(p.expr) for p in self.declared if p.axis == row.axis]
+        if not held:
+            return row
+        self.notes.append(
+            f"`{row.term}` iterates over indices of {row.axis} that Buf does not hold: the Sequencer document rejects "
+            "it (Insufficient Input), the later book reads it as a broadcast of stride 0"
+        )
+        lacks = f"not in Buf (insufficient input: Buf holds {', '.join(held)})"
+        return replace(row, source=lacks, source_declared=lacks)
+
+    def _taken_row(self, row: Row, term: Expr, cut: _Cut) -> Row:
+        piece = next(p for p in self.now if p.axis == row.axis and p.weight <= cut.weight < p.end)
+        ratio = cut.weight // piece.weight
+        at = self.now.index(piece)
+        reached = -(-piece.slots // ratio)
+        # what lies outside of what is taken stays in the buffer if it is live, or if another term walks it
+        needed = any(a == row.axis and cut.weight * cut.extent <= w < piece.end for a, w in self.wanted)
+        beyond = needed or piece.live > ratio * cut.extent
+        if reached % cut.extent and any(p.axis == row.axis and p.weight >= piece.end for p in self.declared):
+            if needed:
+                raise NoEntry(_clash(str(row.axis), cut.weight * cut.extent, piece.end, term))
+            beyond = False  # the cut leaves no whole number of values, and nobody needs them: a slice
+        extent = min(cut.extent, reached) if beyond else reached
+        outer = [part_of(piece, ratio * extent, -(-reached // extent))] if beyond else []
+        inner = [part_of(piece, 1, ratio)] if ratio > 1 else []
+        inside = (*inner, *self.now[at + 1 :])
+        stride = piece.step * ratio
+        sliced = cut.count < min(extent, -(-piece.live // ratio))
+        source = _source(row.axis, stride, inside, self.now, cut.count if sliced else 0)
+        declared = next(p for p in self.declared if p.axis == row.axis and p.weight <= cut.weight < p.end)
+        apart = cut.weight // declared.weight
+        rest = self.declared[self.declared.index(declared) + 1 :]
+        within = (*([part_of(declared, 1, apart)] if apart > 1 else []), *rest)
+        before = _source(row.axis, stride, within, self.declared, cut.count if sliced else 0)
+        taken = [*self.now[:at], *outer, hole_of(extent, stride), *inside]
+        self.now = joined_pieces(taken)
+        return replace(row, stride=stride, source=source, source_declared=before, after=buffer_text(self.now))
+
+
+def _source(
+    axis: str | None, stride: int, inside: Sequence[BufferPiece], whole: Sequence[BufferPiece], sliced: int
+) -> str:
+    """Where the number of a stride comes from: the size of what lies inside."""
+    if not inside:
+        text = f"{axis} in {buffer_text(whole)}"
+    elif prod(p.slots for p in inside) == stride:
+        text = f"m![{pair(*(p.expr for p in inside))}]::SIZE"
+    else:
+        text = f"{stride} elements apart in {buffer_text(whole)}"
+    return f"{text} (sliced to {sliced})" if sliced else text
+
+
+def _digits_of(terms: Sequence[Expr]) -> Iterator[tuple[str | None, int]]:
+    """(axis, weight) of the digits of all terms that have any."""
+    for term in terms:
+        with suppress(NotDigits):
+            yield from ((d.axis, d.weight) for d in compile_digits(term).digits)
+
+
+def _whole(term: Expr) -> Expr:
+    """The term before it was sliced: `A % 4` of `A % 4 = 3`. A slice takes the whole piece out of the buffer."""
+    while isinstance(term, Drop) or (isinstance(term, Resize) and term.to <= term.inner.size):
+        term = term.inner
+    return term
+
+
+def _clash(axis: str, cut: int, other: int, term: Expr) -> Problem:
+    return Problem(
+        f"incompatible shapes: `{term}` cuts {axis} at {cut}, Buf at {other}, and neither divides the other: "
+        "no common factorization exists",
+        term.span, "cut the axis alike in Buf and stream", axis, (cut, other),
+    )  # fmt: skip
+
+
+def _uneven(axis: str, term: Expr, end: int, cut: int) -> Problem:
+    return Problem(
+        f"incompatible shapes: `{term}` ends at {end} on {axis}, which the cut of Buf at {cut} does not divide",
+        term.span, "cut the axis alike in Buf and stream", axis, (end, cut),
+    )  # fmt: skip
+
+
+def table_of(buffer: Expr, stream: Stream) -> Table:
+    """The derivation of `stream` (its time, then its packet) on `buffer`, one row an entry. Strides in elements."""
+    terms = (*terms_of(stream.time), *terms_of(stream.packet))
+    times = len(terms_of(stream.time))
+    shown = f"m![{pair(*(t for t in terms if t != ONE))}]"
+    try:
+        pieces = pieces_of(buffer)
+    except NoEntry as error:
+        return Table(f"m![{buffer}]", shown, stream.packet.size, (), error.problem)
+    work = _Derivation(pieces, pieces, [], [], [], frozenset(_digits_of(terms)))
+    problem = None
+    for index, term in enumerate(terms):
+        try:
+            work.take_term(term, index, index >= times)
+        except NoEntry as error:
+            problem = error.problem
+            break
+    rows = work.rows
+    if problem is None and rows and rows[-1].packet and rows[-1].stride == 1:
+        rows[-1] = replace(rows[-1], source=CONTIGUOUS, source_declared=CONTIGUOUS)
+    left = [p for p in work.now if p.live > 1 and p.axis is not None]
+    if problem is None and left:
+        work.notes.append(f"the stream leaves {', '.join(str(p.expr) for p in left)} of Buf unread")
+    return Table(f"m![{buffer}]", shown, stream.packet.size, tuple(rows), problem, tuple(work.notes))
+
+
+# ---------------------------------------------------------------- merging entries
+
+
+def merged(table: Table) -> Merged:
+    """Neighbours `(n1 : s1), (n2 : s2)` with `s1 = n2 * s2` as one `(n1 * n2 : s2)`, innermost first.
+
+    Also across the packet, as the document does ("Sequencer", Merging Entries); the vendor's code merges within time
+    and within packet only. Entries of one iteration are left out.
+    """
+    groups: list[list[Row]] = []  # innermost group first, rows of a group outer to inner
+    for row in reversed([r for r in table.rows if r.count > 1]):
+        if groups and row.stride == prod(r.count for r in groups[-1]) * groups[-1][-1].stride:
+            groups[-1].insert(0, row)
+        else:
+            groups.append([row])
+    rows = tuple(
+        MergedRow(_label(group), prod(r.count for r in group), group[-1].stride, tuple(group))
+        for group in reversed(groups)
+    )
+    grown = prod(r.count for row in rows if any(p.packet for p in row.parts) for r in row.parts if not r.packet)
+    return Merged(rows, table.packet_size * grown)
+
+
+def _label(rows: Sequence[Row]) -> str:
+    """The term that the rows make together: `C` of `C / 2` and `C % 2`; else all of them."""
+    if len(rows) == 1:
+        return rows[0].term
+    inner, axis, size = rows[-1], rows[-1].axis, rows[-1].axis_size
+    chained = all(a.axis == b.axis and a.weight == b.weight * b.count for a, b in pairwise(rows))
+    count = prod(r.count for r in rows)
+    if axis is not None and chained and size % (inner.weight * count) == 0:
+        return str(axis_expr(axis, size, inner.weight, count))
+    return ", ".join(r.term for r in rows)
+
+
+# ---------------------------------------------------------------- what one access can hold
+
+
+def contiguous_run(entries: Sequence[tuple[int, int]]) -> int:
+    """Elements of the innermost run: outwards while `s_outer = n_inner * s_inner`; 1 unless its stride is 0 or 1.
+
+    Source: facts/rngd 4.3 (the printed procedure does not test the innermost stride; it must be tested).
+    """
+    moving = [entry for entry in entries if entry[0] != 1]
+    if not moving or moving[-1][1] not in (0, 1):
+        return 1
+    run, stride = moving[-1]
+    for count, outer in reversed(moving[:-1]):
+        if outer != run * stride:
+            break
+        run *= count
+    return run
+
+
+def access_bytes_of(bits: int) -> int:
+    """The largest access of 32, 16, 8, 4, 2 or 1 bytes that divides `bits`; 0 where they are no whole bytes."""
+    return next((size for size in ACCESS_BYTES if bits > 0 and bits % (8 * size) == 0), 0)
+
+
+def fetch_size(
+    entries: Sequence[tuple[int, int]], packet_size: int, element_bits: int = 8, *, reading: str = "access"
+) -> int:
+    """Bytes of the largest fetch; 0 where none fits whole bytes.
+
+    Reading "sequencer" ("Sequencer", Configuration Failures): the innermost entry alone holds the fetch, one element
+    where it is not contiguous. Reading "access" (facts/rngd 4.3): `gcd(packet, contiguous run)`, over several entries.
+    """
+    if reading == "sequencer":
+        moving = [entry for entry in entries if entry[0] != 1]
+        count, stride = moving[-1] if moving else (1, 1)
+        run = count if stride in (0, 1) else 1
+    elif reading == "access":
+        run = contiguous_run(entries)
+    else:
+        raise ValueError(f"no reading {reading!r} of fetch_size: sequencer or access")
+    return access_bytes_of(gcd(packet_size, run) * element_bits)
+
+
+# ---------------------------------------------------------------- shown
+
+
+def config_text(entries: Sequence[tuple[int, int]], packet_size: int) -> str:
+    """`[8 : 1, 8 : 8, 3 : 64, 4 : 192] : 1`, as the document prints a configuration."""
+    return f"[{', '.join(f'{count} : {stride}' for count, stride in entries)}] : {packet_size}"
+
+
+def _aligned(head: Sequence[str], body: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(len(line[i]) for line in (head, *body)) for i in range(len(head))]
+
+    def line(cells: Sequence[str]) -> str:
+        return "| " + " | ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)) + " |"
+
+    return [line(head), "|" + "|".join("-" * (width + 2) for width in widths) + "|", *(line(cells) for cells in body)]
+
+
+def render_table(table: Table, *, after: bool = True) -> str:
+    """Rows as an aligned table; without `after` the sources speak of the buffer as declared, as in Merging Entries."""
+    head = ["Term", "Entry", "Stride Source", *(["Buf After"] if after else [])]
+    body = [[r.term, r.entry, *([r.source, r.after] if after else [r.source_declared])] for r in table.rows]
+    lines = _aligned(head, body)
+    if table.problem is not None:
+        lines.append(f"no entry: {table.problem.message}")
+    return "\n".join([*lines, *(f"note: {note}" for note in table.notes)])
+
+
+def render_merged(table: Merged) -> str:
+    """The second table of Merging Entries."""
+    return "\n".join(_aligned(("Term", "Entry", "Merged Entries"), [[r.term, r.entry, _parts(r)] for r in table.rows]))
+
+
+def _parts(row: MergedRow) -> str:
+    return ", ".join(f"{part.term} ({part.entry})" for part in row.parts) if len(row.parts) > 1 else ""
+
+
+def _row_json(row: Row) -> Iterator[tuple[str, Any]]:
+    yield from (("term", row.term), ("count", row.count), ("stride", row.stride), ("source", row.source))
+    yield from (("source_declared", row.source_declared), ("buf_after", row.after), ("packet", row.packet))
+
+
+def table_json(table: Table) -> dict[str, Any]:
+    """The table as JSON data; strides and packet_size in elements."""
+    return {
+        "buffer": table.buffer,
+        "stream": table.stream,
+        "packet_size": table.packet_size,
+        "rows": [dict(_row_json(row)) for row in table.rows],
+        "problem": None if table.problem is None else table.problem.message,
+        "notes": list(table.notes),
+    }

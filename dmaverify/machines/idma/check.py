@@ -1,0 +1,107 @@
+"""Files that tell iDMA something without a move beside it, judged by the rules of the engine.
+
+Knows: burst lists, jobs and images as items with facts. Does not know: moves, plans, how verdicts are shown.
+Law: nothing is promised of what is moved: these verdicts are about the engine's and the protocols' rules alone, and
+say so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from dmaverify.errors import InputError, Source
+from dmaverify.machines.idma.derive import descriptor_facts
+from dmaverify.machines.idma.engine import NAMES
+from dmaverify.machines.idma.forms import form_of, period_facts, read_image
+from dmaverify.machines.idma.jobs import image_of, read_jobs
+from dmaverify.machines.idma.judge import burst_facts
+from dmaverify.machines.idma.lists import Listed, listed_of, looks_like_lists, read_lists
+from dmaverify.machines.idma.nd import absolute, normal
+from dmaverify.machines.idma.setup import Setup, setup_of
+from dmaverify.machines.idma.text import Image, Told
+from dmaverify.prove.flow.listed import Item, judge_listed
+from dmaverify.targets.target import Target, load_target
+from dmaverify.verdict import Verdict
+
+NO_MOVE = "no move is given: rules of the engine and its protocols alone were judged"
+SUFFIXES = (".csv", ".jsonl", ".job", ".jobs", ".txt", ".idma")
+
+
+def verdict_of_file(path: str, readings: Mapping[str, str] | None = None) -> Verdict | None:
+    """The verdict on a burst list, a job file or an image; None for files that are none of these. Raises InputError."""
+    if not path.endswith(SUFFIXES):
+        return None
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is no text: {error.reason}", None, "UTF-8") from None
+    source, target = Source(path, text), load_target("idma")
+    if path.endswith((".csv", ".jsonl")):
+        if not looks_like_lists(path, text):
+            raise InputError(
+                f"{path} is no burst table",
+                None,
+                "columns src_addr, dst_addr, length, ..., r_bursts, w_bursts",
+            )
+        items = (
+            one if isinstance(one, InputError) else item_of(one, f"line {one.span.line}") for one in read_lists(source)
+        )
+        return judge_listed(items, target, name=Path(path).stem, path=path, unit="transfers", readings=readings)
+    image = image_of_file(source)
+    return replace(
+        judge_listed(
+            _items(image, target), target, name=Path(path).stem, path=path, unit="descriptors", readings=readings
+        ),
+        assumptions=(NO_MOVE,),
+    )
+
+
+def image_of_file(source: Source, dims: int | None = None) -> Image:
+    """The descriptors of a file: in the form that its first line names, else a job file. Raises InputError."""
+    if form_of(source.text) is not None:
+        return read_image(source.text, source)
+    return image_of(read_jobs(source.text, dims, source=source))
+
+
+def item_of(listed: Listed, name: str) -> Item:
+    """One listed transfer with its bursts."""
+    return Item(name, listed.span, tuple(burst_facts(listed.backend, listed.request, listed.read, listed.write)))
+
+
+def judged_list(row: object) -> Verdict:
+    """The verdict on one burst list as a JSON object. Raises InputError."""
+    item = replace(item_of(listed_of(row), "the list"), span=None)
+    return judge_listed([item], load_target("idma"), name="bursts", path="<stdin>", unit="transfers")
+
+
+def setup_for(told: Told, target: Target, given: Mapping[str, int | str] | None = None) -> Setup:
+    """The engine for a descriptor: as given, else the base engine with its protocols and enough dimensions."""
+    options: dict[str, int | str] = {**told.options, **(given or {})}
+    if "variant" not in options and "preset" not in options:
+        request = told.descriptor.request
+        src, dst = NAMES[request.src_protocol], NAMES[request.dst_protocol]
+        options["variant"] = f"rw_{src}" if src == dst else f"r_{src}_w_{dst}"
+    wide = max((told.descriptor.request.src, told.descriptor.request.dst, (1 << 32) - 1)) >> 32
+    if wide and "preset" not in options:
+        options.setdefault("address_width", 64)
+    if "preset" not in options:
+        options.setdefault("dims", max(4, len(told.descriptor.dims) + 1))
+    return setup_of(target, options)
+
+
+def _items(image: Image, target: Target) -> Iterator[Item]:
+    for number, told in enumerate(image.told):
+        d, setup = told.descriptor, setup_for(told, target)
+        dims = normal(absolute(d.dims), setup.backend.address_width)
+        if d.empty:  # judged as what it is: a transfer of nothing
+            facts = list(descriptor_facts(setup, 0, 0, 0, (), "all repetitions are 0"))[:1]
+        else:
+            facts = list(descriptor_facts(setup, d.request.src, d.request.dst, d.request.length, dims, ""))
+        yield Item(f"descriptor {number}", told.span, facts, ("mem", "mem"))
+    if image.periods:
+        setup = setup_for(image.told[0], target)
+        yield Item("events", image.told[0].span, period_facts(image, setup), counted=False)
+    if image.facts:
+        yield Item("chain", image.told[0].span, image.facts, counted=False)

@@ -1,0 +1,257 @@
+"""The form of a text by its first line, and its descriptors as commands of a plan.
+
+Knows: the names of all forms, how descriptors become sequencers. Does not know: plan files.
+Law: a descriptor and the sequencers made of it have the same 1D transfers, in the same order.
+
+    reg32_3d | reg64_2d | ...     registers         desc64     a chain         inst64     instructions
+    job 3                         a job file with three dimensions             nd         requests, key = value
+    rt3d                          the same with periods
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from dmaverify.errors import InputError, Source, Span
+from dmaverify.machines.idma import desc64, inst64, registers
+from dmaverify.machines.idma.engine import Request, protocol_named
+from dmaverify.machines.idma.jobs import Job, image_of, read_jobs, request_options, write_jobs
+from dmaverify.machines.idma.midends import Event, event_facts
+from dmaverify.machines.idma.nd import Descriptor, Dim, absolute
+from dmaverify.machines.idma.price import descriptor_cycles
+from dmaverify.machines.idma.setup import Setup, setup_of
+from dmaverify.machines.idma.text import Image, Line, Told, lines_of
+from dmaverify.plan.machine_forms import Formed
+from dmaverify.program.command import Entry, GivenCommand, Sequencer
+from dmaverify.targets.modules import Derived
+from dmaverify.targets.target import Target
+
+PAPER = {one.paper: name for name, one in registers.MAPS.items()} | {"desc_64": "desc64", "inst_64": "inst64"}
+NAMES = (*registers.MAPS, "desc64", "inst64", "job", "nd", "rt3d")
+
+
+def form_of(text: str) -> str | None:
+    """The form that the first line of a text names; None where it names none."""
+    words = next((line.split("#")[0].split() for line in text.splitlines() if line.split("#")[0].strip()), [""])
+    name = PAPER.get(words[0].lower(), words[0].lower())
+    return name if name in NAMES else None
+
+
+def read_image(text: str, source: Source | None = None, offset: int = 0) -> Image:
+    """The descriptors of a text in any form. Raises InputError with the place."""
+    try:
+        return _read_image(text, source, offset)
+    except InputError as error:
+        first = next(iter(lines_of(source or Source("<image>", text), offset, text)), None)
+        raise InputError(error.message, error.span or (first.span if first else None), error.hint) from None
+
+
+def _read_image(text: str, source: Source | None, offset: int) -> Image:
+    origin = source or Source("<image>", text)
+    form = form_of(text)
+    first = next(iter(lines_of(origin, offset, text)), None)
+    if form is None or first is None:
+        raise InputError("the first line names no form", first.span if first else None, f"one of {', '.join(NAMES)}")
+    start = first.span.source.text.find("\n", first.span.end)
+    end = offset + len(text)
+    body_at = min(end, start + 1) if start >= 0 else end
+    body = origin.text[body_at:end] if origin.text[offset:end] == text else text.split("\n", 1)[-1]
+    if form in registers.MAPS:
+        return registers.read(registers.MAPS[form], body, origin, body_at)
+    if form == "desc64":
+        return desc64.read(body, origin, body_at)
+    if form == "inst64":
+        return inst64.read(body, origin, body_at)
+    if form in ("nd", "rt3d"):
+        return _nd(body, origin, body_at)
+    dims = first.number(1, "the number of dimensions") if len(first.words) > 1 else 0
+    return image_of(read_jobs(body, dims, source=origin, offset=body_at))
+
+
+def write_image(form: str, told: Sequence[Told], **settings: int) -> str:
+    """Descriptors in a form. Raises InputError for what the form cannot say."""
+    name = PAPER.get(form, form)
+    if name in registers.MAPS:
+        return registers.write(registers.MAPS[name], told)
+    if name == "desc64":
+        return desc64.write([x for one in told for x in one_d(one)], **settings)
+    if name == "inst64":
+        return inst64.write(told)
+    if name == "job":
+        dims = max((len(one.descriptor.dims) for one in told), default=0)
+        jobs = [Job(padded(one.descriptor, dims)) for one in told]
+        return f"job {dims}\n" + write_jobs(jobs)
+    if name == "nd":
+        return _nd_text(told)
+    raise InputError(f"no form {form!r}", None, f"one of {', '.join(NAMES)}")
+
+
+def padded(descriptor: Descriptor, dims: int) -> Descriptor:
+    """The same with dimensions of one repetition outside."""
+    more = dims - len(descriptor.dims)
+    return replace(descriptor, dims=(*descriptor.dims, *(Dim(1, 0, 0) for _ in range(more))))
+
+
+def one_d(told: Told) -> list[Told]:
+    """A descriptor as 1D descriptors, in order."""
+    from dmaverify.machines.idma.nd import requests
+
+    return [Told(Descriptor(replace(r, last=True)), told.options, told.span) for r in requests(told.descriptor, 64)]
+
+
+# ---------------------------------------------------------------- requests as keys and values
+
+_REQUEST = ("src", "dst", "length", "src_protocol", "dst_protocol", "decouple_rw", "decouple_aw", "src_reduce_len",
+            "src_max_llen", "dst_reduce_len", "dst_max_llen")  # fmt: skip
+
+
+_BOOLS = ("decouple_rw", "decouple_aw", "src_reduce_len", "dst_reduce_len")
+
+
+@dataclass(slots=True)
+class _Begun:
+    """A request as far as it was read."""
+
+    values: dict[str, int] = field(default_factory=dict)
+    dims: list[Dim] = field(default_factory=list)
+    period: int | None = None
+    span: Span | None = None
+
+    def take(self, line: Line, name: str) -> None:
+        """One line that is part of a request. Raises InputError."""
+        self.span = line.span if self.span is None else self.span.to(line.span)
+        if name == "dim":
+            self.dims.append(Dim(*(line.number(i, w) for i, w in ((1, "reps"), (2, "src_stride"), (3, "dst_stride")))))
+            if self.dims[-1].reps < 0:
+                line.refuse("repetitions below 0", "0 or more", 1)
+        elif name == "event":
+            self.period = line.number(1, "the period")
+        elif name in ("src_protocol", "dst_protocol") and len(line.words) > 1:
+            word = line.words[1][0]
+            self.values[name] = protocol_named(int(word) if word.isdecimal() else word)
+        elif name in _REQUEST:
+            self.values[name] = line.number(1, name)
+        elif name != "launch":
+            line.refuse(f"`{name}` is no part of a request", f"{', '.join(_REQUEST)}, dim, launch", 0)
+
+    def told(self, line: Line) -> Told:
+        """The request as it stands: options are those that were written."""
+        for needed in ("src", "dst", "length"):
+            if needed not in self.values:
+                line.refuse(f"`{needed}` is missing", "a request has src, dst and length")
+        request = Request(**{k: bool(v) if k in _BOOLS else v for k, v in self.values.items()})  # type: ignore[arg-type]
+        options = {k: v for k, v in request_options(request).items() if k in self.values}
+        return Told(Descriptor(request, tuple(self.dims)), options, self.span)
+
+
+def _nd(text: str, source: Source, offset: int) -> Image:
+    """`src = 0x0`, `dst = 0x100`, `length = 64`, then `dim = reps, src_stride, dst_stride`, innermost first; `launch`
+    ends each request.
+
+    In the form `rt3d`, `event = PERIOD` makes a request periodic (cycles), and `bypass = CYCLES` says how long a
+    transfer of others may take.
+    """
+    told: list[Told] = []
+    periods: list[tuple[int, int]] = []
+    bypass, begun = 0, _Begun()
+    lines = list(lines_of(source, offset, text))
+    for number, line in enumerate(lines):
+        name = line.words[0][0].lower()
+        if name == "bypass":
+            bypass = line.number(1, "the bypass transfer")
+        else:
+            begun.take(line, name)
+        if name == "launch" or (number == len(lines) - 1 and begun.span is not None):
+            if begun.period is not None:
+                periods.append((len(told), begun.period))
+            told.append(begun.told(line))
+            begun = _Begun()
+    if not told:
+        raise InputError("the text holds no request", None, "src = 0x0, dst = 0x100, length = 64, one a line")
+    return Image(tuple(told), (), tuple(periods), bypass)
+
+
+def _nd_text(told: Sequence[Told]) -> str:
+    out = ["nd"]
+    for one in told:
+        r = one.descriptor.request
+        out += [f"src = 0x{r.src:x}", f"dst = 0x{r.dst:x}", f"length = {r.length}"]
+        default = Request(r.src, r.dst, r.length)
+        out += [f"{n} = {int(getattr(r, n))}" for n in _REQUEST[3:] if getattr(r, n) != getattr(default, n)]
+        out += [f"dim = {d.reps}, {d.src_stride}, {d.dst_stride}" for d in one.descriptor.dims]
+        out.append("launch")
+    return "\n".join(out) + "\n"
+
+
+# ---------------------------------------------------------------- descriptors as commands of a plan
+
+
+def given_of(told: Told, unit_bits: int = 8) -> GivenCommand:
+    """A descriptor as the two sequencers that a plan would print: strides per index, outermost first."""
+    d, scale = told.descriptor, 8 // unit_bits
+    dims = absolute(d.dims)
+    sides = []
+    for side in ("src", "dst"):
+        entries = tuple(
+            Entry(x.reps, getattr(x, f"{side}_stride") * scale, span=told.span) for x in reversed(dims) if x.reps > 1
+        )
+        inner = Entry(d.request.length * scale, 1, span=told.span)
+        base = getattr(d.request, side) * scale
+        sides.append(
+            Sequencer((*entries, inner), d.request.length * scale, None, base, (), told.span, base_span=told.span)
+        )
+    return GivenCommand(None, sides[0], sides[1], told.span)
+
+
+def read_commands(
+    text: str, target: Target, unit_bits: int, source: Source, offset: int, written: Mapping[str, int | str]
+) -> Formed | None:
+    """The commands of a text in one of the forms, with the options that all its descriptors ask for.
+
+    `written` are the options of the plan: the engine whose times periods are held against.
+
+    None where the text is in no form of iDMA. Raises InputError; descriptors of one transfer must ask for one set of
+    options, because a transfer has one.
+    """
+    if form_of(text) is None:
+        if text.lstrip().startswith(("HashMap", "(")):
+            return None
+        line = next(iter(lines_of(source, offset, text)), None)
+        word, span = line.words[0] if line else ("", None)
+        raise InputError(f"`{word}` is no form of commands", span, f"the first line names one of {', '.join(NAMES)}")
+    image = read_image(text, source, offset)
+    first = image.told[0].options
+    for one in image.told[1:]:
+        if one.options != first:
+            other = sorted(k for k in {**first, **one.options} if first.get(k) != one.options.get(k))
+            raise InputError(
+                f"this descriptor has another {', '.join(other)} than the first", one.span,
+                "descriptors of one transfer have the same options; write two transfers",
+            )  # fmt: skip
+    moved = [one for one in image.told if one.descriptor.bytes]
+    problems = tuple((*_wrong(one), one.span) for one in image.told if not one.descriptor.bytes)
+    periods = period_facts(image, setup_of(target, {**first, **written})) if image.periods else ()
+    return Formed(
+        tuple(given_of(one, unit_bits) for one in moved), first, (*image.facts, *periods),
+        tuple((what, span, hint) for what, hint, span in problems),
+    )  # fmt: skip
+
+
+def _wrong(told: Told) -> tuple[str, str]:
+    """What is said of a descriptor that moves nothing, and what to do."""
+    if told.descriptor.empty:
+        return (
+            "all repetitions are 0: nothing moves, and the mid-end answers with an error",
+            "set the repetitions before the launch: they are 0 after reset",
+        )
+    return "a transfer of 0 bytes: the back-end rejects it with an error", "leave it out"
+
+
+def period_facts(image: Image, setup: Setup) -> list[Derived]:
+    """The instances of scope `event` of the periodic descriptors of an image."""
+    events = [
+        Event(period, descriptor_cycles(setup, image.told[number].descriptor), image.told[number].descriptor)
+        for number, period in image.periods
+    ]
+    return event_facts(events, image.bypass)

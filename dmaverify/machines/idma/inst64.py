@@ -1,0 +1,125 @@
+"""inst_64: the instructions that a Snitch core gives its iDMA, read and written.
+
+Knows: mnemonics, encodings, the state that sticks between launches. Does not know: registers of other front-ends.
+Law: `read(write(told)) == told` for every descriptor of at most two dimensions; a launch uses whatever the instructions
+before it left behind, as the hardware does.
+
+    dmsrc 0x1000, 0         low and high part of an address: the values in rs1 and rs2
+    dmdst 0x20000, 0
+    dmstr 64, 128           strides of source and destination
+    dmrep 8
+    dmcpyi 64, 2            length and configuration: bit 1 is 2D, bits 4:2 the channel
+
+Source: iDMA paper, 2.1 (Instruction-based) and 3.5; iDMA v0.7.0, `inst64`, opcode 0x2B.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dmaverify.errors import InputError, Source
+from dmaverify.machines.idma.engine import AXI, Request
+from dmaverify.machines.idma.jobs import request_options
+from dmaverify.machines.idma.nd import Descriptor, Dim, signed
+from dmaverify.machines.idma.text import Image, Line, Told, lines_of
+
+OPCODE = 0x2B
+FUNCT7 = {
+    "dmsrc": 0, "dmdst": 1, "dmcpyi": 2, "dmcpy": 3, "dmstati": 4, "dmstat": 5, "dmstr": 6, "dmrep": 7, "dmuser": 8,
+    "dminit": 9,
+}  # fmt: skip
+_OPERANDS = {
+    "dmsrc": 2,
+    "dmdst": 2,
+    "dmcpyi": 2,
+    "dmcpy": 2,
+    "dmstr": 2,
+    "dmrep": 1,
+    "dmuser": 1,
+    "dmstat": 1,
+    "dmstati": 1,
+}
+TWO_D = 2
+STRIDE_WIDTH = 32
+
+
+def encoded(name: str, rd: int = 0, rs1: int = 0, rs2: int = 0) -> int:
+    """The instruction word; for dmcpyi and dmstati `rs2` is the immediate. Raises InputError."""
+    if name not in FUNCT7:
+        raise InputError(f"`{name}` is no instruction of inst_64", None, f"known: {', '.join(FUNCT7)}")
+    for what, value in (("rd", rd), ("rs1", rs1), ("rs2", rs2)):
+        if not 0 <= value < 32:
+            raise InputError(f"{what} is {value}", None, "0 to 31")
+    return FUNCT7[name] << 25 | rs2 << 20 | rs1 << 15 | rd << 7 | OPCODE
+
+
+def decoded(word: int) -> tuple[str, int, int, int]:
+    """Name, rd, rs1, rs2 of an instruction word. Raises InputError where it is none of inst_64."""
+    names = {code: name for name, code in FUNCT7.items()}
+    if word & 0x7F != OPCODE or word >> 25 not in names or word >> 12 & 7:
+        raise InputError(f"0x{word:08x} is no instruction of inst_64", None, "opcode 0x2B, funct3 0")
+    return names[word >> 25], word >> 7 & 31, word >> 15 & 31, word >> 20 & 31
+
+
+def write(told: Sequence[Told]) -> str:
+    """The instructions of some descriptors: three for 1D, at most six for 2D; state that is there already is kept."""
+    out = ["inst64"]
+    held: dict[str, tuple[int, ...]] = {}
+
+    def say(name: str, *values: int) -> None:
+        if held.get(name) != values:
+            held[name] = values
+            out.append(f"{name} {', '.join(f'0x{v:x}' for v in values)}")
+
+    for one in told:
+        d, r = one.descriptor, one.descriptor.request
+        if len(d.dims) > 1:
+            raise InputError(
+                f"{len(d.dims) + 1} dimensions; inst_64 has two", None, "launch the outer loops one by one"
+            )
+        if r.decouple_aw or r.decouple_rw or r.src_reduce_len or r.dst_reduce_len:
+            raise InputError("inst_64 has no back-end options", None, "leave them out")
+        say("dmsrc", r.src & 0xFFFFFFFF, r.src >> 32)
+        say("dmdst", r.dst & 0xFFFFFFFF, r.dst >> 32)
+        for dim in d.dims:
+            say("dmstr", dim.src_stride & 0xFFFFFFFF, dim.dst_stride & 0xFFFFFFFF)
+            say("dmrep", dim.reps)
+        out.append(f"dmcpyi 0x{r.length:x}, {TWO_D if d.dims else 0}")
+    return "\n".join(out) + "\n"
+
+
+def read(text: str, source: Source, offset: int) -> Image:
+    """The launches of a sequence. Strides and repetitions stick, and are 0 at reset. Raises InputError."""
+    state = {"dmsrc": 0, "dmdst": 0, "reps": 0, "src_stride": 0, "dst_stride": 0}
+    told: list[Told] = []
+    line = None
+    for line in lines_of(source, offset, text):
+        name = line.words[0][0].lower()
+        if name == "dminit":
+            line.refuse("dminit fills memory with a pattern", "it makes no move; leave it out", 0)
+        if name not in _OPERANDS:
+            line.refuse(f"`{name}` is no instruction of inst_64", f"known: {', '.join(_OPERANDS)}", 0)
+        if len(line.words) - 1 != _OPERANDS[name]:
+            line.refuse(f"{name} has {_OPERANDS[name]} operands", "the values that its registers hold")
+        values = [line.number(i + 1, f"operand {i + 1}") for i in range(_OPERANDS[name])]
+        if name in ("dmsrc", "dmdst"):
+            state[name] = (values[1] & 0xFFFFFFFF) << 32 | values[0] & 0xFFFFFFFF
+        elif name == "dmstr":
+            state["src_stride"], state["dst_stride"] = (signed(v, STRIDE_WIDTH) for v in values)
+        elif name == "dmrep":
+            state["reps"] = values[0] & 0xFFFFFFFF
+        elif name in ("dmcpy", "dmcpyi"):
+            told.append(_launched(line, state, values))
+    if not told:
+        raise InputError("nothing is launched", line.span if line else None, "dmcpy or dmcpyi launches")
+    return Image(tuple(told))
+
+
+def _launched(line: Line, state: dict[str, int], values: list[int]) -> Told:
+    length, cfg = values
+    if not 0 <= cfg < 32:
+        line.refuse(f"the configuration is {cfg}", "0 for 1D, 2 for 2D, the channel from bit 2 on", 2)
+    request = Request(state["dmsrc"], state["dmdst"], length, AXI, AXI)
+    dims = (Dim(state["reps"], state["src_stride"], state["dst_stride"]),) if cfg & TWO_D else ()
+    options = {k: v for k, v in request_options(request).items() if "protocol" not in k}
+    return Told(Descriptor(request, dims), options, line.span)

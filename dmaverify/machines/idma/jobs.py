@@ -1,0 +1,190 @@
+"""Job files of the public test benches, read and written.
+
+Knows: the order of the values, one a line, and the dimension lines between `rw_decoupled` and `n_errors`.
+Does not know: how many dimensions a file has: its test bench does, so the reader is told, or finds the one number that
+reads the whole file.
+Law: `read_jobs(write_jobs(jobs), dims) == jobs`.
+
+    length, src, dst, src_protocol, dst_protocol, max_src_beats, max_dst_beats, aw_decoupled, rw_decoupled,
+    { reps, src_stride, dst_stride }, n_errors, { [r|w][c|a]0xADDRESS }
+
+Source: iDMA v0.7.0, `jobs/`, `idma_tb_per2axi` readers; 256 beats mean as many as the protocol allows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from dmaverify.errors import InputError, Source, Span
+from dmaverify.machines.idma.engine import MOST_BEATS, NAMES, Request
+from dmaverify.machines.idma.nd import Descriptor, Dim, signed
+from dmaverify.machines.idma.text import Image, Line, Told, lines_of
+
+MOST_DIMS = 8
+_NEXT = (
+    "length", "src", "dst", "src_protocol", "dst_protocol", "max_src_beats", "max_dst_beats", "aw_decoupled",
+    "rw_decoupled",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class JobError:
+    """A bus error that the test bench plants: at which address, on which side, and what it answers to it."""
+
+    side: str
+    action: str
+    address: int
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One job: a descriptor with relative strides, and the errors planted into it."""
+
+    descriptor: Descriptor
+    errors: tuple[JobError, ...] = ()
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+def llen_of(beats: int) -> tuple[bool, int]:
+    """`reduce_len` and `max_llen` of a largest number of beats: log2, rounded up; 256 is no limit."""
+    return beats != MOST_BEATS, (beats - 1).bit_length() if beats != MOST_BEATS else 0
+
+
+def beats_of_llen(reduce_len: bool, max_llen: int) -> int:
+    return 1 << max_llen if reduce_len else MOST_BEATS
+
+
+def read_jobs(
+    text: str, dims: int | None = None, *, source: Source | None = None, offset: int = 0, width: int = 32
+) -> list[Job]:
+    """The jobs of a file with `dims` dimension lines of three a job (1D: 0).
+
+    Without `dims` the number must be clear from the file: exactly one from 0 to 8 reads it. Raises InputError.
+    """
+    origin = source or Source("<jobs>", text)
+    lines = list(lines_of(origin, offset, text))
+    if not lines:
+        raise InputError(f"{origin.name} holds no job", None, "one value a line: length, src, dst, ...")
+    if dims is not None:
+        return _jobs(lines, dims, width)
+    found: dict[int, list[Job]] = {}
+    errors: dict[int, InputError] = {}
+    for count in range(MOST_DIMS + 1):
+        try:
+            found[count] = _jobs(lines, count, width)
+        except InputError as error:
+            errors[count] = error
+    if not found:
+        best = max(errors.values(), key=lambda e: e.span.start if e.span else 0)
+        raise best
+    if len(found) > 1:
+        many = ", ".join(map(str, found))
+        raise InputError(f"{origin.name} can be read with {many} dimensions", None, "say which: --dims N")
+    return next(iter(found.values()))
+
+
+def _jobs(lines: Sequence[Line], dims: int, width: int) -> list[Job]:
+    at, jobs = 0, []
+    while at < len(lines):
+        job, at = _job(lines, at, dims, width)
+        jobs.append(job)
+    return jobs
+
+
+def _job(lines: Sequence[Line], at: int, dims: int, width: int) -> tuple[Job, int]:
+    first = at
+    wanted = [
+        *_NEXT,
+        *(f"{what} of dimension {k}" for k in range(dims) for what in ("reps", "src_stride", "dst_stride")),
+    ]
+    values = []
+    for what in [*wanted, "n_errors"]:
+        values.append(_value(lines, at, what))
+        at += 1
+    length, src, dst, src_protocol, dst_protocol, src_beats, dst_beats, aw, rw = values[:9]
+    for number, code in ((3, src_protocol), (4, dst_protocol)):
+        if not 0 <= code < len(NAMES):
+            lines[first + number].refuse(f"{_NEXT[number]} is {code}", "0 AXI to 5 AXI-Stream", 0)
+    for number, flag in ((7, aw), (8, rw)):
+        if flag not in (0, 1):
+            lines[first + number].refuse(f"{_NEXT[number]} is {flag}", "0 or 1", 0)
+    for number, beats in ((5, src_beats), (6, dst_beats)):
+        if not (1 <= beats <= 128 or beats == MOST_BEATS):
+            lines[first + number].refuse(f"{_NEXT[number]} is {beats}", "1 to 128, or 256 for no limit", 0)
+    for number, what in enumerate(("length", "src", "dst")):
+        if not 0 <= values[number] < (1 << 64):
+            lines[first + number].refuse(f"{what} is {values[number]}", "0 to 2^64 - 1", 0)
+    (sr, sl), (dr, dl) = llen_of(src_beats), llen_of(dst_beats)
+    request = Request(src, dst, length, src_protocol, dst_protocol, bool(rw), bool(aw), sr, sl, dr, dl)
+    shape = []
+    for k in range(dims):
+        reps, s, d = values[9 + 3 * k : 12 + 3 * k]
+        if reps < 0 or reps >= 1 << 32:
+            lines[first + 9 + 3 * k].refuse(f"reps is {reps}", "0 to 2^32 - 1", 0)
+        shape.append(Dim(reps, signed(s, width), signed(d, width)))
+    count = values[-1]
+    if not 0 <= count <= 1 << 16:
+        lines[at - 1].refuse(f"n_errors is {count}", "as many lines of errors follow", 0)
+    errors = tuple(_error(lines, at + k) for k in range(count))
+    span = lines[first].span.to(lines[at + count - 1].span)
+    return Job(Descriptor(request, tuple(shape)), errors, span), at + count
+
+
+def _value(lines: Sequence[Line], at: int, what: str) -> int:
+    if at >= len(lines):
+        lines[-1].refuse(f"the file ends before {what}", f"a job has {', '.join(_NEXT)}, its dimensions and n_errors")
+    line = lines[at]
+    if len(line.words) != 1:
+        line.refuse(f"{len(line.words)} values in one line", "one value a line", 1)
+    return line.number(0, what)
+
+
+def _error(lines: Sequence[Line], at: int) -> JobError:
+    if at >= len(lines):
+        lines[-1].refuse("the file ends before its last error", "n_errors lines such as rc0x1000")
+    found = re.fullmatch(r"([rw])([ca])0x([0-9a-fA-F]{1,16})", lines[at].words[0][0])
+    if found is None or len(lines[at].words) != 1:
+        lines[at].refuse("this is no error line", "r or w, then c or a, then the address: rc0x1000", 0)
+    assert found is not None
+    return JobError({"r": "read", "w": "write"}[found[1]], {"c": "continue", "a": "abort"}[found[2]], int(found[3], 16))
+
+
+def write_jobs(jobs: Sequence[Job], width: int = 32) -> str:
+    """The jobs as a file. All must have the same number of dimensions. Raises InputError for what a job cannot say."""
+    if len({len(job.descriptor.dims) for job in jobs}) > 1:
+        raise InputError("jobs of one file have one number of dimensions", None, "pad with dimensions of 1 repetition")
+    out: list[str] = []
+    for job in jobs:
+        r, mask = job.descriptor.request, (1 << width) - 1
+        beats = [beats_of_llen(r.src_reduce_len, r.src_max_llen), beats_of_llen(r.dst_reduce_len, r.dst_max_llen)]
+        out += [str(r.length), f"0x{r.src:x}", f"0x{r.dst:x}", str(r.src_protocol), str(r.dst_protocol)]
+        out += [*map(str, beats), str(int(r.decouple_aw)), str(int(r.decouple_rw))]
+        for dim in job.descriptor.dims:
+            out += [str(dim.reps), f"0x{dim.src_stride & mask:x}", f"0x{dim.dst_stride & mask:x}"]
+        out.append(str(len(job.errors)))
+        out += [f"{e.side[0]}{e.action[0]}0x{e.address:x}" for e in job.errors]
+    return "\n".join(out) + "\n"
+
+
+def image_of(jobs: Sequence[Job]) -> Image:
+    """Jobs as descriptors with options; an error line asks for its action."""
+    told = []
+    for job in jobs:
+        options = request_options(job.descriptor.request)
+        if job.errors:
+            options["on_error"] = job.errors[0].action
+        told.append(Told(job.descriptor, options, job.span))
+    return Image(tuple(told))
+
+
+def request_options(request: Request) -> dict[str, int | str]:
+    """The options of a request by the names that plans use."""
+    out: dict[str, int | str] = {
+        "src_protocol": NAMES[request.src_protocol],
+        "dst_protocol": NAMES[request.dst_protocol],
+    }
+    for name in ("decouple_rw", "decouple_aw", "src_reduce_len", "dst_reduce_len"):
+        out[name] = int(getattr(request, name))
+    return {**out, "src_max_llen": request.src_max_llen, "dst_max_llen": request.dst_max_llen}

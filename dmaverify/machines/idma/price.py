@@ -1,0 +1,197 @@
+"""What commands cost on an iDMA engine, as named terms.
+
+Knows: the 1D transfers of commands, how many fit a simulation of the law, what programming takes.
+Does not know: plan files, text.
+Law: up to `EXACT` bursts of coupled AXI the cycles are the law's own; everything else is a lower bound, and says so.
+The work grows with the loops once there are more.
+
+Source: `law`; iDMA paper, 3.5 (instructions of a launch), 4.3 (latency of mid-ends).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING
+
+from dmaverify.cost.model import Cost, EngineCost, Term
+from dmaverify.errors import InputError
+from dmaverify.machines.idma.derive import descriptor_of, dims_of, length_of
+from dmaverify.machines.idma.engine import Request
+from dmaverify.machines.idma.law import MEMORIES, Beats, Depth, Memory, Meter, Run, Totals, bounds, exact
+from dmaverify.machines.idma.legalizer import is_coupled, window_bits
+from dmaverify.machines.idma.nd import Descriptor, requests
+from dmaverify.machines.idma.setup import Setup, setup_of
+from dmaverify.program.command import Command, Engine
+from dmaverify.program.move import Transfer
+from dmaverify.targets.target import Target
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+EXACT = 1 << 16
+"""Bursts up to which the law is gone through one by one."""
+PROFILE = "rtl-0.7.0"
+PROGRAMMING = "counted in accesses of the front-end: iDMA paper, 3.5, and the register maps of v0.7.0"
+
+
+@dataclass(frozen=True, slots=True)
+class Requests:
+    """The 1D transfers of some commands, in order, without a list of them."""
+
+    setup: Setup
+    commands: tuple[Command, ...]
+
+    @property
+    def count(self) -> int:
+        return sum(prod(d.reps for d in dims_of(c)) for c in self.commands)
+
+    def requests(self) -> Iterator[Request]:
+        width = self.setup.backend.address_width
+        for command in self.commands:
+            yield from requests(descriptor_of(self.setup, command), width)
+
+
+def requests_of(setup: Setup, commands: Sequence[Command]) -> Requests:
+    return Requests(setup, tuple(commands))
+
+
+def memory_of(setup: Setup) -> Memory:
+    """The memory system of the cost model. Raises InputError for an unknown name."""
+    found = MEMORIES.get(setup.memory.lower())
+    if found is None:
+        raise InputError(f"no memory {setup.memory!r}", None, f"known: {', '.join(MEMORIES)}")
+    return found
+
+
+def price(transfer: Transfer, target: Target, commands: Sequence[Command]) -> Cost:
+    """The cost of commands on the engine that the transfer's options mean. Raises InputError."""
+    return price_on(setup_of(target, transfer.options), commands)
+
+
+def price_on(setup: Setup, commands: Sequence[Command]) -> Cost:
+    """The cost of commands, launched back to back, on one engine."""
+    depth = Depth.of(setup.backend, memory_of(setup))
+    coupled = is_coupled(setup.request)
+    totals, runs = measured(setup, commands)
+    terms = bounds(totals, depth)
+    later = sum(1 for name in setup.midends if name != "tensor_nd")
+    cycles = float(exact(runs, depth) if runs and coupled else max((t.cycles for t in terms), default=0)) + later
+    known = bool(runs) and coupled
+    own = [Term("programming", float(programming(setup, commands)), "front-end", _why(setup, commands), PROGRAMMING)]
+    if later:
+        own.append(
+            Term("mid-ends", float(later), "mid-ends", "one cycle each before the first burst", "iDMA paper, 4.3")
+        )
+    if own[0].cycles > cycles:
+        cycles, known = own[0].cycles, False
+    every = sorted((*terms, *own), key=lambda term: -term.cycles)
+    engine = EngineCost(Engine(), len(commands), cycles)
+    return Cost(cycles, tuple(every), known, every[0].name, PROFILE, (engine,))
+
+
+def descriptor_cycles(setup: Setup, descriptor: Descriptor) -> int:
+    """Cycles of one descriptor alone, in whole: exact for coupled AXI, else its beats one by one with two latencies.
+
+    Raises InputError where it has more transfers than are gone through.
+    """
+    if descriptor.transfers > EXACT:
+        raise InputError(f"a periodic descriptor of {descriptor.transfers:,} transfers", None, f"at most {EXACT:,}")
+    meter, depth = Meter(setup.backend), Depth.of(setup.backend, memory_of(setup))
+    bursts = [b for r in requests(descriptor, setup.backend.address_width) for b in meter.beats(r)]
+    later = sum(1 for name in setup.midends if name != "tensor_nd")
+    if is_coupled(setup.request):
+        return exact([Run(tuple(bursts))], depth) + later
+    slow = 2 * depth.memory.latency + 2
+    return sum(b.read + b.write + slow for b in bursts) + later
+
+
+def programming(setup: Setup, commands: Sequence[Command]) -> int:
+    """Accesses that the front-end needs for these commands, at one a cycle: instructions, register writes and the
+    launching read, or the words of descriptors that are fetched.
+    """
+    total = 0
+    for command in commands:
+        dims = len(dims_of(command))
+        if setup.front_end == "inst64":
+            total += 3 + (2 if dims else 0)
+        elif setup.front_end == "desc64":
+            total += max(1, 32 // setup.backend.word) * prod(d.reps for d in dims_of(command))
+        elif setup.front_end.startswith("reg64"):
+            total += 1 + 6 + 6 * dims + 1
+        elif setup.front_end.startswith("reg32"):
+            total += 1 + 3 + 3 * dims + 1
+        else:
+            total += 1
+    return total
+
+
+def _why(setup: Setup, commands: Sequence[Command]) -> str:
+    count = len(commands)
+    return f"{count} descriptor{'s' if count != 1 else ''} through {setup.front_end}; later ones overlap the transfers"
+
+
+def measured(setup: Setup, commands: Sequence[Command]) -> tuple[Totals, list[Run]]:
+    """The totals of all bursts; the bursts themselves where they are few enough."""
+    found = requests_of(setup, commands)
+    at_least = sum(_burst_floor(setup, command) for command in commands)
+    if max(found.count, at_least) <= EXACT:
+        meter = Meter(setup.backend)
+        bursts: list[Beats] = []
+        for request in found.requests():
+            bursts += meter.beats(request)
+            if len(bursts) > EXACT:
+                break
+        if len(bursts) <= EXACT:
+            runs = [Run(tuple(bursts))]
+            return Totals.of(runs), runs
+    sums = [_beat_floor(setup, command) for command in commands]
+    read, write = sum(r for r, _ in sums), sum(w for _, w in sums)
+    return Totals(read, write, max(read, write), at_least), []
+
+
+def _beat_floor(setup: Setup, command: Command) -> tuple[int, int]:
+    """Beats of both sides if no 1D transfer were cut inside a word."""
+    import numpy as np
+
+    word, length = setup.backend.word, length_of(command)
+    out = []
+    for side in ("read", "write"):
+        lies = _residues(command, side, word)
+        out.append(int((lies * -(-(np.arange(word) + length) // word)).sum()))
+    return out[0], out[1]
+
+
+def _burst_floor(setup: Setup, command: Command) -> int:
+    """Bursts of the side that has more of them."""
+    import numpy as np
+
+    r, length, most = setup.request, length_of(command), 0
+    for side, protocol, reduced, llen in (
+        ("read", r.src_protocol, r.src_reduce_len, r.src_max_llen),
+        ("write", r.dst_protocol, r.dst_reduce_len, r.dst_max_llen),
+    ):
+        window = 1 << window_bits(setup.backend, protocol, reduced, llen)
+        lies = _residues(command, side, window)
+        most = max(most, int((lies * -(-(np.arange(window) + length) // window)).sum()))
+    return most
+
+
+def _residues(command: Command, side: str, modulus: int) -> NDArray[np.int64]:
+    """How many 1D transfers of a command start at each address modulo `modulus`."""
+    import numpy as np
+
+    port = command.read if side == "read" else command.write
+    found = np.zeros(modulus, dtype=np.int64)
+    found[port.base * command.unit_bits // 8 % modulus] = 1
+    for dim in dims_of(command):
+        stride = (dim.src_stride if side == "read" else dim.dst_stride) % modulus
+        period = modulus // np.gcd(stride, modulus) if stride else 1
+        whole, rest = divmod(dim.reps, int(period))
+        grown = np.zeros_like(found)
+        for step in range(min(int(period), dim.reps)):
+            grown += np.roll(found, step * stride) * (whole + (step < rest))
+        found = grown
+    return found

@@ -1,0 +1,308 @@
+"""The fewest descriptors and cycles for a move on one engine, proved.
+
+Knows: boxes of loops of a move, contiguous runs, dimensions of the mid-end, which loops software must unroll.
+Does not know: plan files, forms of front-ends.
+Law: a result was proved by `check_transfer`; `optimal` means that its cycles are at most a bound that holds for every
+set of 1D transfers that moves each live byte once, which is claimed only where the runs were seen to be maximal.
+
+Source: iDMA paper, 2.2 and 3.1 (higher-dimensional transfers in software); DESIGN section 8.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations, permutations, product
+from math import prod
+
+from dmaverify.cost.model import Cost
+from dmaverify.errors import InputError
+from dmaverify.language.expr import axes_of
+from dmaverify.lower.programs import given_program, program_of_transfer, space_of
+from dmaverify.machines.idma.law import Depth, bounds
+from dmaverify.machines.idma.price import measured, memory_of, price_on, programming
+from dmaverify.machines.idma.setup import Setup, setup_of
+from dmaverify.program.command import Command, Entry, GivenCommand, Sequencer
+from dmaverify.program.move import Transfer
+from dmaverify.program.space import layout_of, unit_bits_of
+from dmaverify.prove.move.check import Options, check_transfer
+from dmaverify.synth.regions import Box, Cover, NoPlan, covers
+from dmaverify.synth.result import Before, Synthesis
+from dmaverify.targets.target import Target
+from dmaverify.verdict import Severity, Status
+
+MOST_COMMANDS = 4096
+MOST_ORDERS = 120
+PRICED_ORDERS = 4096
+"""1D transfers up to which every order of the loops is priced by the law."""
+NOT_COVERED = (
+    "contention with others, a memory that stalls, the time of software between descriptors",
+    "moves through another memory; descriptors that move a byte twice",
+)
+SHOWN_RUNS = 1 << 16
+"""Runs up to which it is looked whether they are maximal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """`count` steps of `read` and `write` units."""
+
+    count: int
+    read: int
+    write: int
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Nest:
+    """A box as a contiguous run of `length` units under loops, at its base addresses."""
+
+    read: int
+    write: int
+    length: int
+    loops: tuple[Loop, ...]
+
+
+def synthesize(
+    transfer: Transfer, target: Target, *, axes: Mapping[str, int] | None = None, commands: int | None = None,
+    readings: Mapping[str, str] | None = None,
+) -> Synthesis:  # fmt: skip
+    """The descriptors of a move with a bound and its evidence.
+
+    `commands` is a hard limit of descriptors. Raises InputError for options that mean no engine.
+    """
+    started = time.perf_counter()
+    setup = setup_of(target, transfer.options)
+    named = dict(axes or {}) or {**axes_of(transfer.source.mapping), **axes_of(transfer.dest.mapping)}
+    bare = replace(transfer, stream=None, streams=(), given=(), facts=(), expect=None)
+    try:
+        found = _found(bare, target, setup, commands or MOST_COMMANDS)
+        result = _proved(bare, transfer, target, named, setup, found, dict(readings or {}))
+        return replace(result, seconds=time.perf_counter() - started)
+    except NoPlan as error:
+        return Synthesis(
+            bare, target, named, "", (), None, float("inf"), 0.0, False, (str(error),),
+            refused=((error.rule, error.message, error.hint),), seconds=time.perf_counter() - started,
+        )  # fmt: skip
+
+
+# ---------------------------------------------------------------- search
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    program: tuple[GivenCommand, ...]
+    nests: tuple[Nest, ...]
+    how: str
+    tried: int
+
+
+def _found(move: Transfer, target: Target, setup: Setup, most: int) -> _Found:
+    bits = target.dtypes[move.dtype]
+    layouts = []
+    for tensor in (move.source, move.dest):
+        layout, opaque = layout_of(tensor, space_of(target, tensor.tier), bits)
+        if opaque:
+            raise NoPlan(
+                "core/well-formed", f"`{tensor.element}` has no digits: a cut falls inside one", "cut at its parts"
+            )
+        layouts.append(layout)
+    unit = unit_bits_of(bits)
+    if unit != 8:
+        raise NoPlan("core/well-formed", "the engine moves bytes; a type below a byte does not fill them", "pack it")
+    tried = 0
+    best: tuple[tuple[float, int], _Found] | None = None
+    for cover in covers(layouts[0], layouts[1]):
+        for program, nests in _programs(cover, setup, most, (move.source.tier, move.dest.tier)):
+            tried += 1
+            made = given_program(program, move.source, move.dest, bits, target)
+            if isinstance(made, list):
+                continue
+            rank = (price_on(setup, made).cycles, len(program))
+            if best is None or rank < best[0]:
+                best = rank, _Found(program, nests, cover.how, tried)
+    if best is None:
+        raise NoPlan(
+            "idma/dims-max", f"more than {most:,} descriptors of {setup.dims} dimensions would be needed",
+            "use an engine with more dimensions, or move the tensor in parts",
+        )  # fmt: skip
+    return replace(best[1], tried=tried)
+
+
+def _programs(
+    cover: Cover, setup: Setup, most: int, tiers: tuple[str, str]
+) -> Iterator[tuple[tuple[GivenCommand, ...], tuple[Nest, ...]]]:
+    """Descriptor lists of a cover: the fewest descriptors, in several orders of their loops."""
+    nests = tuple(nest_of(box, setup.length_max) for box in cover.boxes)
+    kept = [_fewest(nest, setup.outer) for nest in nests]
+    if sum(prod(loop.count for loop in unrolled) for _, unrolled in kept) > most:
+        return
+    small = sum(prod(loop.count for loop in nest.loops) for nest in nests) <= PRICED_ORDERS
+    count = len(nests[0].loops) - len(kept[0][1]) if len(nests) == 1 else 0
+    orders = list(permutations(range(count)))[:MOST_ORDERS] if small and count > 1 else [tuple(range(count))]
+    for order in orders:
+        program: list[GivenCommand] = []
+        for nest, (inside, unrolled) in zip(nests, kept, strict=True):
+            loops = [inside[n] for n in order] if len(order) == len(inside) else list(inside)
+            program += _descriptors(nest, loops, unrolled, tiers)
+        yield tuple(program), nests
+
+
+def nest_of(box: Box, length_max: int) -> Nest:
+    """The longest contiguous run of a box that fits the length field, and the rest as loops, merged where they can be,
+    the largest write stride first.
+    """
+    loops = [Loop(a.count, a.read, a.write, a.label) for a in box.atoms if a.count > 1]
+    length = 1
+    while True:
+        inner = next((x for x in loops if x.read == x.write == length), None)
+        if inner is None:
+            break
+        loops.remove(inner)
+        fits = _largest_divisor(inner.count, length_max // length)
+        if fits < inner.count:
+            loops.append(Loop(inner.count // fits, length * fits, length * fits, inner.label))
+            length *= fits
+            break
+        length *= inner.count
+    merged = _merged(loops)
+    return Nest(box.read, box.write, length, tuple(sorted(merged, key=lambda x: (-abs(x.write), -abs(x.read)))))
+
+
+def _largest_divisor(number: int, limit: int) -> int:
+    return (
+        max((d for d in range(1, min(number, limit) + 1) if number % d == 0), default=1) if number > limit else number
+    )
+
+
+def _merged(loops: Sequence[Loop]) -> list[Loop]:
+    """Any two loops that step as one, as one: order has no meaning here."""
+    out = list(loops)
+    while True:
+        pair = next(
+            (
+                (a, b) for a in out for b in out
+                if a is not b and a.read == b.read * b.count and a.write == b.write * b.count
+            ),
+            None,
+        )  # fmt: skip
+        if pair is None:
+            return out
+        a, b = pair
+        out = [x for x in out if x is not a and x is not b]
+        label = " ".join(name for name in (a.label, b.label) if name)
+        out.append(Loop(a.count * b.count, b.read, b.write, label))
+
+
+def _fewest(nest: Nest, outer: int) -> tuple[tuple[Loop, ...], tuple[Loop, ...]]:
+    """The loops that the mid-end takes, and those that software unrolls: the choice with the fewest descriptors."""
+    more = len(nest.loops) - outer
+    if more <= 0:
+        return nest.loops, ()
+    unrolled = min(combinations(nest.loops, more), key=lambda chosen: prod(loop.count for loop in chosen))
+    return tuple(loop for loop in nest.loops if loop not in unrolled), unrolled
+
+
+def _descriptors(
+    nest: Nest, inside: Sequence[Loop], unrolled: Sequence[Loop], tiers: tuple[str, str]
+) -> Iterator[GivenCommand]:
+    for steps in product(*(range(loop.count) for loop in unrolled)):
+        read = nest.read + sum(s * loop.read for s, loop in zip(steps, unrolled, strict=True))
+        write = nest.write + sum(s * loop.write for s, loop in zip(steps, unrolled, strict=True))
+        sides = []
+        for base, side, tier in ((read, "read", tiers[0]), (write, "write", tiers[1])):
+            entries = tuple(Entry(loop.count, getattr(loop, side), loop.label) for loop in inside)
+            sides.append(Sequencer((*entries, Entry(nest.length, 1)), nest.length, tier, base))
+        yield GivenCommand(None, sides[0], sides[1])
+
+
+# ---------------------------------------------------------------- proof and bound
+
+
+def _proved(
+    move: Transfer, original: Transfer, target: Target, axes: Mapping[str, int], setup: Setup, found: _Found,
+    readings: Mapping[str, str],
+) -> Synthesis:  # fmt: skip
+    plan = replace(move, given=found.program)
+    bits = target.dtypes[move.dtype]
+    commands = given_program(found.program, move.source, move.dest, bits, target)
+    assert isinstance(commands, tuple)
+    asked: list[tuple[str, str, str]] = []
+    options = Options(readings=readings, cross_check=1 << 16)
+    verdict = check_transfer(plan, axes=axes, target=target, options=options, keep=asked)
+    if verdict.status is not Status.PROVED:
+        wrong = [f for f in verdict.findings if f.severity is Severity.ERROR]
+        rule, message, hint = (
+            (wrong[0].rule, wrong[0].message, wrong[0].hint) if wrong else ("core/covers", "unknown", "")
+        )
+        raise NoPlan(rule, message, hint)
+    cost = price_on(setup, commands)
+    maximal = runs_are_maximal(found.nests)
+    bound = floor_of(setup, commands) if maximal else 0.0
+    before = program_of_transfer(original, bits, target)
+    return Synthesis(
+        plan, target, axes, cost.profile, commands, cost, cost.cycles, bound or cost.cycles,
+        maximal and cost.exact and cost.cycles <= bound, _evidence(setup, found, commands, cost, bound, maximal),
+        verdict=verdict,
+        before=_before(setup, before) if isinstance(before, tuple) and before else None, questions=tuple(asked),
+        split=found.how, evaluations=found.tried, not_covered=NOT_COVERED,
+    )  # fmt: skip
+
+
+def _before(setup: Setup, program: tuple[Command, ...]) -> Before:
+    price = price_on(setup, program)
+    return Before(price.cycles, price, program, max(c.packet * c.unit_bits // 8 for c in program))
+
+
+def floor_of(setup: Setup, commands: Sequence[Command]) -> float:
+    """Cycles that no transfers with these runs can beat, in whatever order and however cut further."""
+    totals, _ = measured(setup, commands)
+    later = sum(1 for name in setup.midends if name != "tensor_nd")
+    return max((term.cycles for term in bounds(totals, Depth.of(setup.backend, memory_of(setup)))), default=0.0) + later
+
+
+def runs_are_maximal(nests: Sequence[Nest]) -> bool:
+    """Whether no run ends where another begins on both sides, so that every plan has at least these runs.
+
+    Looked at run by run, up to `SHOWN_RUNS`; beyond, it is not claimed.
+    """
+    if sum(prod(loop.count for loop in nest.loops) for nest in nests) > SHOWN_RUNS:
+        return False
+    starts: set[tuple[int, int]] = set()
+    ends: set[tuple[int, int]] = set()
+    for nest in nests:
+        points = [(nest.read, nest.write)]
+        for loop in nest.loops:
+            points = [(r + k * loop.read, w + k * loop.write) for r, w in points for k in range(loop.count)]
+        starts.update(points)
+        ends.update((r + nest.length, w + nest.length) for r, w in points)
+    return not starts & ends
+
+
+def _evidence(
+    setup: Setup, found: _Found, commands: Sequence[Command], cost: Cost, bound: float, maximal: bool
+) -> tuple[str, ...]:
+    """What supports the plan and the bound, in sentences."""
+    count, runs = len(commands), sum(prod(loop.count for loop in nest.loops) for nest in found.nests)
+    shape = f"{count:,} descriptor{'s' if count != 1 else ''} of up to {setup.dims} dimensions, {runs:,} runs"
+    lines = [
+        f"{shape}; no choice of loops for software needs fewer descriptors",
+        f"{found.tried} orders and covers priced; programming takes {programming(setup, commands):,} accesses",
+    ]
+    if maximal:
+        lines.append(
+            f"no run ends where another begins on both sides: every plan has these runs, and {bound:,.0f} cycles"
+        )
+    else:
+        lines.append("the runs were not seen to be maximal, so no bound over all plans is claimed")
+    if not cost.exact:
+        lines.append("the cycles are a lower bound: the law is exact for coupled AXI on up to 65,536 bursts alone")
+    return tuple(lines)
+
+
+def check_settings(given: Mapping[str, object]) -> None:
+    """Raises InputError for settings of `synth` that have no meaning for descriptors."""
+    for name, value in given.items():
+        if value:
+            raise InputError(f"`{name}` has no meaning for descriptors of this machine", None, "leave it out")

@@ -1,0 +1,90 @@
+"""Lines of a form with their places: what every iDMA form is read with, and what it becomes.
+
+Knows: comments, numbers, spans of words; an `Image`: descriptors with what only the form can say of them.
+Does not know: any form.
+Law: every word that is read has a span; a word that nobody reads is an error.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+from dmaverify.errors import InputError, Source, Span
+from dmaverify.machines.idma.nd import Descriptor
+from dmaverify.targets.modules import Derived
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One descriptor as a form gives it: strides relative, options of `Setup` by name, where it stands."""
+
+    descriptor: Descriptor
+    options: Mapping[str, int | str] = field(default_factory=dict)
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """All that a text tells the engine, in order; `facts` are instances of the scopes of `chain` and the like.
+
+    `periods` are cycles between launches, by number of the descriptor; `bypass` is how many cycles a transfer takes
+    that may come before any of them.
+    """
+
+    told: tuple[Told, ...]
+    facts: tuple[Derived, ...] = ()
+    periods: tuple[tuple[int, int], ...] = ()
+    bypass: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line without its comment, as words with their places."""
+
+    words: tuple[tuple[str, Span], ...]
+    span: Span
+
+    def refuse(self, message: str, hint: str, word: int | None = None) -> NoReturn:
+        span = self.span if word is None or word >= len(self.words) else self.words[word][1]
+        raise InputError(message, span, hint)
+
+    def number(self, word: int, what: str) -> int:
+        """The number of a word, decimal or 0x, maybe with a sign. Raises InputError at the word."""
+        if word >= len(self.words):
+            self.refuse(f"{what} is missing", "write a decimal number, or 0x and hexadecimal digits")
+        text = self.words[word][0]
+        if not re.fullmatch(r"-?(0[xX][0-9a-fA-F]{1,32}|[0-9]{1,40})", text):
+            self.refuse(
+                f"{what} is `{text}`, not a number", "write a decimal number, or 0x and hexadecimal digits", word
+            )
+        return int(text, 0 if "x" in text.lower() else 10)
+
+
+_WORD = re.compile(r"[^\s,=:]+")
+
+
+def lines_of(source: Source, offset: int, text: str, separators: str = r"[\s,=:]") -> Iterator[Line]:
+    """The lines that hold words. `#` and `//` begin a comment; blanks and `separators` end words."""
+    word = _WORD if separators == r"[\s,=:]" else re.compile(f"[^{separators.strip('[]')}]+")
+    at = offset
+    for raw in text.split("\n"):
+        bare = re.split(r"#|//", raw, maxsplit=1)[0]
+        words = tuple((m[0], Span(source, at + m.start(), at + m.end())) for m in word.finditer(bare))
+        if words:
+            yield Line(words, Span(source, words[0][1].start, words[-1][1].end))
+        at += len(raw) + 1
+
+
+def bits(value: int, high: int, low: int) -> int:
+    """Bits `high` to `low` of a number."""
+    return (value >> low) & ((1 << (high - low + 1)) - 1)
+
+
+def field_of(value: int, low: int, width: int, what: str) -> int:
+    """`value` at its place in a register. Raises InputError where it does not fit."""
+    if not 0 <= value < (1 << width):
+        raise InputError(f"{what} is {value}, which {width} bits do not hold", None, f"0 to {(1 << width) - 1}")
+    return value << low

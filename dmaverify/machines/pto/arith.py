@@ -1,0 +1,188 @@
+"""Arithmetic of a kernel: integer operations on linear terms, exact for every value, signed and unsigned.
+
+Knows: what each operation gives, also of negative values, and what it cannot follow.
+Does not know: where values come from, pointers, control flow.
+Law: a result is exactly what the operation gives, or it is opaque. Sums and products are taken to fit their type; an
+unsigned operation on a value that nothing bounds takes it for one that is not negative, and says so.
+
+Source: MLIR arith.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from dmaverify.language.affine import ZERO, Cond, Lin, both, compare
+from dmaverify.machines.pto import ops
+from dmaverify.machines.pto.values import Value, Values
+from dmaverify.program.instructions import Place
+from dmaverify.prove.flow.ranges import NEVER, settled
+
+_PREDICATES = {
+    "eq": ("eq", 1),
+    "ne": ("ne", 1),
+    "slt": ("lt", 1),
+    "ult": ("lt", 1),
+    "sle": ("le", 1),
+    "ule": ("le", 1),
+    "sgt": ("lt", -1),
+    "ugt": ("lt", -1),
+    "sge": ("le", -1),
+    "uge": ("le", -1),
+}
+
+
+class Arithmetic(Values):
+    """Operations on numbers and conditions."""
+
+    def _arith(self, stmt: ops.Arith) -> None:
+        self.values[stmt.result] = self._calculated(stmt)
+        self.forget_bits([stmt.result])
+
+    def _calculated(self, stmt: ops.Arith) -> Value:
+        args = [self.value(a) for a in stmt.args]
+        op, world = stmt.op, self.world
+        if op.startswith(("index_", "ext", "trunc")):
+            return self._narrowed(stmt, args[0]) if op == "trunci" else args[0]
+        if op == "select":
+            return self._select(self.as_condition(args[0]), args[1], args[2])
+        if any(isinstance(a, Cond) for a in args) and op in ("andi", "ori", "xori") and stmt.type.bits == 1:
+            first, second = (self.as_condition(a) for a in args)
+            if first is None or second is None:
+                return None
+            if op == "xori":
+                if second.known is not None:
+                    return first.negated() if second.known else first
+                return both([both([first, second.negated()]), both([first.negated(), second])], "or")
+            return both([first, second], "and" if op == "andi" else "or")
+        numbers = [self.as_number(a) if isinstance(a, Cond) else a for a in args]
+        if not all(isinstance(n, Lin) for n in numbers):
+            return self._lost(stmt)
+        a, b = numbers[0], numbers[1]
+        assert isinstance(a, Lin)
+        assert isinstance(b, Lin)
+        if op == "cmpi":
+            if stmt.predicate not in _PREDICATES:
+                return None
+            what, sign = _PREDICATES[stmt.predicate]
+            if stmt.predicate.startswith("u"):
+                a, b = self._unsigned(stmt, a, 64), self._unsigned(stmt, b, 64)
+            return compare(what, (a - b) * sign)
+        if op == "subi":
+            return self._less(a, b)
+        if op == "addi":
+            return a + b
+        if op == "muli":
+            return world.times(a, b)
+        if op in ("minui", "minsi", "maxui", "maxsi"):
+            if op.endswith("ui"):
+                a, b = self._unsigned(stmt, a, 64), self._unsigned(stmt, b, 64)
+            return world.least(a, b, most=op.startswith("max"))
+        if b.is_const:
+            return self._with_number(stmt, op, a, b.const)
+        if op in ("divui", "divsi", "floordivsi", "remui", "remsi", "ceildivui", "ceildivsi"):
+            return self._with_term(stmt, op, a, b)
+        return self._lost(stmt)
+
+    def _less(self, a: Lin, b: Lin) -> Lin:
+        """a - b; of a value less its minimum with another, what is left over."""
+        if len(b.terms) == 1 and not b.const and b.terms[0][1] == 1:
+            what, *args = self.world.symbols[b.terms[0][0]].definition or ("",)
+            if what == "min" and a in args and not a.is_const:
+                other = args[1 - args.index(a)]
+                assert isinstance(other, Lin)
+                return self.world.least(a - other, ZERO, most=True)
+        return a - b
+
+    def _with_term(self, stmt: ops.Arith, op: str, a: Lin, b: Lin) -> Lin:
+        """Division by a value that is not a number: blocks, tiles in a row."""
+        if self.roots_lost(a, b) or not self.at_least_one(
+            b, f"`{stmt.args[1].name}`, which `{stmt.result}` divides by,"
+        ):
+            return self._lost(stmt)
+        if op in ("divsi", "remsi"):
+            return self._towards_zero(stmt, op, a, b)
+        if op.endswith("ui"):
+            a = self._unsigned(stmt, a, stmt.type.bits)
+        return self._floored(op, a + b - 1 if op.startswith("ceil") else a, b)
+
+    def _with_number(self, stmt: ops.Arith, op: str, a: Lin, n: int) -> Value:
+        world = self.world
+        if op == "shli" and 0 <= n < 64:
+            return a * (1 << n)
+        if op in ("divui", "divsi", "floordivsi", "shrui", "shrsi", "remui", "remsi", "ceildivui", "ceildivsi"):
+            divisor = 1 << n if op.startswith("shr") and 0 <= n < 64 else n
+            if divisor < 1:
+                return self._lost(stmt)
+            if op.startswith("ceil"):
+                a = self._unsigned(stmt, a, stmt.type.bits) if op == "ceildivui" else a
+                return world.divide(a + (divisor - 1), divisor)
+            if op in ("divsi", "remsi"):
+                return self._towards_zero(stmt, op, a, Lin(divisor))
+            if op not in ("floordivsi", "shrsi") and not (op == "remui" and divisor & (divisor - 1) == 0):
+                a = self._unsigned(stmt, a, stmt.type.bits)
+            return self._floored(op, a, Lin(divisor))
+        if op == "andi" and n >= 0 and (n & (n + 1)) == 0:
+            return world.modulo(a, n + 1)
+        if op == "xori" and n == 1 and world.interval(a) in ((0, 1), (0, 0), (1, 1)):
+            return -a + 1
+        if a.is_const and op in ("andi", "ori", "xori"):
+            return Lin({"andi": a.const & n, "ori": a.const | n, "xori": a.const ^ n}[op])
+        return self._lost(stmt)
+
+    def _unsigned(self, stmt: ops.Arith, a: Lin, bits: int) -> Lin:
+        """The value that an unsigned operation takes; one that nothing bounds is taken to be its own."""
+        low = self.world.interval(a)[0]
+        if low is None:
+            self.assume(f"`{stmt.result}` takes a value that is not negative")
+        if low is None or low >= 0 or settled(self.world, [compare("lt", a)]) == NEVER:
+            return a
+        return self.world.choose(compare("lt", a), a + (1 << (bits or 64)), a)
+
+    def _towards_zero(self, stmt: ops.Arith, op: str, a: Lin, divisor: Lin) -> Lin:
+        """Division of signed values, and what is left: the quotient is cut off towards zero."""
+        world, low = self.world, self.world.interval(a)[0]
+        if low is None:
+            self.assume(f"`{stmt.result}` divides a value that is not negative")
+        if low is None or low >= 0 or settled(self.world, [compare("lt", a)]) == NEVER:
+            return self._floored(op, a, divisor)
+        return world.choose(compare("lt", a), -self._floored(op, -a, divisor), self._floored(op, a, divisor))
+
+    def _floored(self, op: str, a: Lin, divisor: Lin) -> Lin:
+        """The quotient rounded down, or what is left of it."""
+        world = self.world
+        if divisor.is_const:
+            return world.modulo(a, divisor.const) if op.startswith("rem") else world.divide(a, divisor.const)
+        whole = world.quotient(a, divisor)
+        return a - world.times(whole, divisor) if op.startswith("rem") else whole
+
+    def _narrowed(self, stmt: ops.Arith, value: Value) -> Value:
+        """A value in fewer bits; one that surely does not fit them is cut, or lost."""
+        bits = stmt.type.bits
+        low, high = self.world.interval(value) if isinstance(value, Lin) else (None, None)
+        if not isinstance(value, Lin) or not bits or low is None or high is None:
+            return value
+        if low >= -(1 << (bits - 1)) and high < 1 << bits:
+            return value
+        return Lin(value.const % (1 << bits)) if value.is_const else self._lost(stmt)
+
+    def _lost(self, stmt: ops.Arith) -> Lin:
+        value = self.fresh_opaque(stmt.result)
+        self.opaque.add(value.terms[0][0])
+        return value
+
+    def _select(self, when: Cond | None, left: Value, right: Value) -> Value:
+        if when is None:
+            return None
+        if when.known is not None:
+            return left if when.known else right
+        if isinstance(left, Place) and isinstance(right, Place):
+            if left.memory != right.memory:
+                return None
+            return replace(left, address=self.world.choose(when, left.address, right.address))
+        if isinstance(left, Cond) or isinstance(right, Cond):
+            a, b = self.as_condition(left), self.as_condition(right)
+            return None if a is None or b is None else both([both([when, a]), both([when.negated(), b])], "or")
+        if isinstance(left, Lin) and isinstance(right, Lin):
+            return self.world.choose(when, left, right)
+        return None

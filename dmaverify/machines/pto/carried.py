@@ -1,0 +1,228 @@
+"""Values that loops carry from one iteration to the next, as terms of the loop's counter.
+
+Knows: values that stay, grow by a constant, alternate, count modulo, or rotate.
+Does not know: copies, what the loop is for.
+Law: a closed form equals the carried value in every iteration; where none is known the value is opaque.
+
+Source: MLIR scf (iter_args).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from dmaverify.language.affine import ONE, ZERO, Cond, Lin, compare
+from dmaverify.machines.pto import ops
+from dmaverify.machines.pto.registers import Registers
+from dmaverify.machines.pto.values import Value, name_of
+from dmaverify.program.instructions import (
+    Event,
+    Place,
+)
+from dmaverify.prove.flow.ask import Asker, term_text
+from dmaverify.prove.options import Options
+
+STANDARD = Options()
+
+
+class Carried(Registers):
+    """Closed forms of carried values."""
+
+    yielded: list[Value]
+
+    def block(self, body: Sequence[ops.Stmt]) -> list[Event]:
+        """Walks statements; the whole walk does."""
+        raise AssertionError(f"{len(body)} statements without a walk")
+
+    def bind(self, stmt: ops.For, closed: Sequence[Value]) -> None:
+        """Gives the names inside a loop their values."""
+        self.values |= {name: value for (name, _), value in zip(stmt.carried, closed, strict=True)}
+        self.forget_bits(name for name, _ in stmt.carried)
+
+    def _carried(self, stmt: ops.For, first: list[Value], counter: Lin, rounds: Lin) -> list[Value]:
+        """Values that the loop carries, behind so many `rounds`; None where no form is known.
+
+        `rounds` goes up to the number of iterations, which the `counter` of the body never reaches.
+        """
+        if not stmt.carried:
+            return []
+        starts = [self._number(value) for value in first]
+        bits = {i for i, v in enumerate(starts) if self._bit(v) and not isinstance(first[i], Place)}
+        while True:
+            names, given = self._guessed(stmt, first, bits)
+            ends = [self._number(given[i]) if i < len(given) else None for i in range(len(first))]
+            known = [(0, 0) if not isinstance(e, Lin) else self.world.interval(e) for e in ends]
+            loose = {i for i in bits if known[i][0] not in (0, 1) or known[i][1] not in (0, 1)}
+            if not loose:
+                break
+            bits -= loose  # it was no bit after all: what was folded under that guess does not hold
+        out = [self._closed(index, first, given, names, counter, rounds) for index in range(len(first))]
+        for index, value in enumerate(out):
+            if value is None and isinstance(first[index], (Lin, Cond)) and stmt.unbounded:
+                out[index] = self.from_memory(stmt.carried[index][0])
+            elif value is None and isinstance(first[index], (Lin, Cond)):
+                lost = self.fresh_opaque(stmt.carried[index][0])
+                self.opaque.add(lost.terms[0][0])
+                out[index] = lost
+        return out
+
+    def _below(self, value: Lin, end: int) -> bool:
+        low, high = self.world.interval(value)
+        return low is not None and high is not None and 0 <= low <= high < end
+
+    def _bit(self, value: Value) -> bool:
+        """Whether a number is 0 or 1."""
+        if not isinstance(value, Lin):
+            return False
+        low, high = self.world.interval(value)
+        return low in (0, 1) and high in (0, 1)
+
+    def _number(self, value: Value) -> Value:
+        return (
+            value.address if isinstance(value, Place) else self.as_number(value) if isinstance(value, Cond) else value
+        )
+
+    def _guessed(self, stmt: ops.For, first: list[Value], bits: set[int]) -> tuple[list[str], list[Value]]:
+        """One iteration from symbols: their names, and what is handed on. `bits` are taken for 0 or 1."""
+        saved = (dict(self.values), dict(self.registers), dict(self.consumed), self.number, self.counters, self.when)
+        guess: list[Value] = []
+        names: list[str] = []
+        for index, ((name, _), value) in enumerate(zip(stmt.carried, first, strict=True)):
+            bit = index in bits
+            symbol = self.world.free(name_of(name), 0 if bit else None, 1 if bit else None, shown=name)
+            names.append(symbol.terms[0][0])
+            guess.append(replace(value, address=symbol) if isinstance(value, Place) else symbol)
+        self.dry += 1
+        self.bind(stmt, guess)
+        self.yielded = []
+        self.block(stmt.body)
+        given = list(self.yielded)
+        self.dry -= 1
+        self.values, self.registers, self.consumed, self.number, self.counters, self.when = saved
+        return names, given
+
+    def _closed(
+        self, index: int, first: list[Value], given: list[Value], names: list[str], counter: Lin, rounds: Lin
+    ) -> Value:
+        if index >= len(given):
+            return None
+        value, after = first[index], given[index]
+        start, end = self._number(value), self._number(after)
+        if not isinstance(start, Lin) or not isinstance(end, Lin):
+            return None
+        if isinstance(value, Place) != isinstance(after, Place) or (
+            isinstance(value, Place) and isinstance(after, Place) and value.memory != after.memory
+        ):
+            return None
+        term = self._form(index, start, end, names, first, given, counter, rounds)
+        if term is None:
+            return None
+        return replace(value, address=term) if isinstance(value, Place) else term
+
+    def _form(
+        self,
+        index: int,
+        start: Lin,
+        end: Lin,
+        names: list[str],
+        first: list[Value],
+        given: list[Value],
+        counter: Lin,
+        rounds: Lin,
+    ) -> Lin | None:
+        world, own = self.world, names[index]
+        inner = world.roots(end)
+        if not inner:  # the same from the first iteration on
+            return world.choose(compare("eq", rounds), start, end)
+        if len(end.terms) == 1 and end.terms[0][1] == 1 and end.const == 0:
+            what, *args = world.symbols[end.terms[0][0]].definition or ("",)
+            if what == "max" and (shrunk := self._shrinking(own, start, args, rounds)) is not None:
+                return shrunk
+            by, size = (args[0], args[1]) if what == "mod" else (None, None)
+            if isinstance(by, Lin) and by.terms == ((own, 1),) and isinstance(size, int) and self._below(start, size):
+                return world.modulo(start + rounds * by.const, size)  # it is itself a remainder
+            if what == "ite" and (turns := _wrapped(own, args)) and self._below(start, turns):
+                return world.modulo(start + rounds, turns)
+        factor = dict(end.terms).get(own, 0)
+        rest = end - Lin(0, ((own, factor),)) if factor else end
+        loose = world.roots(rest) & (set(names) | {counter.terms[0][0]})
+        if world.changes(rest, [counter.terms[0][0]]):
+            return None
+        if own in inner and not loose and factor == 1:
+            return start + world.times(rounds, rest)
+        if own in inner and not loose and factor == -1 and rest == ONE and self._bit(start):
+            return world.modulo(start + rounds, 2)
+        if own in inner and not loose and factor == -1:
+            gap = rest - start * 2
+            return start + world.times(world.modulo(rounds, 2), gap)
+        cycle = [index]
+        while True:  # a rotation of carried values
+            following = given[cycle[-1]]
+            term = following.address if isinstance(following, Place) else following
+            if (
+                not isinstance(term, Lin)
+                or term.const
+                or len(term.terms) != 1
+                or term.terms[0] not in [(n, 1) for n in names]
+            ):
+                return None
+            nxt = names.index(term.terms[0][0])
+            if nxt == index:
+                break
+            if nxt in cycle or not self._alike(first[nxt], first[index]):
+                return None
+            cycle.append(nxt)
+        starts = [v.address if isinstance(v, Place) else v for v in (first[i] for i in cycle)]
+        phase = world.modulo(rounds, len(cycle))
+        value = starts[-1]
+        for at in range(len(cycle) - 2, -1, -1):
+            left, right = starts[at], value
+            if not isinstance(left, Lin) or not isinstance(right, Lin):
+                return None
+            value = world.choose(compare("eq", phase - at), left, right)
+        return value if isinstance(value, Lin) else None
+
+    def _shrinking(self, own: str, start: Lin, args: Sequence[object], rounds: Lin) -> Lin | None:
+        """`max(own - n, 0)` carried on: what is left of `start` after so many steps of `n`."""
+        less = next((a for a in args if isinstance(a, Lin) and a.terms == ((own, 1),) and a.const <= 0), None)
+        if less is None or ZERO not in args:
+            return None
+        asker = Asker(self.world, STANDARD.rlimit)
+        if asker.holds(compare("le", -start)).status != "proved":
+            if all(self.world.symbols[n].stated for n in self.world.roots(start)):
+                return None
+            self.assume(f"{term_text(start, self.world)} is not negative")
+        return self.world.least(start + self.world.times(rounds, Lin(less.const)), ZERO, most=True)
+
+    def _alike(self, one: Value, other: Value) -> bool:
+        if isinstance(one, Place) and isinstance(other, Place):
+            return one.memory == other.memory and one.item_bytes == other.item_bytes
+        return isinstance(one, Lin) and isinstance(other, Lin)
+
+    def behind(self, value: Value, rounds: Lin, number: Lin) -> Value:
+        """A closed form behind a number of rounds."""
+        put = {rounds.terms[0][0]: number}
+        if isinstance(value, Place):
+            return replace(value, address=self.world.put(value.address, put))
+        return self.world.put(value, put) if isinstance(value, Lin) else value
+
+
+def _wrapped(own: str, args: Sequence[object]) -> int | None:
+    """How many values a counter takes that goes up by one, and from its last value (or from there on) back to 0."""
+    when, then, other = args
+    up = Lin(1, ((own, 1),))
+    if not isinstance(when, Cond) or not isinstance(then, Lin) or not isinstance(other, Lin):
+        return None
+    if then == up:
+        when, then, other = when.negated(), other, then
+    if then != ZERO or other != up or len(when.left.terms) != 1:
+        return None
+    (name, factor), const = when.left.terms[0], when.left.const
+    if name != own or abs(factor) != 1:
+        return None
+    if when.op == "eq":
+        return -const * factor + 1
+    if when.op in ("le", "lt") and factor == -1:  # const - own <= 0
+        return const + (1 if when.op == "le" else 2)
+    return None

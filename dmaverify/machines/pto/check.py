@@ -1,0 +1,494 @@
+"""Kernels of Ascend A5 in PTO text, judged: one verdict for each function.
+
+Knows: which rooms answer which question about a kernel, and how their answers become a verdict.
+Does not know: command line, formats.
+Law: errors decide, an unresolved operation or an open question is never a pass, and where another reading of a
+contested point would change the verdict or the bytes, the verdict says so.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dmaverify.errors import InputError, Source, Span
+from dmaverify.language.affine import ONE, ZERO, Lin, World
+from dmaverify.machines.pto.emit import fields_of
+from dmaverify.machines.pto.meaning import meaning_of
+from dmaverify.machines.pto.moves import KNOBS, ORDERED_PIPES, SOURCES, UB_MEMORY, touches_of
+from dmaverify.machines.pto.ops import Function
+from dmaverify.machines.pto.read import read_kernels
+from dmaverify.machines.pto.values import Kernel, Setting
+from dmaverify.machines.pto.words import misfits
+from dmaverify.plan.notes import Notes, read_notes
+from dmaverify.program.instructions import Copy, Remark, Touch
+from dmaverify.prove.flow.ask import term_text
+from dmaverify.prove.flow.kernels import Judged, judge_kernel
+from dmaverify.prove.options import Options
+from dmaverify.targets.target import Target, load_target
+from dmaverify.verdict import Finding, Label, Obligation, Severity, Status, Verdict
+
+if TYPE_CHECKING:
+    from dmaverify.plan.kernels import PlanKernel, PlanMove
+    from dmaverify.plan.read import Plan
+
+SUFFIXES = (".pto", ".mlir")
+STANDARD = Options()
+_WAITS_FOR_CORE = re.compile(r"pto\.(sync\.wait|wait_(flag_dev|intra|inter|cross|block)\w*|tpop\w*)")
+
+
+def is_kernel(path: str) -> bool:
+    """Whether a path names PTO text."""
+    return Path(path).suffix in SUFFIXES
+
+
+def check_file(
+    path: str, name: str | None = None, options: Options = STANDARD, keep: dict[str, Any] | None = None
+) -> list[Verdict]:
+    """Verdicts of the functions of a file that hold DMA operations. Raises InputError for what cannot be read."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is no UTF-8 text: {error.reason} at byte {error.start}") from error
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+    return check_text(Source(path, text), name, options, keep)
+
+
+def check_job(job: tuple[str, str | None, str | None, dict[str, Any]]) -> tuple[list[Verdict], str, dict[str, Any]]:
+    """As `jobs.check_job`, for PTO text."""
+    path, name, _, settings = job
+    keep: dict[str, Any] = {}
+    try:
+        return check_file(path, name, Options(**settings), keep), "", keep
+    except InputError as error:
+        finding = Finding(
+            "core/input", Severity.ERROR, error.message, "", error.span, hint=error.hint or "", source="PTO text"
+        )
+        line = error.span.line if error.span is not None else 0
+        return [Verdict(Path(path).stem, "", Status.ERROR, (finding,), path=path, line=line)], "", keep
+
+
+def check_text(
+    source: Source, name: str | None = None, options: Options = STANDARD, keep: dict[str, Any] | None = None
+) -> list[Verdict]:
+    """Verdicts of the functions of a text that hold DMA operations, or of the one of that name."""
+    target = load_target("pto")
+    target.check_readings(options.readings)
+    whole, functions = read_kernels(source)
+    names = [f.name or Path(source.name).stem for f in functions]
+    if name is not None and name not in names:
+        raise InputError(f"{source.name} has no function `{name}`", None, f"it has {', '.join(names) or 'none'}")
+    out = []
+    previous = 0
+    for function, called in zip(functions, names, strict=True):
+        end = function.whole.end if function.whole else len(source.text)
+        if function is functions[-1]:
+            end = len(source.text)
+        notes = read_notes(source, whole.comments, previous, end)
+        previous = previous if function.called and called != name else end  # what stands there is for its caller
+        if called == name or (name is None and not function.called):
+            asked: list[tuple[str, str, str]] = []
+            verdict = check_function(function, called, notes, target, options, asked)
+            if keep is not None:
+                keep[called] = asked
+            if verdict is not None:
+                out.append(verdict)
+    if not out:
+        raise InputError(f"{source.name} holds no DMA operation", None, "nothing was checked")
+    return out
+
+
+def settings_of(notes: Notes, readings: Mapping[str, str]) -> Setting:
+    return Setting(notes.ranges, notes.extents, readings)
+
+
+def check_function(
+    function: Function,
+    name: str,
+    notes: Notes,
+    target: Target,
+    options: Options,
+    asked: list[tuple[str, str, str]] | None = None,
+    moves: Sequence[PlanMove] = (),
+) -> Verdict | None:
+    """The verdict on one function, whose copies should make `moves`; None where it has nothing to do with DMA."""
+    started = time.perf_counter()
+    kernel = meaning_of(function, settings_of(notes, options.readings))
+    if not kernel.copies and not kernel.remarks:
+        return None
+    judged = _judged(kernel, target, options, notes, moves)
+    if asked is not None:
+        asked += judged.asked
+    findings = [*map(finding_of, (*kernel.remarks, *_idle(notes, kernel))), *judged.findings]
+    findings = _with_corruption(findings, kernel)
+    findings = [replace(f, source=f.source or SOURCES.get(f.rule, "")) for f in findings]
+    findings, allowed = _suppressed(findings, notes)
+    known = (findings, _is_open(kernel, judged, notes))
+    contested = _alternatives(function, kernel, notes, target, options, known, moves)
+    obligations = _obligations(kernel, judged, claimed=bool(moves))
+    status = Status.PROVED
+    if any(f.severity is Severity.ERROR for f in findings):
+        status = Status.REFUTED
+    elif any(o.status == "unknown" for o in obligations if o.id not in notes.allow):
+        status = Status.UNKNOWN
+    path = function.span.source.name
+    return Verdict(
+        name,
+        target.name,
+        status,
+        tuple(findings),
+        obligations,
+        (
+            *kernel.assumptions,
+            *_separate(kernel),
+            *judged.assumptions,
+            *_unclaimed(kernel, moves),
+            *allowed,
+            *contested,
+        ),
+        dict(options.readings),
+        time.perf_counter() - started,
+        judged.solver,
+        path,
+        function.span.line,
+        notes.expect,
+        _claim(kernel),
+    )
+
+
+def check_plan_kernel(entry: PlanKernel, plan: Plan, options: Options) -> list[Verdict]:
+    """The verdicts on a kernel of a plan: under the chosen readings, then under each that the plan speaks of.
+
+    Raises InputError for a text that cannot be read.
+    """
+    target = plan.targets[entry.target]
+    out = [_plan_verdict(entry, plan, target, options, entry.name, entry.expect)]
+    if not options.readings:
+        for reading, expect in entry.under.items():
+            rule, _, name = reading.partition("=")
+            target.check_readings({rule: name})
+            chosen = replace(options, readings={rule: name})
+            out.append(_plan_verdict(entry, plan, target, chosen, f"{entry.name} under {reading}", expect))
+    return out
+
+
+def _plan_verdict(
+    entry: PlanKernel, plan: Plan, target: Target, options: Options, name: str, expect: tuple[str, ...] | None
+) -> Verdict:
+    whole, functions = read_kernels(entry.source)
+    wanted = [f for f in functions if (not f.called if entry.function is None else f.name == entry.function)]
+    if len(wanted) != 1:
+        names = ", ".join(f.name for f in functions) or "none"
+        said = f"{entry.source.name} has {len(wanted)} functions to check ({names})"
+        raise InputError(said, entry.span, "name one: `function`")
+    notes = read_notes(entry.source, whole.comments, 0, len(entry.source.text))
+    notes.extents |= entry.extents
+    notes.ranges |= entry.ranges
+    notes.spans |= {("gm", n): entry.span for n in entry.extents} | {("assume", n): entry.span for n in entry.ranges}
+    verdict = check_function(wanted[0], name, notes, target, options, None, entry.moves)
+    if verdict is None:
+        raise InputError(f"{entry.source.name} holds no DMA operation", entry.span, "nothing was checked")
+    return replace(verdict, expect=expect, path=plan.path, line=entry.line)
+
+
+def _judged(kernel: Kernel, target: Target, options: Options, notes: Notes, moves: Sequence[PlanMove]) -> Judged:
+    """All that can be said of a kernel, the moves that its copies should make included."""
+    others = _other_core(kernel)
+    shapes = {root: kind.bytes for root, kind in kernel.roots.items() if kind.bytes and kind.space != UB_MEMORY[0]}
+    followed = not any(r.kind == "unresolved" for r in kernel.remarks)
+    judged = judge_kernel(
+        kernel,
+        target,
+        options,
+        shapes | notes.extents,
+        ORDERED_PIPES,
+        UB_MEMORY,
+        others=others,
+        outer=("gm",),
+        followed=followed,
+    )
+    if any(r.kind == "unresolved" and r.always for r in kernel.remarks):  # what was not read may have written them
+        doubted = [f for f in judged.findings if f.rule == "core/definite" and f.severity is Severity.ERROR]
+        judged.findings = [replace(f, severity=Severity.WARNING) if f in doubted else f for f in judged.findings]
+        if doubted:
+            judged.obligations["core/definite"] = ("unknown", "", "an operation that is not resolved may write them")
+    order = ("proved", "reported", "not judged", "unknown", "refuted")
+    for move in moves:
+        from dmaverify.prove.flow.claims import Claim, judge_claim
+
+        problems = [p for p in move.problems if p.fatal]
+        for p in problems:
+            judged.findings.append(Finding("core/well-formed", Severity.ERROR, p.message, "move", p.span, hint=p.hint))
+        if problems:
+            continue
+        claim = Claim("move", move.copies, move.dtype, move.source, move.dest, move.span)
+        result = judge_claim(claim, kernel.events, target, options)
+        judged.findings += [f for f in result.findings if f not in judged.findings]
+        for name, status in result.status.items():
+            old = judged.obligations.get(name)
+            if old is None or order.index(status) > order.index(old[0]):
+                judged.obligations[name] = (status, result.by, "")
+    return judged
+
+
+def _other_core(kernel: Kernel) -> str:
+    """The other core, where an operation that passes by waits for it; it can write UB as well."""
+    name = next((name for name, _ in kernel.passed if _WAITS_FOR_CORE.fullmatch(name)), "")
+    if not name:
+        return ""
+    found = kernel.span.source.text.find(name, kernel.span.start)
+    return f"the other core: line {kernel.span.source.line_of(max(0, found))} waits for it (`{name}`)"
+
+
+def _separate(kernel: Kernel) -> Iterator[str]:
+    """What is taken for granted of memories that differ only by the argument that points into them."""
+    for space, said in (
+        ("gm", "GM tensors behind different arguments do not overlap"),
+        ("ub", "a UB buffer behind an argument overlaps no other buffer"),
+    ):
+        places = [(copy.read, False) for copy in kernel.copies] + [(copy.write, True) for copy in kernel.copies]
+        mine = {(place.root, written) for place, written in places if place.space == space}
+        if len({root for root, _ in mine}) > 1 and any(written for _, written in mine):
+            yield said
+
+
+def _claim(kernel: Kernel) -> str:
+    """The bound of the claim: the bytes of all copies where they are numbers."""
+    total = 0
+    fixed = all(not s.definition and s.name for s in kernel.world.symbols.values()) and not kernel.world.symbols
+    for copy in kernel.copies:
+        numbers = [copy.row, *(step.count for step in copy.steps)]
+        if not fixed or not all(n.is_const for n in numbers):
+            several = f"{len(kernel.copies)} copies" if len(kernel.copies) > 1 else "the copy"
+            return f"every byte of {several}, for all values and iterations"
+        size = 1
+        for number in numbers:
+            size *= number.const
+        total += size
+    return f"all {total:,} bytes"
+
+
+def _idle(notes: Notes, kernel: Kernel) -> Iterator[Remark]:
+    """Notes that say something of values that the kernel is not given."""
+    for (what, name), span in notes.spans.items():
+        if what == "assume" and name not in kernel.ranged:
+            said = f"this range says nothing: %{name} is no argument, number of a core or value from memory"
+            hint = "state the ranges of the arguments that it is computed from"
+            yield Remark("note", said, span, hint, always=False)
+        elif what == "gm" and name not in kernel.roots:
+            yield Remark("note", f"this extent says nothing: no pointer is called %{name}", span, always=False)
+
+
+_IDS = {"unresolved": "core/unresolved-copy", "state": "core/registers", "ill": "core/well-formed", "note": "core/note"}
+
+
+def finding_of(remark: Remark) -> Finding:
+    """What reading the kernel found, as a finding; what is unresolved is inconclusive, not wrong."""
+    error = remark.always and remark.kind != "unresolved"
+    labels = tuple(Label(span, text) for span, text in remark.labels)
+    return Finding(
+        _IDS[remark.kind],
+        Severity.ERROR if error else Severity.WARNING,
+        remark.message,
+        "",
+        remark.span,
+        source="",
+        hint=remark.hint,
+        labels=labels,
+    )
+
+
+def _with_corruption(findings: Sequence[Finding], kernel: Kernel) -> list[Finding]:
+    """Values that do not fit their field say what they change when they are packed by shifts, without a mask."""
+    fields = {
+        "pto/n-burst", "pto/len-burst", "pto/loop-size", "pto/gm-stride", "pto/ub-stride", "pto/pad-count",
+        "pto/cache-ctl", "pto/stream-id", "pto/local-rows", "pto/local-length", "pto/local-gap",
+    }  # fmt: skip
+    out = []
+    for finding in findings:
+        copy = next((c for c in kernel.copies if finding.rule in fields and _about(finding, c)), None)
+        out.append(finding if copy is None else replace(finding, notes=(*finding.notes, *_corruption(copy))))
+    return out
+
+
+def _about(finding: Finding, copy: Copy) -> bool:
+    spans = [copy.span, *copy.spans.values(), *(s for step in copy.steps for s in step.spans)]
+    return any(s is not None and finding.span is not None and s.start == finding.span.start for s in spans)
+
+
+def _corruption(copy: Copy) -> list[str]:
+    try:
+        found = misfits(copy.kind, fields_of(copy))
+    except InputError:
+        return []
+    notes = []
+    for misfit in found:
+        changed = [f"{name} becomes {new:,} instead of {old:,}" for name, old, new in misfit.changes]
+        what = "; ".join(changed) or "the bits above its field are lost"
+        notes.append(f"{misfit.field} = {misfit.value:,} in {misfit.bits} bits, packed without a mask: {what}")
+    return notes
+
+
+def _unclaimed(kernel: Kernel, moves: Sequence[PlanMove]) -> tuple[str, ...]:
+    """What a kernel by itself does not say, so that nobody takes its verdict for more."""
+    if moves or not kernel.copies:
+        return ()
+    return ("no move is claimed: whether these are the elements that were meant was not judged",)
+
+
+def slice_of(copy: Copy, world: World) -> str:
+    """What a copy moves, inferred from its operands."""
+
+    def said(term: Lin) -> str:
+        return term_text(term, world)
+
+    ends = []
+    for place, side in ((copy.read, "read"), (copy.write, "write")):
+        steps = [f"{said(getattr(step, side))} * {step.label}" for step in copy.steps if step.count != ONE]
+        start = [said(place.address)] if place.address != ZERO or not steps else []
+        ends.append(f"{place.root or place.space}[{' + '.join([*start, *steps])}]")
+    counts = [f"{step.label} < {said(step.count)}" for step in copy.steps if step.count != ONE]
+    where = f", {', '.join(counts)}" if counts else ""
+    return f"line {copy.span.line}: {said(copy.row)} bytes {ends[0]} -> {ends[1]}{where}"
+
+
+def _obligations(kernel: Kernel, judged: Judged, *, claimed: bool) -> tuple[Obligation, ...]:
+    out = dict(judged.obligations)
+    if not claimed:
+        slices = [slice_of(copy, kernel.world) for copy in kernel.copies]
+        more = [f"and {len(slices) - 8} more (dmaverify emit --as slices)"] if len(slices) > 8 else []
+        out["core/same-element"] = ("not judged", "", "no move is claimed; inferred: " + "; ".join(slices[:8] + more))
+    lost = [r for r in kernel.remarks if r.kind == "unresolved" and r.always]
+    wrong = [r for r in kernel.remarks if r.kind == "state" and r.always]
+    out["core/unresolved-copy"] = ("unknown" if lost else "proved", "", f"{len(lost)} not resolved" if lost else "")
+    out["core/registers"] = ("refuted" if wrong else "proved", "every path", "")
+    return tuple(Obligation(name, *rest) for name, rest in sorted(out.items()))
+
+
+def _suppressed(findings: Sequence[Finding], notes: Notes) -> tuple[list[Finding], list[str]]:
+    """Findings that a note allows are left out and said; a note that allows nothing is a finding."""
+    kept = [f for f in findings if f.rule not in notes.allow]
+    met = {f.rule for f in findings}
+    said = [f"{rule} is allowed: {reason}" for rule, (_, reason) in notes.allow.items() if rule in met]
+    for rule, (span, _) in notes.allow.items():
+        if rule not in met:
+            kept.append(Finding("core/unused-suppression", Severity.WARNING, f"nothing here breaks {rule}", "", span))
+    return kept, said
+
+
+def _alternatives(
+    function: Function,
+    kernel: Kernel,
+    notes: Notes,
+    target: Target,
+    options: Options,
+    known: tuple[Sequence[Finding], bool],
+    moves: Sequence[PlanMove],
+) -> list[str]:
+    """For each other reading of a contested point that changes a byte: which bytes, and whether the verdict."""
+    out = []
+    findings, open_ = known
+    errors = {f.rule for f in findings if f.severity is Severity.ERROR}
+    for knob, names in KNOBS.items():
+        chosen = options.readings.get(knob, names[0])
+        for other in names:
+            if other == chosen:
+                continue
+            readings = {**options.readings, knob: other}
+            if not _may_differ(kernel, knob, readings):
+                continue
+            again = meaning_of(function, settings_of(notes, readings))
+            difference = _difference(kernel, again, knob)
+            if not difference:
+                continue
+            judged = _judged(again, target, replace(options, readings=readings), notes, moves)
+            new = {f.rule for f in (*map(finding_of, again.remarks), *judged.findings) if f.severity is Severity.ERROR}
+            new -= set(notes.allow)
+            left = _is_open(again, judged, notes)
+            same = new == errors and (new or left == open_)
+            said = ", ".join(sorted(new)) or ("unknown" if left else "proved")
+            verdict = "the same verdict" if same else f"then {said}"
+            out.append(f"under --reading {knob}={other}: {difference}; {verdict}")
+    return out
+
+
+def _is_open(kernel: Kernel, judged: Judged, notes: Notes) -> bool:
+    """Whether something could not be decided."""
+    unknown = any(found[0] == "unknown" for name, found in judged.obligations.items() if name not in notes.allow)
+    return unknown or any(r.kind == "unresolved" and r.always for r in kernel.remarks)
+
+
+def _may_differ(kernel: Kernel, knob: str, readings: Mapping[str, str]) -> bool:
+    """Whether a reading can change anything here, without following the kernel again."""
+    if knob in ("local-pipe", "local-unit"):
+        return any(copy.kind == "local" for copy in kernel.copies)
+    if knob == "loop-order":
+        return any(not c.inline and c.ports.get("inner_count") != c.ports.get("outer_count") for c in kernel.copies)
+    return any(touches_of(copy, kernel.world, readings) != copy.touches for copy in kernel.copies)
+
+
+def _difference(one: Kernel, other: Kernel, knob: str) -> str:
+    """The first copy that touches other bytes, in words."""
+    if knob == "local-pipe":
+        return "copies inside UB are ordered with the vector pipe" if any(c.kind == "local" for c in one.copies) else ""
+    for a, b in zip(one.copies, other.copies, strict=False):
+        if a.touches != b.touches or a.steps != b.steps:
+            more = _bytes_of(a.touches, b.touches, one, other)
+            return f"the copy at line {a.span.line} {more}"
+    if len(one.copies) != len(other.copies):
+        return "other copies can be resolved"
+    return ""
+
+
+def _bytes_of(mine: Sequence[Touch], theirs: Sequence[Touch], one: Kernel, other: Kernel) -> str:
+    """How the bytes of a row differ: `pads bytes 200..255 of each row, here 200..223`."""
+    words = {"fill": "pads", "data": "writes", "unknown": "leaves unknown", "read": "reads", "surplus": "over-reads"}
+    for kind, word in words.items():
+        left = [_range(t) for t in mine if t.kind == kind]
+        right = [_range(t) for t in theirs if t.kind == kind]
+        if left != right:
+            return f"{word} {' and '.join(right) or 'nothing'} of each row, here {' and '.join(left) or 'nothing'}"
+        patterns = ([t.pattern for t in mine if t.kind == kind], [t.pattern for t in theirs if t.kind == kind])
+        if patterns[0] != patterns[1]:
+            shown = [" ".join(p.hex(" ") if p else "unknown" for p in side) for side in patterns]
+            return f"pads with {shown[1]}, here {shown[0]}"
+    return (
+        "runs its loops otherwise: "
+        + " and ".join(_loops(t) for t in theirs[:1])
+        + ", here "
+        + " and ".join(_loops(t) for t in mine[:1])
+    )
+
+
+def _range(touch: Touch) -> str:
+    if touch.offset.is_const and touch.length.is_const:
+        return f"bytes {touch.offset.const}..{touch.offset.const + touch.length.const - 1}"
+    return f"{touch.length.shown()} bytes from {touch.offset.shown()}"
+
+
+def _loops(touch: Touch) -> str:
+    return " x ".join(f"{count.shown()} at {stride.shown()}" for count, stride in touch.steps)
+
+
+def copies_of(
+    path: str, name: str | None = None, readings: Mapping[str, str] | None = None
+) -> list[tuple[str, Copy, Span]]:
+    """Every copy of a file with the name of its function."""
+    source = Source(path, Path(path).read_text(encoding="utf-8"))
+    whole, functions = read_kernels(source)
+    notes = read_notes(source, whole.comments, 0, len(source.text))
+    out = []
+    for function in functions:
+        called = function.name or Path(path).stem
+        if called == name or (name is None and not function.called):
+            kernel = meaning_of(function, settings_of(notes, readings or {}))
+            out += [(called, copy, copy.span) for copy in kernel.copies]
+    return out
+
+
+__all__ = ["check_file", "check_function", "check_text", "copies_of", "is_kernel"]

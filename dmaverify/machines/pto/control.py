@@ -1,0 +1,323 @@
+"""Control of PTO kernels: loops, branches, regions that run once, functions that are called.
+
+Knows: the pretty and the generic form of scf, arguments of blocks, sections of either core, functions of the file.
+Does not know: what an operation inside means.
+Law: a region becomes statements that run exactly as often as it runs, or a `Problem`; what runs on the other core is
+counted, and a copy between GM and UB there is a `Problem`.
+
+Source: MLIR dialects scf, func; PTO sections and vector scopes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from dmaverify.errors import InputError
+from dmaverify.machines.pto.buffers import BufferReader
+from dmaverify.machines.pto.generic import is_generic
+from dmaverify.machines.pto.mlir import Op, Text, Token
+from dmaverify.machines.pto.ops import (
+    INDEX,
+    OTHER,
+    Assumed,
+    Barrier,
+    Bind,
+    Block,
+    Buffer,
+    Copy,
+    Flag,
+    For,
+    If,
+    Operand,
+    Problem,
+    SetAtomic,
+    SetLoop,
+    SetPad,
+    Stmt,
+    Type,
+    While,
+    Yield,
+)
+from dmaverify.machines.pto.types import Cursor
+
+DMA = (Copy, Flag, Barrier, Buffer, SetAtomic, SetLoop, SetPad, Problem)
+MOST_CALLS = 500
+Argument = tuple[str, Type]
+
+
+class ControlReader(BufferReader):
+    """Regions of one function. `functions` are those of the file, `calling` those that are being read."""
+
+    def __init__(self, text: Text) -> None:
+        super().__init__(text)
+        self.functions: dict[str, Op] = {}
+        self.calling: tuple[str, ...] = ()
+        self.own = ""
+        self.calls = 0
+        self.cube = 0
+        self.cube_copies: Counter[str] = Counter()
+
+    def block(self, ops: tuple[Op, ...]) -> tuple[Stmt, ...]:
+        """The statements of a region; the whole reader knows them."""
+        raise AssertionError(f"{len(ops)} operations without a reader")
+
+    def open_accesses(self, op: Op) -> list[Stmt]:
+        """What an operation touches of the buffers that it names; the whole reader knows that."""
+        raise AssertionError(f"{op.name} without a reader")
+
+    def uses(self, op: Op) -> list[Stmt]:
+        """Registers that an operation names; the whole reader knows them."""
+        raise AssertionError(f"{op.name} without a reader")
+
+    # ------------------------------------------------------------ arguments of blocks
+
+    def inside(self, op: Op, index: int = 0) -> tuple[list[Argument], tuple[Op, ...]]:
+        """Arguments and operations of a region."""
+        region = op.regions[index] if index < len(op.regions) else ()
+        if not region or not region[0].name.startswith("^"):
+            return [], region
+        return self._arguments(region[0]), region[1:]
+
+    def _arguments(self, op: Op) -> list[Argument]:
+        cursor = Cursor(op)
+        found: list[Argument] = []
+        cursor.take("(")
+        while (token := cursor.peek()) is not None and token.kind == "value":
+            name = cursor.operand().name
+            found.append((name, self._type(cursor) if cursor.take(":") else OTHER))
+            cursor.braces()
+            cursor.take(",")
+        self.types |= dict(found)
+        return found
+
+    def _bound(self, op: Op, arguments: Sequence[Argument], given: Sequence[Operand]) -> list[Stmt]:
+        if len(arguments) != len(given):
+            said = f"{op.name} is given {len(given)} values, its region takes {len(arguments)}"
+            raise InputError(said, op.name_span)
+        out: list[Stmt] = []
+        for (name, kind), operand in zip(arguments, given, strict=True):
+            known = self._of(operand)
+            self.types[name] = known if known.kind == "pointer" or kind == OTHER else kind
+            out.append(Bind(op.span, name, operand, self.types[name]))
+        return out
+
+    # ------------------------------------------------------------ loops and branches
+
+    def _for(self, op: Op) -> Stmt:
+        cursor = Cursor(op)
+        carried: list[tuple[str, Operand]] = []
+        arguments, ops = self.inside(op)
+        if is_generic(op):
+            given = cursor.grouped()
+            if len(given) < 3 or len(arguments) != len(given) - 2:
+                raise InputError(f"{op.name} takes a start, an end, a step, and first values", op.name_span)
+            low, high, step, *first = given
+            counter = arguments[0][0]
+            carried = [(name, value) for (name, _), value in zip(arguments[1:], first, strict=True)]
+        else:
+            counter = cursor.operand().name
+            cursor.need("=")
+            low = cursor.operand()
+            cursor.need("to")
+            high = cursor.operand()
+            cursor.need("step")
+            step = cursor.operand()
+            if cursor.take("iter_args"):
+                carried = self._first_values(cursor)
+        types = tuple(self._of(first) for _, first in carried)
+        self.types |= {counter: INDEX, **{name: self._of(first) for name, first in carried}}
+        self.types |= dict(zip(op.results, types, strict=False))
+        return For(op.span, counter, low, high, step, tuple(carried), op.results, types, self.block(ops))
+
+    def _first_values(self, cursor: Cursor) -> list[tuple[str, Operand]]:
+        """`(%name = %first, ...)`."""
+        found: list[tuple[str, Operand]] = []
+        cursor.need("(")
+        while (token := cursor.peek()) is not None and token.kind == "value":
+            name = cursor.operand().name
+            cursor.need("=")
+            found.append((name, cursor.operand()))
+            cursor.take(",")
+        cursor.need(")")
+        return found
+
+    def _result_types(self, op: Op) -> tuple[Type, ...]:
+        """Types behind the last arrow of an operation."""
+        arrows = [i for i, t in enumerate(op.tokens) if t.kind == "arrow"]
+        if not arrows or not op.results:
+            return (OTHER,) * len(op.results)
+        cursor = Cursor(op, op.tokens[arrows[-1] + 1 :])
+        found: list[Type] = []
+        while (token := cursor.peek()) is not None and len(found) < len(op.results):
+            if token.text in ("(", ")", ","):
+                cursor.at += 1
+            else:
+                found.append(self._type(cursor))
+        return (*found, *(OTHER,) * (len(op.results) - len(found)))
+
+    def _if(self, op: Op) -> Stmt:
+        cursor = Cursor(op)
+        cursor.take("(")
+        condition = cursor.operand()
+        types = self._result_types(op)
+        then, other = (self.block(self.inside(op, index)[1]) for index in (0, 1))
+        self.types |= dict(zip(op.results, types, strict=True))
+        return If(op.span, condition, op.results, types, then, other)
+
+    def _while(self, op: Op) -> Stmt | list[Stmt]:
+        cursor = Cursor(op)
+        if len(op.regions) != 2:
+            raise InputError(f"{op.name} has two regions, not {len(op.regions)}", op.name_span, "{ ... } do { ... }")
+        arguments, deciding = self.inside(op)
+        if is_generic(op):
+            carried = [(n, o) for (n, _), o in zip(arguments, cursor.grouped(), strict=False)]
+        else:
+            token = cursor.peek()
+            carried = self._first_values(cursor) if token is not None and token.text == "(" else []
+        self.types |= {name: self._of(first) for name, first in carried}
+        if not deciding or deciding[-1].name != "scf.condition":
+            raise InputError(f"{op.name} decides by scf.condition, which is missing", op.name_span)
+        before = self.block(deciding[:-1])
+        if any(isinstance(s, DMA) for s in deep(before)):
+            raise InputError(
+                f"{op.name}: DMA operations or flags stand where the loop decides whether it goes on",
+                op.name_span,
+                "move them behind `do`",
+            )
+        last = Cursor(deciding[-1])
+        last.need("(")
+        condition, *passed = last.operands()
+        last.need(")")
+        passed += last.operands()
+        into, ops = self.inside(op, 1)
+        types = tuple(self._of(o) for o in passed)
+        body = self.block(ops)
+        given = body[-1] if body else None
+        if len(given.args if isinstance(given, Yield) else ()) != len(carried):
+            raise InputError(f"{op.name}: its body yields {len(carried)} values at its end", op.name_span, "scf.yield")
+        kinds = self._result_types(op)
+        self.types |= dict(zip(op.results, kinds, strict=True))
+        if len(into) != len(passed):
+            raise InputError(
+                f"{op.name}: {len(passed)} values are handed to `do`, which takes {len(into)}", op.name_span
+            )
+        named = tuple((n, k if k != OTHER else t) for (n, k), t in zip(into, types, strict=True))
+        return While(op.span, tuple(carried), before, condition, tuple(passed), named, body, op.results, kinds)
+
+    def _yield(self, op: Op) -> Stmt:
+        cursor = Cursor(op)
+        cursor.take("(")
+        return Yield(op.span, tuple(cursor.operands()))
+
+    def _return(self, op: Op) -> Stmt | None:
+        return self._yield(op) if self.calling else None
+
+    # ------------------------------------------------------------ regions that run once
+
+    def _scope(self, op: Op) -> Stmt:
+        cursor = Cursor(op)
+        given = cursor.grouped() if (token := cursor.peek()) is not None and token.text == "(" else []
+        arguments, ops = self.inside(op)
+        bound = self._bound(op, arguments, given) if arguments else []
+        body = self.block(ops)
+        rest = [s for index in range(1, len(op.regions)) for s in self.block(op.regions[index])]
+        self._typed_results(op)
+        return Block(op.span, (*bound, *body, *rest), op.name, op.results)
+
+    def _typed_results(self, op: Op) -> None:
+        types = self._typed_cast(Cursor(op))
+        kinds = types[-len(op.results) :] if len(types) >= len(op.results) > 0 else [OTHER] * len(op.results)
+        self.types |= dict(zip(op.results, kinds, strict=True))
+
+    def _cube_section(self, op: Op) -> list[Stmt]:
+        self.passed[op.name] += 1
+        return [s for region in op.regions for s in self.on_cube(region)]
+
+    def on_cube(self, ops: tuple[Op, ...]) -> list[Stmt]:
+        """What the other core does is counted; a copy between GM and UB cannot be its work."""
+        self.cube += 1
+        found = self.block(ops)
+        self.cube -= 1
+        out: list[Stmt] = []
+        for stmt in deep(found):
+            if isinstance(stmt, Copy):
+                said = "a copy between GM and UB in a part that runs on the cube core"
+                out.append(Problem(stmt.name_span, said, "it belongs to pto.section.vector"))
+            elif isinstance(stmt, Problem):
+                out.append(stmt)
+        return out
+
+    # ------------------------------------------------------------ functions
+
+    def _call(self, op: Op) -> Stmt | list[Stmt]:
+        cursor = Cursor(op)
+        token = next((t for t in op.tokens if t.kind == "symbol"), None)
+        if token is None:
+            raise InputError(f"{op.name} names no function", op.name_span, "func.call @name(...)")
+        while (at := cursor.peek()) is not None and at.text != "(":
+            cursor.at += 1
+        given = cursor.grouped()
+        name = token.text.lstrip("@").strip('"')
+        callee = self.functions.get(name)
+        if callee is None or not callee.regions:
+            return self._outside(op, name, given)
+        if name in (self.own, *self.calling):
+            raise InputError(f"@{name} calls itself: how deep is not known", op.at(token), "use scf.for")
+        self.calls += 1
+        if self.calls > MOST_CALLS:
+            raise InputError(f"more than {MOST_CALLS} calls are not followed", op.at(token))
+        suffix = f"@{name}" if self.calls == 1 else f"@{name}.{self.calls}"
+        parameters, body = self.parameters(callee)
+        renamed = [(f"{n}{suffix}", kind) for n, kind in parameters]
+        bound = self._bound(op, renamed, given)
+        outside, self.calling = self.calling, (*self.calling, name)
+        ops = tuple(_renamed(o, suffix) for o in body)
+        self.roles_in(ops)
+        inside = self.block(ops)
+        self.calling = outside
+        self._typed_results(op)
+        return Block(op.span, (*bound, *inside), f"@{name}", op.results)
+
+    def parameters(self, op: Op) -> tuple[list[Argument], tuple[Op, ...]]:
+        """Arguments and operations of a function in either form."""
+        arguments, ops = self.inside(op)
+        if arguments or is_generic(op):
+            return arguments, ops
+        cursor = Cursor(op)
+        while (token := cursor.peek()) is not None and token.text != "(":
+            cursor.at += 1
+        return self._arguments(replace(op, tokens=cursor.tokens[cursor.at :])), ops
+
+    def _outside(self, op: Op, name: str, given: Sequence[Operand]) -> list[Stmt]:
+        """A function of another file: what it does with pointers is not known."""
+        self.passed[op.name] += 1
+        out = [*self.open_accesses(op), *self.uses(op)]
+        if any(self._of(o).kind == "pointer" for o in given):
+            out.append(Assumed(op.span, f"@{name} is not in this file: what it does with its pointers was not judged"))
+        return [*out, self._results_of(op)] if op.results else out
+
+
+def deep(stmts: Sequence[Stmt]) -> Iterator[Stmt]:
+    """Statements with those inside of them."""
+    for stmt in stmts:
+        yield stmt
+        for part in ("before", "body", "then", "other"):
+            inner = getattr(stmt, part, ())
+            if inner:
+                yield from deep(inner)
+
+
+def _renamed(op: Op, suffix: str) -> Op:
+    """The operation with a suffix on every value, for one call."""
+
+    def token(one: Token) -> Token:
+        return replace(one, text=one.text + suffix) if one.kind == "value" else one
+
+    return replace(
+        op,
+        results=tuple(r + suffix for r in op.results),
+        tokens=tuple(map(token, op.tokens)),
+        regions=tuple(tuple(_renamed(o, suffix) for o in region) for region in op.regions),
+    )

@@ -1,0 +1,261 @@
+"""Copies, registers, flags, barriers and buffers: their operand lists in both surfaces.
+
+Knows: the order of operands, groups of inline copies, the spellings of pipes and events.
+Does not know: arithmetic, control flow, values.
+Law: an operation that concerns DMA is read whole or raises InputError at its place.
+
+Source: "DMA Copy" (vector instruction set); PTO v0.6 operand lists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from dmaverify.errors import InputError, Span
+from dmaverify.machines.pto.generic import buffer_in, flag_in, inline_operands, is_generic
+from dmaverify.machines.pto.mlir import Op
+from dmaverify.machines.pto.ops import (
+    COPY_ROLES,
+    EARLY_STORE,
+    INLINE_ROLES,
+    LOAD,
+    LOCAL,
+    OTHER,
+    STORE,
+    Assumed,
+    Barrier,
+    Buffer,
+    Copy,
+    Flag,
+    Level,
+    Operand,
+    Pad,
+    SetAtomic,
+    SetLoop,
+    SetPad,
+    Stmt,
+    Type,
+)
+from dmaverify.machines.pto.types import GROUPS, Cursor, TypeReader, integer_of
+
+ATOMIC_TYPES = ("f32", "f16", "bf16", "s32", "s16", "s8", "i32", "i16", "i8")
+"""Element types that stores accumulate in, as `pto.set_atomic_f32` names them."""
+
+
+class CopyReader(TypeReader):
+    """Operations that concern DMA."""
+
+    def _register_copy(self, op: Op) -> Stmt | list[Stmt]:
+        kind, names = COPY_ROLES[op.name]
+        cursor = Cursor(op)
+        cursor.take("(")
+        args = cursor.operands()
+        cursor.take(")")
+        if kind == STORE and len(args) == 10:
+            said = f"{op.name} with 10 operands is the form of 2026-03: valid rows, valid columns and the reserved "
+            early = {n: a for n, a in zip(EARLY_STORE, args, strict=True) if not n.startswith(("valid", "reserved"))}
+            made = self._copy(op, kind, False, early, self._typed_tail(cursor))
+            return [Assumed(op.span, f"{said}operand have no effect"), made]
+        if len(args) != len(names):
+            hint = f"{', '.join(names)}, in this order"
+            raise InputError(f"{op.name} takes {len(names)} operands, not {len(args)}", op.name_span, hint)
+        types = self._typed_tail(cursor)
+        return self._copy(op, kind, False, dict(zip(names, args, strict=True)), types)
+
+    def _copy(
+        self,
+        op: Op,
+        kind: str,
+        inline: bool,
+        roles: Mapping[str, Operand],
+        types: list[Type],
+        levels: tuple[Level, ...] = (),
+        pad: Pad | None = None,
+    ) -> Stmt:
+        spaces = {LOAD: ("gm", "ub"), STORE: ("ub", "gm"), LOCAL: ("ub", "ub")}[kind]
+        own: list[Type] = []
+        for index, (role, space) in enumerate(zip(("src", "dst"), spaces, strict=True)):
+            written = types[index] if index < len(types) else OTHER
+            known = self._of(roles[role])
+            if (
+                known.kind == written.kind == "pointer"
+                and known.bits
+                and written.bits
+                and known.space
+                and written.space
+                and (known.bits, known.space)
+                != (
+                    written.bits,
+                    written.space,
+                )
+            ):
+                said = f"`{roles[role].name}` is !pto.ptr<{known.name}, {known.space}>, the type written says "
+                raise InputError(f"{op.name}: {said}<{written.name}, {written.space}>", roles[role].span)
+            found = known if known.kind == "pointer" else written
+            if found.kind == "pointer" and found.space not in (space, ""):
+                raise InputError(
+                    f"{op.name}: {role} `{roles[role].name}` points into {found.space or 'nothing known'}, not {space}",
+                    roles[role].span,
+                    "the source comes first",
+                )
+            own.append(replace(found, space=space) if found.kind == "pointer" else Type("pointer", "", 8, space))
+        return Copy(op.span, kind, inline, roles, levels, pad, (own[0], own[1]), op.name_span)
+
+    def _inline_copy(self, op: Op) -> Stmt | list[Stmt]:
+        kind, names = INLINE_ROLES[op.name]
+        cursor = Cursor(op)
+        early = op.name.startswith("pto.dma_")
+        if is_generic(op):
+            if early:
+                raise InputError(
+                    f"{op.name} in the generic form is not read", op.name_span, "print it in its own syntax"
+                )
+            given, steps, padding = inline_operands(op, kind)
+            made = None if padding is None else self._padding(padding)
+            return self._copy(op, kind, True, given, self._typed_tail(cursor), tuple(steps), made)
+        args = cursor.operands()
+        if early and len(args) == len(names) + 1:
+            names = (*names[:2], "sid", *names[2:])
+        if len(args) != len(names):
+            hint = f"{', '.join(names)}, then nburst(...)"
+            raise InputError(
+                f"{op.name} takes {len(names)} operands before its groups, not {len(args)}", op.name_span, hint
+            )
+        roles = dict(zip(names, args, strict=True))
+        levels: list[Level] = []
+        pad: list[Operand] | None = None
+        while (token := cursor.peek()) is not None and token.kind == "word":
+            if token.text not in GROUPS:
+                raise InputError(
+                    f"{op.name} has no group `{token.text}`", op.at(token), f"it has {', '.join(GROUPS[:2])}, pad"
+                )
+            cursor.at += 1
+            group = cursor.grouped()
+            cursor.take(",")
+            span = op.at(token).to(
+                Span(op.source, cursor.tokens[cursor.at - 1].start, cursor.tokens[cursor.at - 1].end)
+            )
+            if pad is not None:
+                raise InputError(f"{op.name}: `{token.text}` behind `pad`", span, "pad comes last, once")
+            if token.text == "pad":
+                if kind != LOAD or len(group) not in (1, 3):
+                    raise InputError(f"{op.name}: pad takes a value, or a value and two counts, on loads", span)
+                pad = group
+            elif token.text == "l2_cache_ctl":
+                if kind != STORE or len(group) != 1:
+                    raise InputError(f"{op.name}: l2_cache_ctl takes one value, on stores", span)
+                roles["l2"] = group[0]
+            else:
+                if (token.text == "nburst") != (not levels) or len(group) != 3:
+                    raise InputError(
+                        f"{op.name}: one nburst(count, src, dst), then loop(count, src, dst)",
+                        span,
+                        "groups are written inner to outer",
+                    )
+                levels.append(Level(group[0], group[1], group[2], span))
+        if not levels:
+            raise InputError(
+                f"{op.name} without nburst(...)", op.name_span, "nburst(count, source stride, destination stride)"
+            )
+        types = self._typed_tail(cursor)
+        copy = self._copy(op, kind, True, roles, types, tuple(levels), None if pad is None else self._padding(pad))
+        if not early:
+            return copy
+        later = {LOAD: "mte_gm_ub", STORE: "mte_ub_gm"}.get(kind, "mte_ub_ub")
+        said = f"{op.name}: its operands are read in the order of pto.{later}"
+        return [Assumed(op.span, said), copy]
+
+    def _padding(self, pad: list[Operand]) -> Pad:
+        more = (pad[1], pad[2]) if len(pad) > 1 else (None, None)
+        return Pad(pad[0], self._of(pad[0]), *more)
+
+    def _set_loop(self, op: Op) -> Stmt:
+        parts = op.name.removeprefix("pto.set_").rsplit("_", 1)
+        direction = {"outtoub": LOAD, "ubtoout": STORE}.get(parts[-1])
+        what = {"loop_size": "size", "loop1_stride": "loop1", "loop2_stride": "loop2"}.get(parts[0])
+        if direction is None or what is None:
+            raise InputError(f"{op.name} is no loop register of GM and UB", op.name_span, "it is not understood")
+        cursor = Cursor(op)
+        cursor.take("(")
+        args = cursor.operands()
+        if len(args) != 2:
+            raise InputError(f"{op.name} takes 2 operands, not {len(args)}", op.name_span)
+        return SetLoop(op.span, direction, what, args[0], args[1])
+
+    def _set_pad(self, op: Op) -> Stmt:
+        cursor = Cursor(op)
+        cursor.take("(")
+        value = cursor.operand()
+        cursor.take(")")
+        types = self._typed_tail(cursor)
+        known = self._of(value)
+        kind = known if known.kind in ("int", "float") else types[0] if types else OTHER
+        if kind.name.startswith("ui"):
+            raise InputError(
+                f"{op.name}: `{kind.name}` is refused by the assembler", value.span, "use a signless integer"
+            )
+        return SetPad(op.span, value, kind)
+
+    def _atomic(self, op: Op) -> Stmt:
+        mode = op.name.removeprefix("pto.set_atomic").strip("_")
+        token = next((t for t in op.tokens if t.kind in ("string", "word")), None)
+        mode = mode or (token.text.strip('"').lower() if token else "on")
+        if mode in ATOMIC_TYPES:
+            return SetAtomic(op.span, None, mode)
+        return SetAtomic(op.span, "" if mode in ("none", "off") else mode)
+
+    def _flag(self, op: Op) -> Stmt:
+        action = "set" if op.name.startswith("pto.set") else "wait"
+        pretty = bool(op.tokens) and op.tokens[0].text == "["
+        named = None if pretty else flag_in(op)
+        if named is not None and named[2] is not None:
+            return Flag(op.span, action, named[0].removeprefix("PIPE_"), named[1].removeprefix("PIPE_"), named[2])
+        cursor = Cursor(op)
+        words: list[str] = []
+        event: Operand | None = None
+        for token in cursor.tokens:
+            text = token.text.strip('"')
+            if token.kind in ("string", "word") and text.startswith("PIPE_"):
+                words.append(text.removeprefix("PIPE_"))
+            elif token.kind in ("string", "word") and text.startswith("EVENT_ID"):
+                number = text.removeprefix("EVENT_ID")
+                if number.isdigit():
+                    event = Operand("", op.at(token), int(number))
+            elif token.kind == "value":
+                event = Operand(token.text, op.at(token))
+            elif token.kind == "number" and event is None:
+                event = Operand("", op.at(token), integer_of(text))
+            elif token.text == ":":
+                break
+        if len(words) != 2 or event is None:
+            raise InputError(
+                f"{op.name} needs two pipes and an event", op.name_span, '["PIPE_MTE2", "PIPE_V", "EVENT_ID0"]'
+            )
+        return Flag(op.span, action, words[0], words[1], event)
+
+    def _barrier(self, op: Op) -> Stmt:
+        pipe = next((t.text.strip('"') for t in op.tokens if t.text.strip('"').startswith("PIPE_")), None)
+        if pipe is None:
+            raise InputError(f"{op.name} names no pipe", op.name_span, '"PIPE_MTE3", or <PIPE_ALL>')
+        return Barrier(op.span, pipe.removeprefix("PIPE_"))
+
+    def _buffer(self, op: Op) -> Stmt:
+        cursor = Cursor(op)
+        token = cursor.peek()
+        while token is not None and not token.text.strip('"').startswith("PIPE_"):
+            cursor.at += 1
+            token = cursor.peek()
+        if token is None:
+            raise InputError(f"{op.name} names no pipe", op.name_span, '"PIPE_V", id, mode')
+        cursor.at += 1
+        for mark in (">", "]", ","):
+            cursor.take(mark)
+        named = buffer_in(op) if is_generic(op) else None
+        args = cursor.operands() if named is None else named[1]
+        if len(args) not in (1, 2):
+            raise InputError(f"{op.name} takes a pipe, an id and a mode", op.name_span)
+        mode = args[1] if len(args) == 2 else Operand("", args[0].span, 0)
+        return Buffer(
+            op.span, "get" if "get" in op.name else "rls", token.text.strip('"').removeprefix("PIPE_"), args[0], mode
+        )

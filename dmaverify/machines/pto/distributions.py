@@ -1,0 +1,79 @@
+"""What the vector unit of Ascend A5 touches, from the target's data: distributions, patterns of masks, kinds of lanes.
+
+Knows: the part `vector` of encodings/pto/target.toml. Does not know: text, values, proofs.
+Law: a distribution or pattern that the data does not name is not guessed: it is None here, and open to all who ask.
+
+Source: encodings/pto/target.toml, [vector].
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from dmaverify.targets.target import load_target
+
+_WIDTH = re.compile(r".*_B(\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """`bytes` at most; `register` (0: no proportion) as many bytes of registers hold them; `unit` bytes go together."""
+
+    bytes: int
+    register: int = 0
+    unit: int = 1
+    partly: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class VectorUnit:
+    """The figures and tables of the vector unit."""
+
+    register_bytes: int
+    block_bytes: int
+    blocks: int
+    predicate_bytes: int
+    loads: Mapping[str, Distribution]
+    stores: Mapping[str, Distribution]
+    first: Mapping[str, int]
+    share: Mapping[str, int]
+    scattered: frozenset[str]
+    lanes: Mapping[str, str]
+
+    def distribution(self, way: str, name: str) -> Distribution | None:
+        return (self.loads if way == "r" else self.stores).get(name)
+
+
+@lru_cache(maxsize=4)
+def vector_unit(name: str = "pto") -> VectorUnit:
+    """The vector unit of a target."""
+    data = load_target(name).raw["vector"]
+    pattern = data["pattern"]
+    kinds = ("lanewise", "keeping", "reducing", "converting", "spreading")
+    return VectorUnit(
+        data["register_bytes"],
+        data["block_bytes"],
+        data["blocks"],
+        data["predicate_bytes"],
+        _distributions(data["load"]),
+        _distributions(data["store"]),
+        dict(pattern["first"]),
+        dict(pattern["share"]),
+        frozenset(pattern["scattered"]),
+        {op: kind for kind in kinds for op in data["lanes"][kind]},
+    )
+
+
+def _distributions(part: Mapping[str, Mapping[str, Any]]) -> dict[str, Distribution]:
+    out = {}
+    for entry in part.values():
+        for name in entry["names"]:
+            found = _WIDTH.fullmatch(name)
+            unit = int(found[1]) // 8 if found else 1
+            size = unit if entry.get("element") else entry["bytes"]
+            out[name] = Distribution(size, entry.get("register", 0), unit, entry.get("partly", False))
+    return out

@@ -1,0 +1,528 @@
+"""Kernels of Ascend A5 run byte by byte, with numbers: the second opinion on everything that is proved of them.
+
+Knows: what each operation does to memory, registers, flags and pipes, one byte and one iteration at a time.
+Does not know: terms, ranges, solvers, the touches of the proof, rules.
+Law: nothing here is computed for more than one execution; what happens is recorded as it happens. It shares the
+statements with the proof and no line of their meaning.
+
+Source: "DMA Copy" (C code of the loops), PTO v0.6 and AscendC (blocks, padding); readings as in the target's data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dmaverify.machines.pto import ops
+from dmaverify.machines.pto.execute_vector import Registers
+
+UB_BYTES = 262_144
+FAR = 1 << 60  # addresses from here on are in no memory
+NEVER, WRITTEN, UNKNOWN, ADDED = 0, 1, 2, 3
+_FIELD = {"n": 21, "len": 21, "left": 6, "right": 6, "l2": 4, "sid": 4}
+
+
+class Stuck(Exception):
+    """A value that a run needs and the text does not give."""
+
+
+@dataclass
+class Memory:
+    """Bytes and what is known of each."""
+
+    bytes_: np.ndarray
+    state: np.ndarray
+
+
+@dataclass
+class _Event:
+    """One access in the order of issue: its pipe and the bytes it reads and writes, by memory."""
+
+    pipe: str
+    reads: dict[str, np.ndarray]
+    writes: dict[str, np.ndarray]
+    atomic: tuple[str, str, int] = ("", "", 0)
+
+
+@dataclass
+class Run:
+    """What happened. `found` holds the kinds of trouble: field, align, capacity, bounds, rows, definite, raw, war, waw,
+    flags, state. `copies` are the bytes that each executed copy read, and wrote as data, in order of the rows.
+    """
+
+    memory: dict[str, Memory]
+    found: set[str] = field(default_factory=set)
+    copies: list[tuple[int, str, np.ndarray, str, np.ndarray]] = field(default_factory=list)
+
+
+def run_kernel(
+    function: ops.Function,
+    gm: Mapping[str, int],
+    arguments: Mapping[str, int] | None = None,
+    readings: Mapping[str, str] | None = None,
+    seed: int = 0,
+) -> Run:
+    """Runs a function. `gm` gives the bytes of every tensor, `arguments` the numbers. Raises Stuck."""
+    return _Machine(function, gm, arguments or {}, readings or {}, seed).go()
+
+
+class _Machine:
+    def __init__(
+        self,
+        function: ops.Function,
+        gm: Mapping[str, int],
+        arguments: Mapping[str, int],
+        readings: Mapping[str, str],
+        seed: int,
+    ) -> None:
+        self.function, self.readings, self.arguments = function, readings, arguments
+        rng = np.random.default_rng(seed)
+        memory = {"ub": Memory(rng.integers(0, 256, UB_BYTES, dtype=np.uint8), np.zeros(UB_BYTES, np.int8))}
+        for name, size in gm.items():
+            memory[name] = Memory(rng.integers(0, 256, size, dtype=np.uint8), np.ones(size, np.int8))
+        self.run = Run(memory)
+        self.values: dict[str, int | tuple[str, int, int]] = {}
+        for name, kind, _ in function.args:
+            plain = name.lstrip("%")
+            self.values[name] = (plain, 0, kind.item_bytes) if kind.kind == "pointer" else arguments.get(plain, 0)
+        self.raw: dict[str, tuple[int, int]] = {}
+        self.registers: dict[str, tuple[int, int]] = {}
+        self.pad: tuple[int, int] | None = None
+        self.events: list[_Event] = []
+        self.known: list[frozenset[int]] = []
+        self.registers_of = Registers()
+        self.inside = 0
+        self.knows: dict[str, set[int]] = {}
+        self.flags: dict[tuple[str, str, int], set[int]] = {}
+        self.released: dict[int, set[int]] = {}
+        self.holding: dict[int, set[str]] = {}
+        self.atomic = ("", "")
+        self.copy_number: dict[int, int] = {}
+
+    def go(self) -> Run:
+        self._number(self.function.body)
+        self._block(self.function.body)
+        if self.flags:
+            self.run.found.add("flags")
+        self._judge_order()
+        return self.run
+
+    def _number(self, body: Sequence[ops.Stmt]) -> None:
+        for stmt in body:
+            if isinstance(stmt, ops.Copy):
+                self.copy_number[id(stmt)] = len(self.copy_number) + 1
+            for part in ("body", "then", "other"):
+                self._number(getattr(stmt, part, ()))
+
+    # ------------------------------------------------------------ values
+
+    def _int(self, operand: ops.Operand) -> int:
+        if operand.value is not None:
+            return operand.value
+        value = self.values.get(operand.name)
+        if not isinstance(value, int):
+            raise Stuck(operand.name)
+        return value
+
+    def _pointer(self, operand: ops.Operand) -> tuple[str, int, int]:
+        value = self.values.get(operand.name)
+        if not isinstance(value, tuple):
+            raise Stuck(operand.name)
+        return value
+
+    def _value(self, operand: ops.Operand) -> int | tuple[str, int, int]:
+        if operand.name not in self.values:
+            raise Stuck(operand.name)
+        return self.values[operand.name]
+
+    def _block(self, body: Sequence[ops.Stmt]) -> list[int | tuple[str, int, int]]:
+        given: list[int | tuple[str, int, int]] = []
+        for stmt in body:
+            if isinstance(stmt, ops.Yield):
+                self.registers_of.sink(stmt.args)
+                given = [self.values[a.name] for a in stmt.args]
+            else:
+                self._statement(stmt)
+        return given
+
+    def _statement(self, stmt: ops.Stmt) -> None:
+        match stmt:
+            case ops.Const():
+                self.values[stmt.result] = stmt.value
+                self.raw[stmt.result] = (stmt.value, max(1, stmt.type.bits // 8))
+            case ops.Arith():
+                self.values[stmt.result] = self._arithmetic(stmt)
+            case ops.CastPtr():
+                source = self.values[stmt.source.name]
+                self.values[stmt.result] = (
+                    (source[0], source[1], stmt.type.item_bytes)
+                    if isinstance(source, tuple)
+                    else ("ub", source, stmt.type.item_bytes)
+                )
+            case ops.AddPtr():
+                place, at, item = self._pointer(stmt.base)
+                self.values[stmt.result] = (place, at + self._int(stmt.offset) * item, item)
+            case ops.SetLoop():
+                pair = (self._int(stmt.first), self._int(stmt.second))
+                if stmt.what == "size" and self.readings.get("loop-order") == "outer-first":
+                    pair = pair[::-1]
+                self.registers[f"{stmt.kind}.{stmt.what}"] = pair
+            case ops.SetPad():
+                self.pad = self.raw.get(stmt.value.name, (self._int(stmt.value), max(1, stmt.type.bits // 8)))
+            case ops.SetAtomic():
+                mode = (self.atomic[0] or "set") if stmt.mode is None else stmt.mode
+                self.atomic = (mode, (stmt.dtype or self.atomic[1]) if mode else "")
+            case ops.Copy():
+                self._copy(stmt)
+            case ops.Flag() | ops.Barrier() | ops.Buffer():
+                self._order(stmt)
+            case ops.Access():
+                self._access(stmt)
+            case ops.For():
+                self._for(stmt)
+            case ops.If():
+                given = self._block(stmt.then if self._int(stmt.condition) else stmt.other)
+                self.values |= dict(zip(stmt.results, given, strict=False))
+            case ops.Mask():
+                count = self._int(stmt.count) if stmt.op == "plt" and stmt.count is not None else 0
+                left = self.registers_of.mask(stmt, count)
+                if stmt.rest:
+                    self.values[stmt.rest] = left
+                self.values[stmt.result] = 0
+            case ops.VectorOp():
+                self.registers_of.operate(stmt)
+                self.values |= dict.fromkeys(stmt.results, 0)
+            case ops.Block():
+                self.inside += "vecscope" in stmt.what
+                self.values |= dict(zip(stmt.results, self._block(stmt.body), strict=False))
+                self.inside -= "vecscope" in stmt.what
+            case ops.Bind():
+                self.values[stmt.result] = self._value(stmt.source)
+                if stmt.source.name in self.raw:
+                    self.raw[stmt.result] = self.raw[stmt.source.name]
+            case ops.Opaque() if stmt.least is not None:
+                self.values[stmt.results[0]] = self.arguments.get(stmt.results[0].lstrip("%"), stmt.least)
+            case ops.While() | ops.Foreign():
+                raise Stuck("an operation that is not executed")
+            case ops.Problem():
+                raise Stuck(stmt.message)
+            case _:
+                pass
+
+    def _for(self, stmt: ops.For) -> None:
+        self.registers_of.sink([o for _, o in stmt.carried])
+        carried = [self.values[o.name] if o.value is None else o.value for _, o in stmt.carried]
+        for at in range(self._int(stmt.low), self._int(stmt.high), self._int(stmt.step)):
+            self.values[stmt.counter] = at
+            self.values |= dict(zip([n for n, _ in stmt.carried], carried, strict=True))
+            given = self._block(stmt.body)
+            carried = given if stmt.carried else carried
+        self.values |= dict(zip(stmt.results, carried, strict=False))
+
+    def _arithmetic(self, stmt: ops.Arith) -> int | tuple[str, int, int]:
+        op = stmt.op
+        if op == "select":
+            chosen = stmt.args[1] if self._int(stmt.args[0]) else stmt.args[2]
+            return self.values[chosen.name] if chosen.value is None else chosen.value
+        numbers = [self._int(a) for a in stmt.args]
+        if len(numbers) == 1:
+            return numbers[0]
+        a, b = numbers
+        if op in ("divui", "remui", "ceildivui", "shrui", "minui", "maxui") or stmt.predicate.startswith("u"):
+            a, b = a % (1 << 64), b % (1 << 64)
+        if op in ("divsi", "remsi"):
+            quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+            return quotient if op == "divsi" else a - quotient * b
+        if op == "cmpi":
+            order = stmt.predicate.lstrip("su") if stmt.predicate not in ("eq", "ne") else stmt.predicate
+            return int({"eq": a == b, "ne": a != b, "lt": a < b, "le": a <= b, "gt": a > b, "ge": a >= b}[order])
+        if op.startswith(("div", "floordiv", "ceildiv", "rem")):
+            quotient = -(-a // b) if op.startswith("ceil") else a // b
+            return a % b if op.startswith("rem") else quotient
+        table = {
+            "addi": a + b,
+            "subi": a - b,
+            "muli": a * b,
+            "andi": a & b,
+            "ori": a | b,
+            "xori": a ^ b,
+            "minui": min(a, b),
+            "minsi": min(a, b),
+            "maxui": max(a, b),
+            "maxsi": max(a, b),
+        }
+        if op in table:
+            return table[op]
+        return a << b if op == "shli" else a >> b
+
+    # ------------------------------------------------------------ copies
+
+    def _copy(self, stmt: ops.Copy) -> None:
+        source, dest = self._pointer(stmt.roles["src"]), self._pointer(stmt.roles["dst"])
+        row, loops, pad = self._shape(stmt, dest[2])
+        starts = [(source[1], dest[1])]
+        for count, src, dst in loops:
+            starts = [(s + src * i, d + dst * i) for i in range(count) for s, d in starts]
+        self._limits(stmt, source, dest, row, loops, pad)
+        for place, side in ((source[0], 0), (dest[0], 1)):
+            if any(abs(start[side]) >= FAR for start in starts):
+                self.run.found.add("capacity" if place == "ub" else "bounds")
+                return  # an address that no memory has; nothing moves
+        if not starts or row < 1:
+            return  # found as a field out of range; nothing moves
+        reads, data, extra = [], [], []
+        for s, d in starts:
+            reads.append(np.arange(s, s + row))
+            begin, end = self._row(stmt, row, loops, pad, dest[2])
+            data.append(np.arange(d + begin, d + begin + row))
+            extra.append((d, begin, end))
+        self._move(
+            stmt, source[0], dest[0], np.concatenate(reads), np.concatenate(data), extra, row, loops, pad, dest[2]
+        )
+
+    def _shape(
+        self, stmt: ops.Copy, item: int
+    ) -> tuple[int, list[tuple[int, int, int]], tuple[int, int, tuple[int, int] | None] | None]:
+        """Bytes of a row, loops inner to outer, and padding as (left, right, value) in elements."""
+        del item
+        roles = {k: v for k, v in stmt.roles.items() if k not in ("src", "dst")}
+        number = {k: self._int(v) for k, v in roles.items()}
+        row = number["len"]
+        for name, bits in _FIELD.items():
+            value = number.get(name if name != "n" else "n_burst", 0)
+            if stmt.kind != ops.LOCAL and (
+                not 0 <= value < 1 << bits or (name in ("n", "len") and name in number and value == 0)
+            ):
+                self.run.found.add("field")
+        if stmt.kind == ops.LOCAL:
+            if stmt.inline:
+                count, a, b = (self._int(o) for o in (stmt.levels[0].count, stmt.levels[0].src, stmt.levels[0].dst))
+            else:
+                count, a, b = number["n_burst"], number["src_stride"], number["dst_stride"]
+            if not (1 <= count < 1 << 16 and 1 <= row < 1 << 16 and 0 <= a < 1 << 16 and 0 <= b < 1 << 16):
+                self.run.found.add("field")
+            return row * 32, [(count, (row + a) * 32, (row + b) * 32)], None
+        if stmt.inline:
+            loops = [tuple(self._int(o) for o in (lv.count, lv.src, lv.dst)) for lv in stmt.levels]
+            pad = None
+            if stmt.pad is not None:
+                counts = [0 if o is None else self._int(o) for o in (stmt.pad.left, stmt.pad.right)]
+                pad = (counts[0], counts[1], self.raw.get(stmt.pad.value.name))
+                self.pad = pad[2]
+            if len(loops) > 1:
+                self.registers[f"{stmt.kind}.size"] = (1, 1)
+            return row, loops, pad  # type: ignore[return-value]
+        loops = [(number["n_burst"], number["src_stride"], number["dst_stride"])]
+        sizes = self.registers.get(f"{stmt.kind}.size", (1, 1))
+        for index, count in enumerate(sizes, 1):
+            if count != 1:
+                strides = self.registers.get(f"{stmt.kind}.loop{index}")
+                if strides is None:
+                    self.run.found.add("state")
+                    strides = (0, 0)
+                loops.append((count, *strides))
+        pad = (number["left"], number["right"], self.pad or (0, 1)) if number.get("select") else None
+        return row, loops, pad  # type: ignore[return-value]
+
+    def _limits(
+        self,
+        stmt: ops.Copy,
+        source: tuple[str, int, int],
+        dest: tuple[str, int, int],
+        row: int,
+        loops: Sequence[tuple[int, int, int]],
+        pad: tuple[int, int, tuple[int, int] | None] | None,
+    ) -> None:
+        found = self.run.found
+        for count, src, dst in loops:
+            if stmt.kind != ops.LOCAL and not 1 <= count < 1 << 21:
+                found.add("field")
+            if stmt.kind == ops.LOCAL or count <= 1:
+                continue
+            for (place, _, _), stride in ((source, src), (dest, dst)):
+                if not 0 <= stride < (1 << 21 if place == "ub" else 1 << 40):
+                    found.add("field")
+                if place == "ub" and stride % 32 and (stride != row or pad is not None):
+                    found.add("align")
+        for place, at, _ in (source, dest):
+            if place == "ub" and at % 32:
+                found.add("align")
+        if pad is not None and not all(0 <= c < 64 for c in pad[:2]):
+            found.add("field")
+
+    def _row(
+        self,
+        stmt: ops.Copy,
+        row: int,
+        loops: Sequence[tuple[int, int, int]],
+        pad: tuple[int, int, tuple[int, int] | None] | None,
+        item: int,
+    ) -> tuple[int, int]:
+        """Where data begins in a row of the destination, and where all that changes ends."""
+        if stmt.kind != ops.LOAD:
+            return 0, row
+        if pad is None:
+            return 0, row + (-row % 32 if self.readings.get("tail") != "untouched" else 0)
+        unit = 1 if self.readings.get("pad-unit") == "bytes" else item
+        left, right = pad[0] * unit, pad[1] * unit
+        end = -(-(left + row + right) // 32) * 32
+        if self.readings.get("pad-extent") == "gap":
+            end = max(end, loops[0][2])
+        return (0 if self.readings.get("left-pad") == "behind" else left), end
+
+    def _move(
+        self,
+        stmt: ops.Copy,
+        source: str,
+        dest: str,
+        reads: np.ndarray,
+        data: np.ndarray,
+        rows: list[tuple[int, int, int]],
+        row: int,
+        loops: Sequence[tuple[int, int, int]],
+        pad: tuple[int, int, tuple[int, int] | None] | None,
+        item: int,
+    ) -> None:
+        run, into, out_of = self.run, self.run.memory[dest], self.run.memory[source]
+        compact = stmt.kind == ops.LOAD and pad is None and loops[0][0] > 1 and loops[0][2] == row and row % 32
+        changed: list[np.ndarray] = [data]
+        fills: list[tuple[np.ndarray, np.ndarray | None]] = []
+        for index, (start, begin, end) in enumerate(rows):
+            if compact and index % loops[0][0] != loops[0][0] - 1:  # the burst counter runs fastest
+                continue
+            if compact:
+                end = row + (-(start + row) % 32)
+            around = np.concatenate([np.arange(start, start + begin), np.arange(start + begin + row, start + end)])
+            if not len(around):
+                continue
+            changed.append(around)
+            value = None
+            if pad is not None and pad[2] is not None:
+                raw = (pad[2][0] & ((1 << 64) - 1)).to_bytes(8, "little")[
+                    : 1 if self.readings.get("pad-pattern") == "byte" else item
+                ]
+                value = np.frombuffer(raw, np.uint8)[(around - start) % len(raw)]
+            fills.append((around, value))
+        written = np.concatenate(changed)
+        adds = stmt.kind == ops.STORE and bool(self.atomic[0])
+        whole = not any(n % item for n in (row, *(step for _, _, step in loops)))
+        if len(np.unique(written)) != len(written) and not (adds and whole):
+            run.found.add("rows")
+        surplus = -row % 32 if source == "ub" else 0
+        self._bounds(source, reads, surplus)
+        self._bounds(dest, written, 0)
+        reads_in = reads[(reads >= 0) & (reads < len(out_of.state))]
+        if stmt.kind != ops.LOAD and (out_of.state[reads_in] != WRITTEN).any():
+            run.found.add("definite")
+        ok = (reads >= 0) & (reads < len(out_of.state)) & (data >= 0) & (data < len(into.state))
+        values = out_of.bytes_[reads[ok]].copy()
+        for at, fill in fills:
+            inside = (at >= 0) & (at < len(into.state))
+            into.state[at[inside]] = WRITTEN
+            if fill is not None:
+                into.bytes_[at[inside]] = fill[inside]
+            else:
+                into.bytes_[at[inside]] ^= 0xA5
+        if not adds:
+            into.bytes_[data[ok]] = values
+        into.state[data[(data >= 0) & (data < len(into.state))]] = ADDED if adds else WRITTEN
+        for at, fill in fills:
+            if fill is None:  # the order of rows is not promised: a byte that one of them leaves unknown is unknown
+                into.state[at[(at >= 0) & (at < len(into.state))]] = UNKNOWN
+        run.copies.append((self.copy_number[id(stmt)], source, reads, dest, data))
+        pipe = {ops.LOAD: "MTE2", ops.STORE: "MTE3", ops.LOCAL: "LOCAL"}[stmt.kind]
+        if stmt.kind == ops.LOCAL and self.readings.get("local-pipe") == "vector":
+            pipe = "V"
+        atomic = (*self.atomic, item) if adds and whole else ("", "", 0)
+        self._happened(_Event(pipe, {source: np.unique(reads)}, {dest: np.unique(written)}, atomic))
+
+    def _bounds(self, place: str, at: np.ndarray, surplus: int) -> None:
+        if len(at) and (at.min() < 0 or at.max() + 1 + surplus > len(self.run.memory[place].state)):
+            self.run.found.add("capacity" if place == "ub" else "bounds")
+
+    # ------------------------------------------------------------ order
+
+    def _access(self, stmt: ops.Access) -> None:
+        place, at, item = self._pointer(stmt.pointer)
+        item = stmt.item_bytes or item
+        if not stmt.moved:  # a pointer that moves on moves behind the access
+            at += sum(self._int(index) * elements for index, elements in stmt.offsets) * item
+        self.values |= dict.fromkeys(stmt.results, 0)
+        pipe = "S" if stmt.form == "scalar" and not self.inside else "V"
+        empty = np.zeros(0, np.int64)
+        if stmt.way == "r":
+            touched = self.registers_of.load(stmt, at, item, len(self.events), place)
+            self._bounds(place, touched, 0)
+            self._happened(_Event(pipe, {place: empty if stmt.results else touched}, {}))
+            return
+        stride = 0 if stmt.stride is None else self._int(stmt.stride)
+        touched = self.registers_of.store(stmt, at, item, stride)
+        self._bounds(place, touched, 0)
+        inside = touched[(touched >= 0) & (touched < len(self.run.memory[place].state))]
+        self.run.memory[place].state[inside] = WRITTEN
+        self._happened(_Event(pipe, {}, {place: inside}))
+
+    def _happened(self, event: _Event) -> None:
+        self.known.append(frozenset(self.knows.setdefault(event.pipe, set())))
+        self.events.append(event)
+
+    def _judge_order(self) -> None:
+        """Pairs that nothing orders, when it is known which bytes of which loads came to matter."""
+        for number, place, needed in self.registers_of.needed():
+            self.events[number].reads[place] = np.union1d(self.events[number].reads[place], needed)
+        for at, event in enumerate(self.events):
+            for number, before in enumerate(self.events[:at]):
+                if number in self.known[at] or (before.pipe == event.pipe == "V") or before.pipe == "S":
+                    continue
+                for kind, mine, theirs in (
+                    ("raw", event.reads, before.writes),
+                    ("war", event.writes, before.reads),
+                    ("waw", event.writes, before.writes),
+                ):
+                    if kind == "waw" and event.atomic[0] not in ("", "set") and event.atomic == before.atomic:
+                        continue  # both add, in whatever order
+                    for place in mine.keys() & theirs.keys():
+                        if _share(mine[place], theirs[place]):
+                            self.run.found.add(kind)
+
+    def _done(self, pipe: str) -> set[int]:
+        """What is surely done when a pipe has done all that it was given so far."""
+        return self.knows.get(pipe, set()) | {n for n, e in enumerate(self.events) if e.pipe == pipe}
+
+    def _order(self, stmt: ops.Flag | ops.Barrier | ops.Buffer) -> None:
+        if isinstance(stmt, ops.Barrier):
+            if stmt.pipe == "ALL":
+                everything = set(range(len(self.events)))
+                for pipe in ("MTE2", "MTE3", "V", "S", "LOCAL"):
+                    self.knows[pipe] = set(everything)
+            else:
+                self.knows[stmt.pipe] = self._done(stmt.pipe)
+        elif isinstance(stmt, ops.Buffer):
+            token, mode = self._int(stmt.token), self._int(stmt.mode)
+            holding = self.holding.setdefault(token, set())
+            if stmt.action == "rls":
+                for pipe in {stmt.pipe, *(holding if mode else ())}:
+                    self.released[token] = self.released.get(token, set()) | self._done(pipe)
+                holding.discard(stmt.pipe)
+            else:
+                holding.add(stmt.pipe)
+                if not mode:
+                    self.knows.setdefault(stmt.pipe, set()).update(self.released.get(token, set()))
+        else:
+            flag = (stmt.source, stmt.dest, self._int(stmt.event))
+            if stmt.action == "set":
+                if flag in self.flags:
+                    self.run.found.add("flags")
+                self.flags[flag] = self._done(stmt.source)
+            elif flag not in self.flags:
+                self.run.found.add("flags")
+            else:
+                self.knows.setdefault(stmt.dest, set()).update(self.flags.pop(flag))
+
+
+def _share(one: np.ndarray, two: np.ndarray) -> bool:
+    if not len(one) or not len(two) or one[-1] < two[0] or two[-1] < one[0]:
+        return False
+    return bool(np.isin(one, two, assume_unique=True).any())

@@ -1,0 +1,150 @@
+"""Vector registers run lane by lane: which bytes of memory each came from, and which of them came to matter.
+
+Knows: masks as arrays of lanes, how each distribution lays memory out in a register, one execution.
+Does not know: terms, tables of the target, the demand of the proof.
+Law: a byte of memory matters when it is at the place of a lane that is stored, reduced, or given to what is not known.
+
+Source: PTO v0.6 (vlds, vsts and their distributions, masks, plt).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dmaverify.machines.pto import ops
+
+REGISTER = 256
+_LANEWISE = re.compile(r"v(abs|neg|exp|ln|sqrt|relu|not|add|sub|mul|div|max|min|and|or|xor|shl|shr)s?")
+_REDUCING = re.compile(r"vc(g|p)?(add|max|min)|vcmps?")
+
+
+@dataclass
+class _Load:
+    """One register filled: the event, the memory, and the bytes of memory that each byte of it stands for."""
+
+    event: int
+    place: str
+    source: np.ndarray
+    used: np.ndarray
+
+
+@dataclass
+class Registers:
+    """What registers hold: for each load, which of their bytes are at its place."""
+
+    loads: list[_Load] = field(default_factory=list)
+    held: dict[str, dict[int, np.ndarray]] = field(default_factory=dict)
+    masks: dict[str, np.ndarray | None] = field(default_factory=dict)
+
+    # ------------------------------------------------------------ masks
+
+    def mask(self, stmt: ops.Mask, count: int) -> int:
+        """Sets a mask, as bytes of a register; what `plt` leaves over."""
+        width = max(1, stmt.lane_bits // 8)
+        lanes = REGISTER // width
+        on = None
+        if stmt.op == "plt":
+            on = np.arange(lanes) < count
+        elif stmt.pattern.startswith("PAT_VL"):
+            on = np.arange(lanes) < int(stmt.pattern[6:])
+        elif stmt.pattern in ("PAT_ALL", "PAT_ALLF", "PAT_H", "PAT_Q"):
+            on = np.arange(lanes) < {"PAT_ALL": lanes, "PAT_ALLF": 0, "PAT_H": lanes // 2}.get(stmt.pattern, lanes // 4)
+        self.masks[stmt.result] = None if on is None else np.repeat(on, width)
+        return max(0, count - lanes)
+
+    def _on(self, mask: ops.Operand | None) -> np.ndarray:
+        found = None if mask is None else self.masks.get(mask.name)
+        return np.ones(REGISTER, bool) if found is None else found
+
+    # ------------------------------------------------------------ registers
+
+    def sink(self, operands: Sequence[ops.Operand], on: np.ndarray | None = None) -> None:
+        """These registers matter, as far as `on` says."""
+        for operand in operands:
+            for number, own in self.held.get(operand.name, {}).items():
+                self.loads[number].used |= own if on is None else own & on
+
+    def operate(self, stmt: ops.VectorOp) -> None:
+        on = self._on(stmt.mask)
+        for result in stmt.results:
+            self.held[result] = {}
+        if _REDUCING.fullmatch(stmt.name):
+            self.sink(stmt.args, on)
+        elif stmt.name == "vcvt" and stmt.part in ("EVEN", "P0"):
+            for number, own in self.held.get(stmt.args[0].name, {}).items():
+                self.held[stmt.results[0]][number] = own  # an element stays within the slot of the wider one
+        elif _LANEWISE.fullmatch(stmt.name) and len(stmt.results) == 1 and len(set(stmt.lane_bytes)) == 1:
+            into = self.held[stmt.results[0]]
+            for operand in stmt.args:
+                for number, own in self.held.get(operand.name, {}).items():
+                    into[number] = into.get(number, np.zeros(REGISTER, bool)) | (own & on)
+        else:
+            self.sink(stmt.args)
+
+    def needed(self) -> Iterator[tuple[int, str, np.ndarray]]:
+        """Of every load its event, its memory, and the bytes that came to matter."""
+        for load in self.loads:
+            yield load.event, load.place, np.unique(load.source[load.used])
+
+    # ------------------------------------------------------------ memory
+
+    def load(self, stmt: ops.Access, at: int, item: int, event: int, place: str) -> np.ndarray:
+        """Fills registers; all bytes of memory that are read for it, needed or not."""
+        if stmt.form == "scalar":
+            return np.arange(at, at + item)
+        if stmt.form != "vector":
+            size = {"whole": stmt.lanes * stmt.lane_bytes, "pair": 512, "predicate": 32}.get(stmt.form, 0)
+            source = np.full((REGISTER, size), 0) + np.arange(at, at + size)
+            for result in stmt.results:
+                self._fill(result, source, event, place)
+            return np.arange(at, at + size)
+        found = re.search(r"_B(\d+)", stmt.dist)
+        width = int(found[1]) // 8 if found else stmt.lane_bytes or item
+        byte = np.arange(REGISTER)[:, None]
+        unit = np.arange(width)[None, :]
+        kind = stmt.dist.split("_")[0] or "NORM"
+        start = {
+            "NORM": byte // width * width,
+            "BRC": 0 * byte,
+            "UNPK": byte // (2 * width) * width,
+            "US": byte // (2 * width) * width,
+            "DS": byte // width * 2 * width,
+            "E2B": byte // 32 * width,
+        }.get(kind, byte // width * width)
+        source = at + (start + unit if stmt.dist not in ("BLK", "BRC_BLK") else byte % 32)
+        for result in stmt.results:
+            self._fill(result, source, event, place)
+        return np.arange(source.min(), source.max() + 1)
+
+    def _fill(self, name: str, source: np.ndarray, event: int, place: str) -> None:
+        self.loads.append(_Load(event, place, source, np.zeros(REGISTER, bool)))
+        self.held[name] = {len(self.loads) - 1: np.ones(REGISTER, bool)}
+
+    def store(self, stmt: ops.Access, at: int, item: int, stride: int) -> np.ndarray:
+        """The bytes of memory that are written."""
+        on = self._on(stmt.mask)
+        if stmt.form == "scalar":
+            return np.arange(at, at + item)
+        if stmt.form == "blocks":
+            self.sink(stmt.values, on)
+            bytes_ = np.flatnonzero(on)
+            return at + bytes_ // 32 * stride * 32 + bytes_ % 32
+        if stmt.form != "vector":
+            self.sink(stmt.values)
+            size = {"whole": stmt.lanes * stmt.lane_bytes, "pair": 512, "predicate": 32}.get(stmt.form, 0)
+            return np.arange(at, at + size)
+        found = re.search(r"_B(\d+)", stmt.dist)
+        width = int(found[1]) // 8 if found else stmt.lane_bytes or item
+        kind = stmt.dist.split("_")[0]
+        if kind in ("1PT", "ONEPT"):
+            self.sink(stmt.values, np.arange(REGISTER) < width)
+            return np.arange(at, at + width)
+        self.sink(stmt.values, on)
+        bytes_ = np.flatnonzero(on)
+        part = {"PK": 2, "PK4": 4}.get(kind, 1)
+        kept = bytes_[bytes_ % width < width // part]
+        return at + kept // width * (width // part) + kept % width

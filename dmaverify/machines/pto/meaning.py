@@ -1,0 +1,272 @@
+"""What a PTO kernel does: statements become events with resolved operands, registers followed through the program.
+
+Knows: the value of every operand as a linear term over arguments and loop counters, sticky registers, closed forms of
+values that loops carry. Does not know: what is allowed, how anything is proved.
+Law: an operand has exactly the value that the program gives it, for all arguments and iterations, or it is opaque and
+a copy that needs it is a remark at its line; a register whose value depends on the path is never guessed.
+
+Source: MLIR arith and scf; "DMA Copy" (registers set before the copy); PTO v0.6 (sticky state, inline loops).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from dmaverify.language.affine import ONE, ZERO, Lin, compare
+from dmaverify.machines.pto import ops
+from dmaverify.machines.pto.accesses import Accesses
+from dmaverify.machines.pto.ops import Stmt
+from dmaverify.machines.pto.registers import joined
+from dmaverify.machines.pto.values import Kernel, Register, Setting, Value, name_of
+from dmaverify.program.instructions import (
+    Branch,
+    Event,
+    Fence,
+    Loop,
+    Place,
+    Signal,
+    Token,
+    Touch,
+    Use,
+)
+
+
+def meaning_of(function: ops.Function, setting: Setting) -> Kernel:
+    """The events of a function."""
+    meaning = _Meaning(function, setting)
+    kernel = meaning.kernel
+    kernel.events = tuple(meaning.block(function.body))
+    meaning.leave()
+    kernel.passed = function.passed
+    return kernel
+
+
+class _Meaning(Accesses):
+    """Walks statements in order of issue."""
+
+    # ------------------------------------------------------------ statements
+
+    def block(self, body: Sequence[Stmt]) -> list[Event]:
+        out: list[Event] = []
+        loads: list[tuple[int, int, ops.Access]] = []
+        before: Stmt | None = None
+        read = 0  # accesses that it made
+        for stmt in body:
+            handler = getattr(self, f"_{type(stmt).__name__.lower()}")
+            found = handler(stmt)
+            if isinstance(found, list):
+                if isinstance(stmt, ops.Access) and stmt.results:
+                    loads.append((len(out), len(found), stmt))
+                out += found
+            elif found is not None:
+                out.append(found)
+            last = out[-1] if out and read == 1 else None
+            if (
+                isinstance(stmt, ops.Opaque)
+                and stmt.loaded
+                and isinstance(before, ops.Access)
+                and isinstance(last, Use)
+            ):
+                given = [self.values[name] for name in stmt.results]
+                out[-1] = replace(last, gives=tuple(v for v in given if isinstance(v, Lin)))
+            before, read = stmt, len(found) if isinstance(found, list) else 0
+        for at, count, stmt in loads:
+            out[at : at + count] = self.narrowed([e for e in out[at : at + count] if isinstance(e, Use)], stmt)
+        return out
+
+    # ------------------------------------------------------------ order
+
+    def _flag(self, stmt: ops.Flag) -> Signal:
+        event = self.number_of(stmt.event, "the event id") or self.fresh_opaque("%event")
+        return Signal(stmt.action, stmt.source, stmt.dest, event, stmt.span)
+
+    def _barrier(self, stmt: ops.Barrier) -> Fence:
+        return Fence(stmt.pipe, stmt.span)
+
+    def _buffer(self, stmt: ops.Buffer) -> Token:
+        token = self.number_of(stmt.token, "the buffer id") or self.fresh_opaque("%token")
+        mode = self.number_of(stmt.mode, "the mode") or self.fresh_opaque("%mode")
+        return Token(stmt.action, stmt.pipe, token, mode, stmt.span)
+
+    def _problem(self, stmt: ops.Problem) -> None:
+        self.remark("unresolved", stmt.message, stmt.span, stmt.hint)
+
+    def _yield(self, stmt: ops.Yield) -> None:
+        self.yielded = [self.value(a) for a in stmt.args]
+
+    def _block(self, stmt: ops.Block) -> list[Event]:
+        outside, self.yielded = getattr(self, "yielded", []), []
+        inside = int("vecscope" in stmt.what)
+        self.scopes += inside
+        events = self.block(stmt.body)
+        self.scopes -= inside
+        given = [*self.yielded, *[None] * len(stmt.results)]
+        self.values |= dict(zip(stmt.results, given, strict=False))
+        self.yielded = outside
+        return events
+
+    def _foreign(self, stmt: ops.Foreign) -> Use | None:
+        self.uses += 1
+        pointer = self.value(stmt.pointer)
+        if not isinstance(pointer, Place):
+            message = f"{stmt.what}: the pointer `{stmt.pointer.name}` cannot be resolved"
+            self.remark("unresolved", message, stmt.pointer.span, "its accesses are not judged", always=False)
+            return None
+        offset = ZERO if stmt.offset is None else self.value(stmt.offset)
+        size = stmt.size
+        if not isinstance(offset, Lin) or self.world.roots(offset + pointer.address) & self.opaque:
+            if self.world.roots(pointer.address) & self.opaque:
+                return None
+            offset, size = ZERO, 0
+        place = replace(pointer, address=pointer.address + offset * pointer.item_bytes)
+        kinds = {"r": ("read",), "w": ("maybe",), "rw": ("read", "maybe")}[stmt.way]
+        touches = tuple(Touch(kind, place, ZERO, Lin(size), (), None, size == 0) for kind in kinds)
+        return Use(-self.uses, stmt.pipe, touches, stmt.span, stmt.what, self.when)
+
+    def _given(self, stmt: ops.Given) -> None:
+        when = self.as_condition(self.value(stmt.condition))
+        if when is None or when.known is not None:
+            return
+        self.when = (*self.when, when)
+        roots = [self.world.symbols[n] for n in self.world.roots(when) if n not in self.around]
+        trip = self.trips.get(self.around[-1], "")
+        if not self.dry and when.op in ("lt", "le") and all(s.stated or s.name == trip for s in roots):
+            self.world.symbols[trip] = replace(self.world.symbols[trip], stated=True)  # the condition bounds the loop
+
+    def _while(self, stmt: ops.While) -> Loop | list[Event] | None:
+        """As a loop that counts to a number that nobody knows; what stands before the condition runs in each round."""
+        passed = [ops.Bind(stmt.span, n, o, t) for (n, t), o in zip(stmt.inside, stmt.passed, strict=False)]
+        body = (*stmt.before, ops.Given(stmt.span, stmt.condition), *passed, *stmt.body)
+        names = [name for name, _ in stmt.carried]
+        results = tuple(f"{name}.end" for name in names)
+        zero = ops.Operand("", stmt.span, 0)
+        counter = f"%while{self.counters + 1}"
+        loop = ops.For(
+            stmt.span,
+            counter,
+            zero,
+            zero,
+            ops.Operand("", stmt.span, 1),
+            stmt.carried,
+            results,
+            (),
+            body,
+            unbounded=True,
+        )
+        found = self._for(loop)
+        for name, kind, operand in zip(stmt.results, stmt.types, stmt.passed, strict=False):
+            if operand.name in names:
+                self.values[name] = self.values.get(f"{operand.name}.end")
+            else:
+                self.values[name] = self.from_memory(name, kind) if kind.kind == "int" else None
+        return found
+
+    # ------------------------------------------------------------ control
+
+    def _if(self, stmt: ops.If) -> list[Event] | Branch:
+        when = self.as_condition(self.value(stmt.condition))
+        if when is None:
+            name = stmt.condition.name
+            bit = self.world.free(name_of(name), 0, 1, stated=True, shown=name, varies=tuple(self.around))
+            when = compare("ne", bit)
+        decided = when.known if when.known is not None else self.world.decide(when)
+        if decided is not None:
+            self.yielded = []
+            events = self.block(stmt.then if decided else stmt.other)
+            self.values |= dict(zip(stmt.results, self.yielded, strict=False))
+            return events
+        before, outside = dict(self.registers), self.when
+        arms, given, after = [], [], []
+        for condition, body in ((when, stmt.then), (when.negated(), stmt.other)):
+            self.registers, self.when, self.yielded = dict(before), (*outside, condition), []
+            arms.append(tuple(self.block(body)))
+            given.append(self.yielded)
+            after.append(self.registers)
+        self.when = outside
+        self.forget_bits(stmt.results)
+        self.registers = joined(after[0], after[1], stmt.span)
+        for name, left, right in zip(stmt.results, *given, strict=False):
+            self.values[name] = self._select(when, left, right)
+        return Branch(when, arms[0], arms[1], stmt.span)
+
+    def _for(self, stmt: ops.For) -> Loop | list[Event] | None:
+        bounds = [
+            self.number_of(o, f"the {w} of the loop")
+            for o, w in ((stmt.low, "start"), (stmt.high, "end"), (stmt.step, "step"))
+        ]
+        low, high, step = bounds
+        if stmt.unbounded:
+            low, high, step = ZERO, self.fresh_opaque("%trip", 0), ONE
+        if step is not None and not self.at_least_one(step, f"the step `{stmt.step.name}` of a loop"):
+            self.remark("unresolved", "the step of a loop must be at least 1", stmt.step.span)
+            step = None
+        if low is None or high is None or step is None:
+            low, high, step = ZERO, self.fresh_opaque("%trip", 0), ONE
+        trip = self.world.quotient(high - low + step - 1, step)
+        least = self.world.interval(trip)[0]
+        if least is None or least < 0:
+            trip = self.world.least(trip, ZERO, most=True)
+        if trip == ZERO:
+            for result, (_, given) in zip(stmt.results, stmt.carried, strict=False):
+                self.values[result] = self.value(given)
+            return None
+        most = self.world.interval(trip)[1]
+        self.counters += 1
+        called = f"%k{self.counters}" if self.setting.canonical else stmt.counter
+        plain = self.setting.canonical or (low == ZERO and step == ONE)
+        said = (
+            called if plain else f"round of {called}"
+        )  # a counter is no value of the text where that counts otherwise
+        counter = self.world.free(name_of(called), 0, None if most is None else most - 1, shown=said)
+        name = counter.terms[0][0]
+        at = low + self.world.times(counter, step)
+        side = (compare("lt", at - high),)
+        self.world.symbols[name] = replace(
+            self.world.symbols[name], side=() if not side[0].left.terms or (high.is_const and low.is_const) else side
+        )
+        saved = dict(self.values)
+        saved_types = (dict(self.bits), dict(self.pad_types))
+        outside = self.when
+        self.around.append(name)
+        if stmt.unbounded and trip.terms:
+            self.trips[name] = trip.terms[0][0]
+        self.values[stmt.counter] = at
+        first = [self.value(o) for _, o in stmt.carried]
+        rounds = self.world.free(f"{name}_rounds", 0, most)
+        forms = self._carried(stmt, first, counter, rounds)
+        closed = [self.behind(value, rounds, counter) for value in forms]
+        before = dict(self.registers)
+        exit_registers = self._dry(stmt, closed)
+        self.registers = joined(before, exit_registers, stmt.span)
+        self.bind(stmt, closed)
+        number = dict(self.consumed)
+        body = tuple(self.block(stmt.body))
+        self.consumed = number | self.consumed
+        self.around.pop()
+        self.when = outside
+        after = dict(self.registers)
+        self.registers = after if least is not None and least >= 1 else joined(before, after, stmt.span)
+        self.values = saved
+        self.bits, self.pad_types = saved_types
+        for result, value in zip(stmt.results, forms, strict=False):
+            self.values[result] = self.behind(value, rounds, trip)
+        return Loop(name, trip, body, stmt.span)
+
+    def _dry(self, stmt: ops.For, closed: Sequence[Value]) -> dict[str, Register]:
+        """The registers after one iteration, without remarks."""
+        saved = (
+            dict(self.values),
+            dict(self.registers),
+            dict(self.consumed),
+            self.number,
+            self.counters,
+            self.when,
+        )
+        self.dry += 1
+        self.bind(stmt, closed)
+        self.block(stmt.body)
+        self.dry -= 1
+        after = self.registers
+        self.values, self.registers, self.consumed, self.number, self.counters, self.when = saved
+        return after

@@ -1,0 +1,127 @@
+"""What a copy instruction of Ascend A5 touches, byte by byte, under each reading of the contested points.
+
+Knows: blocks of 32 bytes in UB, padding, tails, compact rows, over-read; which pipe runs which copy.
+Does not know: text, proofs, whether any of it is allowed.
+Law: the touches of a copy name every byte that it reads or changes, each once for each row; what no text states is
+`unknown`, never assumed.
+
+Source: "DMA Copy" (burst, stride, pad model; C code), PTO v0.6 and vendor text of 2026-09, AscendC aligned copy; the
+readings are those of encodings/pto/target.toml.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dmaverify.language.affine import ONE, ZERO, Lin, World
+from dmaverify.program.instructions import Copy, Touch
+
+BLOCK = 32
+PIPE_OF = {"load": "MTE2", "store": "MTE3", "local": "LOCAL"}
+ORDERED_PIPES = ("V", "S")
+"""Pipes whose own work is done in order, also on the same bytes."""
+UB_MEMORY = ("ub", 262_144)
+SOURCES: Mapping[str, str] = {
+    "core/flags": "PTO pipeline synchronisation, 2026-08",
+    "core/hazard-raw": "PTO pipeline synchronisation, 2026-08 (no order across pipes but by flags and barriers)",
+    "core/hazard-war": "PTO pipeline synchronisation, 2026-08 (buffers are reused only after a flag back)",
+    "core/hazard-waw": "PTO pipeline synchronisation, 2026-08; MindStudio sanitizer (one pipe, overlapping bytes)",
+    "core/definite": "PTO v0.6; vendor text of 2026-09 (tails of rows)",
+    "core/registers": "PTO v0.6 (sticky state); DMA Copy (registers are set before the copy)",
+}
+"""Where each obligation of a kernel's order and state is written for this machine."""
+KNOBS: Mapping[str, tuple[str, str]] = {
+    "pad-extent": ("block32", "gap"),
+    "pad-unit": ("elements", "bytes"),
+    "pad-pattern": ("word", "byte"),
+    "left-pad": ("shift", "behind"),
+    "tail": ("written", "untouched"),
+    "over-read": ("none", "block"),
+    "local-unit": ("blocks", "bytes"),
+    "loop-order": ("inner-first", "outer-first"),
+    "local-pipe": ("unordered", "vector"),
+}
+"""Readings that change what a program does: the default, then the other."""
+
+
+def reading_of(readings: Mapping[str, str], name: str) -> str:
+    return readings.get(name, KNOBS[name][0])
+
+
+def touches_of(copy: Copy, world: World, readings: Mapping[str, str]) -> tuple[Touch, ...]:
+    """Every byte that a copy reads or changes."""
+    reads = tuple((step.count, step.read) for step in copy.steps)
+    writes = tuple((step.count, step.write) for step in copy.steps)
+    if copy.kind == "load":
+        return tuple(_load(copy, world, readings, reads, writes))
+    out = [Touch("read", copy.read, ZERO, copy.row, reads)]
+    if copy.kind == "store":
+        surplus = world.round_up(copy.row, BLOCK) - copy.row
+        out += [Touch("surplus", copy.read, copy.row, surplus, reads)] if surplus != ZERO else []
+    return (*out, Touch("data", copy.write, ZERO, copy.row, writes))
+
+
+def _load(
+    copy: Copy,
+    world: World,
+    readings: Mapping[str, str],
+    reads: tuple[tuple[Lin, Lin], ...],
+    writes: tuple[tuple[Lin, Lin], ...],
+) -> list[Touch]:
+    row, fill = copy.row, copy.fill
+    out = [Touch("read", copy.read, ZERO, row, reads)]
+    if reading_of(readings, "over-read") == "block":
+        beyond = world.round_up(row, BLOCK) - row
+        out += [Touch("surplus", copy.read, row, beyond, reads)] if beyond != ZERO else []
+    if fill is None:
+        out.append(Touch("data", copy.write, ZERO, row, writes))
+        if reading_of(readings, "tail") == "written":
+            out += _tail(copy, world, writes)
+        return out
+    unit = copy.write.item_bytes if reading_of(readings, "pad-unit") == "elements" else 1
+    left, right = fill.left * unit, fill.right * unit
+    start = left if reading_of(readings, "left-pad") == "shift" else ZERO
+    if reading_of(readings, "left-pad") == "behind":
+        right = right + left
+    end = world.round_up(start + row + right, BLOCK)
+    if reading_of(readings, "pad-extent") == "gap" and copy.steps:
+        end = world.least(end, copy.steps[0].write, most=True)
+    pattern = pattern_of(fill.value, copy.write.item_bytes, readings)
+    out.append(Touch("data", copy.write, start, row, writes))
+    if start != ZERO:
+        out.append(Touch("fill", copy.write, ZERO, start, writes, pattern))
+    behind = end - start - row
+    if behind != ZERO:
+        out.append(Touch("fill", copy.write, start + row, behind, writes, pattern))
+    return out
+
+
+def pattern_of(value: int | None, item_bytes: int, readings: Mapping[str, str]) -> bytes | None:
+    """The bytes that padding repeats from the start of a row, as few as do; None where the value is not known."""
+    if value is None:
+        return None
+    if reading_of(readings, "pad-pattern") == "byte":
+        return bytes([value & 0xFF])
+    raw = (value & ((1 << (8 * item_bytes)) - 1)).to_bytes(item_bytes, "little")
+    return raw[:1] if len(set(raw)) == 1 else raw
+
+
+def _tail(copy: Copy, world: World, writes: tuple[tuple[Lin, Lin], ...]) -> list[Touch]:
+    """The rest of the last block of a row without padding; of compact rows only that behind the last one."""
+    rest = world.round_up(copy.row, BLOCK) - copy.row
+    if rest == ZERO:
+        return []
+    if is_compact(copy):
+        count, stride = writes[0]
+        last = world.times(count - ONE, stride) + copy.row
+        length = world.round_up(last, BLOCK) - last
+        return [Touch("unknown", copy.write, last, length, writes[1:])] if length != ZERO else []
+    return [Touch("unknown", copy.write, copy.row, rest, writes)]
+
+
+def is_compact(copy: Copy) -> bool:
+    """Rows packed at a pitch of exactly their length, which is no multiple of a block."""
+    if copy.fill is not None or not copy.steps or copy.steps[0].count == ONE:
+        return False
+    pitch = copy.steps[0].write if copy.kind == "load" else copy.steps[0].read
+    return pitch == copy.row and not (pitch.is_const and pitch.const % BLOCK == 0)

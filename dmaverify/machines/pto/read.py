@@ -1,0 +1,379 @@
+"""PTO kernels: operations of MLIR text become statements; what concerns DMA is read whole or reported.
+
+Knows: the operand lists of both surfaces, pointer types, arith, scf and func as far as kernels use them.
+Does not know: values, what a copy means, rules.
+Law: every operation becomes a statement, a counted passer-by, or a `Problem` at its place; none disappears.
+
+Source: "DMA Copy" (vector instruction set); PTO v0.6 operand lists; MLIR dialects arith, scf, func.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from dmaverify.errors import InputError, Source, Span
+from dmaverify.machines.pto.buffers import LOADS
+from dmaverify.machines.pto.control import DMA, ControlReader, deep
+from dmaverify.machines.pto.generic import PREDICATES, attributes, is_generic
+from dmaverify.machines.pto.mlir import Op, Text, read_mlir
+from dmaverify.machines.pto.ops import (
+    COPY_ROLES,
+    INLINE_ROLES,
+    OTHER,
+    Access,
+    Arith,
+    Assumed,
+    Block,
+    Const,
+    Foreign,
+    Function,
+    Operand,
+    Problem,
+    Stmt,
+    Type,
+)
+from dmaverify.machines.pto.types import CUBE_SPACES, Cursor, float_bits, integer_of
+from dmaverify.machines.pto.vector import VectorReader
+
+_ARITH = frozenset(
+    [
+        "addi",
+        "subi",
+        "muli",
+        "divui",
+        "divsi",
+        "ceildivui",
+        "ceildivsi",
+        "floordivsi",
+        "remui",
+        "remsi",
+        "shli",
+        "shrui",
+        "shrsi",
+        "andi",
+        "ori",
+        "xori",
+        "cmpi",
+        "select",
+        "minui",
+        "minsi",
+        "maxui",
+        "maxsi",
+        "index_cast",
+        "index_castui",
+        "extui",
+        "extsi",
+        "trunci",
+    ]
+)
+_CALLS = ("func.call", "call")
+_TILE = re.compile(r"pto\.t(load|store|prefetch)\w*")
+_CUBE = ("_l1", "_l0", "l0c", "_fb", "cbuf", "_fix", "_bt")
+
+
+def _moves(name: str) -> bool:
+    """Whether an operation moves data between memories."""
+    return name.startswith("pto.") and (
+        any(w in name for w in ("mte_", "copy_", "dma_")) or _TILE.fullmatch(name) is not None
+    )
+
+
+def _cube_tile(op: Op) -> bool:
+    """Whether a tile of a cube memory is moved."""
+    words = {t.text for t in op.tokens if t.kind == "word"}
+    return _TILE.fullmatch(op.name) is not None and bool(words & set(CUBE_SPACES)) and "vec" not in words
+
+
+def read_kernels(source: Source) -> tuple[Text, tuple[Function, ...]]:
+    """The functions of a text in order; operations outside of any function are one fragment. Raises InputError."""
+    text = read_mlir(source)
+    loose: list[Op] = []
+    found = list(_functions(text.ops, loose, cube=False))
+    known = {_symbol(op): op for op, _ in found}
+    called = _called(known)
+    functions = []
+    for op, cube in found:
+        reader = _Reader(text, known)
+        functions.append(replace(reader.function(op, cube=cube), called=_symbol(op) in called))
+    if loose:
+        reader = _Reader(text, known)
+        span = loose[0].span.to(loose[-1].span)
+        reader.roles_in(loose)
+        body = reader.whole(reader.block(tuple(loose)))
+        functions.append(Function("", (), body, loose[0].name_span, span, reader.counted()))
+    return text, tuple(functions)
+
+
+def _functions(ops: tuple[Op, ...], loose: list[Op], *, cube: bool) -> Iterator[tuple[Op, bool]]:
+    for op in ops:
+        if op.name in ("module", "builtin.module"):
+            for region in op.regions:
+                yield from _functions(region, loose, cube=cube or _for_cube(op))
+        elif op.name in ("func.func", "func"):
+            yield op, cube or _for_cube(op)
+        else:
+            loose.append(op)
+
+
+def _for_cube(op: Op) -> bool:
+    """Whether the attributes say that this runs on the cube core."""
+    texts = [t.text for t in op.tokens]
+    return any(t.endswith("kernel_kind") and texts[i + 1 : i + 3] == ["<", "cube"] for i, t in enumerate(texts))
+
+
+def _symbol(op: Op) -> str:
+    named = attributes(op).get("sym_name", ()) if is_generic(op) else ()
+    token = next((t for t in (*named, *op.tokens) if t.kind == "symbol" or t in named), None)
+    return "" if token is None else token.text.lstrip("@").strip('"')
+
+
+def _called(functions: Mapping[str, Op]) -> set[str]:
+    """Functions that are judged where they are called: those that a function reaches which nobody calls."""
+    calls: dict[str, set[str]] = {name: set() for name in functions}
+    for name, op in functions.items():
+        todo = [op]
+        while todo:
+            inner = todo.pop()
+            todo += [o for region in inner.regions for o in region]
+            if inner.name in _CALLS:
+                named = next((t.text for t in inner.tokens if t.kind == "symbol"), "")
+                calls[name].add(named.lstrip("@").strip('"'))
+    found: set[str] = set()
+    reached = [n for n in functions if not any(n in c for other, c in calls.items() if other != n)]
+    while reached:
+        name = reached.pop()
+        new = calls[name] & set(functions) - found - {name}
+        found |= new
+        reached += new
+    return found
+
+
+class _Reader(VectorReader, ControlReader):
+    """Statements of one function. `types` holds the type of every value so far."""
+
+    def __init__(self, text: Text, functions: Mapping[str, Op]) -> None:
+        super().__init__(text)
+        self.functions = dict(functions)
+
+    def counted(self) -> tuple[tuple[str, int], ...]:
+        return tuple(sorted(self.passed.items()))
+
+    def function(self, op: Op, *, cube: bool) -> Function:
+        self.roles_in(op.regions[0] if op.regions else ())
+        parameters, ops = self.parameters(op)
+        places = {t.text: op.at(t) for t in reversed(op.tokens) if t.kind == "value"}
+        args = [
+            (n, k if k.space or k.kind != "pointer" else replace(k, space=self.roles.get(n, "gm")))
+            for n, k in parameters
+        ]
+        self.types |= dict(args)
+        self.own = _symbol(op)
+        body = tuple(self.on_cube(ops)) if cube else self.whole(self.block(ops))
+        given = tuple((name, kind, places.get(name, op.name_span)) for name, kind in args)
+        return Function(_symbol(op), given, body, op.name_span, op.span, self.counted())
+
+    def whole(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        """The statements of a function, with what was left out on the cube side said in front."""
+        count = sum(self.cube_copies.values())
+        if not count:
+            return body
+        names = ", ".join(sorted(self.cube_copies))
+        said = f"{count} {'copies' if count > 1 else 'copy'} of the cube side not judged: {names}"
+        return (Assumed(Span(self.text.source, 0, 0), said), *body)
+
+    def block(self, ops: tuple[Op, ...]) -> tuple[Stmt, ...]:
+        out: list[Stmt] = []
+        for op in ops:
+            try:
+                found = self._stmt(op)
+            except InputError as error:
+                if self.cube and not _moves(op.name):
+                    self.passed[op.name] += 1
+                    self._unknown(op)
+                    continue
+                found = Problem(error.span or op.name_span, error.message, error.hint or "")
+                self._unknown(op)
+            if found is None:
+                self.passed[op.name] += 1
+            elif isinstance(found, list):
+                out += found
+            else:
+                out.append(found)
+        return tuple(out)
+
+    def _unknown(self, op: Op) -> None:
+        for result in op.results:
+            self.types.setdefault(result, OTHER)
+
+    # ------------------------------------------------------------ one operation
+
+    def _stmt(self, op: Op) -> Stmt | list[Stmt] | None:
+        name = op.name
+        if name in ("arith.constant", "pto.castptr", "pto.addptr") and len(op.results) != 1:
+            raise InputError(f"{name} gives one value, not {len(op.results)}", op.name_span, "write `%name = ...`")
+        if name == "arith.constant":
+            return self._constant(op)
+        if name.startswith("arith.") and name[6:] in _ARITH:
+            return self._arith(op)
+        if name in COPY_ROLES:
+            return self._register_copy(op)
+        if name in INLINE_ROLES:
+            return self._inline_copy(op)
+        handler = _HANDLERS.get(name)
+        if handler is None and LOADS.fullmatch(name) and op.results:
+            handler = "_loaded"
+        if handler is not None:
+            made: Stmt | list[Stmt] | None = getattr(self, handler)(op)
+            return made
+        if name.startswith("pto.set_loop"):
+            return self._set_loop(op)
+        if name.startswith("pto.set_atomic"):
+            return self._atomic(op)
+        vector = self.vector(op)
+        if vector is not None:
+            self.passed[name] += 1
+        return self._other(op) if vector is None else vector
+
+    def _constant(self, op: Op) -> Stmt:
+        cursor = Cursor(op, attributes(op).get("value", ())) if is_generic(op) else Cursor(op)
+        cursor.braces()
+        token = cursor.peek()
+        if token is None or (token.kind != "number" and token.text not in ("true", "false")):
+            return self._results_of(op)
+        cursor.at += 1
+        kind = self._type(cursor) if cursor.take(":") else Type("int", "i1", 1)
+        shown = token.text
+        value = float_bits(shown, kind.name, kind.bits) if kind.kind == "float" else integer_of(shown)
+        self.types[op.results[0]] = kind
+        return Const(op.span, op.results[0], value, kind, shown)
+
+    def _arith(self, op: Op) -> Stmt:
+        cursor = Cursor(op)
+        cursor.take("(")
+        predicate = ""
+        token = cursor.peek()
+        if op.name == "arith.cmpi" and token is not None and token.kind in ("word", "string"):
+            predicate = token.text.strip('"')
+            cursor.at += 1
+            cursor.take(",")
+        args = cursor.operands()
+        number = attributes(op).get("predicate", ()) if op.name == "arith.cmpi" else ()
+        if number and number[0].text.isdigit() and int(number[0].text) < len(PREDICATES):
+            predicate = PREDICATES[int(number[0].text)]
+        types = self._typed_cast(cursor)
+        what = op.name[6:]
+        wanted = 3 if what == "select" else 1 if what.startswith(("index_", "ext", "trunc")) else 2
+        if len(args) != wanted or len(op.results) != 1:
+            raise InputError(f"{op.name} takes {wanted} operands, not {len(args)}", op.name_span)
+        result = Type("int", "i1", 1) if what == "cmpi" else types[-1] if types else self._of(args[-1])
+        one_bit = self._of(args[0]).bits == 1 if what == "extsi" else result.bits == 1 and what == "trunci"
+        if one_bit:  # the sign of true is -1; what is left of a number is its last bit
+            what, args = {
+                "extsi": ("subi", [Operand("", op.span, 0), args[0]]),
+                "trunci": ("andi", [args[0], Operand("", op.span, 1)]),
+            }[what]
+        self.types[op.results[0]] = result
+        return Arith(op.span, op.results[0], what, tuple(args), predicate, result)
+
+    # ------------------------------------------------------------ the rest
+
+    def _other(self, op: Op) -> Stmt | list[Stmt] | None:
+        name = op.name
+        if name.startswith(("cf.", "^")):
+            raise InputError(
+                f"{name}: control flow between blocks is not followed", op.name_span, "use scf.for and scf.if"
+            )
+        inside = [s for region in op.regions for s in self.block(region)]
+        if _moves(name):
+            if self.cube or any(c in name for c in _CUBE) or _cube_tile(op):
+                return self._cube_copy(op)
+            if _TILE.fullmatch(name):
+                said = f"{name} moves a tile: which bytes, and by which copies, is decided later"
+                raise InputError(said, op.name_span, "lower it to pto.mte_gm_ub or pto.mte_ub_gm")
+            known = ", ".join([*COPY_ROLES, *INLINE_ROLES][:6])
+            raise InputError(f"{name} is not understood", op.name_span, f"known: {known}")
+        out: list[Stmt] = []
+        if name.startswith(("pto.", "func.call", "call", "llvm.")):
+            out += self.open_accesses(op)
+        out += self.uses(op)
+        if any(isinstance(s, DMA) for s in deep(inside)):
+            out.append(
+                Problem(
+                    op.name_span,
+                    f"{name}: its region holds DMA operations, and how often it runs is not known",
+                    "use scf.for and scf.if",
+                )
+            )
+        elif inside:
+            out.append(Block(op.span, tuple(inside), name))
+        self.passed[name] += 1
+        if op.results:
+            out.append(self._results_of(op))
+        return out
+
+    def _cube_copy(self, op: Op) -> list[Stmt]:
+        """A copy of the cube side: what it does to the buffers of UB that it names is not known further."""
+        self.passed[op.name] += 1
+        self.cube_copies[op.name.removeprefix("pto.")] += 1
+        reads = any(w in op.name for w in ("mte_ub_", "copy_ubuf_", "tstore"))
+        way, pipe = ("r", "MTE3") if reads else ("w", "FIX")
+        out: list[Stmt] = []
+        for token in op.tokens:
+            if token.text == ":":
+                break
+            kind = self.types.get(token.text, OTHER) if token.kind == "value" else OTHER
+            if kind.kind == "pointer" and kind.space == "ub" and not self.cube:
+                out.append(Foreign(op.name_span, Operand(token.text, op.at(token)), None, 0, way, pipe, op.name))
+        return [*out, self._results_of(op)] if op.results else out
+
+    def _read_of(self, op: Op) -> list[Stmt]:
+        """What a scalar load reads; nothing where it names no buffer."""
+        kinds = [self.types.get(t.text, OTHER) for t in op.tokens if t.kind == "value"]
+        if not any(kind.kind == "pointer" for kind in kinds):
+            return []
+        return [s for s in self.scalar_read(op) if isinstance(s, Access)]
+
+    def _ignore(self, op: Op) -> None:
+        return None
+
+
+_HANDLERS = {
+    "pto.castptr": "_cast_pointer",
+    "pto.addptr": "_add_pointer",
+    "pto.set_mov_pad_val": "_set_pad",
+    "pto.set_flag": "_flag",
+    "pto.wait_flag": "_flag",
+    "pto.set_flag_dyn": "_flag",
+    "pto.wait_flag_dyn": "_flag",
+    "pto.barrier": "_barrier",
+    "pto.pipe_barrier": "_barrier",
+    "pto.get_buf": "_buffer",
+    "pto.rls_buf": "_buffer",
+    "pto.get_buf_dyn": "_buffer",
+    "pto.rls_buf_dyn": "_buffer",
+    "scf.for": "_for",
+    "scf.if": "_if",
+    "scf.yield": "_yield",
+    "scf.while": "_while",
+    "pto.yield": "_yield",
+    "pto.vecscope": "_scope",
+    "pto.strict_vecscope": "_scope",
+    "pto.fusion_region": "_scope",
+    "pto.section.vector": "_scope",
+    "pto.section.cube": "_cube_section",
+    "scf.execute_region": "_scope",
+    "func.return": "_return",
+    "return": "_return",
+    "func.call": "_call",
+    "call": "_call",
+    "pto.pointer_cast": "_buffer_at",
+    "pto.bind_tile": "_view",
+    "pto.tile_buf_addr": "_cast_pointer",
+    "pto.alloc_tile": "_tile",
+    **{f"memref.{name}": "_view" for name in ("cast", "memory_space_cast", "collapse_shape", "expand_shape")},
+    "memref.reinterpret_cast": "_view",
+    "memref.subview": "_view",
+    "pto.mem_bar": "_ignore",
+}

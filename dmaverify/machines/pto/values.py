@@ -1,0 +1,350 @@
+"""Values of a kernel: every SSA name as a linear term, a pointer or a condition.
+
+Knows: pointers in elements, names that fragments leave open, what had to be assumed.
+Does not know: arithmetic, copies, registers, control flow.
+Law: a value is exactly what the program gives it, or it is opaque and says so where it is needed.
+
+Source: PTO castptr (bytes) and addptr (elements).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from dmaverify.errors import Span
+from dmaverify.language.affine import ONE, ZERO, Cond, Lin, World, compare
+from dmaverify.machines.pto import ops
+from dmaverify.machines.pto.ops import Operand, Type
+from dmaverify.program.instructions import (
+    Copy,
+    Event,
+    Place,
+    Remark,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """A mask: no lane from `count` on is active; `sure` says that all before it are. A lane has `lane_bytes`."""
+
+    count: Lin
+    lane_bytes: int
+    sure: bool
+
+
+Value = Lin | Place | Cond | Lanes | None
+_NAMED = re.compile(r"%c(_?)(\d+)(?:_(?:i\d+|index))?(?:_\d+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What the text does not say: ranges of arguments (inclusive), bytes of GM tensors, chosen readings."""
+
+    ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    extents: Mapping[str, int] = field(default_factory=dict)
+    readings: Mapping[str, str] = field(default_factory=dict)
+    canonical: bool = False  # arguments and counters named by their order, to compare kernels
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """A sticky register: its two values and where they were set; `mixed` where that depends on the path."""
+
+    first: Lin
+    second: Lin
+    span: Span | None = None
+    mixed: tuple[Span, ...] = ()
+    by: str = "set"
+    type: Type = ops.OTHER
+
+    def same(self, other: Register | None) -> bool:
+        return other is not None and (self.first, self.second, self.mixed, self.type) == (
+            other.first,
+            other.second,
+            other.mixed,
+            other.type,
+        )
+
+
+PLAIN = Register(ZERO, ZERO, type=Type("atomic", ""))
+"""Stores that write; the name of the type is what they do instead, its space the elements that they do it to."""
+
+
+@dataclass
+class Kernel:
+    """A function as events, with all that was found and assumed on the way."""
+
+    name: str
+    span: Span
+    world: World
+    events: tuple[Event, ...] = ()
+    copies: list[Copy] = field(default_factory=list)
+    remarks: list[Remark] = field(default_factory=list)
+    assumptions: dict[str, None] = field(default_factory=dict)
+    roots: dict[str, Type] = field(default_factory=dict)
+    passed: tuple[tuple[str, int], ...] = ()
+    ranged: set[str] = field(default_factory=set)
+    """Names whose values take a range that somebody states."""
+
+
+def copies_in(body: Sequence[ops.Stmt]) -> Iterator[ops.Copy]:
+    """The copies of the text, in its order, those that never run included."""
+    for stmt in body:
+        if isinstance(stmt, ops.Copy):
+            yield stmt
+        for part in ("body", "then", "other"):
+            yield from copies_in(getattr(stmt, part, ()))
+
+
+def name_of(text: str) -> str:
+    plain = re.sub(r"\W", "_", text.lstrip("%"))
+    return plain if plain[:1].isalpha() else f"v{plain}"
+
+
+class Values:
+    """What is known so far; the other parts of the walk build on it."""
+
+    def __init__(self, function: ops.Function, setting: Setting) -> None:
+        self.setting = setting
+        self.world = World()
+        self.kernel = Kernel(function.name, function.span, self.world)
+        self.fragment = not function.name
+        self.values: dict[str, Value] = {}
+        self.floats: dict[str, tuple[int, Type]] = {}
+        self.bits: dict[str, int] = {}
+        self.opaque: set[str] = set()
+        self.registers: dict[str, Register] = {"atomic": PLAIN}
+        self.consumed: dict[str, Span] = {}
+        self.when: tuple[Cond, ...] = ()
+        self.dry = 0
+        self.number = 0
+        self.order_of = {id(stmt): index for index, stmt in enumerate(copies_in(function.body), 1)}
+        self.pad_types: dict[str, Type] = {}
+        self.counters = 0
+        self.trips: dict[str, str] = {}  # for counters of loops that nobody bounds, how often they run
+        self.reasons: dict[str, str] = {}
+        self.machine: dict[str, str] = {}  # symbols of what the machine gives, by its operation
+        self.around: list[str] = []  # counters of the loops around, outside in
+        self.arguments = {a[0]: f"arg{i}" for i, a in enumerate(function.args)} if setting.canonical else {}
+        for name, kind, span in function.args:
+            self.argument(name, kind, span)
+
+    # ------------------------------------------------------------ values
+
+    def argument(self, name: str, kind: Type, span: Span) -> Value:
+        if kind.kind == "pointer":
+            space = kind.space or "gm"
+            root = self.arguments.get(name, name.lstrip("%"))
+            value: Value = Place(space, root, ZERO, kind.item_bytes, kind.name)
+            self.kernel.roots[root] = kind
+            if space == "ub":
+                self.assume(f"{name} is a multiple of 32 and its buffer lies in UB")
+        elif kind.kind == "other" and kind.name.startswith("memref"):
+            value = None
+        else:
+            plain = name.lstrip("%")
+            stated = self.ranges_of(name)
+            low, high = stated or ((0, 1) if kind.bits == 1 else (None, None))
+            called = self.arguments.get(name, plain if self.setting.canonical and self.fragment else name)
+            value = self.world.free(name_of(called), low, high, stated=low is not None, shown=called)
+            if stated:
+                self.assume(f"{name} in {stated[0]:,}..{stated[1]:,}")
+        self.values[name] = value
+        return value
+
+    def ranges_of(self, name: str) -> tuple[int, int] | None:
+        """The range that somebody states of a value that this kernel is given."""
+        plain = name.lstrip("%")
+        self.kernel.ranged.add(plain)
+        return self.setting.ranges.get(plain)
+
+    def assume(self, text: str) -> None:
+        if not self.dry:
+            self.kernel.assumptions[text] = None
+
+    def remark(
+        self,
+        kind: str,
+        message: str,
+        span: Span,
+        hint: str = "",
+        labels: Sequence[tuple[Span, str]] = (),
+        *,
+        always: bool = True,
+    ) -> None:
+        if not self.dry:
+            self.kernel.remarks.append(Remark(kind, message, span, hint, tuple(labels), always))
+
+    def value(self, operand: Operand, kind: Type | None = None) -> Value:
+        if operand.value is not None:
+            return Lin(operand.value)
+        if operand.name in self.values:
+            return self.values[operand.name]
+        if self.fragment:
+            if kind is not None and kind.kind == "pointer":
+                return self.argument(operand.name, kind, operand.span)
+            named = _NAMED.fullmatch(operand.name)
+            if named or operand.name in ("%true", "%false"):
+                self.assume("constants that are not defined have the value in their name")
+                number = int(operand.name == "%true") if named is None else int(named[2]) * (-1 if named[1] else 1)
+                return Lin(number)
+            return self.argument(operand.name, ops.INDEX, operand.span)
+        self.remark("unresolved", f"`{operand.name}` is not defined before its use", operand.span)
+        self.values[operand.name] = None
+        return None
+
+    def number_of(self, operand: Operand, what: str) -> Lin | None:
+        """An integer operand, or None with a remark at its place."""
+        value = self.value(operand)
+        if isinstance(value, Cond):
+            value = self.as_number(value)
+        if isinstance(value, Lin) and not (self.world.roots(value) & self.opaque):
+            return value
+        self.remark(
+            "unresolved",
+            f"{what} `{operand.name}` cannot be resolved",
+            operand.span,
+            "make it a constant, an argument, a loop counter, or arithmetic of those",
+        )
+        return None
+
+    def as_number(self, when: Cond) -> Lin:
+        if when.known is not None:
+            return Lin(int(when.known))
+        return self.world.choose(when, ONE, ZERO)
+
+    def as_condition(self, value: Value) -> Cond | None:
+        if isinstance(value, Lin):
+            return compare("ne", value)
+        return value if isinstance(value, Cond) else None
+
+    def fresh_opaque(self, name: str, low: int | None = None, *, fixed: bool = False) -> Lin:
+        """A value that nothing defines; in a loop it may be another one each time, unless it is `fixed`."""
+        varies = () if fixed else tuple(self.around)
+        return self.world.free(name_of(name), low, None, stated=False, shown=name, varies=varies)
+
+    def from_memory(self, name: str, kind: Type = ops.INDEX) -> Lin:
+        """A value that memory gives: any value, another one each time."""
+        stated = self.ranges_of(name)
+        low, high = stated or ((0, 1) if kind.bits == 1 else (None, None))
+        return self.world.free(
+            name_of(name), low, high, stated=stated is not None, shown=name, loaded=True, varies=tuple(self.around)
+        )
+
+    def because(self, operand: Operand) -> str:
+        """Why a pointer is not known, where that was said."""
+        why = self.reasons.get(operand.name, "")
+        return f": {why}" if why else ""
+
+    def _const(self, stmt: ops.Const) -> None:
+        self.bits[stmt.result] = stmt.value
+        self.values[stmt.result] = Lin(stmt.value) if stmt.type.kind == "int" else None
+        self.pad_types[stmt.result] = stmt.type
+        if stmt.type.kind == "float":
+            self.floats[stmt.result] = (stmt.value, stmt.type)
+
+    def forget_bits(self, names: Iterable[str]) -> None:
+        """A name that another region gave to a constant is no constant here."""
+        for name in names:
+            self.bits.pop(name, None)
+
+    def _opaque(self, stmt: ops.Opaque) -> None:
+        self.forget_bits(stmt.results)
+        for name, kind in zip(stmt.results, stmt.types, strict=True):
+            if stmt.loaded and kind.kind == "int":
+                self.values[name] = self.from_memory(name, kind)
+            elif stmt.least is not None:
+                self.values[name] = self.machine_value(stmt.what, stmt.least, name)
+            elif kind.kind == "int":
+                value = self.fresh_opaque(name)
+                self.values[name] = value
+                self.opaque.add(value.terms[0][0])
+            else:
+                self.values[name] = None
+                if stmt.why:
+                    self.reasons[name] = stmt.why
+
+    def _bind(self, stmt: ops.Bind) -> None:
+        name = stmt.source.name
+        self._same_reason(stmt.result, stmt.source)
+        self.values[stmt.result] = self.value(stmt.source, stmt.type)
+        if name in self.bits:
+            self.bits[stmt.result] = self.bits[name]
+        if name in self.pad_types:
+            self.pad_types[stmt.result] = self.pad_types[name]
+        if name in self.floats:
+            self.floats[stmt.result] = self.floats[name]
+
+    def _assumed(self, stmt: ops.Assumed) -> None:
+        self.assume(stmt.text)
+
+    def machine_value(self, what: str, least: int, name: str = "") -> Lin:
+        """A value that the machine gives, the same wherever a kernel asks for it; an index is less than its count."""
+        if what not in self.machine:
+            plain = self.setting.canonical or not name
+            value = self.world.free(
+                name_of(what if plain else name), least, None, stated=False, shown=what if plain else name
+            )
+            called = self.machine[what] = value.terms[0][0]
+            self.world.symbols[called] = replace(self.world.symbols[called], surely=least)
+        symbol = self.world.symbols[self.machine[what]]
+        stated = None if self.setting.canonical else self.ranges_of(name)
+        if stated:
+            self.world.symbols[symbol.name] = replace(symbol, low=stated[0], high=stated[1], stated=True)
+            self.assume(f"{name} in {stated[0]:,}..{stated[1]:,}")
+        self._index_and_count(what[:-3])
+        return Lin(0, ((symbol.name, 1),))
+
+    def _index_and_count(self, what: str) -> None:
+        """A core's number is less than how many there are, and in any range if their count is."""
+        if f"{what}idx" not in self.machine or f"{what}num" not in self.machine:
+            return
+        index, count = (self.world.symbols[self.machine[f"{what}{end}"]] for end in ("idx", "num"))
+        self.assume(f"{what}idx is less than {what}num")
+        side = compare("lt", Lin(0, ((index.name, 1),)) - Lin(0, ((count.name, 1),)))
+        stated = index.stated or count.stated
+        self.world.symbols[index.name] = replace(index, side=(side,), stated=stated)
+
+    def roots_lost(self, *terms: Lin) -> bool:
+        """Whether a term depends on a value that cannot be followed."""
+        return any(self.world.roots(term) & self.opaque for term in terms)
+
+    def at_least_one(self, term: Lin, what: str) -> bool:
+        """Whether a term is at least 1, by its range or as an assumption that is said; False where it never is."""
+        low, high = self.world.interval(term)
+        if high is not None and high < 1:
+            return False
+        if low is None or low < 1:
+            self.assume(f"{what} is at least 1")
+            name, symbol = next((n, self.world.symbols[n]) for n, _ in term.terms)
+            if term == Lin(0, ((name, 1),)) and not symbol.definition and not self.dry:
+                self.world.symbols[name] = replace(symbol, low=1)
+        return True
+
+    def _castptr(self, stmt: ops.CastPtr) -> None:
+        source = self.value(stmt.source)
+        kind = stmt.type
+        if isinstance(source, Place):
+            made: Value = replace(source, item_bytes=kind.item_bytes, dtype=kind.name)
+        elif isinstance(source, Lin):
+            made = Place(kind.space or "ub", "", source, kind.item_bytes, kind.name)
+        else:
+            made = None
+            self._same_reason(stmt.result, stmt.source)
+        self.values[stmt.result] = made
+
+    def _same_reason(self, result: str, source: Operand) -> None:
+        if source.name in self.reasons:
+            self.reasons[result] = self.reasons[source.name]
+
+    def _addptr(self, stmt: ops.AddPtr) -> None:
+        base, offset = self.value(stmt.base, stmt.type), self.value(stmt.offset)
+        if isinstance(offset, Cond):
+            offset = self.as_number(offset)
+        if isinstance(base, Place) and isinstance(offset, Lin):
+            self.values[stmt.result] = replace(base, address=base.address + offset * base.item_bytes)
+        else:
+            self.values[stmt.result] = None
+            self._same_reason(stmt.result, stmt.base)

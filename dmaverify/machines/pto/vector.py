@@ -1,0 +1,343 @@
+"""Vector and scalar accesses, masks, and operations on registers: their text becomes statements.
+
+Knows: which operand is pointer, index, register or mask, distributions as written, shapes of registers and memrefs.
+Does not know: which bytes a distribution touches, values, proofs.
+Law: an operation that names a pointer and is not known here is an access whose extent is open, never nothing; every use
+of a register is in some statement.
+
+Source: PTO v0.6 (vlds, vsts and their kin, predicates, scalar accesses); MLIR memref (strided layouts).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from dmaverify.errors import InputError
+from dmaverify.machines.pto.copies import CopyReader
+from dmaverify.machines.pto.mlir import Op, Text, Token
+from dmaverify.machines.pto.ops import OTHER, Access, AddPtr, CastPtr, Mask, Opaque, Operand, Stmt, Type, VectorOp
+from dmaverify.machines.pto.types import Cursor, bits_of, integer_of
+
+_FORMS = {
+    "r": {
+        "vector": ["vlds"],
+        "pair": ["vldsx2", "vldx2"],
+        "blocks": ["vsldb"],
+        "predicate": ["plds", "pld", "pldi"],
+        "scalar": ["load_scalar", "load", "ldg"],
+        "whole": ["vmi.vload", "vmi.load", "vmi.masked_load"],
+        "open": ["vgather2", "vgatherb", "vgather2_bc", "vldas", "vldus", "vldu", "vsld"],
+    },
+    "w": {
+        "vector": ["vsts"],
+        "pair": ["vstsx2", "vstx2"],
+        "blocks": ["vsstb"],
+        "predicate": ["psts", "pst", "psti"],
+        "scalar": ["store_scalar", "store", "stg"],
+        "whole": ["vmi.vstore", "vmi.store", "vmi.masked_store"],
+        "open": ["vsst", "vscatter", "vstus", "vstur", "vstas", "vstar", "vstu", "vsta", "pstu"],
+    },
+}
+_ACCESSES = {name: (way, form) for way, forms in _FORMS.items() for form, names in forms.items() for name in names}
+_MASK = re.compile(r"(pset|pge|plt)_b(8|16|32)")
+_LANES = re.compile(r"(\d+)x(.+)")
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """A type with what accesses need of it: lanes and their bytes, elements that each index of a memref counts."""
+
+    type: Type
+    lanes: int = 0
+    lane_bytes: int = 0
+    strides: tuple[int, ...] | None = ()
+    space: str = ""
+    indexed: bool = False
+
+    @property
+    def what(self) -> str:
+        name = self.type.name
+        if self.indexed or self.type.kind == "pointer":
+            return "memref" if self.indexed else "pointer"
+        return name.rsplit(".", 1)[-1] if name.endswith((".vreg", ".mask")) else self.type.kind
+
+
+@dataclass
+class _Parts:
+    """The operands of an operation with their indices, strings, attributes and types."""
+
+    operands: list[Operand] = field(default_factory=list)
+    indices: dict[int, list[Operand]] = field(default_factory=dict)
+    strings: list[str] = field(default_factory=list)
+    named: dict[str, str] = field(default_factory=dict)
+    words: list[str] = field(default_factory=list)
+    given: list[_Shape] = field(default_factory=list)
+    made: list[_Shape] = field(default_factory=list)
+
+
+class VectorReader(CopyReader):
+    """Accesses that are no copies, and what happens to registers."""
+
+    def __init__(self, text: Text) -> None:
+        super().__init__(text)
+        self.lane_widths: dict[str, tuple[int, int]] = {}
+
+    def vector(self, op: Op) -> list[Stmt] | None:
+        """The statements of an operation on registers, masks or scalars in memory; None where it is none of these."""
+        if not op.name.startswith("pto.") or op.regions:
+            return None
+        short = op.name.removeprefix("pto.")
+        parts = self._parts(op)
+        self._typed(op, parts)
+        if short in _ACCESSES:
+            return self._known_access(op, parts, *_ACCESSES[short])
+        out: list[Stmt] = []
+        kinds = [self._kind(o, parts, i) for i, o in enumerate(parts.operands)]
+        masks = [r for r, shape in zip(op.results, parts.made, strict=False) if shape.what == "mask"]
+        registers = [r for r, shape in zip(op.results, parts.made, strict=False) if shape.what == "vreg"]
+        if found := _MASK.fullmatch(short):
+            if not op.results:
+                raise InputError(f"{op.name} gives a mask", op.name_span, "write `%mask = ...`")
+            return self._mask(op, parts, found[1], int(found[2]))
+        if not masks and not registers and "vreg" not in kinds:
+            return None
+        if "vreg" in kinds or registers:
+            args = tuple(o for o, kind in zip(parts.operands, kinds, strict=True) if kind == "vreg")
+            mask = next((o for o, kind in zip(parts.operands, kinds, strict=True) if kind == "mask"), None)
+            if kinds.count("mask") > 1:
+                mask = None
+            widths = [self.lane_widths.get(o.name, (0, 0))[1] for o in args]
+            widths += [shape.lane_bytes for shape in parts.made if shape.what == "vreg"]
+            part = parts.named.get("part") or parts.named.get("position") or ""
+            if mask is None and "mask" in kinds:
+                short = f"{short} with several masks"
+            out.append(VectorOp(op.name_span, short, tuple(registers), args, mask, part, tuple(widths)))
+        out = [*self.open_accesses(op), *out]
+        rest = [r for r in op.results if r not in masks and r not in registers]
+        if masks:
+            args = tuple(o for o, kind in zip(parts.operands, kinds, strict=True) if kind == "mask")
+            out += [Mask(op.name_span, m, short, self._bits_of_mask(parts, m, op), args=args) for m in masks]
+        return [*out, *self._opaque(op, rest)]
+
+    def scalar_read(self, op: Op) -> list[Stmt]:
+        """A load of one element, whatever its name."""
+        parts = self._parts(op)
+        return self._known_access(op, parts, "r", "scalar")
+
+    def uses(self, op: Op) -> list[Stmt]:
+        """Registers that an operation names which is nothing but a passer-by."""
+        args = []
+        for token in op.tokens:
+            if token.text == ":":
+                break
+            if token.kind == "value" and self.types.get(token.text, OTHER).name.endswith(".vreg"):
+                args.append(Operand(token.text, op.at(token)))
+        return [VectorOp(op.name_span, op.name, (), tuple(args))] if args else []
+
+    def open_accesses(self, op: Op) -> list[Stmt]:
+        """Every pointer that an operation names, as an access of unknown extent."""
+        short = op.name.rsplit(".", 1)[-1]
+        way = "r" if short.startswith(("vld", "ld")) else "w" if short.startswith(("vst", "st")) else "rw"
+        out: list[Stmt] = []
+        for token in op.tokens:
+            if token.text == ":":
+                break
+            kind = self.types.get(token.text, OTHER) if token.kind == "value" else OTHER
+            if kind.kind == "pointer" and kind.space == "ub":
+                out.append(Access(op.name_span, Operand(token.text, op.at(token)), (), way, op.name))
+        return out
+
+    # ------------------------------------------------------------ accesses
+
+    def _known_access(self, op: Op, parts: _Parts, way: str, form: str) -> list[Stmt]:
+        kinds = [self._kind(o, parts, i) for i, o in enumerate(parts.operands)]
+        at = next((i for i, kind in enumerate(kinds) if kind in ("pointer", "memref")), None)
+        if at is None:
+            loads, stores = way == "r", way == "w"
+            known = list(parts.indices) or ([0] if loads else [1] if stores else [])
+            at = next((i for i in known if i < len(parts.operands)), None)
+        if at is None:
+            raise InputError(f"{op.name} names no pointer", op.name_span, "write `%pointer[%offset]`")
+        pointer = parts.operands[at]
+        tail = [shape for shape in parts.given if shape.what in ("pointer", "memref")]
+        shape = tail[0] if tail else None
+        space = self._of(pointer).space or (shape.type.space or shape.space if shape else "")
+        if space and space not in ("ub", "gm"):
+            return self._opaque(op, list(op.results))
+        if pointer.name not in self.types and shape is not None and shape.type.kind == "pointer":
+            self.types[pointer.name] = shape.type
+        offsets, form = self._offsets(parts, at, kinds, shape, form)
+        registers = [s for s in (*parts.given, *parts.made) if s.what == "vreg"]
+        values = tuple(o for o, kind in zip(parts.operands, kinds, strict=True) if kind == "vreg")
+        lanes, lane_bytes = (registers[0].lanes, registers[0].lane_bytes) if registers else (0, 0)
+        if not lanes and values:
+            lanes, lane_bytes = self.lane_widths.get(values[0].name, (0, 0))
+        masks = [o for o, kind in zip(parts.operands, kinds, strict=True) if kind == "mask"]
+        numbers = [o for o, kind in list(zip(parts.operands, kinds, strict=True))[at + 1 :] if kind == "int"]
+        if form == "whole" and (numbers or "group" in parts.words or "group" in parts.named or not lanes):
+            form = "open"
+        moved = [r for r, s in zip(op.results, parts.made, strict=False) if s.what == "pointer"]
+        loaded = tuple(r for r, s in zip(op.results, parts.made, strict=False) if s.what == "vreg")
+        if way == "r" and form in ("vector", "pair") and not loaded:
+            loaded = op.results[: 2 if form == "pair" else 1]
+        access = Access(
+            op.name_span,
+            pointer,
+            tuple(offsets),
+            way,
+            op.name,
+            form,
+            parts.named.get("dist") or next(iter(parts.strings), ""),
+            lanes,
+            lane_bytes,
+            (shape.type.bits or shape.lane_bytes * 8) // 8 if shape is not None else 0,
+            masks[0] if masks and form not in ("predicate", "open") else None,
+            values,
+            loaded,
+            numbers[0] if form == "blocks" and numbers else None,
+            bool(moved) and form != "open",
+        )
+        out: list[Stmt] = [access]
+        kind = self._of(pointer)
+        for name in moved:
+            self.types[name] = kind
+            if form == "open" or len(offsets) != 1:
+                out.append(CastPtr(op.name_span, name, pointer, kind))
+            else:
+                out.append(AddPtr(op.name_span, name, pointer, offsets[0][0], kind))
+        masks_made = [r for r, s in zip(op.results, parts.made, strict=False) if s.what == "mask"]
+        out += [Mask(op.name_span, m, "plds", self._bits_of_mask(parts, m, op)) for m in masks_made]
+        return [*out, *self._opaque(op, [r for r in op.results if r not in (*moved, *loaded, *masks_made)])]
+
+    def _offsets(
+        self, parts: _Parts, at: int, kinds: Sequence[str], shape: _Shape | None, form: str
+    ) -> tuple[list[tuple[Operand, int]], str]:
+        """Indices with the elements that each counts; the extent is open where a layout is not known."""
+        found = parts.indices.get(at)
+        if found is None:
+            plain = at + 1 < len(kinds) and kinds[at + 1] == "int" and form in ("vector", "pair", "predicate", "scalar")
+            return ([(parts.operands[at + 1], 1)] if plain else []), form
+        memref = shape if shape is not None and shape.what == "memref" else None
+        strides = (1,) if memref is None else memref.strides
+        if len(found) == 1 and memref is None:
+            return [(found[0], 1)], form
+        if strides is None or len(strides) != len(found):
+            return [], "open"
+        return list(zip(found, strides, strict=True)), form
+
+    def _mask(self, op: Op, parts: _Parts, what: str, bits: int) -> list[Stmt]:
+        pattern = parts.named.get("pattern") or next(iter(parts.strings), "")
+        pattern = pattern if pattern.startswith("PAT_") or not pattern else f"PAT_{pattern}"
+        count = parts.operands[0] if parts.operands else None
+        self.types[op.results[0]] = Type("other", "!pto.mask", bits)
+        rest = op.results[1] if len(op.results) > 1 else ""
+        if rest:
+            self.types[rest] = parts.made[1].type if len(parts.made) > 1 else Type("int", "i32", 32)
+        return [Mask(op.name_span, op.results[0], what, bits, pattern, count, rest)]
+
+    def _opaque(self, op: Op, results: Sequence[str]) -> list[Stmt]:
+        if not results:
+            return []
+        return [Opaque(op.span, tuple(results), tuple(self._of(Operand(r, op.span)) for r in results), None, op.name)]
+
+    def _bits_of_mask(self, parts: _Parts, result: str, op: Op) -> int:
+        return parts.made[op.results.index(result)].type.bits
+
+    # ------------------------------------------------------------ parts of an operation
+
+    def _kind(self, operand: Operand, parts: _Parts, index: int) -> str:
+        known = self.types.get(operand.name)
+        if known is None and operand.value is None:
+            known = parts.given[index].type if len(parts.given) == len(parts.operands) else OTHER
+        if operand.value is not None:
+            return "int"
+        assert known is not None
+        return _Shape(known).what
+
+    def _parts(self, op: Op) -> _Parts:
+        parts = _Parts()
+        cursor = Cursor(op)
+        while (token := cursor.peek()) is not None and token.text != ":":
+            if token.text == "[" and parts.operands:
+                cursor.at += 1
+                parts.indices[len(parts.operands) - 1] = cursor.operands()
+                cursor.take("]")
+            elif token.text == "{":
+                start = cursor.at
+                cursor.braces()
+                parts.named |= _named(cursor.tokens[start : cursor.at])
+            elif token.kind in ("value", "number"):
+                value = None if token.kind == "value" else _integer(token.text)
+                parts.operands.append(Operand(token.text if value is None else "", op.at(token), value))
+                cursor.at += 1
+            else:
+                if token.kind == "string":
+                    parts.strings.append(token.text.strip('"'))
+                elif token.kind == "word":
+                    parts.words.append(token.text)
+                cursor.at += 1
+        into = parts.given
+        while (token := cursor.peek()) is not None:
+            if token.text in (":", ",", "(", ")", "->"):
+                into = parts.made if token.text == "->" else into
+                cursor.at += 1
+            else:
+                into.append(self._shape(cursor))
+        if op.results and not parts.made and len(parts.given) == 1 and parts.given[0].what in ("vreg", "mask"):
+            parts.made = parts.given * len(op.results)  # `%w = pto.vabs %v : type` gives the type of both
+        elif op.results and not parts.made:
+            parts.made = parts.given[-len(op.results) :]
+        return parts
+
+    def _typed(self, op: Op, parts: _Parts) -> None:
+        for result, shape in zip(op.results, parts.made, strict=False):
+            self.types[result] = shape.type
+            if shape.what == "vreg":
+                self.lane_widths[result] = (shape.lanes, shape.lane_bytes)
+        for result in op.results[len(parts.made) :]:
+            self.types[result] = OTHER
+
+    def _shape(self, cursor: Cursor) -> _Shape:
+        token = cursor.peek()
+        if token is not None and token.kind == "type" and token.text in self.text.aliases:
+            cursor.at += 1
+            return self._shape(Cursor(cursor.op, self.text.aliases[token.text]))
+        start = cursor.at
+        kind = self._type(cursor)
+        cursor.at += cursor.at == start
+        words = cursor.tokens[start : cursor.at]
+        name = words[0].text
+        if name.endswith(".mask"):
+            bits = next((int(w.text[1:]) for w in words if w.kind == "word" and re.fullmatch(r"b\d+", w.text)), 0)
+            return _Shape(Type("other", name, bits))
+        inside = _before_comma(words[2:-1])
+        if name == "memref":
+            return _Shape(kind, 0, kind.item_bytes, kind.strides, kind.space, indexed=True)
+        if name.endswith(".vreg") and (found := _LANES.fullmatch(inside)):
+            return _Shape(kind, int(found[1]), max(1, bits_of(found[2].rsplit(".", 1)[-1].lstrip("!")) // 8))
+        return _Shape(kind)
+
+
+def _integer(text: str) -> int:
+    """A number in the place of an operand; one beyond all integers is none that an access can have."""
+    try:
+        return integer_of(text)
+    except InputError:
+        return 0
+
+
+def _named(tokens: Sequence[Token]) -> dict[str, str]:
+    """The strings of an attribute dictionary by name."""
+    out: dict[str, str] = {}
+    for name, mark, value in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        if name.kind in ("word", "string") and mark.text == "=":
+            out[name.text.strip('"')] = value.text.strip('"')
+    return out
+
+
+def _before_comma(words: Sequence[Token]) -> str:
+    """The text before the first comma of what stands in angle brackets."""
+    cut = next((i for i, w in enumerate(words) if w.text == ","), len(words))
+    return "".join(w.text for w in words[:cut])

@@ -1,0 +1,458 @@
+"""Function bodies: what every expression is, statement by statement, and the transfers among them.
+
+Knows: statements, patterns, blocks, branches, loops; what the place of an expression expects of it (annotations,
+parameters, results).
+Does not know: methods and functions (`calls`), how moves are judged.
+Law: every expression is visited, so that no transfer in it is passed over; nothing in a text makes it raise. A loop
+variable has all values of its range; a variable that changes has none.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from math import gcd
+from typing import TYPE_CHECKING
+
+from dmaverify.machines.rngd.rust.buffers import Ledger
+from dmaverify.machines.rngd.rust.code import Code, child, named, parse_fragment
+from dmaverify.machines.rngd.rust.macros import expand
+from dmaverify.machines.rngd.rust.module import Item, Scope, fill
+from dmaverify.machines.rngd.rust.numbers import number_of
+from dmaverify.machines.rngd.rust.patterns import Patterns
+from dmaverify.machines.rngd.rust.types import Frame
+from dmaverify.machines.rngd.rust.values import (
+    Dtype,
+    Map,
+    Numbers,
+    Opaque,
+    Pending,
+    Record,
+    Sequence,
+    Tensor,
+    Tuple,
+    Unknown,
+    Value,
+    known,
+    sources_of,
+)
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+MAX_DEPTH = 100
+_THROUGH = {
+    "reference_expression", "parenthesized_expression", "unary_expression", "try_expression", "await_expression",
+    "return_expression", "break_expression", "const_block", "async_block", "unsafe_block", "expression_statement",
+    "generic_function", "labeled_expression", "else_clause", "try_block", "gen_block",
+}  # fmt: skip
+_NUMERIC = {"binary_expression", "integer_literal", "type_cast_expression", "scoped_identifier", "unary_expression"}
+_ITEMS = {
+    "line_comment", "block_comment", "attribute_item", "inner_attribute_item", "function_item", "struct_item",
+    "enum_item", "type_item", "const_item", "static_item", "use_declaration", "impl_item", "trait_item", "mod_item",
+    "union_item", "macro_definition", "empty_statement", "function_signature_item", "extern_crate_declaration",
+    "lifetime", "label",
+}  # fmt: skip
+_RANGE = re.compile(r"^(.*?)\.\.(=?)(.*)$", re.DOTALL)
+_STEP = re.compile(r"^(.*)\.step_by\((.*)\)$", re.DOTALL)
+
+
+class Bodies(Patterns):
+    """Evaluates bodies. One instance reads everything that is asked for in one run."""
+
+    # ------------------------------------------------------------ functions
+
+    def function(self, item: Item, generics: dict[str, Value], own: Value | None, instance: str = "") -> None:
+        """Visits the body of a function, with its generic parameters as given."""
+        body = item.node.child_by_field_name("body")
+        if body is None:
+            return
+        frame = Frame(item.scope, generics, {}, own)
+        for one in named(item.node.child_by_field_name("parameters") or item.node):
+            if one.type == "parameter":
+                pattern = one.child_by_field_name("pattern")
+                value = self.types.read(item.code, one.child_by_field_name("type"), frame)
+                name = item.code.text(pattern) if pattern is not None else ""
+                self.bind(item.code, pattern, self.allocated(value, name, item.code, one), frame)
+            elif one.type == "self_parameter" and own is not None:
+                frame.locals["self"] = own
+        result = item.node.child_by_field_name("return_type")
+        expected = self.types.read(item.code, result, frame) if result is not None else Opaque("()")
+        before = self.result, self.instance, self.item
+        self.result, self.instance, self.item = expected, instance, item
+        self.ledger, self.branches = Ledger(), 0
+        try:
+            self.settled(self.block(item.code, body, frame, expected), expected)
+        finally:
+            self.result, self.instance, self.item = before
+        for site, finding in self.ledger.remarks():
+            site.remark(finding)
+
+    def block(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
+        """The value of the last expression of a block."""
+        scope = Scope("block", "", frame.scope)
+        fill(scope, code, node.children)
+        for item in scope.functions:
+            self.found(item)
+        inside = frame.inside(scope)
+        value: Value = Opaque("()")
+        statements = [one for one in node.named_children if one.type not in _ITEMS]
+        for number, one in enumerate(statements):
+            last = number == len(statements) - 1
+            ends = one.children[-1].type == ";" if one.children else False
+            if one.type == "expression_statement" and not (last and not ends):
+                self.value(code, named(one)[0] if named(one) else one, inside, None)
+                value = Opaque("()")
+            else:
+                value = self.value(code, one, inside, expected if last else None)
+        return value
+
+    # ------------------------------------------------------------ expressions
+
+    def value(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
+        """What an expression is; what its place `expected` of it fills in what the expression itself leaves open."""
+        if self.depth > MAX_DEPTH:
+            return Unknown("the code nests too deep to be read", code.span(node))
+        self.depth += 1
+        try:
+            found = self._value(code, node, frame, expected)
+        finally:
+            self.depth -= 1
+        return self.settled(found, expected) if isinstance(found, Pending) else found
+
+    def _value(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
+        kind = node.type
+        if kind in ("identifier", "self"):
+            return self._name(code, node, frame, expected)
+        if kind in _NUMERIC:
+            number = self.types.number(code, node, frame)
+            if number is not None:
+                return number
+        if kind in _ITEMS:
+            return Opaque("()")
+        handler = getattr(self, f"_{kind}", None)
+        if handler is not None:
+            made: Value = handler(code, node, frame, expected)
+            return made
+        if kind in _THROUGH:
+            inner = [one for one in named(node) if one.type != "label"]
+            if kind == "return_expression":
+                expected = self.result
+            if not inner:
+                return Opaque("()")
+            for one in inner[:-1]:
+                self.value(code, one, frame, None)
+            found = self.value(code, inner[-1], frame, expected)
+            if kind == "reference_expression" and child(node, "mutable_specifier") is not None:
+                self._lent(found)
+            return found
+        return self._rest(code, node, frame)
+
+    def _lent(self, value: Value) -> None:
+        """`&mut x`: whoever gets it may write it."""
+        if isinstance(value, Tensor) and value.buffer is not None:
+            self.ledger.escaped.add(value.buffer.serial)
+
+    def _rest(self, code: Code, node: Node, frame: Frame) -> Value:
+        """Anything else: its parts are visited."""
+        deps: frozenset[int] = frozenset()
+        for one in named(node):
+            deps |= sources_of(self.value(code, one, frame, None))
+        return Opaque("", deps)
+
+    def _name(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
+        name = code.text(node)
+        value = frame.locals.get(name)
+        if value is None:
+            number = self.types.look(frame)("path", name)
+            return number if number is not None else Unknown(f"`{name}` is no variable that is known here",
+                                                             code.span(node))  # fmt: skip
+        if isinstance(value, Pending) and isinstance(expected, Tensor):
+            made = self.settled(value, expected)
+            frame.locals[name] = made
+            return made
+        return value
+
+    def _block(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
+        return self.block(code, node, frame, expected)
+
+    def _let_declaration(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
+        pattern, declared = node.child_by_field_name("pattern"), node.child_by_field_name("type")
+        given = node.child_by_field_name("value")
+        wanted = self.types.read(code, declared, frame) if declared is not None else None
+        name = code.text(pattern) if pattern is not None else ""
+        before, self.let = self.let, name if name.replace("_", "").isalnum() else ""
+        try:
+            value = self.value(code, given, frame, wanted) if given is not None else wanted or Unknown("")
+        finally:
+            self.let = before
+        other = node.child_by_field_name("alternative")
+        if other is not None:
+            self.value(code, other, frame, None)
+        value = self.merged(value, wanted)
+        changes = child(node, "mutable_specifier") is not None
+        if changes and isinstance(value, Numbers):
+            value = Unknown(f"`{name}` changes while the kernel runs", code.span(node))
+        self.bind(code, pattern, value, frame)
+        return Opaque("()")
+
+    def merged(self, value: Value, wanted: Value | None) -> Value:
+        """A value with what its annotation says of it."""
+        if isinstance(value, Pending):
+            return self.settled(value, wanted)
+        if not known(wanted) or wanted is None:
+            return value
+        if isinstance(value, Tensor) and isinstance(wanted, Tensor) and value.tier == wanted.tier:
+            fields = {
+                p: wanted.fields[p] if isinstance(wanted.fields[p], Map) else value.fields[p] for p in value.fields
+            }
+            dtype = wanted.dtype if isinstance(wanted.dtype, Dtype) else value.dtype
+            return replace(value, fields=fields, dtype=dtype)
+        if isinstance(value, Tuple) and isinstance(wanted, Tuple) and len(value.parts) == len(wanted.parts):
+            return Tuple(tuple(self.merged(a, b) for a, b in zip(value.parts, wanted.parts, strict=True)))
+        if isinstance(wanted, Tensor) and not isinstance(value, Tensor):
+            return self.fresh(wanted, sources_of(value))
+        if isinstance(wanted, Opaque):
+            return value if isinstance(value, Record) else Opaque(wanted.what, sources_of(value))
+        return value if known(value) and not isinstance(value, Opaque) else wanted
+
+    def _field_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
+        given, name = node.child_by_field_name("value"), node.child_by_field_name("field")
+        if given is None or name is None:
+            return Unknown("a field of nothing", code.span(node))
+        return self.part(self.value(code, given, frame, None), code.text(name), code, node)
+
+    def _tuple_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
+        wanted = expected.parts if isinstance(expected, Tuple) else ()
+        parts = named(node)
+        return Tuple(tuple(
+            self.merged(self.value(code, one, frame, wanted[i] if i < len(wanted) else None),
+                        wanted[i] if i < len(wanted) else None)
+            for i, one in enumerate(parts)
+        ))  # fmt: skip
+
+    def _array_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
+        wanted = expected.part if isinstance(expected, Sequence) else None
+        parts = [self.merged(self.value(code, one, frame, wanted), wanted) for one in named(node)]
+        return Sequence(parts[0] if parts else wanted or Unknown(""), len(parts))
+
+    def _struct_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
+        name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
+        made = self.types.read(code, name, frame)
+        if isinstance(expected, Record) and not (isinstance(made, Record) and made.arguments):
+            made = expected
+        if not isinstance(made, Record) or body is None:
+            return self._rest(code, body, frame) if body is not None else made
+        parts: dict[str, Value] = {}
+        for one in named(body):
+            field, given = one.child_by_field_name("field"), one.child_by_field_name("value")
+            if one.type == "shorthand_field_initializer":
+                field = given = named(one)[0] if named(one) else None
+            if field is not None and given is not None:
+                text = code.text(field)
+                wanted = self.part(made, text, code, one)
+                parts[text] = self.merged(self.value(code, given, frame, wanted), wanted)
+            else:
+                self._rest(code, one, frame)
+        return replace(made, parts=parts)
+
+    def _index_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
+        inner = named(node)
+        values = [self.value(code, one, frame, None) for one in inner]
+        return values[0].part if values and isinstance(values[0], Sequence) else Unknown("an element of something")
+
+    def _assignment_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
+        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+        if left is None or right is None:
+            return self._rest(code, node, frame)
+        wanted = self.value(code, left, frame, None)
+        value = self.merged(self.value(code, right, frame, wanted if isinstance(wanted, (Tensor, Tuple)) else None),
+                            wanted if isinstance(wanted, (Tensor, Tuple)) else None)  # fmt: skip
+        if left.type == "identifier":
+            changed = isinstance(value, Numbers)
+            frame.locals[code.text(left)] = Unknown("a variable that changes", code.span(left)) if changed else value
+        return Opaque("()")
+
+    def _compound_assignment_expr(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
+        left = node.child_by_field_name("left")
+        self._rest(code, node, frame)
+        if left is not None and left.type == "identifier":
+            frame.locals[code.text(left)] = Unknown("a variable that changes", code.span(left))
+        return Opaque("()")
+
+    # ------------------------------------------------------------ branches and loops
+
+    def _if_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
+        inside = frame.inside(frame.scope)
+        condition = node.child_by_field_name("condition")
+        if condition is not None:
+            self.value(code, condition, inside, None)
+        branches = []
+        self.branches += 1
+        for name in ("consequence", "alternative"):
+            branch = node.child_by_field_name(name)
+            if branch is not None:
+                branches.append(self.merged(self.value(code, branch, inside, expected), expected))
+        self.branches -= 1
+        return _first(branches)
+
+    def _let_condition(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
+        given = node.child_by_field_name("value")
+        value = self.value(code, given, frame, None) if given is not None else Unknown("")
+        self.bind(code, node.child_by_field_name("pattern"), value, frame)
+        return Opaque("bool")
+
+    def _match_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
+        given, body = node.child_by_field_name("value"), node.child_by_field_name("body")
+        value = self.value(code, given, frame, None) if given is not None else Unknown("")
+        branches = []
+        for arm in named(body) if body is not None else ():
+            inside = frame.inside(frame.scope)
+            pattern, result = arm.child_by_field_name("pattern"), arm.child_by_field_name("value")
+            if pattern is not None:
+                self.bind(code, named(pattern)[0] if named(pattern) else None, value, inside)
+            if result is not None:
+                self.branches += 1
+                branches.append(self.merged(self.value(code, result, inside, expected), expected))
+                self.branches -= 1
+        return _first(branches)
+
+    def _for_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
+        given, body = node.child_by_field_name("value"), node.child_by_field_name("body")
+        inside = frame.inside(frame.scope)
+        if given is not None:
+            self.bind(code, node.child_by_field_name("pattern"), self._each(code, given, frame), inside)
+        if body is not None:
+            self.value(code, body, inside, None)
+        return Opaque("()")
+
+    def _while_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
+        inside = frame.inside(frame.scope)
+        for name in ("condition", "body"):
+            part = node.child_by_field_name(name)
+            if part is not None:
+                self.value(code, part, inside, None)
+        return Opaque("()")
+
+    def _loop_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
+        body = node.child_by_field_name("body")
+        if body is not None:
+            self.value(code, body, frame.inside(frame.scope), None)
+        return Opaque("")
+
+    def _each(self, code: Code, node: Node, frame: Frame) -> Value:
+        """What a loop variable is."""
+        text = code.text(node)
+        numbers = self.range(text, frame)
+        if numbers is not None:
+            return numbers
+        if ".." in text and "." not in text.replace("..", ""):
+            self._rest(code, node, frame)
+            return Unknown(f"the range `{' '.join(text.split())[:60]}` is not known before the kernel runs")
+        value = self.value(code, node, frame, None)
+        return value.part if isinstance(value, Sequence) else Unknown("an element of something")
+
+    def range(self, text: str, frame: Frame) -> Numbers | None:
+        """The values of `a..b`, `a..=b`, `(a..b).rev()`, `(a..b).step_by(n)`, or None."""
+        text, step = text.strip(), 1
+        look = self.types.look(frame)
+        for _ in range(4):
+            if text.endswith(".rev()"):
+                text = text.removesuffix(".rev()").strip()
+            elif (found := _STEP.match(text)) is not None:
+                value = number_of(found[2], look)
+                if value is None or (value.single or 0) < 1:
+                    return None
+                text, step = found[1].strip(), value.low
+            elif text.startswith("(") and text.endswith(")"):
+                text = text[1:-1].strip()
+        parts = _RANGE.match(text)
+        if parts is None or not parts[3].strip():
+            return None
+        low, high = number_of(parts[1] or "0", look), number_of(parts[3], look)
+        if low is None or high is None or low.single is None or high.single is None:
+            return None
+        last = high.low - (0 if parts[2] else 1)
+        if last < low.low:
+            return None
+        last -= (last - low.low) % step
+        return Numbers(low.low, last, step if last > low.low else 0)
+
+    def _range_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
+        numbers = self.range(code.text(node), frame)
+        if numbers is None:
+            self._rest(code, node, frame)
+        return Sequence(numbers if numbers is not None else Unknown("a number of a range that is not known"))
+
+    def _closure_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
+        return self.closure(code, node, frame, Unknown("an argument of a closure"), expected)
+
+    def closure(self, code: Code, node: Node, frame: Frame, given: Value, expected: Value | None) -> Value:
+        """The result of a closure for arguments that are `given`."""
+        inside = frame.inside(frame.scope)
+        parameters, body = node.child_by_field_name("parameters"), node.child_by_field_name("body")
+        for one in named(parameters) if parameters is not None else ():
+            declared = one.child_by_field_name("type")
+            value = self.types.read(code, declared, frame) if declared is not None else given
+            self.bind(code, one.child_by_field_name("pattern") or one, value, inside)
+        return self.value(code, body, inside, expected) if body is not None else Unknown("")
+
+    # ------------------------------------------------------------ macros and patterns
+
+    def _macro_invocation(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
+        """A known `macro_rules!` is expanded; the arguments of any other are read as expressions."""
+        name, body = node.child_by_field_name("macro"), child(node, "token_tree")
+        if name is None or body is None:
+            return Unknown("")
+        called = code.text(name).split("::")[-1]
+        if called == "m":
+            return self.types.mapping(code, node, frame)
+        rules = frame.scope.macro(called)
+        if rules is not None and self.expansions < 400:
+            self.expansions += 1
+            made = expand(rules[0], code, body)
+            if made is not None:
+                return self._expanded(made[0], frame, expected)
+        text = code.text(body)[1:-1]
+        if "." not in text or called in ("axes", "i"):
+            return Opaque(f"{called}!")
+        again, tree = parse_fragment(code, text, body.start_byte + 1, "fn f(){g(", ");}")
+        inner = next((one for one in _calls(tree) if again.text(one).startswith("g(")), None)
+        given = inner.child_by_field_name("arguments") if inner is not None else None
+        parts = [self.value(again, one, frame, None) for one in named(given)] if given is not None else []
+        if called == "vec":
+            return Sequence(parts[0] if parts else Unknown(""), len(parts))
+        return Opaque(f"{called}!", frozenset().union(*map(sources_of, parts)))
+
+    def _expanded(self, code: Code, frame: Frame, expected: Value | None) -> Value:
+        """The statements of an expansion, in the scope of the invocation."""
+        text = code.data.decode("utf-8", "replace")
+        again, root = parse_fragment(code, text, 0, "fn f(){", "}")
+        again = Code(code.source, again.data, 0, code.at)
+        self.discover(again, root)
+        item = child(root, "function_item")
+        body = item.child_by_field_name("body") if item is not None else None
+        return self.block(again, body, frame, expected) if body is not None else Unknown("")
+
+
+def _calls(tree: Node) -> list[Node]:
+    from dmaverify.machines.rngd.rust.code import walk
+
+    return [node for node in walk(tree) if node.type == "call_expression"]
+
+
+def _first(branches: list[Value]) -> Value:
+    """The first branch that is a tensor or holds one, with what all of them depend on; numbers are any of them."""
+    best = next((b for b in branches if isinstance(b, (Tensor, Tuple, Record, Sequence, Pending))), None)
+    numbers = [b for b in branches if isinstance(b, Numbers)]
+    if best is None and numbers:
+        if len(numbers) < len(branches):
+            return Unknown("a number that depends on a condition")
+        low, high = min(n.low for n in numbers), max(n.high for n in numbers)
+        step = gcd(*(n.step for n in numbers), *(n.low - low for n in numbers))
+        return Numbers(low, high, step, all(n == numbers[0] for n in numbers) and numbers[0].exact)
+    if best is None:
+        return branches[0] if branches else Opaque("()")
+    if isinstance(best, Tensor):
+        return replace(best, sources=frozenset().union(*map(sources_of, branches)))
+    return best

@@ -1,0 +1,280 @@
+"""Methods: views, transfers and pipelines of tensors, methods of records and sequences.
+
+Knows: which methods are views, transfers or stages of a pipeline, and what they leave.
+Does not know: calls by path (`functions`), statements (`bodies`), rules.
+Law: a method that is not understood gives what its place expects, never more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from dmaverify.machines.rngd.rust.buffers import Effect
+from dmaverify.machines.rngd.rust.code import Code, named
+from dmaverify.machines.rngd.rust.functions import Functions
+from dmaverify.machines.rngd.rust.moves import SCATTERS, TRANSFERS, VIEWS, Call, Site, transfer
+from dmaverify.machines.rngd.rust.types import Frame
+from dmaverify.machines.rngd.rust.values import (
+    Dtype,
+    Map,
+    Numbers,
+    Opaque,
+    Pending,
+    Pipeline,
+    Record,
+    Sequence,
+    Tensor,
+    Tuple,
+    Unknown,
+    Value,
+    Window,
+    known,
+    sources_of,
+)
+from dmaverify.machines.rngd.rust.views import Tile, padded, reshaped, tiled
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+TILES = {"tile": "element", "chip_tile": "chip", "cluster_tile": "cluster", "slice_tile": "slice"}
+_SAME = {
+    "as_ref", "as_mut", "borrow", "borrow_mut", "clone", "to_owned", "into", "unwrap", "expect", "by_ref", "reborrow",
+    "unwrap_or_default", "ok", "lock", "get_mut", "as_deref", "cloned", "copied", "await", "take",
+}  # fmt: skip
+_ITERATES = {
+    "iter",
+    "iter_mut",
+    "into_iter",
+    "rev",
+    "skip",
+    "take",
+    "step_by",
+    "chunks",
+    "windows",
+    "drain",
+    "peekable",
+}
+_PICKS = {"get", "first", "last", "next", "pop", "nth", "remove", "swap_remove", "get_unchecked"}
+_APPLIES = {
+    "map",
+    "for_each",
+    "then",
+    "map_err",
+    "and_then",
+    "flat_map",
+    "filter_map",
+    "fold",
+    "inspect",
+    "unwrap_or_else",
+}
+_CASTS = {"fetch_cast", "cast", "commit_cast", "commit_cast_relu", "fetch_table_lookup"}
+MAX_INSTANCES = 3000
+
+
+class Calls(Functions):
+    """The part of reading that knows methods; `Bodies` adds statements."""
+
+    def _call_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
+        function, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
+        arguments = named(given) if given is not None else []
+        generics = None
+        if function is not None and function.type == "generic_function":
+            generics = function.child_by_field_name("type_arguments")
+            function = function.child_by_field_name("function")
+        if function is None:
+            return Unknown("a call of nothing", code.span(node))
+        if function.type == "field_expression":
+            return self._method(code, node, function, generics, arguments, frame, expected)
+        if function.type in ("identifier", "scoped_identifier"):
+            return self._path_call(code, node, function, generics, arguments, frame, expected)
+        values = [self.value(code, one, frame, None) for one in (function, *arguments)]
+        return self.expected(expected, frozenset().union(*map(sources_of, values)))
+
+    def _method(
+        self, code: Code, node: Node, function: Node, generics: Node | None, arguments: list[Node], frame: Frame,
+        expected: Value | None,
+    ) -> Value:  # fmt: skip
+        target, name_node = function.child_by_field_name("value"), function.child_by_field_name("field")
+        if target is None or name_node is None:
+            return Unknown("a method of nothing", code.span(node))
+        name = code.text(name_node)
+        before, self.let = self.let, self.let if name in TRANSFERS else ""
+        receiver = self.value(code, target, frame, expected if name in _SAME else None)
+        self.let = before
+        if name in TRANSFERS:
+            given = self.types.arguments(code, generics, frame)
+            return self.transfer_call(code, node, name_node, receiver, given, arguments, frame, expected)
+        if isinstance(receiver, Pending) and isinstance(expected, Tensor) and name in _SAME:
+            return self.settled(receiver, expected)
+        if isinstance(receiver, Tensor):
+            given = self.types.arguments(code, generics, frame)
+            made = self._of_tensor(code, node, name, receiver, given, arguments, frame, expected)
+            if made is not None:
+                return made
+        return self._other(code, node, name, receiver, generics, arguments, frame, expected)
+
+    def transfer_call(
+        self, code: Code, node: Node, name: Node, receiver: Value, generics: tuple[Value, ...], arguments: list[Node],
+        frame: Frame, expected: Value | None,
+    ) -> Value:  # fmt: skip
+        site = self.site(code, name)
+        site.let = site.let or self.let
+        site.expression = code.span(node)
+        if self.item is not None and not site.function:
+            site.function, site.attributes = self.item.name, self.item.attributes
+        before, self.let = self.let, ""
+        values = tuple(self.value(code, one, frame, None) for one in arguments)
+        self.let = before
+        self.serial += 1
+        wanted = expected if isinstance(expected, Tensor) else None
+        self._effects(site, receiver, values)
+        return transfer(Call(site, code.text(name), receiver, generics, values, wanted, self.instance, self.serial))
+
+    def _effects(self, site: Site, receiver: Value, values: tuple[Value, ...]) -> None:
+        """Enters what a transfer reads and writes."""
+        if not isinstance(receiver, Tensor):
+            return
+        entries, branch = self.ledger.effects, self.branches > 0
+        entries.append(Effect(site, False, receiver, branch=branch))
+        into = next((value for value in reversed(values) if isinstance(value, Tensor)), None)
+        if site.method in (*VIEWS, *SCATTERS) and into is not None:
+            entries.append(Effect(site, True, into, receiver.sources, branch))
+            if into.buffer is not None and site.method in VIEWS:
+                self.ledger.borrowed[into.buffer.serial] = self.ledger.borrowed.get(into.buffer.serial, 0) - 1
+
+    def _of_tensor(
+        self, code: Code, node: Node, name: str, tensor: Tensor, generics: tuple[Value, ...], arguments: list[Node],
+        frame: Frame, expected: Value | None,
+    ) -> Value | None:  # fmt: skip
+        if name in ("view", "view_mut"):
+            if name == "view_mut" and tensor.buffer is not None and not tensor.view:
+                serial = tensor.buffer.serial
+                self.ledger.whole[serial] = tensor
+                self.ledger.borrowed[serial] = self.ledger.borrowed.get(serial, 0) + 1
+            return replace(tensor, view=name)
+        if name in _SAME:
+            return tensor
+        if name in TILES:
+            return self._tile(code, node, name, tensor, generics, arguments, frame, expected)
+        wanted = expected if isinstance(expected, Tensor) and expected.tier == tensor.tier else None
+        if name in ("pad", "unpad"):
+            new = next((value for value in generics if isinstance(value, (Map, Unknown))), Unknown(""))
+            if isinstance(new, Unknown) and not new.reason and wanted is not None:
+                new = wanted.fields["element"]
+            return padded(tensor, new, code.span(node), back=name == "unpad")
+        if name == "reshape":
+            return self._reshape(code, node, tensor, generics, wanted)
+        for one in arguments:
+            self.value(code, one, frame, None)
+        return Opaque("()", tensor.sources) if name == "memset" else None
+
+    def _tile(
+        self, code: Code, node: Node, name: str, tensor: Tensor, generics: tuple[Value, ...], arguments: list[Node],
+        frame: Frame, expected: Value | None,
+    ) -> Value:  # fmt: skip
+        place = TILES[name]
+        values = [self.value(code, one, frame, None) for one in arguments]
+        if place not in tensor.fields:
+            return tensor.with_field("element", Unknown(f"{tensor.tier} has no {place} to tile", code.span(node)))
+        index, length, new = (*generics, Unknown(""), Unknown(""), Unknown(""))[:3]
+        if isinstance(new, Unknown) and not new.reason and isinstance(expected, Tensor) and place in expected.fields:
+            new = expected.fields[place]
+        start = values[0] if values and isinstance(values[0], Numbers) else None
+        as_map = [v if isinstance(v, (Map, Unknown)) else Unknown("no mapping", code.span(node)) for v in (index, new)]
+        if isinstance(as_map[1], Unknown) and not as_map[1].reason:
+            as_map[1] = Unknown("the mapping of the tile is left to inference", code.span(node))
+        size = length.single if isinstance(length, Numbers) else None
+        at = code.span(arguments[0]) if arguments else code.span(node)
+        return tiled(tensor, Tile(place, as_map[0], size, as_map[1], start, code.span(node), at))
+
+    def _reshape(
+        self, code: Code, node: Node, tensor: Tensor, generics: tuple[Value, ...], wanted: Tensor | None
+    ) -> Value:
+        places = list(tensor.fields)
+        fields: dict[str, Map | Unknown] = {}
+        for number, place in enumerate(places):
+            value = generics[number] if number < len(generics) else Unknown("")
+            if isinstance(value, Unknown) and not value.reason and wanted is not None:
+                value = wanted.fields[place]
+            fields[place] = value if isinstance(value, Map) else Unknown(
+                (value.reason if isinstance(value, Unknown) else "")
+                or "the reshape names no mapping here: annotate its result", code.span(node)
+            )  # fmt: skip
+        target = Tensor(tensor.tier, tensor.dtype, fields, span=code.span(node))
+        return reshaped(tensor, target, code.span(node))
+
+    def _other(
+        self, code: Code, node: Node, name: str, receiver: Value, generics: Node | None, arguments: list[Node],
+        frame: Frame, expected: Value | None,
+    ) -> Value:  # fmt: skip
+        """Methods of records, sequences and pipelines."""
+        if isinstance(receiver, Pipeline):
+            return self._of_pipeline(code, name, receiver, generics, arguments, frame, expected)
+        if isinstance(receiver, Record):
+            method = self._find_method(receiver, name)
+            if method is not None:
+                return self._function(method, code, generics, arguments, frame, expected, receiver)
+        if isinstance(receiver, Sequence):
+            made = self._of_sequence(code, name, receiver, arguments, frame, expected)
+            if made is not None:
+                return made
+        values: list[Value] = []
+        for one in arguments:
+            if one.type == "closure_expression" and name in _APPLIES:
+                values.append(self.closure(code, one, frame, receiver, None))
+            else:
+                values.append(self.value(code, one, frame, None))
+        if name in _SAME and known(receiver):
+            return receiver
+        if name in ("begin", "begin_interleaved") and values and isinstance(values[0], Tensor):
+            begun = values[0].with_field("element", Unknown("")) if values[0].tier == "dm" else values[0]
+            return Pipeline(begun, frozenset().union(*map(sources_of, values)))
+        return self.expected(expected, sources_of(receiver).union(*map(sources_of, values)))
+
+    def _of_pipeline(
+        self, code: Code, name: str, line: Pipeline, generics: Node | None, arguments: list[Node], frame: Frame,
+        expected: Value | None,
+    ) -> Value:  # fmt: skip
+        """Stages keep type and places, but for those that say otherwise; a commit makes a tensor of it."""
+        telling = name in ("commit", "switch") or name in _CASTS
+        given = self.types.arguments(code, generics, frame) if telling else ()
+        values = [self.value(code, one, frame, None) for one in arguments]
+        deps = line.sources.union(*map(sources_of, values))
+        tensor = replace(line.tensor, window=Window(), problems=(), view="")
+        first = given[0] if given else Unknown("")
+        if name == "commit":
+            if isinstance(first, Map):
+                tensor = tensor.with_field("element", first)
+            if isinstance(expected, Tensor) and expected.tier == "dm":
+                tensor = expected.filled(tensor)
+            return self.fresh(tensor, deps)
+        if name in ("to_trf", "to_vrf", "commit_view"):
+            return Opaque(name, deps)
+        if name in _CASTS:
+            tensor = replace(tensor, dtype=first if isinstance(first, Dtype) else Unknown(""))
+        elif name == "switch":
+            tensor = tensor.with_field("slice", first if isinstance(first, Map) else Unknown(""))
+        elif name.startswith("contract"):
+            tensor = replace(tensor, dtype=Unknown("the type that a contraction gives is not annotated"))
+        return Pipeline(tensor, deps)
+
+    def _of_sequence(
+        self, code: Code, name: str, receiver: Sequence, arguments: list[Node], frame: Frame, expected: Value | None
+    ) -> Value | None:
+        if name in _APPLIES:
+            closure = next((one for one in arguments if one.type == "closure_expression"), None)
+            if closure is not None:
+                wanted = expected.part if isinstance(expected, Sequence) else None
+                return Sequence(self.closure(code, closure, frame, receiver.part, wanted))
+        values = [self.value(code, one, frame, receiver.part) for one in arguments]
+        if name in _PICKS:
+            return receiver.part
+        if name == "enumerate":
+            count = Numbers(0, receiver.count - 1, 1) if receiver.count else Unknown("the number of an element")
+            return Sequence(Tuple((count, receiver.part)), receiver.count)
+        if name == "zip" and values and isinstance(values[0], Sequence):
+            return Sequence(Tuple((receiver.part, values[0].part)))
+        if name in _ITERATES or name in _SAME or name in ("collect", "to_vec"):
+            return receiver
+        return None

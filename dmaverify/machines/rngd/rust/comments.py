@@ -1,0 +1,111 @@
+"""Comments that speak to dmaverify: suppressions with a reason, and what a kernel expects to be told.
+
+    // dmaverify: allow(rngd/dm-hbm-align) the host pads these rows before it reads them
+    // dmaverify: expect(core/consumes)
+
+Knows: which calls a comment belongs to: those of the statement below it or on its own line; above a function, all of
+its calls.
+Does not know: which rules exist, what was found.
+Law: a comment that begins with `dmaverify:` and is neither form, gives no reason or belongs to no call is an InputError
+at its place, never ignored. Documentation comments say nothing to dmaverify.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from dmaverify.errors import InputError, Span
+from dmaverify.machines.rngd.rust.moves import Site
+from dmaverify.machines.rngd.rust.plans import KernelPlan, SiteTransfers
+from dmaverify.plan.suppress import MARK, Allowance
+
+_COMMENT = re.compile(r"(?<![/:])//(?![/!])\s*(dmaverify:[^\n]*)")
+_ALLOW = re.compile(r"dmaverify:\s*allow\(\s*([^)\s,]+)\s*\)\s*(.*)")
+_EXPECT = re.compile(r"dmaverify:\s*expect\(([^)]*)\)\s*")
+_WRITE = "write `// dmaverify: allow(RULE) reason` or `// dmaverify: expect(RULE, RULE)`"
+
+
+@dataclass(frozen=True)
+class Remark:
+    """One comment: its text from `dmaverify:` on, its place, whether it stands on a line of its own."""
+
+    text: str
+    span: Span
+    alone: bool
+
+
+def kernel_allowances(plan: KernelPlan) -> list[Allowance]:
+    """Every suppression, once for each call that it belongs to; owners are names of verdicts. Raises InputError."""
+    out = []
+    for remark in _remarks(plan):
+        found = _ALLOW.fullmatch(remark.text)
+        if found is None:
+            if _EXPECT.fullmatch(remark.text) is None:
+                raise InputError("this comment is no suppression", remark.span, _WRITE)
+            continue
+        reason = found[2].strip(" -:")
+        if not reason:
+            raise InputError(
+                f"the suppression of `{found[1]}` gives no reason", remark.span, f"{_WRITE}, for the next reader"
+            )
+        out += [Allowance(found[1], reason, name_of(one), remark.span) for one in _owners(plan, remark)]
+    return out
+
+
+def expectations(plan: KernelPlan) -> dict[str, tuple[str, ...]]:
+    """The rules that each call's verdict is expected to break, by its name. Raises InputError."""
+    out: dict[str, tuple[str, ...]] = {}
+    for remark in _remarks(plan):
+        found = _EXPECT.fullmatch(remark.text)
+        if found is None:
+            continue
+        rules = tuple(rule.strip() for rule in found[1].split(",") if rule.strip())
+        if not rules:
+            raise InputError("this comment expects no rule", remark.span, _WRITE)
+        for one in _owners(plan, remark):
+            out[name_of(one)] = (*out.get(name_of(one), ()), *rules)
+    return out
+
+
+def name_of(one: SiteTransfers) -> str:
+    """The name of a call's verdict."""
+    site = one.site
+    return one.names[0] if one.names else f"{site.function or 'file'}-{site.let or site.method}"
+
+
+def _remarks(plan: KernelPlan) -> Iterator[Remark]:
+    text = plan.source.text
+    if MARK not in text:
+        return
+    for found in _COMMENT.finditer(text):
+        line = text.rfind("\n", 0, found.start()) + 1
+        said = found[1].rstrip()
+        span = Span(plan.source, found.start(), found.start(1) + len(said))
+        yield Remark(said, span, not text[line : found.start()].strip())
+
+
+def _owners(plan: KernelPlan, remark: Remark) -> list[SiteTransfers]:
+    line = _line_below(plan, remark.span.line) if remark.alone else remark.span.line
+    found = [one for one in plan.every if line in _lines(one.site, remark.alone)]
+    if not found:
+        where = "above the statement of a transfer, at the end of its line, or above its function"
+        raise InputError("this comment belongs to no transfer", remark.span, f"write it {where}")
+    return found
+
+
+def _lines(site: Site, alone: bool) -> set[int]:
+    """Lines at which a comment for a call may point."""
+    own = {site.span.line, site.statement.line if site.statement is not None else site.span.line}
+    return own | ({site.function_line} if alone and site.function_line else set())
+
+
+def _line_below(plan: KernelPlan, line: int) -> int:
+    """The next line with code: neither blank, nor a comment, nor an attribute."""
+    lines = plan.source.text.split("\n")
+    for number in range(line, len(lines)):
+        text = lines[number].strip()
+        if text and not text.startswith(("//", "#[", "#!")):
+            return number + 1
+    return 0

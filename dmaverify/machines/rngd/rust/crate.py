@@ -1,0 +1,187 @@
+"""The files of a crate as modules: where `mod x;`, `crate::x` and `super::x` lead.
+
+Knows: Cargo's folders (`src/lib.rs`, `src/main.rs`, `tests`, `examples`, `benches`, `src/bin`), `x.rs` and `x/mod.rs`.
+Does not know: what modules hold.
+Law: a file is read once a run, and only when a name leads to it; a file that cannot be read is a module that is not
+there, unless it is the one that was asked for.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dmaverify.errors import InputError, Source
+from dmaverify.machines.rngd.rust.code import Code, parse_file
+from dmaverify.machines.rngd.rust.module import Scope, fill
+from dmaverify.plan.toml_spans import read_source
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_ROOTS = ("lib.rs", "main.rs")
+_OWN_CRATES = ("tests", "examples", "benches", "bin")
+MOST_FILES = 2_000
+
+
+@dataclass
+class Folder:
+    """Opens the modules of a folder. Called with a name, it gives the module or None."""
+
+    crate: Crate
+    path: Path
+    scope: Scope | None = None
+    absent: set[str] = field(default_factory=set)
+
+    def __call__(self, name: str) -> Scope | None:
+        if name in self.absent:
+            return None
+        for file in (self.path / f"{name}.rs", self.path / name / "mod.rs"):
+            if file.is_file():
+                return self.crate.module(file, name, self.scope)
+        self.absent.add(name)
+        return None
+
+    def below(self, name: str) -> Folder:
+        return Folder(self.crate, self.path / name)
+
+
+@dataclass
+class Crate:
+    """The modules of one crate. `root` is the folder of its root file, `entry` that file if there is one. Files are
+    called by their path from the working folder, or in full (`absolute`); one of them as `display` says.
+    """
+
+    root: Path
+    entry: Path | None
+    absolute: bool = False
+    display: dict[Path, str] = field(default_factory=dict)
+    read: dict[Path, tuple[Scope, Code, Node]] = field(default_factory=dict)
+    failed: dict[Path, InputError] = field(default_factory=dict)
+    stamps: dict[Path, tuple[int, int]] = field(default_factory=dict)
+
+    @property
+    def current(self) -> bool:
+        """Whether every file that was read is still as it was."""
+        return all(stamp(file) == seen for file, seen in self.stamps.items())
+
+    @cached_property
+    def top(self) -> Scope:
+        if self.entry is not None:
+            found = self.module(self.entry, "crate", None)
+            if found is not None:
+                return found
+        scope = Scope("module", "crate", None)
+        scope.opens, scope.extern = Folder(self, self.root, scope), self.extern
+        return scope
+
+    @cached_property
+    def package(self) -> tuple[Path, str] | None:
+        return _package(self.root)
+
+    def extern(self, name: str) -> Scope | None:
+        """The library of the same package, as tests and binaries name it."""
+        package = self.package
+        if package is None or package[1] != name:
+            return None
+        library = package[0] / "src" / "lib.rs"
+        return self.module(library, name, None) if library.is_file() else None
+
+    def module(self, file: Path, name: str, around: Scope | None) -> Scope | None:
+        """The module of a file; None where it cannot be read (then `failed` says why)."""
+        key = file.resolve()
+        if key in self.read:
+            return self.read[key][0]
+        if key in self.failed or len(self.read) >= MOST_FILES:
+            return None
+        try:
+            self.stamps[key] = stamp(key)
+            source = read_source(file)
+        except InputError as error:
+            self.failed[key] = error
+            return None
+        source = Source(self.display.get(key) or self._called(key), source.text)
+        try:
+            code, tree = parse_file(source)
+        except InputError as error:
+            self.failed[key] = error
+            return None
+        scope = Scope("module", name, around)
+        scope.root = around.top if around is not None else None
+        own = file.parent if file.name in (*_ROOTS, "mod.rs") or around is None else file.parent / file.stem
+        scope.opens, scope.extern = Folder(self, own, scope), self.extern
+        self.read[key] = scope, code, tree
+        fill(scope, code, tree.children)
+        return scope
+
+    def _called(self, file: Path) -> str:
+        return str(file) if self.absolute else os.path.relpath(file)
+
+    def at(self, file: Path) -> tuple[Scope, Code, Node]:
+        """The module that a file of this crate is. Raises InputError where it cannot be read."""
+        key = file.resolve()
+        if key not in self.read:
+            self._reach(key)
+        if key not in self.read:
+            raise self.failed.get(key) or InputError(f"{file} cannot be read")
+        return self.read[key]
+
+    def _reach(self, key: Path) -> None:
+        """Opens the modules that lead to a file, by its path from the root."""
+        top = self.top
+        if key in self.read:
+            return
+        parts = list(key.relative_to(self.root.resolve()).parts)
+        names = parts[:-1] if parts[-1] in ("mod.rs", *_ROOTS) else [*parts[:-1], key.stem]
+        scope: Scope | None = top
+        for name in names:
+            scope = scope._submodule(name) if scope is not None else None
+        if key not in self.read:
+            self.module(key, key.stem, scope or top)
+
+
+def crate_of(file: Path) -> tuple[Path, Path | None]:
+    """(folder of the root, root file) of the crate that a file belongs to."""
+    file = file.resolve()
+    if file.name in _ROOTS:
+        return file.parent, file
+    for folder in file.parents:
+        if folder.name in _OWN_CRATES and (folder == file.parent or (file.parent / "mod.rs").is_file()):
+            return folder, file if folder == file.parent else None
+        for name in _ROOTS:
+            if (folder / name).is_file():
+                return folder, folder / name
+        if (folder / "Cargo.toml").is_file():
+            inside = folder / "src"
+            return (inside, None) if inside in file.parents else (file.parent, None)
+    folder = file.parent
+    while (folder / "mod.rs").is_file() and folder.parent != folder:
+        folder = folder.parent
+    return folder, None
+
+
+def _package(folder: Path) -> tuple[Path, str] | None:
+    """The folder and the library name of the package around `folder`."""
+    for one in (folder, *folder.parents):
+        file = one / "Cargo.toml"
+        if file.is_file():
+            try:
+                text = file.read_text(encoding="utf-8", errors="replace")
+            except OSError:
+                return None
+            found = re.search(r'^\s*name\s*=\s*"([^"]+)"', text, re.MULTILINE)
+            return (one, found[1].replace("-", "_")) if found is not None else None
+    return None
+
+
+def stamp(file: Path) -> tuple[int, int]:
+    """What changes when a file changes; zeros where it is gone."""
+    try:
+        found = file.stat()
+    except OSError:
+        return (0, 0)
+    return found.st_mtime_ns, found.st_size

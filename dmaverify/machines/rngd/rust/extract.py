@@ -1,0 +1,92 @@
+"""A kernel's transfers as the text of a plan file.
+
+Knows: the keys of a plan, how names are quoted, how axes of one name and different sizes are kept apart.
+Does not know: Rust, how a plan is judged.
+Law: the text can be read again and gives the transfers it was made of; what could not be resolved stays in it as a
+comment, so that nothing is lost.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+from dmaverify.errors import InputError
+from dmaverify.language.expr import ONE, axes_of
+from dmaverify.machines.rngd.rust.plans import KernelPlan, SiteTransfers, renamed
+from dmaverify.program.move import PLACES, Tensor, Transfer
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def extracted(plan: KernelPlan) -> str:
+    """The plan file of a kernel. Raises InputError where not a single transfer was resolved."""
+    if not plan.transfers:
+        count = len(plan.sites)
+        what = f"none of its {count} transfers could be resolved" if count else "it has no transfer"
+        raise InputError(f"{plan.path}: {what}", None, "`dmaverify check` says why")
+    names: dict[tuple[str, int], str] = {}
+    tables = [line for one in plan.sites for line in _site(plan, one, names)]
+    axes = [f"{_key(name)} = {size}" for (_, size), name in names.items()]
+    target = next(iter(plan.targets))
+    head = [f"# The transfers of {plan.path}, as `dmaverify extract` found them.", "schema = 1", f'target = "{target}"']
+    return "\n".join([*head, "", "[axes]", *axes, "", *tables])
+
+
+def _site(plan: KernelPlan, one: SiteTransfers, names: dict[tuple[str, int], str]) -> Iterator[str]:
+    where = f"{plan.path}:{one.site.span.line}"
+    if not one.names:
+        why = "; ".join([*(r.reason for r in one.site.reasons), *one.assumed]) or "nothing leads to it"
+        yield f"# {where}: `{one.site.method}` could not be resolved: {' '.join(why.split())}"
+        yield ""
+    known = {item.name: item for item in plan.transfers}
+    for name in one.names:
+        item = known[name]
+        generics = plan.moves[name].generics
+        yield f"# {where}: `{one.site.method}`" + (f" with {generics}" if generics else "")
+        for problem in item.problems:
+            yield f"# wrong in the kernel: {problem.message}"
+        yield f"[transfer.{_key(name)}]"
+        yield from _transfer(item.transfer, names)
+        yield ""
+
+
+def _transfer(move: Transfer, names: dict[tuple[str, int], str]) -> Iterator[str]:
+    own: dict[str, str] = {}
+    for tensor in (move.source, move.dest):
+        for axis, size in axes_of(tensor.mapping).items():
+            own[axis] = _axis(axis, size, names)
+    yield f"dtype  = {json.dumps(move.dtype)}"
+    yield f"source = {_tensor(move.source, own)}"
+    yield f"dest   = {_tensor(move.dest, own)}"
+
+
+def _axis(axis: str, size: int, names: dict[tuple[str, int], str]) -> str:
+    """The axis under a name that no axis of another size has."""
+    if (axis, size) not in names:
+        name, number = axis, 2
+        while name in names.values():
+            name, number = f"{axis}_{number}", number + 1
+        names[axis, size] = name
+    return names[axis, size]
+
+
+def _tensor(tensor: Tensor, names: dict[str, str]) -> str:
+    parts = [f"tier = {json.dumps(tensor.tier)}"]
+    at = {"chip": tensor.at_chip, "cluster": tensor.at_cluster, "slice": tensor.at_slice, "element": tensor.base}
+    moved = {place: value for place, value in at.items() if value and place != "element"}
+    if moved:
+        inner = ", ".join(f"{place} = {value}" for place, value in at.items() if value or place == "element")
+        parts.append(f"base = {{ {inner} }}")
+    elif tensor.base:
+        parts.append(f"base = {tensor.base}")
+    for place in PLACES:
+        expr = tensor.field(place)
+        if expr != ONE or place == "element":
+            parts.append(f"{place} = {json.dumps(str(renamed(expr, names)))}")
+    return "{ " + ", ".join(parts) + " }"
+
+
+def _key(name: str) -> str:
+    return name if _BARE.fullmatch(name) else json.dumps(name)

@@ -1,0 +1,201 @@
+"""Calls by path: functions of the crate with their generic parameters, constructors of tensors, `launch`.
+
+Knows: how generic parameters follow from turbofish, arguments and expected result; what a constructor makes.
+Does not know: methods (`calls`), statements (`bodies`).
+Law: a generic function is visited once for each set of arguments that a call gives it; the result of a call that is
+not understood is what its place expects, never more.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dmaverify.machines.rngd.rust.code import Code, named
+from dmaverify.machines.rngd.rust.module import Item, Scope
+from dmaverify.machines.rngd.rust.moves import TRANSFERS
+from dmaverify.machines.rngd.rust.sites import Sites
+from dmaverify.machines.rngd.rust.types import TENSORS, Frame, clip
+from dmaverify.machines.rngd.rust.unify import unify
+from dmaverify.machines.rngd.rust.values import (
+    Dtype,
+    Map,
+    Numbers,
+    Opaque,
+    Record,
+    Tensor,
+    Tuple,
+    Unknown,
+    Value,
+    known,
+    sources_of,
+)
+from dmaverify.machines.rngd.rust.views import plain
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+MAX_INSTANCES = 64  # sets of generic arguments for which one function is visited
+
+
+class Functions(Sites):
+    """The part of reading that knows calls by path."""
+
+    def transfer_call(
+        self,
+        code: Code,
+        node: Node,
+        name: Node,
+        receiver: Value,
+        generics: tuple[Value, ...],
+        arguments: list[Node],
+        frame: Frame,
+        expected: Value | None,
+    ) -> Value:  # `Calls` does it
+        raise AssertionError
+
+    def _path_call(
+        self, code: Code, node: Node, function: Node, generics: Node | None, arguments: list[Node], frame: Frame,
+        expected: Value | None,
+    ) -> Value:  # fmt: skip
+        name_node = function.child_by_field_name("name") if function.type == "scoped_identifier" else function
+        name = code.text(name_node) if name_node is not None else ""
+        path = function.child_by_field_name("path") if function.type == "scoped_identifier" else None
+        if name in TRANSFERS and name_node is not None and path is not None and arguments:
+            receiver = self.value(code, arguments[0], frame, None)
+            given = self.types.arguments(code, generics, frame)
+            return self.transfer_call(code, node, name_node, receiver, given, arguments[1:], frame, expected)
+        parts = tuple(part.strip() for part in code.text(function).split("::") if part.strip())
+        item = None if "<" in code.text(function) else frame.scope.path(parts, values=True)
+        if name == "launch" and arguments:
+            launched = self._launch(code, arguments, frame, expected)
+            if launched is not None:
+                return launched
+        if item is not None and item.kind == "fn":
+            return self._function(item, code, generics, arguments, frame, expected, None)
+        if path is not None:
+            made = self._associated(code, path, name, generics, arguments, frame, expected)
+            if made is not None:
+                return made
+        if name in ("Some", "Ok", "Box", "new", "from") and len(arguments) == 1:
+            return self.value(code, arguments[0], frame, expected)
+        value = frame.locals.get(name) if path is None else None
+        values = [self.value(code, one, frame, None) for one in arguments]
+        return self.expected(expected, sources_of(value).union(*map(sources_of, values)))
+
+    def _launch(self, code: Code, arguments: list[Node], frame: Frame, expected: Value | None) -> Value | None:
+        """`launch(kernel, (&mut ctx, &a, &b))`: a call of the kernel, whose parameters say what the arguments are."""
+        parts = tuple(part.strip() for part in code.text(arguments[0]).split("::") if part.strip())
+        item = frame.scope.path(parts, values=True) if "<" not in code.text(arguments[0]) else None
+        if item is None or item.kind != "fn" or len(arguments) < 2:
+            return None
+        given = named(arguments[1]) if arguments[1].type == "tuple_expression" else arguments[1:]
+        return self._function(item, code, None, given, frame, expected, None)
+
+    def _associated(
+        self, code: Code, path: Node, name: str, generics: Node | None, arguments: list[Node], frame: Frame,
+        expected: Value | None,
+    ) -> Value | None:  # fmt: skip
+        """`Type::name(...)`: constructors of tensors, functions of impls."""
+        bare = code.text(path).split("::")[-1].strip()
+        if bare == "Default" and isinstance(expected, Tensor):
+            return self.fresh(expected, frozenset())
+        if path.type == "identifier" and bare[:1].islower():
+            return None
+        own = self.types.read(code, path, frame)
+        if bare in TENSORS and isinstance(own, Unknown):
+            own = Tensor(TENSORS[bare][0], Unknown(""), {}, TENSORS[bare][1])
+        if isinstance(own, Tensor):
+            values = [self.value(code, one, frame, None) for one in arguments]
+            made = own.filled(expected) if isinstance(expected, Tensor) and expected.tier == own.tier else own
+            return self.fresh(made, frozenset().union(*map(sources_of, values)))
+        if isinstance(own, Record):
+            method = self._find_method(own, name)
+            if method is not None:
+                return self._function(method, code, generics, arguments, frame, expected, own)
+        return None
+
+    def _find_method(self, record: Record, name: str) -> Item | None:
+        """The function of an `impl` for the struct, in its module or around."""
+        scope: Scope | None = record.item.scope
+        while scope is not None:
+            for item in scope.functions:
+                if item.kind == "method" and item.name == name:
+                    own = self._self_of(item)
+                    if isinstance(own, Record) and own.item is record.item:
+                        return item
+            scope = scope.around
+        return None
+
+    def _function(
+        self, item: Item, code: Code, generics: Node | None, arguments: list[Node], frame: Frame,
+        expected: Value | None, own: Value | None,
+    ) -> Value:  # fmt: skip
+        """The result of calling a function of the crate; a generic one will be visited for these arguments."""
+        names = item.generics
+        bound: dict[str, Value] = dict(zip((n for n, _ in names), self.types.arguments(code, generics, frame),
+                                           strict=False))  # fmt: skip
+        bound = {n: v for n, v in bound.items() if not (isinstance(v, Unknown) and not v.reason)}
+        outer = own.arguments if isinstance(own, Record) else {}
+        inside = Frame(item.scope, {**outer, **{n: Unknown("") for n, _ in names}, **bound}, {}, own)
+        parameters = named(item.node.child_by_field_name("parameters") or item.node)
+        types = [one.child_by_field_name("type") for one in parameters if one.type == "parameter"]
+        has_self = any(one.type == "self_parameter" for one in parameters)
+        given = arguments[1:] if has_self and len(arguments) == len(types) + 1 else arguments
+        result = item.node.child_by_field_name("return_type")
+        if isinstance(expected, (Tensor, Tuple)) and result is not None:
+            unify(item.code, result, expected, bound, {n for n, _ in names}, inside)
+        deps: frozenset[int] = frozenset()
+        for number, one in enumerate(given):
+            declared = types[number] if number < len(types) else None
+            wanted = self.types.read(item.code, declared, inside) if declared is not None else None
+            value = self.settled(self.value(code, one, frame, wanted), wanted)
+            deps |= sources_of(value)
+            if declared is not None and names:
+                unify(item.code, declared, value, bound, {n for n, _ in names}, inside)
+        self._ask(item, names, {**outer, **bound}, own)
+        if result is None:
+            return Opaque("()", deps)
+        made = self.types.read(item.code, result, Frame(item.scope, {**inside.generics, **bound}, {}, own))
+        return self._result(made, expected, deps)
+
+    def _result(self, made: Value, expected: Value | None, deps: frozenset[int]) -> Value:
+        if isinstance(made, Tensor):
+            if isinstance(expected, Tensor) and expected.tier == made.tier:
+                made = made.filled(expected)
+            return self.fresh(made, deps)
+        if isinstance(made, Tuple):
+            wanted = expected.parts if isinstance(expected, Tuple) else (None,) * len(made.parts)
+            return Tuple(tuple(self._result(a, b, deps) for a, b in zip(made.parts, wanted, strict=False)))
+        if isinstance(made, Opaque):
+            return Opaque(made.what, deps)
+        return made if known(made) else self.expected(expected, deps)
+
+    def _ask(self, item: Item, names: list[tuple[str, str]], bound: dict[str, Value], own: Value | None) -> None:
+        """Queues a generic function for these arguments, once."""
+        self.called.add(id(item))
+        if not names:
+            self.found(item)
+            return
+        self.later.setdefault(id(item), item)
+        if any(n not in bound or not known(bound[n]) for n, _ in names):
+            return
+        if sum(1 for own, _ in self.asked if own == id(item)) >= MAX_INSTANCES:
+            self.crowded.add(item.name)
+            return
+        text = ", ".join(f"{n} = {_text(bound[n])}" for n, _ in names)
+        key = (id(item), repr(sorted((n, _text(v, True)) for n, v in bound.items())))
+        if key not in self.asked:
+            self.asked.add(key)
+            self.waiting.append((item, dict(bound), own or self._self_of(item), text))
+
+
+def _text(value: Value, exact: bool = False) -> str:
+    if isinstance(value, Map):
+        return f"m![{value.expr if exact else plain(value.expr)}]"
+    if isinstance(value, Dtype):
+        return value.name
+    if isinstance(value, Numbers):
+        return str(value.low) if value.single is not None else f"{value.low}..={value.high}"
+    if isinstance(value, Record):
+        return value.item.name
+    return clip(str(value))

@@ -1,0 +1,235 @@
+"""Files of kernels read as a whole: which functions are visited, and in which order, until every transfer is found.
+
+Knows: crates, functions and their instances, who else may call a generic function.
+Does not know: plans, rules.
+Law: the sites of a file are all its transfer calls, whatever could be resolved of them; results do not depend on which
+other files were asked for in the same run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dmaverify.errors import InputError, Source
+from dmaverify.machines.rngd.rust.bodies import Bodies
+from dmaverify.machines.rngd.rust.code import Code, walk
+from dmaverify.machines.rngd.rust.crate import Crate, crate_of
+from dmaverify.machines.rngd.rust.functions import MAX_INSTANCES
+from dmaverify.machines.rngd.rust.module import Item, Scope
+from dmaverify.machines.rngd.rust.moves import TRANSFERS, Site
+from dmaverify.machines.rngd.rust.values import Unknown, Value
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+MOST_FILES = 400
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """What was read of one file."""
+
+    source: Source
+    sites: tuple[Site, ...]
+
+
+@dataclass
+class Session:
+    """A crate and what was read of it so far. Files of one crate share one session, so that each is read once."""
+
+    crate: Crate
+    reader: Bodies
+    searched: set[int] = field(default_factory=set)
+
+
+_sessions: dict[tuple[Path, Path | None], Session] = {}
+
+
+def _session(file: Path, name: str) -> Session:
+    """The session of the crate that a file belongs to, begun anew where a file has changed since."""
+    root, entry = crate_of(file)
+    known = _sessions.get((root, entry))
+    seen = known.crate.read.get(file.resolve()) if known is not None else None
+    renamed = seen is not None and seen[1].source.name != name
+    if known is None or renamed or not known.crate.current:
+        known = Session(Crate(root, entry, file.is_absolute(), {file.resolve(): name}), Bodies())
+        _sessions.clear()
+        _sessions[root, entry] = known
+    return known
+
+
+def read_kernel(path: str | Path) -> Kernel:
+    """All transfer calls of a file. Raises InputError where it cannot be read."""
+    file = Path(path)
+    session = _session(file, str(path))
+    reader = session.reader
+    scope, code, tree = session.crate.at(file)
+    _discover(reader, scope, code, tree)
+    _visit(reader, scope)
+    _callers(session, file, code)
+    _uncalled_anyway(reader)
+    own = [site for site in reader.sites if site.span.source is code.source]
+    _owners(own, reader)
+    _crowded(own, reader)
+    own += list(_unused_macros(code, tree, len(reader.sites), own))
+    return Kernel(code.source, tuple(sorted(own, key=lambda site: (site.span.start, site.number))))
+
+
+def read_kernel_text(text: str, name: str = "<kernel>") -> Kernel:
+    """All transfer calls of a text that belongs to no crate."""
+    from dmaverify.machines.rngd.rust.code import parse_file
+    from dmaverify.machines.rngd.rust.module import fill
+
+    source = Source(name, text)
+    code, tree = parse_file(source)
+    scope = Scope("module", "crate", None)
+    fill(scope, code, tree.children)
+    reader = Bodies()
+    _discover(reader, scope, code, tree)
+    _visit(reader, scope)
+    _uncalled_anyway(reader)
+    own = list(reader.sites)
+    _owners(own, reader)
+    _crowded(own, reader)
+    own += list(_unused_macros(code, tree, len(own), own))
+    return Kernel(source, tuple(sorted(own, key=lambda site: (site.span.start, site.number))))
+
+
+def _discover(reader: Bodies, scope: Scope, code: Code, tree: Node) -> None:
+    reader.discover(code, tree)
+    for made, root in [pair for one in _with_inline(scope) for pair in one.expanded]:
+        reader.discover(made, root)
+
+
+def _with_inline(scope: Scope) -> Iterator[Scope]:
+    yield scope
+    for inner in scope.inline:
+        yield from _with_inline(inner)
+
+
+def _visit(reader: Bodies, scope: Scope) -> None:
+    for one in _with_inline(scope):
+        for item in one.functions:
+            reader.found(item)
+    _drain(reader)
+
+
+def _drain(reader: Bodies) -> None:
+    """Visits what is waiting, in order, until nothing is."""
+    at = 0
+    while at < len(reader.waiting):
+        item, generics, own, text = reader.waiting[at]
+        at += 1
+        reader.visited.add(id(item))
+        _function(reader, item, generics, own, text)
+    reader.waiting.clear()
+
+
+def _function(reader: Bodies, item: Item, generics: dict[str, Value], own: Value | None, text: str) -> None:
+    reader.depth = 0
+    try:
+        reader.function(item, generics, own, text)
+    except RecursionError:
+        reader.result, reader.instance, reader.let, reader.item = None, "", "", None
+
+
+def _uncalled(reader: Bodies) -> list[Item]:
+    """Generic functions that nobody called with known arguments."""
+    return [item for key, item in reader.later.items() if key not in reader.visited and item.generics]
+
+
+def _callers(session: Session, own: Path, code: Code) -> None:
+    """Reads the other files of the crate that name a generic function of this one with transfers in it."""
+    reader = session.reader
+    inside = [site.span.start for site in reader.sites if site.span.source is code.source]
+    names = set()
+    for key, item in reader.later.items():
+        if item.generics and item.code.source is code.source and key not in session.searched:
+            session.searched.add(key)
+            span = item.code.span(item.node)
+            if any(span.start <= start < span.end for start in inside):
+                names.add(item.name)
+    for file in sorted(session.crate.root.rglob("*.rs"))[:MOST_FILES] if names else ():
+        if file.resolve() == own.resolve():
+            continue
+        try:
+            text = file.read_text(encoding="utf-8", errors="replace")
+            if any(name in text for name in names):
+                _visit(reader, session.crate.at(file)[0])
+        except (OSError, InputError, ValueError):
+            continue
+
+
+def _uncalled_anyway(reader: Bodies) -> None:
+    """Visits generic functions without arguments: what does not depend on them is found all the same."""
+    for _ in range(3):
+        left = _uncalled(reader)
+        for item in left:
+            why = f"`{item.name}` is generic, and no call of it with known arguments was found"
+            span = item.code.span(item.node.child_by_field_name("name") or item.node)
+            reader.visited.add(id(item))
+            unknown: dict[str, Value] = {
+                name: Unknown(f"{why}: `{name}` is not known", span) for name, _ in item.generics
+            }
+            _function(reader, item, unknown, reader._self_of(item), "")
+        _drain(reader)
+
+
+def _owners(sites: Sequence[Site], reader: Bodies) -> None:
+    """Names the function of sites that were never reached."""
+    items = [item for item in reader.later.values() if item.code.at is None]
+    for site in sites:
+        if site.function:
+            continue
+        around = [
+            (span.length, item)
+            for item in items
+            for span in (item.code.span(item.node),)
+            if span.source is site.span.source and span.start <= site.span.start < span.end
+        ]
+        if around:
+            item = min(around, key=lambda pair: pair[0])[1]
+            site.function, site.attributes = item.name, item.attributes
+
+
+def _crowded(sites: Sequence[Site], reader: Bodies) -> None:
+    """Says of calls in functions with too many instances that some of them are not checked."""
+    for site in sites:
+        if site.function in reader.crowded:
+            why = f"`{site.function}` is called with more than {MAX_INSTANCES} sets of arguments; the rest is not read"
+            site.refuse(Unknown(why, site.span))
+
+
+def _unused_macros(code: Code, tree: Node, number: int, sites: Sequence[Site]) -> Iterator[Site]:
+    """One site for each transfer in a macro that is never expanded here: its text is not lost."""
+    expanded = {site.function for site in sites}
+    for node in walk(tree):
+        if node.type != "macro_definition":
+            continue
+        name_node = node.child_by_field_name("name")
+        name = code.text(name_node) if name_node is not None else "?"
+        if _expands(code, tree, name) or name in expanded:
+            continue
+        for inner in walk(node):
+            if inner.type != "identifier" or code.text(inner) not in TRANSFERS:
+                continue
+            before = inner.prev_sibling
+            if before is not None and before.type in (".", "::"):
+                why = f"it stands in the macro `{name}!`, which this file never invokes in a way that can be expanded"
+                site = Site(number, code.text(inner), code.span(inner), name)
+                site.refuse(Unknown(why, code.span(inner)))
+                number += 1
+                yield site
+
+
+def _expands(code: Code, tree: Node, name: str) -> bool:
+    """Whether the file invokes the macro."""
+    for node in walk(tree):
+        if node.type == "macro_invocation":
+            called = node.child_by_field_name("macro")
+            if called is not None and code.text(called) == name:
+                return True
+    return False

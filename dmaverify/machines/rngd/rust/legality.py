@@ -1,0 +1,332 @@
+"""What a kernel's move must keep beside the machine's rules: nothing dropped, nothing claimed that is not moved, an
+index that can be addressed, places that the device has.
+
+Knows: the library's law of consumption, the kinds of padding on either side, gathers and scatters, `#[device(...)]`.
+Does not know: rules of machines (`prove` judges them), how findings are shown.
+Law: every finding is a fact of the two mappings; where digits cannot tell, cells are enumerated, and where those are
+too many the answer is "not judged", never a pass.
+
+Source: facts/rngd 2.2 (devices), 5 (gather, scatter), 7.1 (coverage), 9 (what went silently wrong).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from dmaverify.language.expr import Expr, Kind, axes_of, terms_of
+from dmaverify.language.meaning import Index, cell
+from dmaverify.layout.addresses import Layout
+from dmaverify.layout.digits import Form
+from dmaverify.machines.rngd.rust.moves import GATHERS, SCATTERS, Move, Site
+from dmaverify.machines.rngd.rust.plans import key_axes, table_axis
+from dmaverify.machines.rngd.rust.values import Dtype, Map
+from dmaverify.machines.rngd.rust.values import Tensor as Value
+from dmaverify.machines.rngd.rust.views import form_of, plain
+from dmaverify.program.move import PLACES, Transfer
+from dmaverify.program.space import Space, layout_of
+from dmaverify.prove.move.feasible import clashes, missing
+from dmaverify.targets.target import Target
+from dmaverify.verdict import Finding, Label, Severity
+
+SPM_BYTES = 4096
+MOST_CELLS = 1 << 14
+DEVICES = {1: (1, 64), 2: (1, 128), 4: (1, 256), 8: (2, 256)}
+"""(clusters, slices) of a device by its number of processing elements."""
+_LIBRARY = "furiosa-opt v0.6.0, coverage of a read (every live cell of the source is consumed)"
+_MEASURED = "published measurements of kernel writers (gathers over clusters and slices)"
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Findings, and what could not be judged, in words."""
+
+    findings: tuple[Finding, ...] = ()
+    open: tuple[str, ...] = ()
+
+
+def judge(site: Site, move: Move, transfer: Transfer, machine: Target, spaces: tuple[Space, Space]) -> Judged:
+    """What is wrong with a move beyond the machine's rules. Assumes that both mappings make sense."""
+    bits = machine.dtypes[transfer.dtype]
+    source, source_opaque = layout_of(transfer.source, spaces[0], bits)
+    dest, dest_opaque = layout_of(transfer.dest, spaces[1], bits)
+    found: list[Finding] = []
+    open_: list[str] = []
+    if source_opaque or dest_opaque or any(_wide(layout) for layout in (source, dest)):
+        counted = _by_cells(transfer)
+        if counted is None:
+            open_.append("a mapping cuts inside its parts and is too large to be enumerated")
+        else:
+            found += counted
+    elif not any(clashes(source, dest)):
+        found += _dropped(transfer, source, dest)
+    found += _padding(move, transfer)
+    found += _device(site, move)
+    if move.method in GATHERS or move.method in SCATTERS:
+        found += _indirect(site, move)
+    return Judged(tuple(found), tuple(open_))
+
+
+def _wide(layout: Layout) -> bool:
+    """Whether padding depends on several digits at once, among the values that each digit has by itself."""
+    beyond = layout.beyond_index
+    for guard in layout.guards:
+        own = [(i, k) for i, k in guard.terms if i not in beyond]
+        most = guard.constant + sum(k * (layout.digits[i].live - 1) for i, k in own)
+        if len(own) > 1 and most >= guard.bound:
+            return True
+    return False
+
+
+# ---------------------------------------------------------------- consumption
+
+
+def _dropped(transfer: Transfer, source: Layout, dest: Layout) -> Iterator[Finding]:
+    """Live source elements that no destination cell holds."""
+    named = {a for a, n in dest.sizes if n > 1}
+    for axis, size in source.sizes:
+        live = [
+            d for i, d in enumerate(source.digits) if d.axis == axis and i not in source.beyond_index and d.live > 1
+        ]
+        if size > 1 and axis not in named and live:
+            yield _unread(transfer, axis, min(d.weight for d in live), "the destination does not name this axis at all")
+    for lack in missing(dest, source):
+        yield _unread(transfer, lack.axis, lack.coordinate, "the destination's range does not hold it")
+
+
+def _unread(transfer: Transfer, axis: str, coordinate: int, why: str) -> Finding:
+    into = transfer.dest.element.span
+    return Finding(
+        "core/consumes",
+        Severity.ERROR,
+        f"the source element {axis} = {coordinate} goes nowhere: {why}",
+        "source",
+        transfer.span,
+        {"axis": axis},
+        {"coordinates": {axis: coordinate}},
+        _LIBRARY,
+        hint=f"drop the rest through a view: `.view().tile::<m![{axis}], LEN, ..>(start)`, or give it a place",
+        labels=(Label(into, "the destination"),) if into is not None else (),
+    )
+
+
+def _by_cells(transfer: Transfer) -> list[Finding] | None:
+    """Both sides cell by cell, where there are few enough."""
+    source, dest = transfer.source.mapping, transfer.dest.mapping
+    if source.size > MOST_CELLS or dest.size > MOST_CELLS:
+        return None
+    a, b = _indices(source), _indices(dest)
+    common = set(axes_of(source)) & set(axes_of(dest))
+    cut = [{tuple(kv for kv in index if kv[0] in common) for index in side} for side in (a, b)]
+    found: list[Finding] = []
+    found += [
+        Finding(
+            "core/same-element", Severity.ERROR, f"the source holds no element with {_told(index)}", "dest",
+            transfer.dest.element.span or transfer.span, {}, {"coordinates": dict(index)}, _LIBRARY,
+        )
+        for index in sorted(cut[1] - cut[0])[:1]
+    ]  # fmt: skip
+    whole = {tuple(kv for kv in index if kv[0] in axes_of(dest)) for index in a}
+    for index in sorted(whole - b)[:1]:
+        axis, value = index[0] if index else ("", 0)
+        found.append(_unread(transfer, axis, value, f"no cell of the destination holds {_told(index)}"))
+    lost = sorted({axis for index in a for axis, _ in index} - set(axes_of(dest)))
+    found += [_unread(transfer, axis, 1, "the destination does not name this axis at all") for axis in lost]
+    return found
+
+
+def _indices(expr: Expr) -> set[tuple[tuple[str, int], ...]]:
+    sizes = axes_of(expr)
+    out = set()
+    for position in range(expr.size):
+        known = cell(expr, position)
+        if isinstance(known, Index):
+            index = tuple(sorted((a, v) for a, v in known.coords if v))
+            if all(v < sizes[a] for a, v in index):
+                out.add(index)
+    return out
+
+
+def _told(index: tuple[tuple[str, int], ...]) -> str:
+    return ", ".join(f"{axis} = {value}" for axis, value in index) or "all coordinates 0"
+
+
+# ---------------------------------------------------------------- padding
+
+
+def _padding(move: Move, transfer: Transfer) -> Iterator[Finding]:
+    """Cells that may not be read, and zeros that nobody writes."""
+    if move.method in SCATTERS:
+        return
+    for place in PLACES:
+        if any(guard.kind is Kind.BOTTOM for guard in _guards(transfer.source.field(place))):
+            yield Finding(
+                "core/padding", Severity.ERROR, f"the source's {place} has cells that may not be read (`#{{!}}`)",
+                "source", transfer.source.field(place).span or transfer.span,
+                source="furiosa-opt v0.6.0, InputBottomPadding",
+                hint="read through `view()`, whose tiles pad with `#`; `#{!}` belongs to views that are written",
+            )  # fmt: skip
+        if any(guard.kind is Kind.ZERO for guard in _guards(transfer.dest.field(place))):
+            yield Finding(
+                "core/padding", Severity.ERROR,
+                f"the destination's {place} claims zeros (`#{{0}}`), and nobody writes them", "dest",
+                transfer.dest.field(place).span or transfer.span,
+                source="furiosa-opt v0.6.0, coverage of a write (no Zero padding)",
+                hint="declare the padding as `#`, or set the cells to zero first (`memset`)",
+            )  # fmt: skip
+
+
+def _guards(expr: Expr) -> tuple[Any, ...]:
+    form: Form | None = form_of(expr) if expr.size > 1 else None
+    return form.guards if form is not None else ()
+
+
+# ---------------------------------------------------------------- devices
+
+
+def device_of(attributes: tuple[str, ...]) -> tuple[int, bool] | None:
+    """Processing elements of `#[device(chip = 1, pe = 4)]` and whether they are named; eight where they are not."""
+    for text in attributes:
+        found = re.match(r"#\[\s*(?:\w+::)*device\s*\((.*)\)\s*\]", text, re.DOTALL)
+        if found is not None:
+            pe = re.search(r"\bpe\s*=\s*(\d+)", found[1])
+            return (int(pe[1]), True) if pe is not None else (8, False)
+    return None
+
+
+def _device(site: Site, move: Move) -> Iterator[Finding]:
+    """Tensors of data memory that do not have the device's clusters and slices."""
+    device = device_of(site.attributes)
+    if device is None or device[0] not in DEVICES:
+        return
+    elements, said = device
+    clusters, slices = DEVICES[elements]
+    for word, tensor in (("source", move.source), ("destination", move.dest)):
+        if tensor.tier != "dm":
+            continue
+        have = tuple(tensor.expr(place).size for place in ("cluster", "slice"))
+        if have != (clusters, slices):
+            yield Finding(
+                "rngd/spatial-sizes",
+                Severity.ERROR if said else Severity.WARNING,
+                f"the {word} has {have[0]} clusters of {have[1]} slices, the device {clusters} of {slices} "
+                f"(`pe = {elements}`{'' if said else ', the default'})",
+                word,
+                tensor.expr("slice").span or tensor.span or site.span,
+                {"clusters": have[0], "slices": have[1]},
+                None,
+                "furiosa-opt v0.6.0, device configurations (pe_count.rs); the compiler refuses another extent",
+                "documented" if said else "inferred",
+                hint=f"pad the mapping to the device: `m![.. # {slices}]`, or name the device's `pe`",
+            )
+
+
+# ---------------------------------------------------------------- gather and scatter
+
+
+def _indirect(site: Site, move: Move) -> Iterator[Finding]:
+    assert move.index is not None
+    index = move.index
+    if index.dtype != Dtype("i32"):
+        yield _refused(
+            site, f"the index holds {getattr(index.dtype, 'name', '?')}", "an index is a tensor of i32", index
+        )
+    if move.method == "dma_gather_unscaled":
+        entries = _entries(index)
+        if index.tier != "dm":
+            yield _refused(
+                site, f"the index of an unscaled gather lies in {index.tier}", "stage it with `to_dm`", index
+            )
+        if entries * 4 > SPM_BYTES:
+            yield _refused(
+                site,
+                f"the index has {entries:,} entries, {entries * 4:,} bytes; one engine's scratchpad holds "
+                f"{SPM_BYTES:,}",
+                "use `dma_gather_scaled` with byte offsets in HBM, or split the index into chunks of at most "
+                f"{SPM_BYTES // 4:,} entries",
+                index,
+            )
+    elif index.tier != "hbm":
+        yield _refused(
+            site, f"the index of `{move.method}` lies in {index.tier}", "byte offsets are read from HBM", index
+        )
+    if move.method in SCATTERS:
+        yield from _key(site, move)
+    else:
+        yield from _replicated(site, move)
+
+
+def _live_axes(tensor: Value) -> dict[str, int]:
+    return {
+        a: n for part in tensor.fields.values() if isinstance(part, Map) for a, n in axes_of(part.expr).items() if n > 1
+    }
+
+
+def _entries(tensor: Value) -> int:
+    """Elements of a tensor, each once however often it is replicated."""
+    forms = [form_of(part.expr) for part in tensor.fields.values() if isinstance(part, Map)]
+    return prod(d.live for form in forms if form is not None for d in form.digits if d.axis is not None)
+
+
+def _key(site: Site, move: Move) -> Iterator[Finding]:
+    """The key must lie wholly in slice and element."""
+    assert move.key is not None
+    for axis in key_axes(move):
+        size = axes_of(move.key.expr)[axis]
+        held = 1
+        for place in ("slice", "element"):
+            form = form_of(move.source.expr(place))
+            held *= prod(d.live for d in form.digits if d.axis == axis) if form is not None else 1
+        if size > 1 and held < size:
+            yield _refused(
+                site, f"the key {axis.split('~')[0]} lies only in part in the slices and elements of the source",
+                "an axis that is split over chip or cluster cannot be addressed: gather it in one place first",
+                move.source,
+            )  # fmt: skip
+
+
+def _replicated(site: Site, move: Move) -> Iterator[Finding]:
+    """Places of the destination that neither index nor table name: a gather does not replicate over them."""
+    assert move.index is not None
+    known = {**_live_axes(move.index), **_live_axes(move.source)}
+    for place in ("cluster", "slice"):
+        expr = move.dest.expr(place)
+        lacking = [a for a, n in axes_of(expr).items() if n > 1 and a not in known]
+        copies = [t for t in terms_of(expr) if not axes_of(t) and t.size > 1 and _all_live(t)]
+        if lacking or copies:
+            name = lacking[0].split("~")[0] if lacking else plain(copies[0])
+            yield Finding(
+                "core/covers", Severity.ERROR,
+                f"the gather does not replicate over `{name}` of the destination's {place}: its other places stay "
+                "unwritten",
+                "dest", expr.span or site.span, source=_MEASURED, basis="measured",
+                hint="gather into one place and replicate with a second move, or give the index that axis",
+            )  # fmt: skip
+
+
+def _all_live(expr: Expr) -> bool:
+    form = form_of(expr)
+    return form is not None and not form.guards
+
+
+def _refused(site: Site, message: str, hint: str, tensor: Value) -> Finding:
+    labels = (Label(tensor.span, "declared here"),) if tensor.span is not None else ()
+    return Finding(
+        "core/indirect", Severity.ERROR, message, site.method, site.span,
+        source="furiosa-opt v0.6.0, furiosa-opt-std/src/tensor/memory.rs (gather and scatter)", hint=hint,
+        labels=labels,
+    )  # fmt: skip
+
+
+def index_note(move: Move, bits: int) -> str:
+    """What the values of the index must be."""
+    found = table_axis(move)
+    if isinstance(found, str):
+        return ""
+    row = found[1] * bits // 8
+    if move.method == "dma_gather_unscaled" or move.method == "dma_scatter_unscaled":
+        return "the values of the index are row numbers within the table (not judged)"
+    return f"the values of the index are byte offsets, multiples of {row:,} (one row), within the table (not judged)"

@@ -1,0 +1,366 @@
+"""Items and the names they have: modules, blocks, `use`, `axes!`, type aliases, structs, functions, macros.
+
+Knows: Rust's scopes: items of a block are visible in all of it and shadow those around it; a module sees its own items
+and what it imports; glob imports come last.
+Does not know: files (`crate` opens them), what a type or a function body means.
+Law: a name means what rustc would make it mean, or nothing; private or public makes no difference here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from dmaverify.machines.rngd.rust.code import Code, child, named
+from dmaverify.machines.rngd.rust.macros import Rules, expand, read_rules
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_AXIS = re.compile(r"\s*([A-Za-z_]\w*)\s*=\s*([^,]+?)\s*(?:,|$)")
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+MAX_EXPANSIONS = 400  # macro invocations that one module expands, nested ones included
+MAX_NESTED = 24  # macros within the expansions of macros
+_KINDS = {
+    "type_item": "type",
+    "struct_item": "struct",
+    "enum_item": "enum",
+    "union_item": "enum",
+    "trait_item": "trait",
+    "function_item": "fn",
+    "const_item": "const",
+    "static_item": "const",
+    "mod_item": "mod",
+}
+
+
+@dataclass(eq=False)
+class Item:
+    """A named thing of a scope. `text` is the size of an axis; `attributes` are those above it, as text."""
+
+    kind: str
+    name: str
+    code: Code
+    node: Node
+    scope: Scope
+    text: str = ""
+    attributes: tuple[str, ...] = ()
+
+    @property
+    def generics(self) -> list[tuple[str, str]]:
+        """(name, kind) of its generic parameters without lifetimes; kind is `type` or `const`."""
+        found = self.node.child_by_field_name("type_parameters")
+        out: list[tuple[str, str]] = []
+        for one in named(found) if found is not None else ():
+            name = one.child_by_field_name("name") or (one if one.type == "type_identifier" else None)
+            if name is not None and one.type != "lifetime_parameter" and one.type != "lifetime":
+                out.append((self.code.text(name), "const" if one.type == "const_parameter" else "type"))
+        return out
+
+
+@dataclass(eq=False)
+class Use:
+    """`use path as name`; name `*` takes everything."""
+
+    path: tuple[str, ...]
+    name: str
+
+
+@dataclass(eq=False)
+class Scope:
+    """A module or a block. `around` is the scope around a block, or around the module (for `super`)."""
+
+    kind: str
+    name: str
+    around: Scope | None
+    types: dict[str, Item] = field(default_factory=dict)
+    values: dict[str, Item] = field(default_factory=dict)
+    macros: dict[str, tuple[Rules, Code]] = field(default_factory=dict)
+    uses: list[Use] = field(default_factory=list)
+    impls: list[tuple[Code, Node, Scope]] = field(default_factory=list)
+    modules: dict[str, Scope] = field(default_factory=dict)
+    opens: Callable[[str], Scope | None] | None = None  # a module by its name, from a file
+    root: Scope | None = None
+    extern: Callable[[str], Scope | None] | None = None
+    expanded: list[tuple[Code, Node]] = field(default_factory=list)
+    inline: list[Scope] = field(default_factory=list)
+    functions: list[Item] = field(default_factory=list)
+    tried: set[tuple[str, str]] = field(default_factory=set)
+    nested: int = 0
+    known: dict[tuple[tuple[str, ...], bool], Item | None] = field(default_factory=dict)  # what names meant so far
+
+    @property
+    def module(self) -> Scope:
+        scope = self
+        while scope.kind == "block" and scope.around is not None:
+            scope = scope.around
+        return scope
+
+    @property
+    def top(self) -> Scope:
+        return self.module.root or self.module
+
+    # ------------------------------------------------------------ names
+
+    def find(self, name: str, values: bool = False) -> Item | None:
+        """What a bare name means here."""
+        key = ((name,), values)
+        if key not in self.known:
+            own = self._inside(name, values)
+            outer = self.around if own is None and self.kind == "block" else None
+            self.known[key] = outer.find(name, values) if outer is not None else own
+        return self.known[key]
+
+    def path(self, parts: tuple[str, ...], values: bool = False) -> Item | None:
+        """What `a::b::c` means here."""
+        if len(parts) < 2:
+            return self.find(parts[0], values) if parts else None
+        key = (parts, values)
+        if key not in self.known:
+            scope = self._module_of(parts[0])
+            for part in parts[1:-1]:
+                scope = scope._submodule(part) if scope is not None else None
+            self.known[key] = scope._inside(parts[-1], values) if scope is not None else None
+        return self.known[key]
+
+    def _inside(self, name: str, values: bool) -> Item | None:
+        """An item of this scope by itself: its own, else one it imports by name, else by `*`."""
+        own = (self.values if values else self.types).get(name)
+        if own is not None:
+            return own
+        key = (name, "value" if values else "type")
+        if key in self.tried:
+            return None
+        self.tried.add(key)
+        try:
+            for use in self.uses:
+                if use.name == name:
+                    found = self._imported(use.path, values)
+                    if found is not None:
+                        return found
+            for use in self.uses:
+                if use.name == "*":
+                    scope = self._scope_at(use.path)
+                    found = scope._inside(name, values) if scope is not None else None
+                    if found is not None:
+                        return found
+        finally:
+            self.tried.discard(key)
+        return None
+
+    def _imported(self, path: tuple[str, ...], values: bool) -> Item | None:
+        scope = self._scope_at(path[:-1]) if len(path) > 1 else None
+        return scope._inside(path[-1], values) if scope is not None else None
+
+    def _scope_at(self, path: tuple[str, ...]) -> Scope | None:
+        if not path:
+            return self.top
+        scope = self._module_of(path[0])
+        for part in path[1:]:
+            scope = scope._submodule(part) if scope is not None else None
+        return scope
+
+    def _module_of(self, name: str) -> Scope | None:
+        """The module that the first part of a path names."""
+        if name == "crate" or name == "$crate":
+            return self.top
+        if name == "self":
+            return self.module
+        if name == "super":
+            return self.module.around.module if self.module.around is not None else None
+        scope: Scope | None = self
+        while scope is not None:
+            found = scope._submodule(name)
+            if found is not None:
+                return found
+            scope = scope.around if scope.kind == "block" else None
+        return self.module.extern(name) if self.module.extern is not None else None
+
+    def _submodule(self, name: str) -> Scope | None:
+        if name == "super":
+            return self.module.around.module if self.module.around is not None else None
+        if name == "self":
+            return self
+        if name in self.modules:
+            return self.modules[name]
+        key = (name, "module")
+        if key in self.tried:
+            return None
+        self.tried.add(key)
+        try:
+            opened = self.opens(name) if self.opens is not None else None
+            if opened is not None:
+                self.modules[name] = opened
+                return opened
+            for use in self.uses:
+                if use.name == name:
+                    found = self._scope_at(use.path)
+                    if found is not None:
+                        return found
+            for use in self.uses:
+                if use.name == "*":
+                    around = self._scope_at(use.path)
+                    found = around._submodule(name) if around is not None and around is not self else None
+                    if found is not None:
+                        return found
+        finally:
+            self.tried.discard(key)
+        return None
+
+    def macro(self, name: str) -> tuple[Rules, Code] | None:
+        """A `macro_rules!` by its name: textual scope, here or around, and then anywhere from the crate's root."""
+        scope: Scope | None = self
+        while scope is not None:
+            if name in scope.macros:
+                return scope.macros[name]
+            scope = scope.around
+        return None
+
+
+# ---------------------------------------------------------------- reading items
+
+
+def fill(scope: Scope, code: Code, nodes: Iterable[Node]) -> None:
+    """Puts the items among `nodes` into the scope, those of its inline modules into theirs."""
+    attributes: list[str] = []
+    for node in nodes:
+        if node.type == "attribute_item":
+            attributes.append(code.text(node))
+            continue
+        if node.type not in ("line_comment", "block_comment"):
+            _take(scope, code, node, tuple(attributes))
+            attributes = []
+
+
+def _take(scope: Scope, code: Code, node: Node, attributes: tuple[str, ...]) -> None:
+    if node.type in _KINDS:
+        _declare(scope, code, node, attributes)
+    elif node.type == "use_declaration":
+        argument = node.child_by_field_name("argument")
+        scope.uses += list(_uses(code, argument, ())) if argument is not None else []
+    elif node.type == "impl_item":
+        scope.impls.append((code, node, scope))
+        _methods(scope, code, node)
+    elif node.type == "macro_definition":
+        name = node.child_by_field_name("name")
+        if name is not None:
+            scope.macros[code.text(name)] = (read_rules(code, node), code)
+    elif node.type in ("macro_invocation", "expression_statement"):
+        made = node if node.type == "macro_invocation" else child(node, "macro_invocation")
+        if made is not None:
+            _invoke(scope, code, made)
+
+
+def _declare(scope: Scope, code: Code, node: Node, attributes: tuple[str, ...]) -> None:
+    name_node = node.child_by_field_name("name")
+    if name_node is None:
+        return
+    kind, name = _KINDS[node.type], code.text(name_node)
+    item = Item(kind, name, code, node, scope, attributes=attributes)
+    if kind in ("fn", "const"):
+        scope.values.setdefault(name, item)
+    if kind == "fn":
+        scope.functions.append(item)
+    elif kind == "mod":
+        body = node.child_by_field_name("body")
+        if body is not None:
+            inner = Scope("module", name, scope, root=scope.top, extern=scope.module.extern)
+            outer = scope.opens
+            inner.opens = None if outer is None else _below(outer, name)
+            scope.modules[name] = inner
+            scope.inline.append(inner)
+            fill(inner, code, body.children)
+    elif kind == "trait":
+        scope.types.setdefault(name, item)
+        _methods(scope, code, node)
+    elif kind != "const":
+        scope.types.setdefault(name, item)
+
+
+def _below(opens: Callable[[str], Scope | None], name: str) -> Callable[[str], Scope | None] | None:
+    """The files of an inline module's own modules, where the opener knows folders."""
+    nested = getattr(opens, "below", None)
+    return None if nested is None else nested(name)
+
+
+def _methods(scope: Scope, code: Code, node: Node) -> None:
+    """The functions with a body of an `impl` or `trait`, for reading; they have no name in the scope."""
+    body = node.child_by_field_name("body")
+    attributes: list[str] = []
+    for one in body.children if body is not None else ():
+        if one.type == "attribute_item":
+            attributes.append(code.text(one))
+        elif one.type == "function_item":
+            name = one.child_by_field_name("name")
+            text = code.text(name) if name is not None else ""
+            scope.functions.append(Item("method", text, code, one, scope, attributes=tuple(attributes)))
+            attributes = []
+
+
+def _invoke(scope: Scope, code: Code, node: Node) -> None:
+    """An item-level macro: `axes!` declares, a known `macro_rules!` is expanded and read."""
+    name, body = node.child_by_field_name("macro"), child(node, "token_tree")
+    if name is None or body is None:
+        return
+    called = code.text(name).split("::")[-1]
+    if called == "axes":
+        declare_axes(scope, code, body)
+        return
+    rules = scope.macro(called) if scope.kind == "module" else None  # in a block it makes statements, not items
+    module = scope.module
+    if rules is None or len(module.expanded) >= MAX_EXPANSIONS or module.nested >= MAX_NESTED:
+        return
+    made = expand(rules[0], code, body)
+    if made is not None:
+        module.expanded.append(made)
+        module.nested += 1
+        fill(scope, made[0], made[1].children)
+        module.nested -= 1
+
+
+def declare_axes(scope: Scope, code: Code, body: Node) -> None:
+    """`A = 8, B = 2 * N`: each name an axis; its size is read where it is used."""
+    text = _COMMENT.sub(lambda found: " " * len(found[0]), code.text(body))
+    inner, at = text[1:-1], 0
+    while at < len(inner):
+        found = _AXIS.match(inner, at)
+        if found is None:
+            break
+        item = Item("axis", found[1], code, body, scope, found[2])
+        scope.types[found[1]] = item
+        at = found.end()
+
+
+def _uses(code: Code, node: Node, before: tuple[str, ...]) -> Iterator[Use]:
+    text = code.text(node)
+    if node.type == "use_list":
+        for one in named(node):
+            yield from _uses(code, one, before)
+    elif node.type == "scoped_use_list":
+        path, items = node.child_by_field_name("path"), node.child_by_field_name("list")
+        more = _parts(code.text(path)) if path is not None else ()
+        if items is not None:
+            yield from _uses(code, items, before + more)
+    elif node.type == "use_wildcard":
+        yield Use(before + _parts(text.rstrip("*").rstrip().removesuffix("::")), "*")
+    elif node.type == "use_as_clause":
+        path, alias = node.child_by_field_name("path"), node.child_by_field_name("alias")
+        if path is not None and alias is not None:
+            yield _use(before + _parts(code.text(path)), code.text(alias))
+    else:
+        parts = _parts(text)
+        if parts:
+            yield _use(before + parts, parts[-1])
+
+
+def _use(path: tuple[str, ...], name: str) -> Use:
+    """`a::{self}` imports `a`."""
+    if path[-1] == "self" and len(path) > 1:
+        return Use(path[:-1], path[-2] if name == "self" else name)
+    return Use(path, name)
+
+
+def _parts(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split("::") if part.strip())

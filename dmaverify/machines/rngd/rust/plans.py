@@ -1,0 +1,317 @@
+"""Kernels as plans: every move of a file as a transfer, under a name of its own, with spans into the Rust text.
+
+Knows: how windows become bases, what a gather or scatter moves for one index value, how names and axes are made unique.
+Does not know: how a transfer is judged.
+Law: a move gives one transfer, whose source and destination have exactly the cells of the kernel's types. The compiler
+places tensors, so bases are what the kernel fixes: the window within the buffer; two tensors of one memory lie behind
+one another. Two declarations of an axis stay two axes.
+
+Source: facts/rngd 3.4 (base addresses), 5 (gather, scatter), 7.2 (views).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
+
+from dmaverify.errors import InputError, Span
+from dmaverify.language.expr import (
+    ONE,
+    Drop,
+    Expr,
+    Kind,
+    Modulo,
+    Padding,
+    Pair,
+    Resize,
+    Stride,
+    Symbol,
+    axes_of,
+    terms_of,
+)
+from dmaverify.machines.rngd.rust.kernel import Kernel, read_kernel, read_kernel_text
+from dmaverify.machines.rngd.rust.moves import GATHERS, SCATTERS, Move, Site
+from dmaverify.machines.rngd.rust.values import Dtype, Map, Numbers
+from dmaverify.machines.rngd.rust.values import Tensor as Value
+from dmaverify.machines.rngd.rust.views import form_of, plain
+from dmaverify.plan.read import Plan, PlanTransfer
+from dmaverify.program.access import PlanProblem
+from dmaverify.program.move import Tensor, Transfer
+from dmaverify.targets.target import Target, load_target
+
+WINDOW = 256  # bytes: alignment beyond this makes no difference to any rule or cost
+_TARGET = "rngd"
+
+
+@dataclass(frozen=True)
+class SiteTransfers:
+    """One call of a transfer with the transfers that it stands for, and what was assumed to make them."""
+
+    site: Site
+    names: tuple[str, ...]
+    assumed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class KernelPlan(Plan):
+    """The plan of a Rust file. `sites` are its calls, in order; a call without names was not resolved. `every` are
+    those of the whole file, where `sites` are a selection.
+    """
+
+    sites: tuple[SiteTransfers, ...] = ()
+    every: tuple[SiteTransfers, ...] = ()
+    moves: Mapping[str, Move] = field(default_factory=dict)
+
+    @property
+    def is_kernel(self) -> bool:
+        return True
+
+
+def read_kernel_plan(path: str | Path, *, target: str | None = None) -> KernelPlan:
+    """The plan of a Rust file. Raises InputError where it cannot be read."""
+    return plan_of(read_kernel(path), target)
+
+
+def read_kernel_plan_text(text: str, name: str = "<kernel>", *, target: str | None = None) -> KernelPlan:
+    """The plan of Rust text that belongs to no crate. Raises InputError."""
+    return plan_of(read_kernel_text(text, name), target)
+
+
+def plan_of(kernel: Kernel, target: str | None = None) -> KernelPlan:
+    """Every move as a transfer. Raises InputError for a machine that has no such tensors."""
+    machine = load_target(target or _TARGET)
+    missing = {"hbm", "dm"} - set(machine.tiers)
+    if missing:
+        raise InputError(
+            f"{machine.name} has no {' and no '.join(sorted(missing))}", None, f"kernels are for {_TARGET}"
+        )
+    used: set[str] = set()
+    transfers: list[PlanTransfer] = []
+    sites: list[SiteTransfers] = []
+    moves: dict[str, Move] = {}
+    for site in kernel.sites:
+        names, assumed = [], []
+        for move in site.moves:
+            name = _name(site, used)
+            made = _transfer(name, site, move, machine, target or _TARGET)
+            if isinstance(made, str):
+                assumed.append(made)
+                continue
+            transfers.append(made)
+            names.append(name)
+            moves[name] = move
+            assumed += [*move.source.window.assumed, *move.dest.window.assumed]
+        sites.append(SiteTransfers(site, tuple(names), tuple(dict.fromkeys(assumed))))
+    axes: dict[str, int] = {}
+    for item in transfers:
+        for tensor in (item.transfer.source, item.transfer.dest):
+            axes.update(axes_of(tensor.mapping))
+    return KernelPlan(
+        kernel.source.name, kernel.source, "", MappingProxyType(axes), MappingProxyType({}),
+        MappingProxyType({target or _TARGET: machine}), tuple(transfers), (), sites=tuple(sites), every=tuple(sites),
+        moves=MappingProxyType(moves),
+    )  # fmt: skip
+
+
+def _name(site: Site, used: set[str]) -> str:
+    """`function-variable` or `function-method`, with a number where that is taken."""
+    stem = re.sub(r"[^A-Za-z0-9_-]", "_", f"{site.function or 'file'}-{site.let or site.method}")
+    name, number = stem, 2
+    while name in used:
+        name, number = f"{stem}-{number}", number + 1
+    used.add(name)
+    return name
+
+
+def select_kernel(plan: KernelPlan, name: str) -> KernelPlan:
+    """The plan with the transfers of that name, or of the function of that name. Raises InputError for another."""
+    kept = tuple(
+        one for one in plan.sites if name in one.names or one.site.function == name
+        or (not one.names and name == f"{one.site.function}-{one.site.let or one.site.method}")
+    )  # fmt: skip
+    if not kept:
+        functions = dict.fromkeys(one.site.function for one in plan.sites if one.site.function)
+        known = ", ".join(list(functions)[:12]) or "none"
+        raise InputError(
+            f"{plan.path} has no function or transfer `{name}`", None, f"functions with transfers: {known}"
+        )
+    exact = [one for one in kept if name in one.names]
+    if exact:
+        kept = tuple(replace(one, names=(name,)) for one in exact)
+    names = {own for one in kept for own in one.names}
+    return replace(plan, sites=kept, transfers=tuple(t for t in plan.transfers if t.name in names))
+
+
+# ---------------------------------------------------------------- one move
+
+
+def _transfer(name: str, site: Site, move: Move, machine: Target, key: str) -> PlanTransfer | str:
+    """The transfer of a move, or why there is none."""
+    dtype = move.source.dtype
+    assert isinstance(dtype, Dtype)
+    problems = [*move.problems, *_types(move, machine, site.span)]
+    if dtype.name not in machine.dtypes:
+        known = ", ".join(machine.dtypes)
+        return f"`{dtype.name}` is no element type of {machine.name}'s memory (known: {known})"
+    bits = machine.dtypes[dtype.name]
+    source, dest = _fields(move.source), _fields(move.dest)
+    start: Mapping[str, Numbers] = move.source.window.at
+    if move.method in GATHERS or move.method in SCATTERS:
+        made = _indirect(move, source, dest)
+        if isinstance(made, str):
+            return made
+        source, dest, row = made
+        if move.method in GATHERS:
+            start = {**start, "element": Numbers(row, row, 0).plus(start.get("element", Numbers.of(0)))}
+    names = _display(source, dest)
+    read = _tensor(move.source, source, names, start, bits, 0)
+    behind = 0
+    if move.source.tier == move.dest.tier and not _apart(move):
+        behind = -(-(read.base + source["element"].size * bits // 8 + 1) // 4096) * 4096
+    write = _tensor(move.dest, dest, names, move.dest.window.at, bits, behind)
+    transfer = Transfer(name, key, dtype.name, read, write, span=site.span)
+    spans = {f"source.{p}": e.span for p, e in source.items() if e.span}
+    spans |= {f"dest.{p}": e.span for p, e in dest.items() if e.span}
+    return PlanTransfer(transfer, spans, tuple(dict.fromkeys(problems)), site.span.line)
+
+
+def _types(move: Move, machine: Target, span: Span) -> list[PlanProblem]:
+    """Element types that differ."""
+    a, b = move.source.dtype, move.dest.dtype
+    if a == b or not isinstance(a, Dtype) or not isinstance(b, Dtype):
+        return []
+    return [PlanProblem(f"the source holds {a.name}, the destination {b.name}", span,
+                        "a transfer moves bytes: convert in the Tensor Unit", fatal=False)]  # fmt: skip
+
+
+def _apart(move: Move) -> bool:
+    """Whether the places of the two windows already keep them apart."""
+    return any(place in move.source.window.at or place in move.dest.window.at for place in ("chip", "cluster", "slice"))
+
+
+def _fields(value: Value) -> dict[str, Expr]:
+    return {place: part.expr for place, part in value.fields.items() if isinstance(part, Map)}
+
+
+def _tensor(
+    value: Value, fields: Mapping[str, Expr], names: Mapping[str, str], start: Mapping[str, Numbers], bits: int,
+    behind: int,
+) -> Tensor:  # fmt: skip
+    made = {place: renamed(expr, names) for place, expr in fields.items()}
+    at = {place: start[place].low for place in ("chip", "cluster", "slice") if place in start}
+    base = _base(start.get("element", Numbers.of(0)), fields["element"].size, bits, value.tier)
+    return Tensor(
+        value.tier, made["element"], made.get("chip", ONE), made.get("cluster", ONE), made.get("slice", ONE),
+        behind + base, at.get("chip", 0), at.get("cluster", 0), at.get("slice", 0), value.span,
+    )  # fmt: skip
+
+
+def _base(start: Numbers, size: int, bits: int, tier: str) -> int:
+    """The byte at which a window starts; for one that moves, the least aligned of all its starts."""
+    low, step = start.low * bits, start.step * bits
+    if start.single is not None and low % 8 == 0:
+        exact = low // 8
+        if tier != "dm" or exact + size * bits // 8 <= 512 * 1024:
+            return exact
+    for unit in (WINDOW, 128, 64, 32, 16, 8, 4, 2):
+        if low % (unit * 8) == 0 and step % (unit * 8) == 0:
+            return 0 if unit == WINDOW else unit
+    return 1
+
+
+# ---------------------------------------------------------------- axes
+
+
+def _display(*fields: Mapping[str, Expr]) -> dict[str, str]:
+    """A name for every axis of one transfer: its own, with ' where two declarations share it."""
+    names: dict[str, str] = {}
+    for expr in (one for each in fields for one in each.values()):
+        for name in axes_of(expr):
+            if name not in names:
+                base = name.split("~")[0]
+                while base in names.values():
+                    base += "'"
+                names[name] = base
+    return names
+
+
+def renamed(expr: Expr, names: Mapping[str, str]) -> Expr:
+    """The mapping with its axes under other names."""
+    match expr:
+        case Symbol(name, size, span):
+            return Symbol(names.get(name, name), size, span)
+        case Pair(left, right, span):
+            return Pair(renamed(left, names), renamed(right, names), span)
+        case Stride() | Modulo() | Resize() | Padding() | Drop():
+            return replace(expr, inner=renamed(expr.inner, names))
+        case _:
+            return expr
+
+
+def substituted(expr: Expr, axis: str, kind: Kind) -> Expr:
+    """The mapping with one position of an axis instead of all: the row that one index value names."""
+    match expr:
+        case Symbol(name, size, span):
+            return Padding(ONE, size, kind, span) if name == axis and size > 1 else expr
+        case Pair(left, right, span):
+            return Pair(substituted(left, axis, kind), substituted(right, axis, kind), span)
+        case Stride() | Modulo() | Resize() | Padding() | Drop():
+            return replace(expr, inner=substituted(expr.inner, axis, kind))
+        case _:
+            return expr
+
+
+# ---------------------------------------------------------------- gather and scatter
+
+
+def _indirect(
+    move: Move, source: dict[str, Expr], dest: dict[str, Expr]
+) -> tuple[dict[str, Expr], dict[str, Expr], int] | str:
+    """Both sides for one index value, and the row's size in elements; or why that cannot be said."""
+    found = table_axis(move)
+    if isinstance(found, str):
+        return found
+    table = source if move.method in GATHERS else dest
+    axis, step = found
+    if move.method in GATHERS:
+        return {p: substituted(e, axis, Kind.TOP) for p, e in table.items()}, dest, step
+    out = {p: substituted(e, axis, Kind.BOTTOM) for p, e in dest.items()}
+    data = source
+    for key in key_axes(move):
+        data = {p: substituted(e, key, Kind.TOP) for p, e in data.items()}
+    return data, out, step
+
+
+def key_axes(move: Move) -> tuple[str, ...]:
+    """The axes of a gather's index, or of a scatter's key."""
+    if move.key is not None:
+        return tuple(axes_of(move.key.expr))
+    assert move.index is not None
+    return tuple(
+        a for p in move.index.fields.values() if isinstance(p, Map) for a, n in axes_of(p.expr).items() if n > 1
+    )
+
+
+def table_axis(move: Move) -> tuple[str, int] | str:
+    """The axis of the table that the index names, and the elements of its row; or why that cannot be said.
+
+    It is the first axis of the table that the payload (what the rows hold) does not have.
+    """
+    gathers = move.method in GATHERS
+    table, data = (move.source, move.dest) if gathers else (move.dest, move.source)
+    if move.key is not None and any(not isinstance(t, Symbol) and t.size > 1 for t in terms_of(move.key.expr)):
+        return f"the key `{plain(move.key.expr)}` is a part of an axis; name whole axes"
+    keys = set(key_axes(move))
+    payload = {a for e in _fields(data).values() for a, n in axes_of(e).items() if n > 1} - keys
+    element = table.expr("element")
+    left = [a for a, n in axes_of(element).items() if n > 1 and a not in payload]
+    if not left:
+        return "no axis of the table is left for the index: all of them are in the rows"
+    form = form_of(element)
+    steps = [d.step for d in form.digits if d.axis == left[0]] if form is not None else []
+    if not steps:
+        return f"the axis `{left[0].split('~')[0]}` of the table has no digit of its own"
+    return left[0], min(steps)

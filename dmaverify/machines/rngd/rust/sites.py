@@ -1,0 +1,204 @@
+"""Where transfers stand, and what every evaluation shares: sites, buffers, functions met, fields of values.
+
+Knows: the sites of all transfers of the files that were read, which functions wait to be visited.
+Does not know: calls (`functions`, `calls`), statements (`bodies`), rules.
+Law: a call of a transfer in the text has one site, whether or not anything leads to it; in a macro's tokens too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from dmaverify.errors import Span
+from dmaverify.machines.rngd.rust.buffers import Ledger
+from dmaverify.machines.rngd.rust.code import Code, named
+from dmaverify.machines.rngd.rust.module import Item, Scope
+from dmaverify.machines.rngd.rust.moves import TRANSFERS, Site, resolve
+from dmaverify.machines.rngd.rust.types import Frame, Types
+from dmaverify.machines.rngd.rust.values import (
+    Buffer,
+    Opaque,
+    Pending,
+    Record,
+    Tensor,
+    Tuple,
+    Unknown,
+    Value,
+    known,
+)
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_TRANSFER = re.compile(rb"\b(?:%s)\b" % b"|".join(sorted(name.encode() for name in TRANSFERS)))
+
+
+class Sites:
+    """The part of reading that all others share."""
+
+    def __init__(self) -> None:
+        self.types = Types()
+        self.sites: list[Site] = []
+        self.by_place: dict[tuple[Any, ...], Site] = {}
+        self.waiting: list[tuple[Item, dict[str, Value], Value | None, str]] = []
+        self.asked: set[tuple[int, str]] = set()
+        self.later: dict[int, Item] = {}
+        self.called: set[int] = set()
+        self.visited: set[int] = set()
+        self.owners: dict[int, list[tuple[int, int, Item]]] = {}
+        self.impls: dict[tuple[int, str], tuple[Item, Scope]] = {}
+        self.depth = self.serial = self.expansions = 0
+        self.result: Value | None = None
+        self.instance, self.let = "", ""
+        self.item: Item | None = None
+        self.crowded: set[str] = set()  # functions called with more sets of arguments than are visited
+        self.ledger = Ledger()
+        self.branches = 0
+
+    def value(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:  # `Bodies` does it
+        raise AssertionError
+
+    def closure(self, code: Code, node: Node, frame: Frame, given: Value, expected: Value | None) -> Value:
+        raise AssertionError
+
+    def merged(self, value: Value, wanted: Value | None) -> Value:
+        raise AssertionError
+
+    def discover(self, code: Code, tree: Node) -> None:
+        """Makes a site of every transfer call in the text, in macros too (but not in their definitions)."""
+        for found in _TRANSFER.finditer(code.data):
+            node = tree.descendant_for_byte_range(found.start(), found.end())
+            if node is not None and _is_called(node):
+                self.site(code, node)
+
+    def site(self, code: Code, name: Node) -> Site:
+        """The site of a call, by the place of the method's name."""
+        span = code.span(name)
+        key = (span.source.name, span.start) if code.at is None else (id(code), name.start_byte)
+        if key not in self.by_place:
+            made = Site(len(self.sites), code.text(name), span)
+            made.statement, made.function_line = _around(code, name)
+            self.by_place[key] = made
+            self.sites.append(self.by_place[key])
+        return self.by_place[key]
+
+    def found(self, item: Item) -> None:
+        """A function that was met: to be visited now or, where it is generic, when somebody calls it."""
+        if id(item) in self.visited or id(item) in self.later:
+            return
+        self.later[id(item)] = item
+        if not item.generics:
+            self.waiting.append((item, {}, self._self_of(item), ""))
+
+    def _self_of(self, item: Item) -> Value | None:
+        """The struct whose method a function is."""
+        node = item.node.parent
+        while node is not None and node.type not in ("impl_item", "trait_item", "mod_item", "function_item"):
+            node = node.parent
+        if node is None or node.type != "impl_item":
+            return None
+        frame = Frame(item.scope, {})
+        made = self.types.read(item.code, node.child_by_field_name("type"), frame)
+        return made if isinstance(made, (Record, Tensor)) else None
+
+    def fresh(self, wanted: Tensor, sources: frozenset[int], name: str = "") -> Tensor:
+        """A new tensor of a type."""
+        self.serial += 1
+        return replace(wanted, sources=sources, buffer=Buffer(self.serial, name or self.let, True, wanted.span))
+
+    def settled(self, value: Value, expected: Value | None) -> Value:
+        """A pending transfer with the type that its place expects."""
+        if isinstance(value, Pending) and isinstance(expected, Tensor):
+            site = self.sites[value.site]
+            made = resolve(site, expected)
+            return made if made is not None else value
+        if isinstance(value, Tuple) and isinstance(expected, Tuple) and len(value.parts) == len(expected.parts):
+            return Tuple(tuple(self.settled(a, b) for a, b in zip(value.parts, expected.parts, strict=True)))
+        return value
+
+    def part(self, value: Value, name: str, code: Code, node: Node) -> Value:
+        """A field of a tuple or struct."""
+        if isinstance(value, Tuple) and name.isdigit() and int(name) < len(value.parts):
+            return value.parts[int(name)]
+        if isinstance(value, Record):
+            if name in value.parts:
+                return value.parts[name]
+            return self._field(value, name, code, node)
+        if isinstance(value, Opaque):
+            return Opaque("", value.sources)
+        if isinstance(value, Unknown) and value.reason:
+            return value
+        return Unknown(f"nothing is known of the field `{name}`", code.span(node))
+
+    def _field(self, record: Record, name: str, code: Code, node: Node) -> Value:
+        item = record.item
+        body = item.node.child_by_field_name("body")
+        frame = Frame(item.scope, record.arguments)
+        fields = [one for one in named(body) if one.type != "visibility_modifier"] if body is not None else []
+        if body is not None and body.type == "ordered_field_declaration_list":
+            types = [one for one in fields if one.type != "attribute_item"]
+            if name.isdigit() and int(name) < len(types):
+                return self._owned(record, name, self.types.read(item.code, types[int(name)], frame))
+        for one in fields:
+            own = one.child_by_field_name("name")
+            if own is not None and item.code.text(own) == name:
+                return self._owned(record, name, self.types.read(item.code, one.child_by_field_name("type"), frame))
+        return Unknown(f"`{item.name}` has no field `{name}`", code.span(node))
+
+    def _owned(self, record: Record, name: str, value: Value) -> Value:
+        """A field that is a tensor is one buffer, however often it is named."""
+        return replace(value, buffer=Buffer(-id(record.item) % (1 << 40), name)) if isinstance(value, Tensor) else value
+
+    def expected(self, expected: Value | None, sources: frozenset[int]) -> Value:
+        """The result of something that is not understood: what its place expects."""
+        if isinstance(expected, Tensor):
+            return self.fresh(expected, sources)
+        if isinstance(expected, Tuple):
+            return Tuple(tuple(self.expected(part, sources) for part in expected.parts))
+        if isinstance(expected, Opaque) or not known(expected) or expected is None:
+            return Opaque(expected.what if isinstance(expected, Opaque) else "", sources)
+        return expected
+
+
+def _is_called(node: Node) -> bool:
+    """Whether a name is that of a call: `x.to_dm(..)`, `HbmTensor::to_dm(&x, ..)`, `.to_dm(` among a macro's tokens
+    (but not within a macro's definition).
+    """
+    parent = node.parent
+    if parent is None:
+        return False
+    if parent.type in ("field_expression", "scoped_identifier"):
+        outer = parent.parent
+        if outer is not None and outer.type == "generic_function":
+            parent, outer = outer, outer.parent
+        function = (
+            outer.child_by_field_name("function") if outer is not None and outer.type == "call_expression" else None
+        )
+        return function == parent
+    before, after = node.prev_sibling, node.next_sibling
+    if before is None or after is None or before.type not in (".", "::") or after.type not in ("token_tree", "::"):
+        return False
+    return all(one.type != "macro_definition" for one in _ancestors(node))
+
+
+def _around(code: Code, node: Node) -> tuple[Span, int]:
+    """The statement that a node stands in, and the line where its function begins; 0 outside of one."""
+    inner, line, statement = node, 0, None
+    for outer in _ancestors(node):
+        if outer.type in ("block", "source_file", "declaration_list") and statement is None:
+            statement = inner
+        if outer.type == "function_item":
+            line = code.span(outer).line
+            break
+        inner = outer
+    return code.span(statement if statement is not None else inner), line
+
+
+def _ancestors(node: Node) -> Iterator[Node]:
+    parent = node.parent
+    while parent is not None:
+        yield parent
+        parent = parent.parent

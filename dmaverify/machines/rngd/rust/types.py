@@ -1,0 +1,431 @@
+"""Types of Rust as values: tensors with their mappings, aliases with generics, tuples, structs; `m![...]` with escapes.
+
+Knows: the tensor types of the vendor's library and what their arguments are; where a name of a mapping comes from.
+Does not know: expressions and statements (`bodies`), what methods do.
+Law: an axis is its declaration, not its name: two declarations of one name are two axes, also in one mapping. What
+cannot be resolved is an `Unknown` that says which name or text was the reason.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from dmaverify.errors import InputError, Source
+from dmaverify.language.expr import ONE, Expr, Kind, Modulo, Padding, Pair, Resize, Stride, Symbol
+from dmaverify.language.parse import parse
+from dmaverify.machines.rngd.rust.code import Code, child, named, parse_fragment
+from dmaverify.machines.rngd.rust.module import Item, Scope
+from dmaverify.machines.rngd.rust.numbers import number_of
+from dmaverify.machines.rngd.rust.values import (
+    PLACES,
+    Dtype,
+    Map,
+    Numbers,
+    Opaque,
+    Record,
+    Sequence,
+    Tensor,
+    Tuple,
+    Unknown,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+TENSORS = {
+    "HbmTensor": ("hbm", ""),
+    "HbmTensorView": ("hbm", "view"),
+    "HbmTensorViewMut": ("hbm", "view_mut"),
+    "DmTensor": ("dm", ""),
+    "DmTensorView": ("dm", "view"),
+    "DmTensorViewMut": ("dm", "view_mut"),
+    "HostTensor": ("host", ""),
+}
+SCALARS = {
+    "i4": 4, "f4e2m1": 4, "i5": 8, "i8": 8, "u8": 8, "f8e4m3": 8, "f8e5m2": 8, "i9": 16, "i16": 16, "bf16": 16,
+    "f16": 16, "i32": 32, "u32": 32, "f32": 32, "i64": 64, "u64": 64, "f64": 64, "usize": 64, "bool": 8, "u16": 16,
+}  # fmt: skip
+"""Bits of the types that `size_of` is asked of."""
+_WRAPPERS = {"Box", "Rc", "Arc", "Option", "Result", "MutexGuard", "Ref", "RefMut", "Cow", "ManuallyDrop"}
+_LISTS = {"Vec", "VecDeque", "Iter", "IntoIter"}
+_NAME = re.compile(r"[A-Z][A-Za-z0-9_]*")
+MAX_DEPTH = 40
+
+
+@dataclass
+class Frame:
+    """Where a text stands: its scope, what generic parameters and local variables are, what `Self` is."""
+
+    scope: Scope
+    generics: Mapping[str, Value] = field(default_factory=dict)
+    locals: dict[str, Value] = field(default_factory=dict)
+    own: Value | None = None
+
+    def inside(self, scope: Scope) -> Frame:
+        """The same place within a block: names that it adds do not leave it."""
+        return Frame(scope, self.generics, dict(self.locals), self.own)
+
+
+class Types:
+    """Reads types and mappings. `axes` numbers the declarations of axes in the order in which they are met."""
+
+    def __init__(self) -> None:
+        self.axes: dict[tuple[int, str], str] = {}
+        self.aliases: dict[int, Value] = {}
+        self.depth = 0
+
+    # ------------------------------------------------------------ types
+
+    def read(self, code: Code, node: Node | None, frame: Frame) -> Value:
+        """The value of a type."""
+        if node is None:
+            return Unknown("")
+        if self.depth > MAX_DEPTH:
+            return Unknown("types nest too deep", code.span(node))
+        self.depth += 1
+        try:
+            return self._read(code, node, frame)
+        finally:
+            self.depth -= 1
+
+    def _read(self, code: Code, node: Node, frame: Frame) -> Value:
+        kind = node.type
+        if kind in ("reference_type", "pointer_type"):
+            return self.read(code, node.child_by_field_name("type"), frame)
+        if kind == "macro_invocation":
+            return self.mapping(code, node, frame)
+        if kind in ("primitive_type", "type_identifier", "identifier", "scoped_type_identifier", "scoped_identifier"):
+            return self._named(code, node, (), frame)
+        if kind in ("generic_type", "generic_type_with_turbofish"):
+            name = node.child_by_field_name("type")
+            arguments = node.child_by_field_name("type_arguments") or child(node, "type_arguments")
+            if name is None:
+                return Unknown("a type without a name", code.span(node))
+            return self._named(code, name, self.arguments(code, arguments, frame), frame)
+        if kind == "tuple_type":
+            return Tuple(tuple(self.read(code, one, frame) for one in named(node)))
+        if kind == "unit_type":
+            return Opaque("()")
+        if kind == "array_type":
+            return Sequence(self.read(code, node.child_by_field_name("element"), frame))
+        if kind in ("parenthesized_type", "type_binding"):
+            inner = named(node)
+            return self.read(code, inner[-1], frame) if inner else Unknown("an empty type", code.span(node))
+        if kind == "lifetime":
+            return Opaque("lifetime")
+        return Unknown(f"`{_clip(code.text(node))}` is no type that can be resolved here", code.span(node))
+
+    def arguments(self, code: Code, node: Node | None, frame: Frame) -> tuple[Value, ...]:
+        """Generic arguments without lifetimes; numbers as numbers."""
+        out: list[Value] = []
+        for one in named(node) if node is not None else ():
+            if one.type == "lifetime":
+                continue
+            if one.type in ("integer_literal", "block", "negative_literal", "boolean_literal"):
+                value = self.number(code, one, frame)
+                out.append(value if value is not None else Opaque(code.text(one)))
+            else:
+                out.append(self.read(code, one, frame))
+        return tuple(out)
+
+    def _named(self, code: Code, node: Node, given: tuple[Value, ...], frame: Frame) -> Value:
+        text = code.text(node)
+        parts = tuple(part.strip() for part in text.split("::") if part.strip())
+        name = parts[-1] if parts else text
+        if parts == ("_",):
+            return Unknown("", code.span(node))
+        if parts == ("Self",):
+            return frame.own or Unknown("`Self` outside of an impl", code.span(node))
+        item = frame.scope.path(parts) if parts else None
+        if len(parts) == 1 and name in frame.generics and (item is None or item.scope.kind != "block"):
+            return frame.generics[name]
+        if item is None and len(parts) == 1:
+            constant = self._constant(name, frame)
+            if constant is not None:
+                return constant
+        if item is not None:
+            return self._item(item, given, code, node)
+        return self._library(name, given, code, node)
+
+    def _constant(self, name: str, frame: Frame) -> Value | None:
+        """A constant as a generic argument: `Foo<N>`."""
+        if frame.scope.find(name, values=True) is None:
+            return None
+        return self.look(frame)("path", name)
+
+    def _item(self, item: Item, given: tuple[Value, ...], code: Code, node: Node) -> Value:
+        if item.kind == "axis":
+            size = self.axis_size(item)
+            if size is None:
+                return Unknown(
+                    f"the size of the axis `{item.name}` is no number: `{_clip(item.text)}`", code.span(node)
+                )
+            return Map(Symbol(self.axis_name(item), size))
+        if item.kind == "type":
+            return self._alias(item, given)
+        if item.kind == "struct":
+            bound = dict(zip((n for n, _ in item.generics), given, strict=False))
+            return Record(item, bound)
+        return Opaque(item.name)
+
+    def _alias(self, item: Item, given: tuple[Value, ...]) -> Value:
+        generics = item.generics
+        if not generics and id(item) in self.aliases:
+            return self.aliases[id(item)]
+        bound: dict[str, Value] = dict(zip((name for name, _ in generics), given, strict=False))
+        for name, _ in generics[len(given) :]:
+            bound[name] = self._default(item, name) or Unknown("")
+        found = self.read(item.code, item.node.child_by_field_name("type"), Frame(item.scope, bound))
+        if not generics:
+            self.aliases[id(item)] = found
+        return found
+
+    def _default(self, item: Item, name: str) -> Value | None:
+        parameters = item.node.child_by_field_name("type_parameters")
+        for one in named(parameters) if parameters is not None else ():
+            own, default = one.child_by_field_name("name"), one.child_by_field_name("default_type")
+            if own is not None and default is not None and item.code.text(own) == name:
+                return self.read(item.code, default, Frame(item.scope))
+        return None
+
+    def _library(self, name: str, given: tuple[Value, ...], code: Code, node: Node) -> Value:
+        """A type of the vendor's or the standard library."""
+        if name in TENSORS:
+            tier, view = TENSORS[name]
+            fields: dict[str, Map | Unknown] = {}
+            for place, value in zip(PLACES[tier], given[1:], strict=False):
+                fields[place] = _as_map(value)
+            for place in PLACES[tier][max(0, len(given) - 1) :]:
+                fields[place] = Unknown("")
+            dtype = given[0] if given and isinstance(given[0], (Dtype, Unknown)) else Unknown("")
+            return Tensor(tier, dtype, fields, view, span=code.span(node))
+        if name in SCALARS or node.type == "primitive_type":
+            return Dtype(name)
+        if name in _WRAPPERS and given:
+            return given[0]
+        if name in _LISTS and given:
+            return Sequence(given[0])
+        made = _constructed(name, given)
+        if made is not None:
+            return made
+        if name[:1].isupper() and len(name) > 2 and given:
+            return Opaque(name)
+        return Unknown(f"nothing named `{_clip(code.text(node))}` can be found", code.span(node))
+
+    # ------------------------------------------------------------ axes and numbers
+
+    def axis_name(self, item: Item) -> str:
+        """The name of an axis with a mark that no other declaration has."""
+        key = (id(item.scope), item.name)
+        if key not in self.axes:
+            count = sum(1 for _, name in self.axes if name == item.name)
+            self.axes[key] = f"{item.name}~{count}"
+        return self.axes[key]
+
+    def axis_size(self, item: Item) -> int | None:
+        value = number_of(item.text, self.look(Frame(item.scope)))
+        return value.single if value is not None and (value.single or 0) >= 0 else None
+
+    def number(self, code: Code, node: Node, frame: Frame) -> Numbers | None:
+        """The value of a constant expression."""
+        return number_of(code.text(node), self.look(frame, code, node.start_byte))
+
+    def look(self, frame: Frame, code: Code | None = None, byte: int = 0) -> Callable[[str, str], Numbers | None]:
+        """What names in constant expressions stand for, at this place."""
+
+        def found(kind: str, text: str) -> Numbers | None:
+            if self.depth > MAX_DEPTH:
+                return None
+            self.depth += 1
+            try:
+                if kind == "path":
+                    return self._path(text, frame)
+                value = self.fragment(text, frame, code, byte)
+                if kind == "size":
+                    if isinstance(value, Map):
+                        return Numbers.of(value.expr.size)
+                    return None
+                bits = SCALARS.get(value.name, 0) if isinstance(value, Dtype) else 0
+                return Numbers.of(bits // 8) if bits >= 8 else None
+            finally:
+                self.depth -= 1
+
+        return found
+
+    def _path(self, text: str, frame: Frame) -> Numbers | None:
+        parts = tuple(part.strip() for part in text.split("::") if part.strip())
+        if len(parts) == 1:
+            for names in (frame.locals, frame.generics):
+                if parts[0] in names:
+                    value = names[parts[0]]
+                    return value if isinstance(value, Numbers) else None
+        item = frame.scope.path(parts, values=True)
+        if item is None or item.kind != "const":
+            return None
+        value_node = item.node.child_by_field_name("value")
+        return None if value_node is None else self.number(item.code, value_node, Frame(item.scope))
+
+    def fragment(self, text: str, frame: Frame, code: Code | None, byte: int) -> Value:
+        """The value of a type that stands within other text."""
+        base = code or Code(Source("<text>", text), text.encode("utf-8", "replace"))
+        made, tree = parse_fragment(base, text, byte, "type T=", ";")
+        item = child(tree, "type_item")
+        if item is None:
+            return Unknown(f"`{_clip(text)}` is no type")
+        return self.read(made, item.child_by_field_name("type"), frame)
+
+    # ------------------------------------------------------------ mappings
+
+    def mapping(self, code: Code, node: Node, frame: Frame) -> Map | Unknown:
+        """The mapping of `m![...]`."""
+        name, body = node.child_by_field_name("macro"), child(node, "token_tree")
+        if name is None or body is None or code.text(name).split("::")[-1] != "m":
+            return Unknown(f"`{_clip(code.text(node))}` is no mapping", code.span(node))
+        return self.mapping_text(code, code.text(body)[1:-1], body.start_byte + 1, frame)
+
+    def mapping_text(self, code: Code, text: str, byte: int, frame: Frame) -> Map | Unknown:
+        """The mapping of the text within the brackets, which starts at `byte`."""
+        reader = _Escapes(self, code, text, byte, frame)
+        plain = reader.plain()
+        if isinstance(plain, Unknown):
+            return plain
+        lets: dict[str, Expr] = dict(reader.types)
+        for found in dict.fromkeys(_NAME.findall(reader.names)):
+            value = self._named_in_mapping(found, frame)
+            if isinstance(value, Map):
+                lets[found] = value.expr
+            elif isinstance(value, Unknown) and value.reason:
+                return replace(value, span=code.range(byte, byte + len(text.encode())))
+            else:
+                why = f"`{found}` in `m![{_clip(text)}]` is no axis that is declared here"
+                return Unknown(why, code.range(byte, byte + len(text.encode())))
+        at = code.at
+        start = code.character(byte) if at is None else at.start
+        try:
+            tree = parse(plain, {}, lets=lets, params=reader.numbers, source=code.source if at is None else None,
+                         offset=start if at is None else 0)  # fmt: skip
+        except InputError as error:
+            said = f"`m![{_clip(text)}]`: {error.message}"
+            return Unknown(said, error.span if at is None else at)
+        return Map(tree)
+
+    def _named_in_mapping(self, name: str, frame: Frame) -> Value | None:
+        item = frame.scope.find(name)
+        if name in frame.generics and (item is None or item.scope.kind != "block"):
+            return frame.generics[name]
+        if item is None:
+            return None
+        return self._item_plain(item)
+
+    def _item_plain(self, item: Item) -> Value | None:
+        if item.kind == "axis":
+            size = self.axis_size(item)
+            if size is None:
+                return Unknown(f"the size of the axis `{item.name}` is no number: `{_clip(item.text)}`")
+            return Map(Symbol(self.axis_name(item), size))
+        return self._alias(item, ()) if item.kind == "type" else None
+
+
+class _Escapes:
+    """The text of a mapping with its escapes `{ ... }` replaced by names of the same length."""
+
+    def __init__(self, types: Types, code: Code, text: str, byte: int, frame: Frame) -> None:
+        self.owner, self.code, self.text, self.byte, self.frame = types, code, text, byte, frame
+        self.types: dict[str, Expr] = {}
+        self.numbers: dict[str, int] = {}
+        self.names = ""
+
+    def plain(self) -> str | Unknown:
+        text = re.sub(r"//[^\n]*|/\*.*?\*/", lambda found: " " * len(found[0]), self.text, flags=re.DOTALL)
+        out: list[str] = []
+        outside: list[str] = []
+        at = 0
+        while at < len(text):
+            if text[at] != "{":
+                out.append(text[at])
+                outside.append(text[at])
+                at += 1
+                continue
+            end = _close(text, at)
+            made = self._escape("".join(out), text[at + 1 : end - 1], text[at:end], at)
+            if isinstance(made, Unknown):
+                return made
+            out.append(made)
+            outside.append(" ")
+            at = end
+        self.names = "".join(outside)
+        return "".join(out)
+
+    def _escape(self, before: str, inner: str, whole: str, at: int) -> str | Unknown:
+        """What stands for `{ inner }`: itself for a kind of padding, else a name padded to its length."""
+        sign = before.rstrip()[-1:]
+        if sign == "#" and inner.strip() in ("*", "!", "0"):
+            return whole
+        kind = before.rstrip().endswith(("#{!}", "#{0}", "#{*}")) or re.search(r"#\{\s*[*!0]\s*\}\s*$", before)
+        byte = self.byte + len(self.text[: at + 1].encode())
+        if sign in ("/", "%", "=", "#") or kind:
+            value = number_of(inner, self.owner.look(self.frame, self.code, byte))
+            if value is None or value.single is None or value.single < 0:
+                return Unknown(f"`{_clip(inner)}` is no number that is known here", self.code.range(byte, byte + 1))
+            word = f"p{len(self.numbers)}"
+            self.numbers[word] = value.single
+        else:
+            found = self.owner.fragment(inner, self.frame, self.code, byte)
+            made = _as_map(found)
+            if isinstance(made, Unknown):
+                why = made.reason or f"`{_clip(inner)}` is not known here"
+                return Unknown(why, self.code.range(byte, byte + len(inner.encode())))
+            letter = next(c for c in "ZYXWVUTSRQPONMLKJIHGFEDCBA" if not re.search(rf"\b{c}\d", self.text))
+            word = f"{letter}{len(self.types)}"
+            self.types[word] = made.expr
+        if len(word) > len(whole):
+            return Unknown("too many escapes in one mapping", self.code.range(byte, byte + 1))
+        return word.ljust(len(whole))
+
+
+def _close(text: str, at: int) -> int:
+    """The index behind the brace that closes the one at `at`."""
+    depth = 0
+    for index in range(at, len(text)):
+        depth += (text[index] == "{") - (text[index] == "}")
+        if depth == 0:
+            return index + 1
+    return len(text)
+
+
+def _constructed(name: str, given: tuple[Value, ...]) -> Map | None:
+    """The types that `m!` expands to, where somebody writes them out."""
+    if name == "Identity" and not given:
+        return Map(ONE)
+    parts = [value.expr for value in given if isinstance(value, Map)]
+    sizes = [value.low for value in given if isinstance(value, Numbers)]
+    if name == "Pair" and len(parts) == 2:
+        return Map(Pair(parts[0], parts[1]))
+    if len(parts) != 1 or len(sizes) != 1:
+        return None
+    if name == "Padding":
+        bottom = any(isinstance(value, Opaque) and "Bottom" in value.what for value in given)
+        return Map(Padding(parts[0], sizes[0], Kind.BOTTOM if bottom else Kind.TOP))
+    if name == "Stride":
+        return Map(Stride(parts[0], sizes[0]))
+    if name == "Modulo":
+        return Map(Modulo(parts[0], sizes[0]))
+    return Map(Resize(parts[0], sizes[0])) if name == "Resize" else None
+
+
+def _as_map(value: Value) -> Map | Unknown:
+    if isinstance(value, (Map, Unknown)):
+        return value
+    return Unknown("a generic argument is no mapping")
+
+
+def _clip(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+clip = _clip

@@ -1,0 +1,211 @@
+"""What an expression of a kernel is, as far as transfers care: tensors with mappings and windows, numbers, records.
+
+Knows: the kinds of tensors, the window that views look through, progressions of numbers.
+Does not know: Rust text, machines, how a value came about.
+Law: what is not known is an `Unknown` with its reason, never a guess. References are transparent: `&T` is T.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from math import gcd
+from typing import TYPE_CHECKING, Union
+
+from dmaverify.errors import Span
+from dmaverify.language.expr import Expr
+from dmaverify.program.access import PlanProblem
+
+if TYPE_CHECKING:
+    from dmaverify.machines.rngd.rust.module import Item
+
+PLACES = {"hbm": ("chip", "element"), "dm": ("chip", "cluster", "slice", "element"), "host": ("element",)}
+"""The mappings that the type of a tensor of each tier names, in the order of its generic arguments."""
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """Not known, and why; an empty reason is an inference hole (`_`) that the context may fill."""
+
+    reason: str = ""
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Dtype:
+    name: str
+
+
+@dataclass(frozen=True)
+class Map:
+    """A mapping as a type: `m![A, B]`, or an axis by its name."""
+
+    expr: Expr
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """The values that a number can have: low, low + step, ..., high; step 0 for a single one.
+
+    `exact` where every one of them occurs (and not only lies in the range).
+    """
+
+    low: int
+    high: int
+    step: int = 0
+    exact: bool = True
+
+    @property
+    def single(self) -> int | None:
+        return self.low if self.low == self.high else None
+
+    def plus(self, other: Numbers) -> Numbers:
+        step = gcd(self.step, other.step)
+        low, high = self.low + other.low, self.high + other.high
+        wide = max(self.step, other.step) if self.step and other.step else 0
+        inner = next((n for n in (self, other) if n.step == step), None)
+        whole = not wide or (inner is not None and inner.high - inner.low + step >= wide)
+        return Numbers(low, high, step, self.exact and other.exact and whole)
+
+    def times(self, factor: int) -> Numbers:
+        ends = sorted((self.low * factor, self.high * factor))
+        return Numbers(ends[0], ends[1], self.step * abs(factor), self.exact)
+
+    @staticmethod
+    def of(value: int) -> Numbers:
+        return Numbers(value, value)
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """An allocation: `name` as the source calls it, `serial` in the order of reading; `fresh` when made by `new()`."""
+
+    serial: int
+    name: str
+    fresh: bool = False
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Window:
+    """Where a view starts in its buffer: positions of each class of place, and whether all were known.
+
+    `sizes` are the extents of the buffer itself, which a view may re-declare.
+    """
+
+    at: Mapping[str, Numbers] = field(default_factory=dict)
+    assumed: tuple[str, ...] = ()
+    tiled: bool = False
+
+    def moved(self, place: str, by: Numbers, assumed: str = "") -> Window:
+        at = {**self.at, place: self.at[place].plus(by) if place in self.at else by}
+        return Window(at, (*self.assumed, assumed) if assumed else self.assumed, True)
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A tensor, or a view of one: tier, element type, a mapping for every class of place of its tier.
+
+    `view` is "", "view" or "view_mut". `problems` were found on the way here (a tile that does not fit) and belong to
+    the transfer that uses the value. `sources` are the transfers that its content depends on.
+    """
+
+    tier: str
+    dtype: Dtype | Unknown
+    fields: Mapping[str, Map | Unknown]
+    view: str = ""
+    window: Window = field(default_factory=Window)
+    buffer: Buffer | None = field(default=None, compare=False)
+    problems: tuple[PlanProblem, ...] = field(default=(), compare=False)
+    sources: frozenset[int] = field(default=frozenset(), compare=False)
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def missing(self) -> Unknown | None:
+        """The first part that is not known."""
+        parts = (self.dtype, *(self.fields[place] for place in PLACES[self.tier]))
+        return next((part for part in parts if isinstance(part, Unknown)), None)
+
+    def expr(self, place: str) -> Expr:
+        part = self.fields[place]
+        assert isinstance(part, Map)
+        return part.expr
+
+    def with_field(self, place: str, part: Map | Unknown) -> Tensor:
+        return replace(self, fields={**self.fields, place: part})
+
+    def filled(self, other: Tensor) -> Tensor:
+        """This tensor with what it does not know taken from `other`, of the same tier."""
+        fields = {p: other.fields[p] if isinstance(part, Unknown) else part for p, part in self.fields.items()}
+        dtype = other.dtype if isinstance(self.dtype, Unknown) else self.dtype
+        return replace(self, dtype=dtype, fields=fields)
+
+
+@dataclass(frozen=True)
+class Tuple:
+    parts: tuple[Value, ...]
+
+
+@dataclass(frozen=True)
+class Sequence:
+    """An array, slice or vector: all its elements are of one type."""
+
+    part: Value
+    count: int | None = None
+
+
+@dataclass(frozen=True)
+class Record:
+    """A struct with its generic arguments; `parts` holds fields whose values are known better than their types."""
+
+    item: Item
+    arguments: Mapping[str, Value] = field(default_factory=dict)
+    parts: Mapping[str, Value] = field(default_factory=dict, compare=False)
+
+
+@dataclass(frozen=True)
+class Pending:
+    """The result of a transfer whose destination only a later use will name; `site` is its number."""
+
+    site: int
+
+
+@dataclass(frozen=True)
+class Opaque:
+    """Something that is no tensor: a context, a pipeline, `()`. Its content depends on `sources`."""
+
+    what: str = ""
+    sources: frozenset[int] = field(default=frozenset(), compare=False)
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """A stream on its way through the Tensor Unit: what a commit without a type will leave, as far as it is known."""
+
+    tensor: Tensor
+    sources: frozenset[int] = field(default=frozenset(), compare=False)
+
+
+Value = Union[Unknown, Dtype, Map, Numbers, Tensor, Tuple, Sequence, Record, Pending, Opaque, Pipeline]
+
+
+def sources_of(value: Value | None) -> frozenset[int]:
+    """The transfers that a value's content depends on."""
+    match value:
+        case Tensor() | Opaque() | Pipeline():
+            return value.sources
+        case Pending(site):
+            return frozenset((site,))
+        case Tuple(parts):
+            return frozenset().union(*(sources_of(part) for part in parts))
+        case Record():
+            return frozenset().union(*(sources_of(part) for part in value.parts.values()))
+        case Sequence(part):
+            return sources_of(part)
+        case _:
+            return frozenset()
+
+
+def known(value: Value | None) -> bool:
+    """Whether a value says anything: a tensor with a hole does."""
+    return value is not None and not isinstance(value, Unknown)

@@ -1,0 +1,239 @@
+"""Verdicts on kernels: one for each call of a transfer, whatever number of instances stands behind it.
+
+Knows: the two levels of the machine's rules (what the library asserts, what the hardware asks), the unresolved ones.
+Does not know: how verdicts are shown.
+Law: every site has exactly one verdict, so that what was found is what was judged and what was reported; a site of
+which an instance is not known is UNKNOWN, unless another is refuted.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from math import prod
+
+from dmaverify.language import wellformed
+from dmaverify.lower.programs import space_of
+from dmaverify.machines.rngd.rust.comments import expectations, name_of
+from dmaverify.machines.rngd.rust.legality import index_note, judge
+from dmaverify.machines.rngd.rust.moves import GATHERS, SCATTERS, Move, Site
+from dmaverify.machines.rngd.rust.plans import KernelPlan, SiteTransfers
+from dmaverify.machines.rngd.rust.views import live_cells
+from dmaverify.plan.read import PlanTransfer
+from dmaverify.program.move import PLACES
+from dmaverify.prove.move.check import Options, check_transfer
+from dmaverify.prove.move.static import Ruling, transfer_instances
+from dmaverify.targets.target import Target, load_obligations
+from dmaverify.verdict import Finding, Label, Obligation, Severity, Status, Verdict
+
+UNRESOLVED = "core/unresolved-transfer"
+LEVEL = "alignment"
+STD = "std"
+
+
+def kernel_verdicts(
+    plan: KernelPlan, options: Options, keep: dict[str, list[tuple[str, str, str]]] | None = None
+) -> list[Verdict]:
+    """One verdict for each call, in the order of the text. Raises Disagreement as `check_transfer`."""
+    known = {item.name: item for item in plan.transfers}
+    expected = expectations(plan)
+    machine = next(iter(plan.targets.values()))
+    out = []
+    for one in plan.sites:
+        judged = [_judged(plan, one.site, known[name], machine, options, keep) for name in one.names]
+        made = _of_site(plan, one, judged, machine)
+        out.append(replace(made, expect=expected.get(made.name)))
+    return out
+
+
+def _judged(
+    plan: KernelPlan, site: Site, item: PlanTransfer, machine: Target, options: Options,
+    keep: dict[str, list[tuple[str, str, str]]] | None,
+) -> Verdict:  # fmt: skip
+    """The verdict on one instance: the move by itself, at both levels, and what only a kernel must keep."""
+    started = time.perf_counter()
+    move = plan.moves[item.name]
+    asked: list[tuple[str, str, str]] = []
+
+    verdict = check_transfer(
+        item.transfer, axes={}, problems=item.problems, target=machine, options=options, path=plan.path, line=item.line,
+        keep=asked,
+    )  # fmt: skip
+    if keep is not None:
+        keep[item.name] = asked
+    findings = list(verdict.findings)
+    if LEVEL not in options.readings and _sound(item):
+        findings += _asserted(item, machine, options)
+    opened: tuple[str, ...] = ()
+    if _sound(item):
+        spaces = (space_of(machine, item.transfer.source.tier), space_of(machine, item.transfer.dest.tier))
+        own = judge(site, move, item.transfer, machine, spaces)
+        findings, opened = _together(findings, own.findings), own.open
+    findings = [_labelled(finding, item) for finding in findings]
+    return _settled(verdict, findings, opened, time.perf_counter() - started, _assumed(move, item, machine))
+
+
+def _asserted(item: PlanTransfer, machine: Target, options: Options) -> tuple[Finding, ...]:
+    """What the library asserts of the layouts, beside what the hardware asks."""
+    move = item.transfer
+    limits = machine.limits_with(move.limits)
+    readings = {**options.readings, LEVEL: STD}
+    ruling = Ruling(machine, "dma", move.source.tier, move.dest.tier, move.dtype, limits, readings)
+    own = {rule.id for rule in machine.rules.values() if rule.level == STD}
+    instances = transfer_instances(move.source, move.dest, None, move.dtype, machine, (), limits, move.span)
+    return ruling.judge(instances, only=own).findings
+
+
+def _sound(item: PlanTransfer) -> bool:
+    """Whether both mappings have a meaning, so that more can be said of them."""
+    exprs = (item.transfer.source.mapping, item.transfer.dest.mapping)
+    return not any(problem.fatal for expr in exprs for problem in wellformed.problems(expr))
+
+
+def _together(findings: Sequence[Finding], own: Iterable[Finding]) -> list[Finding]:
+    """Both, less what both say."""
+    said = {finding.rule for finding in findings if finding.severity is Severity.ERROR}
+    return [*findings, *(f for f in own if f.rule not in said or f.rule == "core/consumes")]
+
+
+def _labelled(finding: Finding, item: PlanTransfer) -> Finding:
+    """A finding without a place of its own stands at the call; both mappings are shown beside it."""
+    call = item.transfer.span
+    if call is None:
+        return finding
+    labels = list(finding.labels)
+    shown = {(label.span.start, label.span.end) for label in labels}
+    for word, tensor in (("from", item.transfer.source), ("to", item.transfer.dest)):
+        span = tensor.element.span
+        if span is not None and span.source is call.source and (span.start, span.end) not in shown:
+            labels.append(Label(span, f"{word} {tensor.tier}: {tensor.element}"))
+            shown.add((span.start, span.end))
+    own = finding.span if finding.span is not None and finding.span.source is call.source else call
+    if not any((x.span.start, x.span.end) == (call.start, call.end) for x in labels) and own is not call:
+        labels.append(Label(call, "this transfer"))
+    return replace(finding, span=own, labels=tuple(labels[:4]))
+
+
+def _assumed(move: Move, item: PlanTransfer, machine: Target) -> tuple[str, ...]:
+    said = [f"for {move.generics}"] if move.generics else []
+    if move.method in GATHERS or move.method in SCATTERS:
+        note = index_note(move, machine.dtypes[item.transfer.dtype])
+        said += [note] if note else []
+    return tuple(said)
+
+
+def _settled(
+    verdict: Verdict, findings: Sequence[Finding], opened: tuple[str, ...], seconds: float, assumed: tuple[str, ...]
+) -> Verdict:
+    """The verdict with all findings: errors refute, what was not judged is unknown."""
+    obligations = {o.id: o for o in verdict.obligations}
+    broken = {f.rule for f in findings if f.severity is Severity.ERROR}
+    if opened:
+        obligations["core/consumes"] = Obligation("core/consumes", "unknown", "", "; ".join(opened))
+    elif "core/consumes" not in obligations:
+        obligations["core/consumes"] = Obligation("core/consumes", "proved", "digits of both mappings")
+    for rule in broken:
+        if rule in obligations or rule in load_obligations():
+            obligations[rule] = Obligation(rule, "refuted", obligations[rule].by if rule in obligations else "")
+    unknown = any(o.status == "unknown" for o in obligations.values())
+    status = Status.REFUTED if broken else Status.UNKNOWN if unknown else Status.PROVED
+    said = [a for a in verdict.assumptions if not a.startswith("no command was checked")]
+    said = [*assumed, *said]
+    return replace(
+        verdict, findings=tuple(findings), obligations=tuple(obligations.values()), status=status, seconds=seconds,
+        assumptions=tuple(dict.fromkeys(said)),
+    )  # fmt: skip
+
+
+# ---------------------------------------------------------------- one verdict a site
+
+
+def _of_site(plan: KernelPlan, one: SiteTransfers, judged: Sequence[Verdict], machine: Target) -> Verdict:
+    """The verdicts of all instances as one, with what could not be resolved."""
+    site = one.site
+    name = name_of(one)
+    reasons = [_unresolved(site, why.reason, why.span) for why in site.reasons]
+    missing = [a for a in one.assumed if not one.names]
+    reasons += [_unresolved(site, why, None) for why in missing]
+    if not judged and not reasons:
+        reasons = [_unresolved(site, _never(site), None)]
+    findings = _once(f for verdict in judged for f in _instanced(verdict, len(judged)))
+    assumptions = [a for verdict in judged for a in verdict.assumptions if not a.startswith("for ")]
+    if len(judged) > 1:
+        assumptions.insert(0, f"{len(judged)} instances: " + "; ".join(_instances(judged)))
+    elif judged:
+        assumptions = [*judged[0].assumptions]
+    assumptions += [a for a in one.assumed if one.names]
+    status = max((v.status for v in judged), key=_rank, default=Status.UNKNOWN)
+    obligations: dict[str, Obligation] = {}
+    for verdict in judged:
+        for own in verdict.obligations:
+            if own.id not in obligations or _worse(own.status, obligations[own.id].status):
+                obligations[own.id] = own
+    findings += [f for f in site.remarks if f.rule not in {own.rule for own in findings}]
+    if reasons:
+        findings += reasons
+        obligations[UNRESOLVED] = Obligation(UNRESOLVED, "unknown", "", "; ".join(f.message for f in reasons))
+        status = Status.REFUTED if status is Status.REFUTED else Status.UNKNOWN
+    base = judged[0] if judged else Verdict(name, machine.name, status)
+    return replace(
+        base, name=name, status=status, findings=tuple(findings), obligations=tuple(obligations.values()),
+        assumptions=tuple(dict.fromkeys(assumptions)), path=plan.path, line=site.span.line,
+        seconds=sum(v.seconds for v in judged), claim=_claim(judged, one, plan),
+    )  # fmt: skip
+
+
+def _claim(judged: Sequence[Verdict], one: SiteTransfers, plan: KernelPlan) -> str:
+    """All live elements of the destination, as bytes; "as a move", because the compiler derives the commands."""
+    total = 0
+    machine = next(iter(plan.targets.values()))
+    names = set(one.names)
+    for item in plan.transfers:
+        if item.name in names:
+            dest = item.transfer.dest
+            live = prod(live_cells(dest.field(place)) for place in PLACES)
+            total += live * machine.dtypes[item.transfer.dtype] // 8
+    return f"all {total:,} bytes, as a move" if judged and total else ""
+
+
+def _once(findings: Iterable[Finding]) -> list[Finding]:
+    """Each finding once: instances often share what is wrong."""
+    return list({(f.rule, f.message, f.span.start if f.span else -1): f for f in findings}.values())
+
+
+def _instances(judged: Sequence[Verdict]) -> list[str]:
+    return [a.removeprefix("for ") for v in judged for a in v.assumptions if a.startswith("for ")][:6]
+
+
+def _instanced(verdict: Verdict, count: int) -> list[Finding]:
+    """Findings that say for which instance they hold, where there are several."""
+    told = next((a for a in verdict.assumptions if a.startswith("for ")), "")
+    if count < 2 or not told:
+        return list(verdict.findings)
+    return [replace(f, notes=(*f.notes, told)) for f in verdict.findings]
+
+
+def _unresolved(site: Site, why: str, span: object) -> Finding:
+    from dmaverify.errors import Span
+
+    at = span if isinstance(span, Span) and span.source is site.span.source else site.span
+    other = (Label(site.span, "this transfer is not checked"),) if at is not site.span else ()
+    record = load_obligations()[UNRESOLVED]
+    return Finding(
+        UNRESOLVED, Severity.WARNING, f"`{site.method}` is not checked: {why}", site.method, at, {}, None,
+        record.source, hint=record.hint, labels=other,
+    )  # fmt: skip
+
+
+def _never(site: Site) -> str:
+    return "no code that was read leads to it" if not site.pending else "nothing names the type of its result"
+
+
+def _rank(status: Status) -> int:
+    return (Status.PROVED, Status.UNKNOWN, Status.REFUTED, Status.ERROR).index(status)
+
+
+def _worse(status: str, than: str) -> bool:
+    order = ("proved", "reported", "not judged", "unknown", "refuted")
+    return order.index(status) > order.index(than)

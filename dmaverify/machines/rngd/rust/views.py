@@ -1,0 +1,314 @@
+"""Views: what `tile`, `pad`, `unpad` and `reshape` make of a tensor's mapping, and where their window starts.
+
+Knows: the window of a tile (its digit, length and start), what the view's mapping must then be, in which order a
+reshape may rename elements.
+Does not know: Rust text, transfers.
+Law: a view keeps the positions of its buffer, so that a window is an offset in the buffer's own positions; a mapping
+that does not follow from the tile, a window beyond the axis, a reshape that permutes are problems of the transfer that
+uses the view. What cannot be decided is said, never passed over.
+
+Source: facts/rngd 7.2 (furiosa-opt v0.6.0: `config_tile`, `config_pad`, `retile`, `reshape`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from math import gcd, prod
+
+from dmaverify.errors import Span
+from dmaverify.language.expr import Expr, Kind, axes_of
+from dmaverify.language.meaning import Index, cell
+from dmaverify.layout.digits import Digit, Form, NotDigits, coalesce, compile_digits, finalize
+from dmaverify.machines.rngd.rust.values import PLACES, Map, Numbers, Tensor, Unknown
+from dmaverify.program.access import PlanProblem
+
+MOST_STARTS = 4096
+
+
+@dataclass(frozen=True)
+class Tile:
+    """`place.tile::<index, length, new>(start)` as written."""
+
+    place: str
+    index: Map | Unknown
+    length: int | None
+    new: Map | Unknown
+    start: Numbers | None
+    span: Span
+    start_span: Span
+
+
+def form_of(expr: Expr) -> Form | None:
+    """The digits of a mapping; None where it has none or makes no sense."""
+    try:
+        return coalesce(finalize(compile_digits(expr), axes_of(expr)))
+    except (NotDigits, ZeroDivisionError, KeyError, RecursionError):
+        return None
+
+
+def live_cells(expr: Expr) -> int:
+    """Positions of a mapping that hold elements; all of them where digits cannot tell."""
+    form = form_of(expr)
+    return prod(d.live for d in form.digits) if form is not None else expr.size
+
+
+def tiled(tensor: Tensor, tile: Tile) -> Tensor:
+    """The view through a tile."""
+    old = tensor.fields[tile.place]
+    made = tensor.with_field(tile.place, tile.new)
+    if isinstance(old, Unknown) or isinstance(tile.new, Unknown):
+        return made
+    if isinstance(tile.index, Unknown) or tile.length is None:
+        why = tile.index.reason if isinstance(tile.index, Unknown) else "the length of the tile is no known number"
+        return made.with_field(tile.place, Unknown(why or "the index of the tile is left to inference", tile.span))
+    mutable = tensor.view == "view_mut"
+    index, length = tile.index.expr, tile.length
+    problems = list(_shape_problems(old.expr, index, length, tile, mutable))
+    start, assumed = tile.start, ""
+    if start is None:
+        start = Numbers(0, max(0, index.size - length), 1, False)
+        assumed = "a tile starts where only the running program knows: judged for every start"
+    problems += _start_problems(index, length, start, tile, mutable, bool(assumed))
+    offset = positions(old.expr, index, start)
+    if offset is None:
+        offset = Numbers(0, old.expr.size, 1, False)
+        assumed = assumed or "the offset of a tile could not be computed: any alignment was assumed"
+    window = tensor.window.moved(tile.place, offset, assumed)
+    return replace(made, window=window, problems=(*tensor.problems, *problems))
+
+
+def positions(expr: Expr, index: Expr, start: Numbers) -> Numbers | None:
+    """Where in `expr` the positions `start` of `index` lie; None where that cannot be said."""
+    form = form_of(expr)
+    count = (start.high - start.low) // start.step + 1 if start.step else 1
+    if form is None or count > MOST_STARTS or start.low < 0:
+        return None
+    found = []
+    for number in range(count):
+        at = start.low + number * start.step
+        if at >= index.size:
+            break
+        known = cell(index, at)
+        if not isinstance(known, Index):
+            return None
+        found.append(sum(_position(form, axis, value) for axis, value in known.coords if value))
+    if not found:
+        return Numbers.of(0)
+    low, high = min(found), max(found)
+    return Numbers(low, high, gcd(*(value - low for value in found)), start.exact)
+
+
+def _position(form: Form, axis: str, coordinate: int) -> int:
+    digits = sorted((d for d in form.digits if d.axis == axis), key=lambda d: -d.weight)
+    total = 0
+    for number, digit in enumerate(digits):
+        value = coordinate // digit.weight
+        total += (value if number == 0 else value % digit.slots) * digit.step
+    return total
+
+
+# ---------------------------------------------------------------- what is wrong with a tile
+
+
+def _shape_problems(old: Expr, index: Expr, length: int, tile: Tile, mutable: bool) -> Iterable[PlanProblem]:
+    assert isinstance(tile.new, Map)
+    new = tile.new.expr
+    at = new.span or tile.span
+    if new.size != old.size:
+        yield PlanProblem(
+            f"the view has {new.size:,} positions, what it looks at has {old.size:,}", at,
+            "a tile keeps every position: pad the window back to the full size of its digit", fatal=False,
+        )  # fmt: skip
+        return
+    fits = _fits(old, index, length, new, Kind.BOTTOM if mutable else Kind.TOP)
+    if fits is False:
+        mark = "#{!}" if mutable else "#"
+        yield PlanProblem(
+            f"`{plain(new)}` is not `{plain(old)}` with a window of {length} of `{plain(index)}`", at,
+            f"write the digit as `{plain(index)} = {length} {mark} {index.size}` (for one position: `1 {mark} "
+            f"{index.size}`) and leave the rest as it is", fatal=False,
+        )  # fmt: skip
+
+
+def _start_problems(
+    index: Expr, length: int, start: Numbers, tile: Tile, mutable: bool, assumed: bool
+) -> Iterable[PlanProblem]:
+    live = _live(index)
+    if length > index.size:
+        yield PlanProblem(
+            f"a window of {length} of `{plain(index)}`, which has {index.size} positions", tile.span,
+            f"at most {index.size}", fatal=False,
+        )  # fmt: skip
+    elif not assumed and (start.high + length > live or start.low < 0):
+        last = start.high if start.high + length > live else start.low
+        yield PlanProblem(
+            f"the tile starts at {last} and keeps {length}, beyond the {live} positions of `{plain(index)}`",
+            tile.start_span,
+            f"starts are positions of `{plain(index)}`, from 0 to {max(0, live - length)}; the library does not check",
+            fatal=False,
+        )  # fmt: skip
+    elif mutable and not assumed and start.exact and 0 < start.step < length:
+        yield PlanProblem(
+            f"windows of {length} start {start.step} apart: they overlap, and are written more than once",
+            tile.start_span,
+            f"starts are not multiplied by the length: write `{length} * i`, or tile by `{plain(index)} / {length}`",
+            fatal=False,
+        )  # fmt: skip
+
+
+def _live(index: Expr) -> int:
+    """Positions of a digit from 0 on that hold elements."""
+    form = form_of(index)
+    if form is None or not form.digits:
+        return index.size
+    top = form.digits[0]
+    return min(index.size, top.live * top.step) if top.live < top.slots else index.size
+
+
+def _fits(old: Expr, index: Expr, length: int, new: Expr, kind: Kind) -> bool | None:
+    """Whether `new` is `old` with the digit `index` cut to `length` and padded back; None where digits cannot tell."""
+    forms = [form_of(old), form_of(index), form_of(new)]
+    if any(form is None or any(len(guard.terms) > 1 for guard in form.guards) for form in forms):
+        return None
+    before, digit, after = (form for form in forms if form is not None)
+    if not digit.digits:
+        return None if length != 1 else _same(list(before.digits), list(after.digits))
+    if len(digit.digits) != 1 or digit.digits[0].axis is None:
+        return None
+    axis, low = digit.digits[0].axis, digit.digits[0].weight
+    cuts = (low, low * digit.digits[0].slots)
+    split = [_split(list(form.digits), axis, cuts) for form in (before, after)]
+    if split[0] is None or split[1] is None:
+        return None
+    held = [i for i, d in enumerate(split[0]) if d.axis == axis and cuts[0] <= d.weight < cuts[1]]
+    if len(held) != 1 and length != 1:
+        return None
+    expected = [
+        replace(d, live=min(d.live, length if length > 1 else 1)) if i in held else d for i, d in enumerate(split[0])
+    ]
+    return _same(expected, split[1]) and _padded_with(after, {split[0][i].step for i in held}, kind)
+
+
+def _split(digits: list[Digit], axis: str, cuts: tuple[int, int]) -> list[Digit] | None:
+    out: list[Digit] = []
+    for digit in digits:
+        own = [digit]
+        for cut in sorted(cuts):
+            top = own[0]
+            if digit.axis != axis or not top.weight < cut < top.weight * top.slots:
+                continue
+            ratio = cut // top.weight
+            if cut % top.weight or top.slots % ratio or (top.live % ratio and top.live > ratio):
+                return None
+            outer = Digit(axis, cut, top.step * ratio, top.slots // ratio, -(-top.live // ratio))
+            own = [outer, Digit(axis, top.weight, top.step, ratio, min(top.live, ratio)), *own[1:]]
+        out += own
+    return out
+
+
+def _same(a: list[Digit], b: list[Digit]) -> bool:
+    return _bare(a) == _bare(b)
+
+
+def _bare(digits: list[Digit]) -> list[tuple[str, int, int, int, int]]:
+    """Digits without those that never move; one live value names no axis; neighbours of that kind are one."""
+    out: list[tuple[str, int, int, int, int]] = []
+    for d in digits:
+        if d.slots == 1:
+            continue
+        one = (d.axis or "", d.weight, d.step, d.slots, d.live) if d.live > 1 else ("", 0, d.step, d.slots, 1)
+        if out and one[4] == 1 == out[-1][4] and out[-1][2] == one[2] * one[3]:
+            out[-1] = ("", 0, one[2], out[-1][3] * one[3], 1)
+        else:
+            out.append(one)
+    return out
+
+
+def _padded_with(form: Form, steps: set[int], kind: Kind) -> bool:
+    """Whether the padding of the digits at these steps is of this kind."""
+    for guard in form.guards:
+        for number, _ in guard.terms:
+            digit = form.digits[number]
+            if digit.step in steps and digit.live < digit.slots and guard.bound == digit.live:
+                return guard.kind is kind or guard.kind is Kind.TOP is kind
+    return True
+
+
+# ---------------------------------------------------------------- pad, unpad, reshape
+
+
+def padded(tensor: Tensor, new: Map | Unknown, span: Span, *, back: bool = False) -> Tensor:
+    """`pad`: the same cells within a larger outermost factor; `back`: `unpad`, its inverse."""
+    old = tensor.fields["element"]
+    made = tensor.with_field("element", new)
+    if isinstance(old, Unknown) or isinstance(new, Unknown):
+        return made
+    small, large = (new.expr, old.expr) if back else (old.expr, new.expr)
+    if _outermost(small, large) is False:
+        word = "unpad" if back else "pad"
+        problem = PlanProblem(
+            f"`{word}` from `{plain(old.expr)}` to `{plain(new.expr)}` changes more than padding of the outermost part",
+            new.expr.span or span, "only the outermost factor may be padded: `A, B` as `A # n, B`", fatal=False,
+        )  # fmt: skip
+        made = replace(made, problems=(*made.problems, problem))
+    return made
+
+
+def _outermost(small: Expr, large: Expr) -> bool | None:
+    """Whether `large` is `small` with Top padding on its outermost digit."""
+    a, b = form_of(small), form_of(large)
+    if a is None or b is None:
+        return None
+    if not a.digits or not b.digits:
+        return small.size <= large.size
+    first, rest = _bare([a.digits[0]]), _bare(list(a.digits[1:]))
+    other, others = _bare([b.digits[0]]), _bare(list(b.digits[1:]))
+    if rest == others:
+        return bool(first and other) and first[0][2] == other[0][2] and first[0][3] <= other[0][3]
+    return _bare(list(a.digits)) == others  # a factor of one live position was put around
+
+
+def reshaped(tensor: Tensor, target: Tensor, span: Span) -> Tensor:
+    """`reshape`: other mappings on the same cells."""
+    made = replace(tensor, fields={**tensor.fields, **target.fields}, span=target.span or tensor.span)
+    problems = []
+    for place in PLACES[tensor.tier]:
+        old, new = tensor.fields[place], made.fields[place]
+        if isinstance(old, Unknown) or isinstance(new, Unknown):
+            continue
+        if old.expr.size != new.expr.size:
+            problems.append(PlanProblem(
+                f"the reshape changes the size of `{place}` from {old.expr.size:,} to {new.expr.size:,}",
+                new.expr.span or span, "a reshape keeps the size of every class of place", fatal=False,
+            ))  # fmt: skip
+        elif _permutes(old.expr, new.expr):
+            problems.append(PlanProblem(
+                f"the reshape from `{plain(old.expr)}` to `{plain(new.expr)}` moves elements to other coordinates",
+                new.expr.span or span, "a reshape may regroup, not permute: move the data, or name the parts anew",
+                fatal=False,
+            ))  # fmt: skip
+    return replace(made, problems=(*made.problems, *problems))
+
+
+def _permutes(old: Expr, new: Expr) -> bool:
+    """Whether an axis that both name lies elsewhere."""
+    a, b = form_of(old), form_of(new)
+    if a is None or b is None:
+        return False
+    for axis in {d.axis for d in a.digits if d.axis} & {d.axis for d in b.digits if d.axis}:
+        own, other = ([d for d in form.digits if d.axis == axis] for form in (a, b))
+        cuts = sorted({c for d in own + other for c in (d.weight, d.weight * d.slots)})
+        if any(high % low for low, high in pairwise(cuts)):
+            continue
+        if [_position(a, axis, c) for c in cuts[:-1]] != [_position(b, axis, c) for c in cuts[:-1]]:
+            return True
+    return False
+
+
+def plain(expr: Expr) -> str:
+    """A mapping as its author wrote the names."""
+    import re
+
+    return re.sub(r"~\d+", "", str(expr))

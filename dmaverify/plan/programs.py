@@ -1,0 +1,328 @@
+"""Programs and regions of a plan file, and the streams that an aggregate has by engine.
+
+Knows: steps by name or written in place, regions, cases over engines with i, j and k.
+Does not know: TOML, how a transfer or an access is read (the plan reader does), whether a program is right.
+Law: names that nothing in the plan has are errors at their place; a step without a name has that of what it does.
+
+Source: the plan file format, `schema = 1`; "DMA Engine" (Heterogeneous Aggregate Operation, Example 6).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import product
+from typing import TYPE_CHECKING, TypeVar
+
+from dmaverify.errors import InputError
+from dmaverify.lower.programs import space_of
+from dmaverify.lower.shapes import stream_of_shape
+from dmaverify.plan.commands import Homogeneous
+from dmaverify.plan.machine_forms import merged_options
+from dmaverify.plan.texts import did_you_mean
+from dmaverify.plan.toml_spans import Path
+from dmaverify.program.access import Access, PlanProblem
+from dmaverify.program.command import Engine, GivenCommand
+from dmaverify.program.indirect import Indirect
+from dmaverify.program.move import EngineStream, Stream, Tensor, Transfer
+from dmaverify.program.schedule import Box, Program, Region, Step
+from dmaverify.program.space import unit_bits_of
+from dmaverify.targets.modules import Derived
+from dmaverify.targets.target import Target
+
+if TYPE_CHECKING:
+    from dmaverify.plan import schema
+    from dmaverify.plan.read import PlanReader, PlanTransfer
+    from dmaverify.plan.tables import TableReader
+
+T = TypeVar("T")
+
+MOST_ENGINES = 1024
+MOST_PACKET = 4096  # bytes, where the target states no limit
+_RANGE = re.compile(r"\s*([0-9]{1,6})\s*(?:\.\.\s*([0-9]{1,6})\s*)?")
+
+
+# ---------------------------------------------------------------- streams by engine
+
+
+def engine_streams(reader: TableReader, path: Path, cases: Sequence[schema.CaseTable]) -> tuple[EngineStream, ...]:
+    """One stream per engine and case, in the order of engines, cases of one engine in their order."""
+    found: list[EngineStream] = []
+    for index, case in enumerate(cases):
+        place = (*path, index)
+        engines = _engines(reader, (*place, "when"), case.when)
+        found += [EngineStream(engine, _stream(reader, place, case, engine), index) for engine in engines]
+        if len(found) > MOST_ENGINES:
+            raise InputError(f"more than {MOST_ENGINES} commands", reader.doc.span(place), "name fewer engines")
+    return tuple(sorted(found, key=lambda one: (one.engine.chip, one.engine.cluster, one.engine.dmn, one.case)))
+
+
+def _stream(reader: TableReader, path: Path, case: schema.CaseTable, engine: Engine) -> Stream:
+    params = {"i": engine.chip, "j": engine.cluster, "k": engine.dmn}
+    names = ("time", "packet", "chip", "cluster", "slice")
+    parts = {name: reader.texts.mapping((*path, name), getattr(case, name), params) for name in names}
+    for name in names[2:]:
+        if parts[name].size != 1:
+            raise InputError(
+                f"engine {engine} is given {parts[name].size} positions of `{getattr(case, name)}`",
+                reader.doc.span((*path, name)),
+                f"pick its own: `... @ {'ijk'[names.index(name) - 2]} = 1`",
+            )
+    return Stream(**parts, span=reader.doc.span(path))
+
+
+def _engines(reader: TableReader, path: Path, when: schema.WhenTable) -> Iterator[Engine]:
+    for chip, cluster, dmn in product(
+        *(_numbers(reader, (*path, name), getattr(when, name)) for name in ("chip", "cluster", "dmn"))
+    ):
+        yield Engine(chip, cluster, dmn)
+
+
+def _numbers(reader: TableReader, path: Path, given: list[int] | str) -> list[int]:
+    if isinstance(given, list):
+        return sorted(set(given))
+    match = _RANGE.fullmatch(given)
+    low, high = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
+    if low > high or high - low >= MOST_ENGINES:
+        raise InputError(
+            f'"{given}" is no range of engines', reader.doc.span(path), 'write "0..3", or a list [0, 1, 2]'
+        )
+    return list(range(low, high + 1))
+
+
+# ---------------------------------------------------------------- commands as the document writes them
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a text of commands says: descriptors, or streams by engine; and what in it is not the transfer's own."""
+
+    given: tuple[GivenCommand, ...] = ()
+    streams: tuple[EngineStream, ...] = ()
+    problems: tuple[PlanProblem, ...] = ()
+    options: Mapping[str, int | str] = field(default_factory=dict)
+    facts: tuple[Derived, ...] = ()
+
+
+def written_commands(
+    reader: TableReader,
+    path: Path,
+    table: schema.TransferTable,
+    text: str,
+    tensors: tuple[Tensor, Tensor],
+    target: Target,
+) -> Written:
+    """The commands that the text of `commands` writes, for a transfer from the first tensor to the second."""
+    for key in ("read", "write", "sequencer", "engine", "command", "stream"):
+        if getattr(table, key) is not None:
+            raise InputError(f"`{key}` beside `commands`", reader.doc.key_span((*path, key)), "keep one of them")
+    place = (*path, "commands")
+    bits = target.dtypes[table.dtype]
+    formed = reader.texts.formed(place, text, target, unit_bits_of(bits), table.options)
+    if formed is not None:
+        span = reader.doc.span(place)
+        options, differ = merged_options(table.options, formed.options, span)
+        problems = [PlanProblem(what, at or span, hint, False) for what, at, hint in formed.problems]
+        return Written(formed.given, problems=(*problems, *differ), options=options, facts=formed.facts)
+    found = reader.texts.commands(place, text, unit_bits_of(bits))
+    if not isinstance(found, Homogeneous):
+        return Written(given=found)
+    span = reader.doc.span(place)
+    source, dest = tensors
+    problems = [
+        PlanProblem(
+            f"the {role} of the command is not that of the transfer", written.span or span, "one move, one mapping"
+        )
+        for role, written, own in (("source", found.source, source), ("dest", found.dest, dest))
+        if written != own
+    ]
+    if found.dtype != table.dtype:
+        problems.append(PlanProblem(f"the command moves {found.dtype}, the transfer {table.dtype}", span, "one dtype"))
+    spaces = (space_of(target, source.tier), space_of(target, dest.tier))
+    most = target.limits.get("packet_max", MOST_PACKET)
+    streams = tuple(
+        EngineStream(engine, stream_of_shape(shape, source, dest, spaces, bits, most)) for engine, shape in found.shapes
+    )
+    return Written(streams=streams, problems=tuple(problems))
+
+
+# ---------------------------------------------------------------- regions
+
+
+def read_region(reader: TableReader, name: str, table: schema.RegionTable) -> Region:
+    path = ("region", name)
+    _, target = reader.target_of(path, table.target)
+    if table.tier not in target.tiers:
+        hint = did_you_mean(table.tier, target.tiers) or f"known: {', '.join(target.tiers)}"
+        raise InputError(f"{target.name} has no tier `{table.tier}`", reader.doc.span((*path, "tier")), hint)
+    first = (table.place.chip, table.place.cluster, table.place.slice)
+    last = (first[0] + table.extent.chip, first[1] + table.extent.cluster, first[2] + table.extent.slice)
+    for key in ("place", "extent"):
+        for place in reader.given((*path, key)) - set(target.tiers[table.tier].places):
+            hint = f"{table.tier} has {', '.join((*target.tiers[table.tier].places, 'element'))}"
+            raise InputError(f"{table.tier} has no {place}", reader.doc.key_span((*path, key, place)), hint)
+    return Region(
+        name,
+        Box(table.tier, first, last, table.base, table.base + table.size),
+        None if table.lifetime is None else (table.lifetime[0], table.lifetime[1]),
+        reader.doc.key_span(path),
+        reader.doc.span((*path, "lifetime")) if table.lifetime is not None else None,
+    )
+
+
+# ---------------------------------------------------------------- programs
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What the plan has that a program may name, as far as it could be read."""
+
+    transfers: Mapping[str, PlanTransfer]
+    accesses: Mapping[str, Access]
+    regions: Mapping[str, Region]
+    indirects: Mapping[str, Indirect]
+
+
+def read_program(reader: PlanReader, name: str, table: schema.ProgramTable, parts: Parts) -> Program:
+    path = ("program", name)
+    key, target = reader.target_of(path, table.target)
+    steps: list[Step] = []
+    for index, step in enumerate(table.step):
+        made = reader.collect(partial(_step, reader, path, index, step, parts))
+        if made is not None:
+            steps.append(made)
+    if len(steps) == len(table.step):
+        _check_names(reader, path, table, steps, parts.regions)
+    for index, made in enumerate(steps):
+        _same_machine(reader, (*path, "step", index), made, key)
+    used = tuple(parts.regions[one] for one in dict.fromkeys(table.regions) if one in parts.regions)
+    return Program(
+        name,
+        key,
+        tuple(steps),
+        used,
+        table.order,
+        reader.expectation(table.expect),
+        tuple(_foreign_regions(used, target)),
+        reader.doc.key_span(path).line,
+        reader.doc.key_span(path),
+    )
+
+
+def _step(reader: PlanReader, path: Path, index: int, table: schema.StepTable, parts: Parts) -> Step:
+    here: Path = (*path, "step", index)
+    span = reader.doc.key_span(here)
+    said = [kind for kind in ("transfer", "access", "gather", "scatter") if getattr(table, kind) is not None]
+    if len(said) != 1:
+        raise InputError(
+            "a step is either a transfer or an access", span,
+            'write `transfer = "NAME"` or `access = "NAME"` (or `gather`, `scatter`)',
+        )  # fmt: skip
+    common = {
+        "context": table.context,
+        "after": tuple(table.after),
+        "reads": table.reads,
+        "writes": table.writes,
+        "span": span,
+    }
+    if said[0] in ("gather", "scatter"):
+        one = _named(reader, (*here, said[0]), getattr(table, said[0]), said[0], parts.indirects)
+        return Step(table.name or one.name, one.whole, indirect=one, loops=tuple(table.loop.items()), **common)  # type: ignore[arg-type]
+    if table.transfer is not None:
+        inline = not isinstance(table.transfer, str)
+        if isinstance(table.transfer, str):
+            known = _named(reader, (*here, "transfer"), table.transfer, "transfer", parts.transfers)
+        else:
+            known = reader.transfer(table.name or f"step-{index}", table.transfer, (*here, "transfer"))
+        name = table.name or known.name
+        loops = _loops(reader, here, table, (known.transfer,))
+        return Step(name, known.transfer, inline=inline, problems=known.problems, loops=loops, **common)  # type: ignore[arg-type]
+    if isinstance(table.access, str | list):
+        names = [table.access] if isinstance(table.access, str) else table.access
+        places = [
+            (*here, "access", at) if isinstance(table.access, list) else (*here, "access") for at in range(len(names))
+        ]
+        found = tuple(_named(reader, p, n, "access", parts.accesses) for p, n in zip(places, names, strict=True))
+        loops = _loops(reader, here, table, found)
+        return Step(table.name or "+".join(names), None, found, loops=loops, **common)  # type: ignore[arg-type]
+    assert table.access is not None
+    own = reader.access(table.name or f"step-{index}", table.access, (*here, "access"))
+    loops = _loops(reader, here, table, (own,))
+    return Step(table.name or own.name, None, (own,), inline=True, loops=loops, **common)  # type: ignore[arg-type]
+
+
+def _loops(
+    reader: TableReader, path: Path, table: schema.StepTable, works: Sequence[Transfer | Access]
+) -> tuple[tuple[str, int], ...]:
+    """The loops around a step: its own, or those of what it does; both must agree."""
+    own = tuple(table.loop.items())
+    for work in works:
+        theirs = work.views.loops if work.views is not None else ()
+        if theirs and own and theirs != own:
+            shown = ", ".join(f"{name} = {count}" for name, count in theirs)
+            raise InputError(
+                f"`{work.name}` has loop {{ {shown} }}, the step another", reader.doc.span((*path, "loop")),
+                "write it once, or alike",
+            )  # fmt: skip
+        own = own or theirs
+    return own
+
+
+def _named(reader: TableReader, path: Path, name: str, kind: str, known: Mapping[str, T]) -> T:
+    if name in known:
+        return known[name]
+    declared = reader.doc.data.get(kind, {})
+    hint = did_you_mean(name, declared) or (f"known: {', '.join(declared)}" if declared else f"write [{kind}.{name}]")
+    if name in declared:
+        hint = f"[{kind}.{name}] cannot be read"
+    raise InputError(f"no {kind} `{name}`", reader.doc.span(path), hint)
+
+
+def _check_names(
+    reader: TableReader, path: Path, table: schema.ProgramTable, steps: Sequence[Step], regions: Mapping[str, Region]
+) -> None:
+    names = [step.name for step in steps]
+    for index, step in enumerate(steps):
+        here: Path = (*path, "step", index)
+        if names.index(step.name) != index:
+            hint = "give one of them a `name` of its own"
+            reader.errors.append(InputError(f"two steps are called `{step.name}`", reader.doc.key_span(here), hint))
+        for at, other in enumerate(step.after):
+            if other not in names:
+                _unknown(reader, (*here, "after", at), "step", other, names)
+        for key in ("reads", "writes"):
+            region = getattr(step, key)
+            if region is not None and region not in table.regions:
+                _unknown(reader, (*here, key), "region of this program", region, table.regions)
+    for at, name in enumerate(table.regions):
+        if name not in reader.table.region:
+            _unknown(reader, (*path, "regions", at), "region", name, list(reader.table.region))
+        elif name in regions:
+            for end in regions[name].lifetime or ():
+                if end not in names:
+                    place = ("region", name, "lifetime")
+                    _unknown(reader, place, f"step of {path[1]}", end, names)
+
+
+def _unknown(reader: TableReader, path: Path, kind: str, name: str, known: Iterable[str]) -> None:
+    known = list(known)
+    hint = did_you_mean(name, known) or (f"known: {', '.join(known)}" if known else "the plan declares none")
+    reader.errors.append(InputError(f"no {kind} `{name}`", reader.doc.span(path), hint))
+
+
+def _same_machine(reader: TableReader, path: Path, step: Step, key: str) -> None:
+    for work in (step.transfer, *step.accesses):
+        if work is not None and work.target != key:
+            message = f"`{work.name}` is for {work.target}, the program for {key}"
+            reader.errors.append(InputError(message, reader.doc.key_span(path), "a program runs on one machine"))
+
+
+def _foreign_regions(regions: Iterable[Region], target: Target) -> Iterator[PlanProblem]:
+    for region in regions:
+        tier = target.tiers.get(region.box.tier)
+        if tier is None and region.span is not None:
+            yield PlanProblem(
+                f"{target.name} has no tier `{region.box.tier}`", region.span, "name a tier of the program's target"
+            )

@@ -1,0 +1,234 @@
+"""Settings of a project: which file holds them, what may stand in it, and what they say.
+
+Knows: `dmaverify.toml`, `[tool.dmaverify]` of pyproject.toml, `[package.metadata.dmaverify]` and
+`[workspace.metadata.dmaverify]` of Cargo.toml; their keys and types.
+Does not know: the command line, plans, what a setting does.
+Law: the nearest folder with settings wins, and in it dmaverify.toml before pyproject.toml before Cargo.toml; files are
+never mixed. Whatever is no setting, or not of its kind, is an InputError at its place, with what was meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from functools import reduce
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from dmaverify.errors import InputError
+
+if TYPE_CHECKING:
+    from dmaverify.plan.toml_spans import Document
+
+FILES: Mapping[str, tuple[tuple[str, ...], ...]] = MappingProxyType(
+    {
+        "dmaverify.toml": ((),),
+        "pyproject.toml": (("tool", "dmaverify"),),
+        "Cargo.toml": (("package", "metadata", "dmaverify"), ("workspace", "metadata", "dmaverify")),
+    }
+)
+"""By precedence in one folder: the file, and the tables of it that may hold settings."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What `check` and its kin take from a project; the defaults hold where no file says otherwise.
+
+    Paths and patterns are relative to `folder`, that of the file; `origin` is its path, empty without one.
+    """
+
+    target: str | None = None
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    per_path_ignore: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    reading: Mapping[str, str] = field(default_factory=dict)
+    paths: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    format: str | None = None
+    output: tuple[str, ...] = ()
+    baseline: str | None = None
+    jobs: int = 1
+    rlimit: int = 20_000_000
+    execute: bool = True
+    cache: bool = True
+    cache_dir: str = ".dmaverify_cache"
+    folder: Path = Path()
+    origin: str = ""
+
+    def as_data(self) -> dict[str, Any]:
+        """Every setting by its name in files, as JSON holds it, and where they come from."""
+        shown: dict[str, Any] = {"settings": self.origin or None}
+        for part in fields(self):
+            if part.name in _KINDS_BY_FIELD:
+                value = getattr(self, part.name)
+                if isinstance(value, Mapping):
+                    value = {key: list(v) if isinstance(v, tuple) else v for key, v in sorted(value.items())}
+                shown[part.name.replace("_", "-")] = list(value) if isinstance(value, tuple) else value
+        return shown
+
+
+# ---------------------------------------------------------------- kinds of values
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _texts(value: Any) -> tuple[str, ...] | None:
+    if isinstance(value, list) and all(isinstance(part, str) and part for part in value):
+        return tuple(value)
+    return None
+
+
+def _count(value: Any) -> int | None:
+    return value if type(value) is int and 1 <= value < 2**62 else None
+
+
+def _jobs(value: Any) -> int | None:
+    return value if type(value) is int and 1 <= value <= 256 else None
+
+
+def _flag(value: Any) -> bool | None:
+    return value if isinstance(value, bool) else None
+
+
+def _named_texts(value: Any) -> Mapping[str, str] | None:
+    if isinstance(value, dict) and all(isinstance(part, str) and part for part in value.values()):
+        return MappingProxyType(dict(value))
+    return None
+
+
+def _named_lists(value: Any) -> Mapping[str, tuple[str, ...]] | None:
+    lists = {key: _texts(part) for key, part in value.items()} if isinstance(value, dict) else {"": None}
+    found = {key: part for key, part in lists.items() if part is not None}
+    return MappingProxyType(found) if len(found) == len(lists) else None
+
+
+_LIST = 'a list of texts: ["rngd/packet-max", "core/*"]'
+_KINDS: Mapping[str, tuple[Callable[[Any], Any], str]] = {
+    "target": (_text, 'the name of a machine: "rngd"'),
+    "select": (_texts, _LIST),
+    "ignore": (_texts, _LIST),
+    "per-path-ignore": (_named_lists, 'a table of lists: { "old/*" = ["rngd/packet-max"] }'),
+    "reading": (_named_texts, 'a table: { alignment = "std" }'),
+    "paths": (_texts, 'a list of paths: ["plans", "src"]'),
+    "exclude": (_texts, 'a list of patterns: ["generated/*"]'),
+    "format": (_text, 'the name of a format: "concise"'),
+    "output": (_texts, 'a list of FORMAT=FILE: ["sarif=dmaverify.sarif"]'),
+    "baseline": (_text, 'a path: "dmaverify-baseline.json"'),
+    "jobs": (_jobs, "a number of processes, 1 to 256"),
+    "rlimit": (_count, "a number of solver resource units, at least 1"),
+    "execute": (_flag, "true or false"),
+    "cache": (_flag, "true or false"),
+    "cache-dir": (_text, 'a path: ".dmaverify_cache"'),
+}
+_KINDS_BY_FIELD = {key.replace("-", "_") for key in _KINDS}
+KEYS = tuple(_KINDS)
+
+
+# ---------------------------------------------------------------- reading
+
+
+def find_settings(start: Path) -> Settings:
+    """The settings for work in the folder `start`: of it, or of the nearest folder above that has any.
+
+    Raises InputError for a settings file that cannot be read or says what is no setting.
+    """
+    for folder in (start, *start.absolute().parents):
+        for name in FILES:
+            file = folder / name
+            if _speaks(file) and (found := _of_file(file)) is not None:
+                return found
+    return Settings(folder=start)
+
+
+def read_settings(path: str | Path) -> Settings:
+    """The settings of one file: of its table for dmaverify, or of the whole file where its name is another.
+
+    Raises InputError, also where the file has none.
+    """
+    found = _of_file(Path(path))
+    if found is None:
+        tables = " or ".join(f"[{'.'.join(table)}]" for table in FILES[Path(path).name])
+        raise InputError(f"{path} has no settings for dmaverify", None, f"add {tables}")
+    return found
+
+
+def _speaks(file: Path) -> bool:
+    """Whether the file can hold settings; a cheap look, since most projects' files hold none."""
+    try:
+        return b"dmaverify" in file.read_bytes() or file.name == "dmaverify.toml"
+    except OSError:
+        return False
+
+
+def _holds_none(path: Path, places: Iterable[tuple[str, ...]]) -> bool:
+    """Whether a file is TOML without any of these tables; places in the text, which take longer, are not asked for."""
+    import tomllib
+
+    try:
+        data: Any = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return not any(isinstance(reduce(_inner, place, data), dict) for place in places)
+
+
+def _inner(table: Any, key: str) -> Any:
+    return table.get(key) if isinstance(table, dict) else None
+
+
+def _of_file(path: Path) -> Settings | None:
+    places = FILES.get(path.name, ((),))
+    if () not in places and _holds_none(path, places):
+        return None
+    from dmaverify.plan.toml_spans import parse_toml, read_source
+
+    source = read_source(path)
+    if not source.text.strip():
+        return Settings(folder=path.parent, origin=str(path)) if () in places else None
+    doc = parse_toml(source)
+    for place in places:
+        table = reduce(_inner, place, doc.data)
+        if isinstance(table, dict):
+            return _settings(doc, place, table, path)
+    return None
+
+
+def _settings(doc: Document, place: tuple[str, ...], table: Mapping[str, Any], path: Path) -> Settings:
+    made: dict[str, Any] = {}
+    for key, value in table.items():
+        if key not in _KINDS:
+            raise InputError(f"unknown setting `{key}`", doc.key_span((*place, key)), _instead(key))
+        read, wanted = _KINDS[key]
+        found = read(value)
+        if found is None:
+            raise InputError(f"`{key}` is not {wanted.split(':')[0]}", doc.span((*place, key)), f"write {wanted}")
+        made[key.replace("-", "_")] = found
+    return Settings(**made, folder=path.parent, origin=str(path))
+
+
+def _instead(key: str) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(key.replace("_", "-").lower(), KEYS, n=1, cutoff=0.6)
+    return f"did you mean `{close[0]}`?" if close else f"known: {', '.join(KEYS)}"
+
+
+# ---------------------------------------------------------------- patterns
+
+
+def matching(path: str, patterns: Iterable[str], folder: Path) -> bool:
+    """Whether a path lies under one of the patterns of a settings file in `folder` (`old`, `old/*`, `*.gen.toml`)."""
+    from fnmatch import fnmatch
+
+    absolute = Path(path).absolute()
+    root = folder.absolute()
+    inside = absolute.relative_to(root).as_posix() if absolute.is_relative_to(root) else absolute.as_posix()
+    for pattern in patterns:
+        plain = pattern.removeprefix("./").rstrip("/")
+        if fnmatch(inside, plain) or inside.startswith(f"{plain}/"):
+            return True
+        if "/" not in plain and fnmatch(absolute.name, plain):
+            return True
+    return False

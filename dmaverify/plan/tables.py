@@ -1,0 +1,254 @@
+"""Tables of a plan file that transfers, accesses and gathers share: tensors, streams, limits, options, commands.
+
+Knows: the schema of these tables, where each value stands in the file, targets by name and folder.
+Does not know: which transfers a plan has, programs, views.
+Law: a table gives its part or an InputError at the place in the file; what can be read but makes no sense is a
+`PlanProblem`.
+
+Source: the plan file format, `schema = 1`; "DMA Engine" and "Sequencer" for the texts in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from pathlib import Path as FilePath
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from dmaverify.errors import InputError
+from dmaverify.plan.texts import Texts, did_you_mean, units
+from dmaverify.plan.toml_spans import Document, Path
+from dmaverify.program.access import PlanProblem
+from dmaverify.program.command import Engine, GivenCommand, Sequencer
+from dmaverify.program.move import PLACES, EngineStream, Stream, Tensor
+from dmaverify.targets.modules import check_options
+from dmaverify.targets.target import Target, available_targets, load_target
+
+if TYPE_CHECKING:
+    from dmaverify.plan import schema
+
+T = TypeVar("T")
+
+
+class TableReader:
+    """Reads tables of one file; collects errors instead of stopping at the first."""
+
+    def __init__(
+        self, doc: Document, table: schema.PlanTable, folder: FilePath, override: str | None, errors: list[InputError]
+    ) -> None:
+        self.doc = doc
+        self.table = table
+        self.folder = folder
+        self.override = override
+        self.errors = errors
+        self.bind({})
+        self.known: dict[str, tuple[str, Target]] = {}
+
+    @property
+    def has_symbols(self) -> bool:
+        table = self.table
+        return bool(table.free or table.assume) or any(not isinstance(size, int) for size in table.axes.values())
+
+    def bind(self, sizes: Mapping[str, Any]) -> None:
+        """Reads texts with these values of the symbols; none in a plan without symbols."""
+        axes = {name: value if isinstance(value, int) else sizes.get(name, 0) for name, value in self.table.axes.items()}
+        self.texts = Texts(self.doc, axes, self.table.let, {**axes, **sizes} if self.has_symbols else None)
+
+    def collect(self, build: Callable[[], T]) -> T | None:
+        """The result of `build`, or None and one more error."""
+        try:
+            return build()
+        except InputError as error:
+            self.errors.append(error)
+            return None
+
+    # --- parts of a transfer or access
+
+    def target_of(self, path: Path, own: str | None) -> tuple[str, Target]:
+        """The target's name (for a folder, its path) and the target."""
+        name, place = (own, (*path, "target")) if own is not None else (self.table.target, ("target",))
+        if self.override is not None:
+            name = self.override
+        if name is None:
+            hint = f"known: {', '.join(available_targets())}; write `target = ...` at the top of the file"
+            raise InputError("the target is missing", self.doc.span(()), hint)
+        if name in self.known:
+            return self.known[name]
+        try:
+            target = load_target(name, None if self.override is not None else self.folder)
+        except InputError as error:
+            if error.span is not None or self.override is not None:
+                raise
+            raise InputError(error.message, self.doc.span(place), error.hint) from None
+        key = name if name in available_targets() else str(target.folder)
+        self.known[name] = key, target
+        return key, target
+
+    def check_dtype(self, path: Path, dtype: str, target: Target) -> None:
+        if dtype in target.dtypes:
+            return
+        span = self.doc.span((*path, "dtype"))
+        if dtype in target.internal_dtypes:
+            raise InputError(f"no tensor in memory is `{dtype}`", span, target.internal_dtypes[dtype])
+        known = f"known: {', '.join(target.dtypes)}"
+        raise InputError(f"{target.name} has no type `{dtype}`", span, did_you_mean(dtype, target.dtypes) or known)
+
+    def given(self, path: Path) -> frozenset[str]:
+        """The keys that the file itself writes in the table at `path`; none where it has no such table."""
+        here: Any = self.doc.data
+        for part in path:
+            here = here[part] if isinstance(here, list) and isinstance(part, int) else here.get(part, {})
+        return frozenset(here)
+
+    def tensor(self, path: Path, table: schema.TensorTable, target: Target, problems: list[PlanProblem]) -> Tensor:
+        if table.tier not in target.tiers:
+            known = f"known: {', '.join(target.tiers)}"
+            hint = did_you_mean(table.tier, target.tiers) or known
+            raise InputError(f"{target.name} has no tier `{table.tier}`", self.doc.span((*path, "tier")), hint)
+        base = table.base
+        whole = isinstance(base, int | str)
+        at = {
+            place: 0 if whole else self.texts.natural((*path, "base", place), getattr(base, place)) for place in PLACES
+        }
+        places = target.tiers[table.tier].places
+        records = [(path, self.given(path))]
+        if not whole:
+            records.append(((*path, "base"), self.given((*path, "base"))))
+        for where, keys in records:
+            foreign = [place for place in PLACES[:-1] if place in keys and place not in places]
+            problems += [self.no_place((*where, place), table.tier, places) for place in foreign]
+        mappings = {place: self.texts.mapping((*path, place), getattr(table, place)) for place in PLACES}
+        return Tensor(
+            tier=table.tier,
+            **mappings,
+            base=self.texts.natural((*path, "base"), base) if isinstance(base, int | str) else at["element"],
+            at_chip=at["chip"],
+            at_cluster=at["cluster"],
+            at_slice=at["slice"],
+            span=self.doc.span(path),
+            base_span=self.doc.span((*path, "base")),
+        )
+
+    def no_place(self, path: Path, tier: str, places: Iterable[str]) -> PlanProblem:
+        hint = f"{tier} has {', '.join((*places, 'element'))}"
+        return PlanProblem(f"{tier} has no {path[-1]}", self.doc.key_span(path), hint)
+
+    def stream(self, path: Path, table: schema.StreamTable) -> Stream:
+        names = ("time", "packet", "chip", "cluster", "slice")
+        mappings = {name: self.texts.mapping((*path, name), getattr(table, name)) for name in names}
+        return Stream(**mappings, span=self.doc.span(path))
+
+    def streams(
+        self, path: Path, given: schema.StreamTable | list[schema.CaseTable] | None
+    ) -> Stream | tuple[EngineStream, ...] | None:
+        if isinstance(given, list):
+            from dmaverify.plan.programs import engine_streams
+
+            return engine_streams(self, path, given)
+        return None if given is None else self.stream(path, given)
+
+    def limits(self, path: Path, limits: Mapping[str, int], target: Target) -> tuple[tuple[str, int], ...]:
+        for name, value in limits.items():
+            target.limits_with([(name, value)], self.doc.key_span((*path, "limits", name)))
+        return tuple(limits.items())
+
+    def options(
+        self, path: Path, options: Mapping[str, int | str], target: Target
+    ) -> tuple[tuple[str, int | str], ...]:
+        for name, value in options.items():
+            if isinstance(value, bool):
+                raise InputError(f"option `{name}` is {value}", self.doc.key_span((*path, "options", name)), "0 or 1")
+        try:
+            check_options(target, options)
+        except InputError as error:
+            named = next((n for n in options if f"`{n}`" in error.message or f"{n} is" in error.message), None)
+            place = (*path, "options") if named is None else (*path, "options", named)
+            raise InputError(error.message, self.doc.key_span(place), error.hint) from None
+        return tuple(options.items())
+
+    def expectation(self, expect: str | list[str] | None) -> tuple[str, ...] | None:
+        """None where nothing is said, () for "proved", else the ids without repetition."""
+        if expect is None:
+            return None
+        return () if isinstance(expect, str) else tuple(dict.fromkeys(expect))
+
+    def all_of(self, steps: Mapping[str, Callable[[], Any]]) -> dict[str, Any]:
+        """Every step's result. All are taken before the first error ends the table; the other errors are collected."""
+        made: dict[str, Any] = {}
+        failed: list[InputError] = []
+        for name, step in steps.items():
+            try:
+                made[name] = step()
+            except InputError as error:
+                failed.append(error)
+        if failed:
+            self.errors += failed[1:]
+            raise failed[0]
+        return made
+
+    def commands(self, path: Path, table: schema.TransferTable, target: Target) -> tuple[GivenCommand, ...]:
+        if table.command is None:
+            one = self.command(path, table, table.unit, target, table.dtype)
+            return () if one is None else (one,)
+        for key in ("read", "write", "sequencer", "engine"):
+            if getattr(table, key) is not None:
+                span = self.doc.key_span((*path, key))
+                raise InputError(f"`{key}` beside [[transfer.{path[1]}.command]]", span, "write it in each command")
+        commands: list[GivenCommand] = []
+        for index, command in enumerate(table.command):
+            place = (*path, "command", index)
+            made = self.collect(partial(self.command, place, command, command.unit or table.unit, target, table.dtype))
+            if made is not None:
+                commands.append(made)
+            elif command.read is command.write is command.sequencer is None:
+                raise InputError("the command says nothing", self.doc.key_span(place), "add `read` and `write`")
+        return tuple(commands)
+
+    def command(
+        self,
+        path: Path,
+        table: schema.TransferTable | schema.CommandTable,
+        unit: str,
+        target: Target,
+        dtype: str,
+    ) -> GivenCommand | None:
+        """The command of a table with read and write, or with a paired sequencer; None where it has neither."""
+        counted = units(target, dtype, unit)
+        engine = None if table.engine is None else self.engine((*path, "engine"), table.engine)
+        span = self.doc.key_span(path)
+        if table.sequencer is not None:
+            for key in ("read", "write"):
+                if getattr(table, key) is not None:
+                    where = self.doc.key_span((*path, key))
+                    raise InputError(f"`{key}` beside `sequencer`", where, "a sequencer is both sides; keep one form")
+            read, write = self.texts.paired((*path, "sequencer"), table.sequencer, counted)
+            return GivenCommand(engine, read, write, span)
+        if table.read is None and table.write is None:
+            return None
+        if table.read is None or table.write is None:
+            there, missing = ("read", "write") if table.write is None else ("write", "read")
+            hint = f"add `{missing}`, or write both sides as one `sequencer`"
+            raise InputError(f"`{there}` without `{missing}`", self.doc.key_span((*path, there)), hint)
+        sides = {"read": table.read, "write": table.write}
+        made = self.all_of(
+            {key: partial(self.texts.config, (*path, key), text, counted) for key, text in sides.items()}
+        )
+        return GivenCommand(engine, made["read"], made["write"], span)
+
+    def engine(self, path: Path, table: schema.EngineTable) -> Engine:
+        return Engine(*(self.texts.natural((*path, part), getattr(table, part)) for part in ("chip", "cluster", "dmn")))
+
+    def media(self, seq: Sequencer, tensor: Tensor, side: str, role: str, target: Target) -> list[PlanProblem]:
+        """What a text says of its memory against where the tensor lies."""
+        span = seq.medium_span or seq.span
+        if span is None:
+            return []
+        parts = target.tiers[tensor.tier].base_parts
+        if seq.tier is not None and seq.tier != tensor.tier:
+            message = f"the {side} side names {seq.tier}, but the {role} lies in {tensor.tier}"
+            text = (target.tiers[tensor.tier].text or tensor.tier).upper()
+            return [PlanProblem(message, span, f"name {text}", fatal=False)]
+        if len(seq.place) > len(parts):
+            message = f"the base has {len(seq.place) + 1} parts, {tensor.tier} has {len(parts) + 1}"
+            return [PlanProblem(message, span, f"write ({', '.join((*parts, 'offset'))})")]
+        return []

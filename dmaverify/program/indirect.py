@@ -1,0 +1,218 @@
+"""Gathers and scatters: moves in which a list of numbers says which row of a table a key stands for.
+
+Knows: tables, keys, index lists, how one row of each side lies in memory and how far the rows are apart.
+Does not know: how they are written in a file, rules, solvers, whether an index is right.
+Law: a gather makes `out[.., k, ..] = table[.., index[k], ..]`, a scatter the reverse. Every row is the same move, its
+two places shifted: by the index on the table's side, by the digits of the key on the other. What is proved of row 0
+relative to its places is proved of every row.
+
+A scaled index holds byte offsets (row number times the bytes from row to row), an unscaled one row numbers.
+
+Source: "Sequencer" (Indirect Access: a loop with a list of offsets), furiosa-opt v0.6.0 (dma_gather_scaled,
+dma_gather_unscaled, dma_scatter), facts/rngd 5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from dmaverify.errors import Span
+from dmaverify.language.expr import ONE, Expr, Kind, Padding, axes_of, pair, terms_of
+from dmaverify.layout.digits import NotDigits, compile_digits
+from dmaverify.program.access import PlanProblem
+from dmaverify.program.command import GivenCommand
+from dmaverify.program.move import PLACES, Stream, Tensor, Transfer
+from dmaverify.program.space import Space, unit_bits_of
+from dmaverify.program.views import ViewError
+
+
+@dataclass(frozen=True, slots=True)
+class IndexList:
+    """The numbers that a gather or scatter reads. `values` None: known at run time only; `low`, `high` and `distinct`
+    are then what the plan promises of them (None, False: nothing).
+    """
+
+    tensor: Tensor
+    dtype: str
+    scaled: bool
+    entries: int
+    values: tuple[int, ...] | None = None
+    low: int | None = None
+    high: int | None = None
+    distinct: bool = False
+    span: Span | None = field(default=None, compare=False, repr=False)
+    value_spans: tuple[Span, ...] = field(default=(), compare=False, repr=False)
+
+    @property
+    def known(self) -> bool:
+        return self.values is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """The indirect loop of printed configurations: its offsets in units (None: the word `index` stands there), the
+    stride that the other side has for it, and where both are written.
+    """
+
+    count: int
+    offsets: tuple[int, ...] | None
+    stride: int
+    span: Span | None = field(default=None, compare=False, repr=False)
+    stride_span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Indirect:
+    """One named gather or scatter of a plan. `given` is what is printed, less the indirect loop, which is `listed`."""
+
+    name: str
+    target: str
+    scatter: bool
+    dtype: str
+    source: Tensor
+    dest: Tensor
+    axis: str
+    key: str
+    keys: int
+    rows: int
+    index: IndexList
+    stream: Stream | None = None
+    given: GivenCommand | None = None
+    listed: Listed | None = None
+    limits: tuple[tuple[str, int], ...] = ()
+    expect: tuple[str, ...] | None = None
+    problems: tuple[PlanProblem, ...] = ()
+    line: int = 0
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def kind(self) -> str:
+        return "scatter" if self.scatter else "gather"
+
+    @property
+    def table(self) -> Tensor:
+        return self.dest if self.scatter else self.source
+
+    @property
+    def payload(self) -> Tensor:
+        """The side that has the key."""
+        return self.source if self.scatter else self.dest
+
+    @property
+    def whole(self) -> Transfer:
+        """The same as a transfer that says nothing of how it is made: it may touch all of both tensors."""
+        return Transfer(
+            self.name, self.target, self.dtype, self.source, self.dest, limits=self.limits, expect=self.expect,
+            span=self.span,
+        )  # fmt: skip
+
+
+# ---------------------------------------------------------------- rows
+
+
+@dataclass(frozen=True, slots=True)
+class RowDigit:
+    """A digit of the axis that counts rows: its place, its weight and values, positions from one to the next."""
+
+    place: str
+    weight: int
+    slots: int
+    stride: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Row 0 of a tensor, the others as holes, and the digits that lead to them."""
+
+    first: Tensor
+    digits: tuple[RowDigit, ...]
+
+    def units(self, row: int, space: Space, dtype_bits: int) -> int:
+        """How far the row lies from row 0, in units of the tier's addresses; chips and clusters count by their span."""
+        return sum(
+            row // d.weight % d.slots * step for d, step in zip(self.digits, self.steps(space, dtype_bits), strict=True)
+        )
+
+    def steps(self, space: Space, dtype_bits: int) -> list[int]:
+        """Units from one value of each digit to the next."""
+        unit_bits = unit_bits_of(dtype_bits)
+        width = dtype_bits // unit_bits
+        return [d.stride * (width if d.place == "element" else space.stride(d.place, unit_bits)) for d in self.digits]
+
+
+def rows_of(tensor: Tensor, axis: str, size: int, *, written: bool) -> Rows:
+    """The rows of a tensor along an axis. Raises ViewError where it has no such rows."""
+    hole = Kind.BOTTOM if written else Kind.TOP
+    digits: list[RowDigit] = []
+    changed: dict[str, Expr] = {}
+    for place in PLACES:
+        terms = list(terms_of(tensor.field(place)))
+        inside = 1
+        for at in reversed(range(len(terms))):
+            term = terms[at]
+            if axis in axes_of(term):
+                digits += _digits(term, axis, place, inside, tensor)
+                terms[at] = Padding(ONE, term.size, hole) if term.size > 1 else ONE
+            inside *= term.size
+        changed[place] = pair(*terms)
+    _whole(digits, axis, size, tensor)
+    return Rows(replace(tensor, **changed), tuple(sorted(digits, key=lambda d: -d.weight)))  # type: ignore[arg-type]
+
+
+def _digits(term: Expr, axis: str, place: str, inside: int, tensor: Tensor) -> list[RowDigit]:
+    if set(axes_of(term)) != {axis}:
+        raise ViewError(
+            f"`{term}` mixes {axis} with other axes", term.span or tensor.span, f"give {axis} terms of its own"
+        )
+    try:
+        form = compile_digits(term)
+    except NotDigits as error:
+        raise ViewError(
+            f"`{term}` has no digits: {error.reason}", term.span or tensor.span, "use a plain digit"
+        ) from None
+    return [RowDigit(place, d.weight, d.live, d.step * inside) for d in form.digits if d.axis == axis]
+
+
+def _whole(digits: Sequence[RowDigit], axis: str, size: int, tensor: Tensor) -> None:
+    """Every value from 0 to size lies at exactly one place."""
+    reach = 1
+    for digit in sorted(digits, key=lambda d: d.weight):
+        if digit.weight != reach:
+            raise ViewError(
+                f"the digits of {axis} do not follow each other", tensor.span, f"name {axis} whole, or as `{axis} / k` "
+                f"and `{axis} % k`",
+            )  # fmt: skip
+        reach *= digit.slots
+    if reach < size:
+        raise ViewError(
+            f"the mapping holds {reach} values of {axis}, which has {size}", tensor.span, f"name all of {axis}"
+        )
+
+
+def without_axis(stream: Stream, axis: str) -> Stream:
+    """The stream of one row: terms that walk the axis left out. Raises ViewError where a term mixes it with others."""
+    parts = {}
+    for name in ("time", "packet", "chip", "cluster", "slice"):
+        expr: Expr = getattr(stream, name)
+        kept = [term for term in terms_of(expr) if axis not in axes_of(term)]
+        for term in terms_of(expr):
+            if axis in axes_of(term) and set(axes_of(term)) != {axis}:
+                raise ViewError(
+                    f"`{term}` of the stream mixes {axis} with other axes",
+                    term.span or stream.span,
+                    f"split {axis} off",
+                )
+        parts[name] = pair(*kept)
+    if parts["packet"].size == 1 and stream.packet.size > 1:
+        raise ViewError(
+            f"the packet walks {axis}, which the index takes apart", stream.packet.span or stream.span,
+            "a packet lies within a row",
+        )  # fmt: skip
+    return Stream(**parts, span=stream.span)
+
+
+def first_axis(table: Tensor, payload: Tensor, sizes: Mapping[str, int]) -> str | None:
+    """The axis that the index picks: the first one of the table that the payload does not have (facts/rngd 5)."""
+    have = axes_of(payload.mapping)
+    return next((a for a in axes_of(table.mapping) if a not in have and sizes.get(a, 1) > 1), None)

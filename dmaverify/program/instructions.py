@@ -1,0 +1,194 @@
+"""Kernels as trees of events: copy instructions with their loops, flags, fences, accesses, loops and branches.
+
+Knows: what is touched, by which pipe, in which order of issue; numbers are linear terms over symbols.
+Does not know: any machine, any text syntax, how anything is proved.
+Law: a copy moves, for every counter in the box of its levels, `row` bytes from `read.address + sum(c * level.read)` to
+`write.address + sum(c * level.write)`; levels are inner to outer. Touches say every byte that it reads or changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from dmaverify.errors import Span
+from dmaverify.language.affine import Cond, Lin
+
+MIXED = "mixed"
+UNSAID = "unsaid"  # a type of stores was set, but not what they do: neither plain nor known to commute
+"""The mode of a copy that writes on one path and accumulates on another."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An address: `root` names what it counts from (an argument; empty: the memory itself), `address` is in bytes."""
+
+    space: str
+    root: str
+    address: Lin
+    item_bytes: int = 1
+    dtype: str = ""
+
+    @property
+    def memory(self) -> tuple[str, str]:
+        return self.space, self.root
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One level of a copy, inner to outer: how often, and how far both sides go each time, in bytes."""
+
+    count: Lin
+    read: Lin
+    write: Lin
+    label: str = ""
+    spans: tuple[Span | None, Span | None, Span | None] = field(default=(None, None, None), compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Fill:
+    """Padding asked for: the raw value (None: not known), its width, the counts before and behind as written."""
+
+    value: int | None
+    value_bytes: int
+    left: Lin
+    right: Lin
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """Bytes of one side: for every counter of `steps` (count, bytes), `length` bytes from the place plus `offset`.
+
+    `kind` is read, data, fill (with `pattern`, the bytes that repeat, or None), unknown (changed, content not known),
+    maybe (each byte is written or stays as it is) or surplus (read, never used). `open`: how many bytes from there on
+    is not known.
+    """
+
+    kind: str
+    place: Place
+    offset: Lin
+    length: Lin
+    steps: tuple[tuple[Lin, Lin], ...]
+    pattern: bytes | None = None
+    open: bool = False
+
+    @property
+    def writes(self) -> bool:
+        return self.kind in ("data", "fill", "unknown", "maybe")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Copy:
+    """A copy instruction with every operand resolved. `ports` are facts for rules, each with its place in the text."""
+
+    number: int
+    kind: str
+    pipe: str
+    read: Place
+    write: Place
+    row: Lin
+    steps: tuple[Step, ...]
+    fill: Fill | None
+    ports: Mapping[str, Lin]
+    spans: Mapping[str, Span]
+    span: Span
+    when: tuple[Cond, ...] = ()
+    inline: bool = True
+    setup: tuple[Span, ...] = ()  # where the registers that it depends on were set
+    touches: tuple[Touch, ...] = ()
+    order: int = 0  # which copy of the text it is, from 1
+    atomic: str = ""  # what it does instead of writing; MIXED where the path decides it
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Use:
+    """An access of memory by a pipe that is no copy. `inferred` names what no text tells of it: in which `order`
+    other pipes come behind it (what its pipe does later waits as any other), or whether it touches these `bytes`.
+    `gives` are the values that it reads, where later numbers depend on them."""
+
+    number: int
+    pipe: str
+    touches: tuple[Touch, ...]
+    span: Span
+    what: str
+    when: tuple[Cond, ...] = ()
+    inferred: str = ""
+    gives: tuple[Lin, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Signal:
+    """`set` or `wait` of a flag from one pipe to another."""
+
+    action: str
+    source: str
+    dest: str
+    event: Lin
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fence:
+    """What `pipe` was given before is done before what it is given next; `ALL` speaks of all pipes."""
+
+    pipe: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Token:
+    """`get` or `rls` of a buffer token by a pipe, in a mode."""
+
+    action: str
+    pipe: str
+    token: Lin
+    mode: Lin
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Loop:
+    """`trip` iterations of `body`; `counter` is the symbol that counts them from 0."""
+
+    counter: str
+    trip: Lin
+    body: tuple[Event, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Branch:
+    """`then` where the condition holds, else `other`."""
+
+    when: Cond
+    then: tuple[Event, ...]
+    other: tuple[Event, ...]
+    span: Span
+
+
+Event = Copy | Use | Signal | Fence | Token | Loop | Branch
+
+
+def accumulate(one: Event, two: Event) -> bool:
+    """Whether both add to (or take the most or least of) what is there, in the same way and in whole elements."""
+    if not isinstance(one, Copy) or not isinstance(two, Copy) or one.atomic != two.atomic:
+        return False
+    if one.atomic in ("", MIXED) or one.atomic.startswith(UNSAID):
+        return False
+    item = one.write.item_bytes
+    strides = [step.write for copy in (one, two) for step in copy.steps]
+    numbers = [two.write.address - one.write.address, one.row, two.row, *strides]
+    alike = (one.write.dtype, item) == (two.write.dtype, two.write.item_bytes)
+    return alike and not any(n.is_const and n.const % item for n in numbers)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Remark:
+    """Something that reading a kernel found: `kind` is unresolved, state, ill or note."""
+
+    kind: str
+    message: str
+    span: Span
+    hint: str = ""
+    labels: tuple[tuple[Span, str], ...] = ()
+    always: bool = True  # False: only a warning

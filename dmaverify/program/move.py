@@ -1,0 +1,109 @@
+"""Moves: a source tensor, a destination tensor, the promise that both hold the same elements, and what a plan says of
+it.
+
+Knows: tensors in memory (tier, base, a mapping per class of place), streams, transfers, Fetch/Commit accesses.
+Does not know: how they are written in a file, how the promise is proved.
+Law: a tensor's flat mapping is the pair of its fields in the order chip, cluster, slice, element; a missing field is
+`1`.
+
+Source: DESIGN sections 2 and 3; "DMA Engine", Structural Requirements; facts/rngd 1.6 and 7.3.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from dmaverify.errors import Span
+from dmaverify.language.expr import ONE, Expr, pair
+from dmaverify.program.command import Engine, GivenCommand
+
+if TYPE_CHECKING:
+    from dmaverify.program.views import Views
+
+PLACES = ("chip", "cluster", "slice", "element")
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """A tensor in memory. `base` is a byte address within each slice (DM) or within the chip (others).
+
+    `at` offsets the places: the tensor's chip 0 lies on chip `at.chip`, and so on (the documents' record form of a
+    base).
+    """
+
+    tier: str
+    element: Expr
+    chip: Expr = ONE
+    cluster: Expr = ONE
+    slice: Expr = ONE
+    base: int = 0
+    at_chip: int = 0
+    at_cluster: int = 0
+    at_slice: int = 0
+    span: Span | None = field(default=None, compare=False, repr=False)
+    base_span: Span | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def mapping(self) -> Expr:
+        """Chip, cluster, slice, element as one mapping."""
+        return pair(self.chip, self.cluster, self.slice, self.element)
+
+    def field(self, name: str) -> Expr:
+        value: Expr = getattr(self, name)
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """Who moves what in which order: engines by chip, cluster and slice (`slice` counts engines, not slices), time,
+    packet.
+    """
+
+    time: Expr
+    packet: Expr
+    chip: Expr = ONE
+    cluster: Expr = ONE
+    slice: Expr = ONE
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def mapping(self) -> Expr:
+        return pair(self.chip, self.cluster, self.slice, self.time, self.packet)
+
+
+@dataclass(frozen=True, slots=True)
+class EngineStream:
+    """One command of a heterogeneous aggregate: the engine, its own stream, the number of the case it comes from.
+
+    The chip, cluster and slice of the stream each hold the one position that is this engine's part.
+    """
+
+    engine: Engine
+    stream: Stream
+    case: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """One named move of a plan: what is promised, and whatever the plan says of how it is kept.
+
+    `streams` are those of a heterogeneous aggregate, one per command, instead of `stream`. `given` are the sequencers
+    as written, in order, not yet paired. `expect` is None where the plan says nothing, `()` for proved. With `views`,
+    source and dest are what the first iteration moves.
+    """
+
+    name: str
+    target: str
+    dtype: str
+    source: Tensor
+    dest: Tensor
+    stream: Stream | None = None
+    given: tuple[GivenCommand, ...] = ()
+    limits: tuple[tuple[str, int], ...] = ()
+    expect: tuple[str, ...] | None = None
+    span: Span | None = field(default=None, compare=False, repr=False)
+    streams: tuple[EngineStream, ...] = ()
+    options: tuple[tuple[str, int | str], ...] = ()  # what the machine's own module reads
+    facts: tuple[tuple[str, tuple[tuple[str, int], ...], str], ...] = ()  # scope, ports, place
+    views: Views | None = None

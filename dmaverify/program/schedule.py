@@ -1,0 +1,348 @@
+"""Programs: steps that move data, what is ordered and what may run at once, and the regions they share.
+
+Knows: steps, contexts, explicit order, reachability; regions as boxes of memory with a lifetime.
+Does not know: how a program is written in a file, which bytes a step touches, machines, solvers.
+Law: two pieces of work are ordered exactly when one reaches the other over edges; a piece is one lane (an engine or a
+context) of one step. Nothing is enumerated: reachability is one bit per pair of pieces.
+
+Edges: pieces of one lane in the written order; an `after` puts every piece of a step behind every piece of the other;
+`order = "written"` puts every step behind the one above it; `order = "none"` leaves the `after` edges alone.
+
+Source: "DMA Engine" (Implementation Details: commands of an engine in sequence, engines in parallel), "Memory
+Performance" (Scheduling model: an operation waits for its context), facts/rngd 7.4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from dmaverify.errors import Span
+from dmaverify.program.access import Access, PlanProblem
+from dmaverify.program.indirect import Indirect
+from dmaverify.program.move import PLACES, Tensor, Transfer
+
+DMA_CONTEXT = "tdma"  # of transfers that name neither an engine nor a context
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One operation: a transfer, or the Fetch and Commit accesses that run together.
+
+    `context` None: the engines of a transfer, or the accesses' own context. `inline` says that nothing else in the plan
+    judges it. `reads` and `writes` name regions that its tensors must lie in. `loops` are around it, outer to inner;
+    steps that follow each other with the same loops are the body of these loops, done once per iteration.
+    """
+
+    name: str
+    transfer: Transfer | None = None
+    accesses: tuple[Access, ...] = ()
+    context: str | None = None
+    after: tuple[str, ...] = ()
+    reads: str | None = None
+    writes: str | None = None
+    inline: bool = False
+    problems: tuple[PlanProblem, ...] = ()  # of the transfer; an access holds its own
+    loops: tuple[tuple[str, int], ...] = ()
+    indirect: Indirect | None = None  # a gather or scatter; `transfer` then stands for all that it may touch
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """Bytes `base` to `end` (exclusive) of every place in the box `first` to `last` (exclusive), per class of place."""
+
+    tier: str
+    first: tuple[int, int, int]
+    last: tuple[int, int, int]
+    base: int
+    end: int
+
+    def meets(self, other: Box) -> bool:
+        return (
+            self.tier == other.tier
+            and all(a < d and c < b for a, b, c, d in zip(self.first, self.last, other.first, other.last, strict=True))
+            and self.base < other.end
+            and other.base < self.end
+        )
+
+    def holds(self, other: Box) -> bool:
+        return (
+            self.tier == other.tier
+            and all(
+                a <= c and d <= b for a, b, c, d in zip(self.first, self.last, other.first, other.last, strict=True)
+            )
+            and self.base <= other.base
+            and other.end <= self.end
+        )
+
+
+def box_of(tensor: Tensor, dtype_bits: int) -> Box:
+    """The declared region of a tensor. Bytes that hold half of an element count as its own."""
+    first = (tensor.at_chip, tensor.at_cluster, tensor.at_slice)
+    last = tuple(start + tensor.field(place).size for start, place in zip(first, PLACES, strict=False))
+    extent = -(-tensor.element.size * dtype_bits // 8)
+    return Box(tensor.tier, first, (last[0], last[1], last[2]), tensor.base, tensor.base + extent)
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A named box of memory. `lifetime` is (first step, last step), both inclusive; None: the whole program."""
+
+    name: str
+    box: Box
+    lifetime: tuple[str, str] | None = None
+    span: Span | None = field(default=None, compare=False, repr=False)
+    lifetime_span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """Steps in the written order. `expect` is None where the plan says nothing, () for proved."""
+
+    name: str
+    target: str
+    steps: tuple[Step, ...]
+    regions: tuple[Region, ...] = ()
+    order: str = "contexts"
+    expect: tuple[str, ...] | None = None
+    problems: tuple[PlanProblem, ...] = ()
+    line: int = 0
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+# ---------------------------------------------------------------- order
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """The work of one lane within one step."""
+
+    step: int
+    lane: str
+
+
+@dataclass(frozen=True)
+class Order:
+    """Which piece precedes which: bit i of `before[j]` says that piece i ends before piece j begins."""
+
+    pieces: tuple[Piece, ...]
+    before: tuple[int, ...]
+    of_step: tuple[tuple[int, ...], ...]
+    bodies: tuple[int, ...] = ()  # of each step, the number of the loop body that it is in, -1 for none
+    later: Mapping[tuple[int, int], int] = field(default_factory=dict)  # see `gap`
+
+    def index(self, step: int, lane: str) -> int:
+        return next(i for i in self.of_step[step] if self.pieces[i].lane == lane)
+
+    def precedes(self, a: int, b: int) -> bool:
+        """Whether piece a ends before piece b begins; of one loop body: in the same iteration."""
+        return bool(self.before[b] >> a & 1)
+
+    def one_body(self, a: int, b: int) -> bool:
+        """Whether two pieces are done in the iterations of the same loops."""
+        first, second = (self.pieces[i].step for i in (a, b))
+        return bool(self.bodies) and self.bodies[first] >= 0 and self.bodies[first] == self.bodies[second]
+
+    def gap(self, a: int, b: int) -> int | None:
+        """Of two pieces of one body: the least d such that a in iteration n ends before b in iteration n + d begins."""
+        return 0 if a != b and self.precedes(a, b) else self.later.get((a, b))
+
+    def free(self, a: int, b: int) -> tuple[int | None, int | None] | None:
+        """How many iterations b may run ahead of a (least, most; None: without bound) while nothing orders the two;
+        None where everything does. For pieces of one body.
+        """
+        ahead, behind = self.gap(a, b), self.gap(b, a)
+        low, high = None if behind is None else 1 - behind, None if ahead is None else ahead - 1
+        return None if low is not None and high is not None and low > high else (low, high)
+
+    def ordered(self, a: int, b: int) -> bool:
+        """Whether one of the two ends before the other begins, whatever iterations of a loop are meant."""
+        if a != b and self.one_body(a, b):
+            return self.free(a, b) is None
+        return self.precedes(a, b) or self.precedes(b, a)
+
+    def step_precedes(self, a: int, b: int) -> bool:
+        """Whether all of step a ends before any of step b begins."""
+        wanted = sum(1 << i for i in self.of_step[a])
+        return all(self.before[j] & wanted == wanted for j in self.of_step[b])
+
+    def comes_around(self, a: int, b: int) -> bool:
+        """Whether all of step a ends before step b of the next iteration begins; outside of one loop, nothing comes
+        around.
+        """
+        pairs = [(i, j) for i in self.of_step[a] for j in self.of_step[b] if self.one_body(i, j)]
+        return all((gap := self.gap(i, j)) is not None and gap <= 1 for i, j in pairs)
+
+    def concurrent(self, a: int, b: int) -> bool:
+        """Whether some of step a may run at the same time as some of step b."""
+        return any(not self.ordered(i, j) for i in self.of_step[a] for j in self.of_step[b])
+
+
+@dataclass(frozen=True, slots=True)
+class Circle:
+    """Steps that wait for each other: nothing of them ever starts."""
+
+    steps: tuple[str, ...]
+
+
+def order_of(program: Program, lanes: Sequence[Sequence[str]]) -> Order | Circle:
+    """The order of a program whose step i works in `lanes[i]` (each at least one lane)."""
+    pieces: list[Piece] = []
+    of_step: list[tuple[int, ...]] = []
+    for step, names in enumerate(lanes):
+        of_step.append(tuple(range(len(pieces), len(pieces) + len(names))))
+        pieces += [Piece(step, lane) for lane in names]
+    direct = _direct(program, pieces, of_step)
+    before = _closure(direct)
+    if isinstance(before, frozenset):
+        return Circle(tuple(dict.fromkeys(program.steps[pieces[i].step].name for i in sorted(before))))
+    bodies = bodies_of(program.steps)
+    later = _later(program, pieces, of_step, before, bodies)
+    return Order(tuple(pieces), tuple(before), tuple(of_step), bodies, later)
+
+
+# ---------------------------------------------------------------- loops
+
+
+def bodies_of(steps: Sequence[Step]) -> tuple[int, ...]:
+    """Steps in a row with the same loops have one number, steps without loops -1."""
+    out: list[int] = []
+    for index, step in enumerate(steps):
+        follows = index > 0 and out[-1] >= 0 and steps[index - 1].loops == step.loops
+        out.append(-1 if not step.loops else out[-1] if follows else index)
+    return tuple(out)
+
+
+def torn_body(program: Program, order: Order) -> tuple[str, str] | None:
+    """A step outside of a loop that must wait for one step of the body and be waited for by another: (it, the body's
+    step that waits). Such a loop has no iterations to speak of.
+    """
+    for outside, pieces in enumerate(order.of_step):
+        for inside, others in enumerate(order.of_step):
+            body = order.bodies[inside]
+            if body < 0 or order.bodies[outside] == body:
+                continue
+            fellows = [i for i, number in enumerate(order.bodies) if number == body]
+            first = any(order.precedes(p, q) for p in pieces for q in others)
+            if first and any(order.precedes(q, p) for f in fellows for q in order.of_step[f] for p in pieces):
+                return program.steps[outside].name, program.steps[inside].name
+    return None
+
+
+def _later(
+    program: Program, pieces: Sequence[Piece], of_step: Sequence[tuple[int, ...]], before: Sequence[int],
+    bodies: Sequence[int],
+) -> dict[tuple[int, int], int]:  # fmt: skip
+    """For pieces of one body, the least number of iterations after which one surely precedes the other, where it is not
+    0: around the loop, a piece follows itself, a lane its own last piece, and in written order everything.
+    """
+    out: dict[tuple[int, int], int] = {}
+    for body in sorted(set(bodies) - {-1}):
+        steps = [i for i, number in enumerate(bodies) if number == body]
+        members = [p for i in steps for p in of_step[i]]
+        around = {p: 1 << p for p in members}
+        lanes: dict[str, list[int]] = {}
+        for p in members:
+            lanes.setdefault(pieces[p].lane, []).append(p)
+        if program.order == "contexts":
+            for found in lanes.values():
+                around[found[0]] |= 1 << found[-1]
+        elif program.order == "written":
+            for p in of_step[steps[0]]:
+                around[p] |= sum(1 << q for q in of_step[steps[-1]])
+        own = sum(1 << p for p in members)
+        now = {p: before[p] & own | 1 << p for p in members}  # what ends before p, or is p, in the same iteration
+        for distance in range(1, len(members) + 2):
+            wrapped = {p: _united(now, around[p]) for p in members}
+            now = {p: _united(wrapped, before[p] & own | 1 << p) for p in members}
+            fresh = [(a, p) for p in members for a in _bits(now[p]) if (a, p) not in out]
+            out.update({pair: distance for pair in fresh if pair[0] == pair[1] or not before[pair[1]] >> pair[0] & 1})
+    return out
+
+
+def _united(masks: Mapping[int, int], chosen: int) -> int:
+    out = 0
+    for index in _bits(chosen):
+        out |= masks[index]
+    return out
+
+
+# ---------------------------------------------------------------- the order within an iteration
+
+
+def _direct(program: Program, pieces: Sequence[Piece], of_step: Sequence[tuple[int, ...]]) -> list[int]:
+    """Bit i of entry j: an edge from piece i to piece j."""
+    index = {step.name: number for number, step in enumerate(program.steps)}
+    direct = [0] * len(pieces)
+    last: dict[str, int] = {}
+    for number, step in enumerate(program.steps):
+        waits = [index[name] for name in step.after]
+        if program.order == "written" and number:
+            waits.append(number - 1)
+        mask = sum({1 << i for other in waits for i in of_step[other]})
+        for piece in of_step[number]:
+            direct[piece] |= mask
+            lane = pieces[piece].lane
+            if program.order == "contexts" and lane in last:
+                direct[piece] |= 1 << last[lane]
+            last[lane] = piece
+    return direct
+
+
+def _closure(direct: Sequence[int]) -> list[int] | frozenset[int]:
+    """Everything that precedes each piece; the pieces of circles where there are some."""
+    before: list[int | None] = [None] * len(direct)
+    waiting = set(range(len(direct)))
+    needed = [_bits(mask) for mask in direct]
+    followers: dict[int, list[int]] = {}
+    for piece, earlier in enumerate(needed):
+        for one in earlier:
+            followers.setdefault(one, []).append(piece)
+    open_count = [len(earlier) for earlier in needed]
+    ready = [piece for piece in range(len(direct)) if not open_count[piece]]
+    while ready:
+        piece = ready.pop()
+        mask = direct[piece]
+        for one in needed[piece]:
+            mask |= before[one] or 0
+        before[piece] = mask
+        waiting.discard(piece)
+        for follower in followers.get(piece, ()):
+            open_count[follower] -= 1
+            if not open_count[follower]:
+                ready.append(follower)
+    return frozenset(waiting) if waiting else [mask or 0 for mask in before]
+
+
+def _bits(mask: int) -> list[int]:
+    out = []
+    while mask:
+        low = mask & -mask
+        out.append(low.bit_length() - 1)
+        mask ^= low
+    return out
+
+
+def antichains(order: Order, chosen: Mapping[int, object]) -> list[tuple[int, ...]]:
+    """The maximal sets of steps of `chosen` that may all run at once, as sorted tuples."""
+    steps = sorted(chosen)
+    beside = {a: {b for b in steps if b != a and order.concurrent(a, b)} for a in steps}
+    found: list[tuple[int, ...]] = []
+    _cliques(set(), set(steps), set(), beside, found)
+    return sorted(found)
+
+
+def _cliques(
+    taken: set[int], open_: set[int], done: set[int], beside: Mapping[int, set[int]], found: list[tuple[int, ...]]
+) -> None:
+    """Bron and Kerbosch with a pivot: every maximal clique once."""
+    if not open_ and not done:
+        if taken:
+            found.append(tuple(sorted(taken)))
+        return
+    pivot = max(open_ | done, key=lambda step: len(beside[step] & open_))
+    for step in sorted(open_ - beside[pivot]):
+        _cliques(taken | {step}, open_ & beside[step], done & beside[step], beside, found)
+        open_ = open_ - {step}
+        done = done | {step}

@@ -1,0 +1,364 @@
+"""Views: a part of a tensor, or the tensor declared otherwise, at a place that a loop may move.
+
+Knows: tiles of one digit, padding and unpadding of the outermost factor, starts that are affine in the digits of loops.
+Does not know: how a view is written, what is moved through it, machines, solvers.
+Law: a view shows the same bytes as its tensor, the parts beside the tile as holes (Top when read, Bottom when
+written). Every iteration shows the same mapping; only its place moves, by the same step for every count of a digit of a
+loop. So what is proved of one iteration relative to its place is proved of all.
+
+A tile of the digit I with length n replaces I by `I = n` padded back to the size of I and moves the place by `start`
+positions of I; coordinates within a tile count from its start. `pad` widens the outermost factor by Top padding,
+`unpad` takes Top padding off it; addresses stay. Tiles of tiles add their starts.
+
+Source: furiosa-opt v0.6.0 (views: tile, chip_tile, cluster_tile, slice_tile, pad, unpad), facts/rngd 7.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise, product
+from math import prod
+
+from dmaverify.errors import Span
+from dmaverify.language.expr import Expr, Kind, Modulo, Padding, Resize, Stride, axes_of, pair, terms_of
+from dmaverify.layout.digits import Form, Gap, NotDigits, compile_digits, finalize
+from dmaverify.program.move import PLACES, Tensor
+
+
+class ViewError(Exception):
+    """A view that can be read but shows nothing that a machine could move: what, where, what to do instead."""
+
+    def __init__(self, message: str, span: Span | None, hint: str) -> None:
+        super().__init__(message)
+        self.message, self.span, self.hint = message, span, hint
+
+
+# ---------------------------------------------------------------- loops and starts
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A digit of a loop: it counts 0..count, each count being `weight` iterations of the loop."""
+
+    loop: str
+    weight: int
+    count: int
+    of: int  # iterations of the loop
+
+    def __str__(self) -> str:
+        text = self.loop if self.weight == 1 else f"{self.loop} / {self.weight}"
+        return text if self.weight * self.count == self.of else f"{text} % {self.count}"
+
+
+@dataclass(frozen=True, slots=True)
+class Affine:
+    """`constant + sum(step * counter)`, one step per turn."""
+
+    constant: int
+    steps: tuple[int, ...] = ()
+
+    def at(self, counters: Sequence[int]) -> int:
+        return self.constant + sum(s * c for s, c in zip(self.steps, counters, strict=True))
+
+    def least(self, turns: Sequence[Turn]) -> int:
+        return self.constant + sum(min(0, s * (t.count - 1)) for s, t in zip(self.steps, turns, strict=True))
+
+    def most(self, turns: Sequence[Turn]) -> int:
+        return self.constant + sum(max(0, s * (t.count - 1)) for s, t in zip(self.steps, turns, strict=True))
+
+    def extreme(self, turns: Sequence[Turn], *, most: bool) -> tuple[int, ...]:
+        """The counters, smallest first, at which the value is greatest (or least)."""
+        return tuple(t.count - 1 if (s > 0) == most and s else 0 for s, t in zip(self.steps, turns, strict=True))
+
+    def plus(self, other: Affine) -> Affine:
+        steps = tuple(a + b for a, b in zip(self.steps, other.steps, strict=True))
+        return Affine(self.constant + other.constant, steps)
+
+    def times(self, factor: int) -> Affine:
+        return Affine(self.constant * factor, tuple(step * factor for step in self.steps))
+
+
+def fixed(value: int, turns: Sequence[Turn]) -> Affine:
+    return Affine(value, (0,) * len(turns))
+
+
+def loop_values(turns: Sequence[Turn], counters: Sequence[int]) -> dict[str, int]:
+    """The value of every loop at these counters."""
+    out: dict[str, int] = {}
+    for turn, counter in zip(turns, counters, strict=True):
+        out[turn.loop] = out.get(turn.loop, 0) + turn.weight * counter
+    return out
+
+
+def iterations(turns: Sequence[Turn]) -> int:
+    return prod(turn.count for turn in turns)
+
+
+# ---------------------------------------------------------------- what a view says
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """`length` positions of the digit `digit` of one class of place, from `start` on."""
+
+    digit: Expr
+    length: int
+    start: Affine
+    place: str = "element"
+    span: Span | None = field(default=None, compare=False, repr=False)
+    start_span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Pad:
+    """The outermost factor widened to `to` positions; `to` 0 takes its Top padding off (unpad)."""
+
+    to: int
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Where a view looks along one digit of its tensor: positions `start..start + length` of `size`, in steps of
+    `stride` positions of the place. `live` positions from 0 on hold nothing but elements, as far as this digit goes.
+    """
+
+    place: str
+    label: str
+    stride: int
+    size: int
+    live: int
+    length: int
+    start: Affine
+    axis: str | None
+    weight: int
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A tensor seen through its operations. `shown` is what the first iteration moves; `shift` is how its place moves:
+    units of chip, cluster and slice, and bytes. `buffer` is the memory it lies in. `partial`: the rest of the tensor is
+    left as it is, on purpose.
+    """
+
+    base: Tensor
+    shown: Tensor
+    buffer: Tensor
+    windows: tuple[Window, ...]
+    shift: tuple[Affine, Affine, Affine, Affine]
+    partial: bool = False
+
+    def moved(self, counters: Sequence[int]) -> Tensor:
+        """What the iteration at `counters` moves."""
+        now, first = ([a.at(at) for a in self.shift] for at in (counters, (0,) * len(counters)))
+        chip, cluster, slice_, byte = (a - b for a, b in zip(now, first, strict=True))
+        one = self.shown
+        return replace(
+            one, at_chip=one.at_chip + chip, at_cluster=one.at_cluster + cluster, at_slice=one.at_slice + slice_,
+            base=one.base + byte,
+        )  # fmt: skip
+
+    @property
+    def turning(self) -> frozenset[int]:
+        """The turns that move it."""
+        return frozenset(i for w in self.windows for i, step in enumerate(w.start.steps) if step)
+
+
+@dataclass(frozen=True, slots=True)
+class Views:
+    """The views of a transfer's two sides (None: the tensor itself) and the loops around it, outer to inner."""
+
+    loops: tuple[tuple[str, int], ...] = ()
+    turns: tuple[Turn, ...] = ()
+    source: View | None = None
+    dest: View | None = None
+
+    @property
+    def count(self) -> int:
+        return prod(count for _, count in self.loops)
+
+
+# ---------------------------------------------------------------- seeing
+
+
+def see(
+    base: Tensor, ops: Sequence[Tile | Pad], *, writes: bool, dtype_bits: int, turns: Sequence[Turn], partial: bool
+) -> View:
+    """The tensor through all operations, first to last. Raises ViewError."""
+    hole = Kind.BOTTOM if writes else Kind.TOP
+    shown = buffer = base
+    windows: list[Window] = []
+    shift = [fixed(0, turns)] * 4
+    for op in ops:
+        if isinstance(op, Pad):
+            shown, buffer = _padded(shown, op), _padded(buffer, op)
+            continue
+        shown, window = _tiled(shown, op, hole, turns)
+        _add(windows, window)
+        amount = window.start.times(window.stride)
+        at = PLACES.index(op.place)
+        if op.place == "element":
+            amount = _in_bytes(amount, dtype_bits, op)
+        elif op.place != "slice" and any(amount.steps):
+            raise ViewError(
+                f"a tile of the {op.place}s cannot move with a loop", op.start_span or op.span,
+                f"write one transfer for each {op.place}, its start a number",
+            )  # fmt: skip
+        shift[at] = shift[at].plus(amount)
+    first = [a.constant for a in shift]
+    shown = replace(
+        shown, at_chip=shown.at_chip + first[0], at_cluster=shown.at_cluster + first[1],
+        at_slice=shown.at_slice + first[2], base=shown.base + first[3],
+    )  # fmt: skip
+    return View(base, shown, buffer, tuple(windows), (shift[0], shift[1], shift[2], shift[3]), partial)
+
+
+def _in_bytes(amount: Affine, dtype_bits: int, op: Tile) -> Affine:
+    bits = amount.times(dtype_bits)
+    if bits.constant % 8 or any(step % 8 for step in bits.steps):
+        raise ViewError(
+            f"the tile of `{op.digit}` starts within a byte", op.start_span or op.span, "start it at a whole byte"
+        )
+    return Affine(bits.constant // 8, tuple(step // 8 for step in bits.steps))
+
+
+def _add(windows: list[Window], new: Window) -> None:
+    """A tile of a tile looks further into the same digit."""
+    for index, old in enumerate(windows):
+        if (old.place, old.stride) == (new.place, new.stride):
+            windows[index] = replace(old, start=old.start.plus(new.start), length=new.length)
+            return
+    windows.append(new)
+
+
+def _padded(tensor: Tensor, op: Pad) -> Tensor:
+    first, *rest = terms_of(tensor.element)
+    bare = first.inner if isinstance(first, Padding) and first.kind is Kind.TOP else None
+    if not op.to and bare is None:
+        raise ViewError(
+            f"the outermost factor `{first}` has no Top padding to take off", op.span, "unpad takes off what pad adds"
+        )
+    if op.to and op.to < first.size:
+        raise ViewError(
+            f"`{first}` has {first.size} positions already", op.span, f"pad to {first.size} or more, or use a tile"
+        )
+    outer = Padding(bare or first, op.to, span=op.span) if op.to else bare or first
+    return replace(tensor, element=pair(outer, *rest))
+
+
+def _tiled(tensor: Tensor, op: Tile, hole: Kind, turns: Sequence[Turn]) -> tuple[Tensor, Window]:
+    terms, at = _isolated(tensor.field(op.place), op)
+    digit, size = op.digit, op.digit.size
+    if op.length > size:
+        raise ViewError(f"a tile of {op.length} of `{digit}`, which has {size}", op.span, f"at most {size}")
+    stride = prod(term.size for term in terms[at + 1 :])
+    outside = terms[at] if terms[at] != digit else None
+    axis, weight = _digit_of(digit, op)
+    live = _live(tensor, op.place, terms, stride, size)
+    part: Expr = Resize(digit, op.length) if op.length < size else digit
+    if op.length < size:
+        part = Padding(part, size, hole)
+    if isinstance(outside, Padding):
+        part = Padding(part, outside.to, outside.kind)
+    changed = pair(*terms[:at], part, *terms[at + 1 :])
+    window = Window(
+        op.place, str(digit), stride, size, live, op.length, op.start, axis, weight, op.start_span or op.span
+    )
+    return _with(tensor, op.place, changed), window
+
+
+def _with(tensor: Tensor, place: str, expr: Expr) -> Tensor:
+    return replace(tensor, **{place: expr})  # type: ignore[arg-type]
+
+
+def _isolated(mapping: Expr, op: Tile) -> tuple[list[Expr], int]:
+    """The terms of the mapping, the tile's digit a term of its own (perhaps padded), and its index."""
+    terms = list(terms_of(mapping))
+    for index, term in enumerate(terms):
+        if term == op.digit or (isinstance(term, Padding) and term.inner == op.digit):
+            return terms, index
+        for parts, at in _splits(op.digit):
+            if term == parts[0]:
+                return [*terms[:index], *parts[1:], *terms[index + 1 :]], index + at
+    shown = ", ".join(f"`{term}`" for term in terms)
+    raise ViewError(
+        f"`{op.digit}` is no digit of `{mapping}`", op.digit.span or op.span, f"tile one of {shown}, or a part of one"
+    )
+
+
+def _splits(digit: Expr) -> Iterator[tuple[tuple[Expr, ...], int]]:
+    """What the digit may be a part of: the whole, then its parts from the outermost, and which of them it is."""
+    if isinstance(digit, Stride):
+        yield (digit.inner, digit, Modulo(digit.inner, digit.by)), 0
+    if isinstance(digit, Modulo) and digit.by and digit.inner.size % digit.by == 0:
+        yield (digit.inner, Stride(digit.inner, digit.by), digit), 1
+        if isinstance(digit.inner, Stride):
+            whole, by = digit.inner.inner, digit.inner.by
+            yield (whole, Stride(whole, by * digit.by), digit, Modulo(whole, by)), 1
+
+
+def _digit_of(digit: Expr, op: Tile) -> tuple[str | None, int]:
+    """The axis that the digit moves, and by how much. A broadcast moves none."""
+    try:
+        digits = compile_digits(digit).digits
+    except NotDigits as error:
+        raise ViewError(
+            f"`{digit}` has no digits: {error.reason}", digit.span or op.span, "tile a plain digit"
+        ) from None
+    if len(digits) > 1:
+        raise ViewError(
+            f"`{digit}` is {len(digits)} digits",
+            digit.span or op.span,
+            "a tile cuts one digit; write one tile for each",
+        )
+    return (digits[0].axis, digits[0].weight) if digits else (None, 0)
+
+
+def _live(tensor: Tensor, place: str, terms: Sequence[Expr], stride: int, size: int) -> int:
+    """Positions of the digit, from 0 on, at which its padding leaves every element, whatever the other digits are."""
+    whole = _with(tensor, place, pair(*terms))
+    inner = prod(whole.field(p).size for p in PLACES[PLACES.index(place) + 1 :])
+    try:
+        form = finalize(compile_digits(whole.mapping), axes_of(whole.mapping))
+    except NotDigits:
+        return size
+    return min([size, *_guarded(form, inner * stride)])
+
+
+def _guarded(form: Form, step: int) -> Iterator[int]:
+    for guard in form.guards:
+        mine = [(i, k) for i, k in guard.terms if form.digits[i].step == step]
+        if guard.kind is Gap.VOID or not mine:
+            continue
+        (_, k), *_ = mine
+        others = sum(c * (form.digits[i].slots - 1) for i, c in guard.terms if (i, c) not in mine)
+        yield max(0, (guard.bound - 1 - guard.constant - others) // k + 1)
+
+
+# ---------------------------------------------------------------- iterations worth looking at
+
+
+def corners(views: Views) -> Iterator[tuple[int, ...]]:
+    """The first iteration, and for each turn the one that it alone moves once: a multiple everywhere is one there."""
+    zero = (0,) * len(views.turns)
+    yield zero
+    for index, turn in enumerate(views.turns):
+        if turn.count > 1:
+            yield (*zero[:index], 1, *zero[index + 1 :])
+
+
+def every(turns: Sequence[Turn]) -> Iterator[tuple[int, ...]]:
+    """All iterations, in order of the counters; for tests and small runs."""
+    yield from product(*(range(turn.count) for turn in turns))
+
+
+def turns_of(loops: Sequence[tuple[str, int]], cuts: Mapping[str, Sequence[int]]) -> tuple[Turn, ...]:
+    """The digits of the loops, outer to inner, each loop cut at `cuts` (each divides the next and the count)."""
+    out: list[Turn] = []
+    for name, count in loops:
+        edges = [1, *(cut for cut in sorted(set(cuts.get(name, ()))) if 1 < cut < count), count]
+        parts = [Turn(name, low, high // low, count) for low, high in pairwise(edges)]
+        out += reversed(parts)
+    return tuple(out)

@@ -1,0 +1,67 @@
+"""Bytes read that nothing wrote, at chosen values of the symbols, where no proof decides it for all of them.
+
+Knows: small values within the ranges of symbols, what had to be assumed of them.
+Does not know: machines, text syntax, proofs for all values.
+Law: a finding is one of a run that the ranges, the conditions on symbols and all assumptions allow, and names its
+values; where a range is not stated, all values tried must fail. Nothing found proves nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from dmaverify.language.affine import Lin, World
+from dmaverify.program.instructions import Event
+from dmaverify.program.rewrite import put_in, symbols_of
+from dmaverify.prove.flow.ask import BEYOND, Asker
+from dmaverify.prove.flow.definite import DefiniteJudge
+from dmaverify.verdict import Finding, Severity
+
+
+def unwritten_at_values(
+    asker: Asker, events: Sequence[Event], memory: tuple[str, int], ordered: Sequence[str], *, given: bool
+) -> list[Finding]:
+    """What the judge of definite bytes refutes at the first values at which it refutes anything."""
+    world = asker.world
+    names = sorted(symbols_of(events, world))
+    if not names or any(world.symbols[n].varies or world.symbols[n].loaded for n in names):
+        return []
+    stated = all(world.symbols[n].stated or world.symbols[n].surely is not None for n in names)
+    out: list[Finding] = []
+    for values in _chosen(asker, names):
+        judge = DefiniteJudge(asker, *memory, ordered=ordered, given=given)
+        judge.judge([put_in(event, world, values) for event in events])
+        found = [f for f in judge.findings.values() if f.severity is Severity.ERROR]
+        shown = {world.symbols[n].shown: v.const for n, v in values.items()}
+        said = ", ".join(f"{name} = {value:,}" for name, value in shown.items())
+        found = [replace(f, message=f"{f.message}, where {said}", values={**f.values, **shown}) for f in found]
+        if found and stated:
+            return found
+        if not found and not stated:
+            return []  # whoever calls it may give such values only
+        out = out or found
+    return out
+
+
+def _chosen(asker: Asker, names: Sequence[str]) -> Iterator[dict[str, Lin]]:
+    """Values of all symbols that meet every condition on them."""
+    world = asker.world
+    for number in range(len(BEYOND)):
+        chosen: dict[str, Lin] = {}
+        for index, name in enumerate(names):
+            symbol = world.symbols[name]
+            value = (symbol.low or 0) + BEYOND[(number + index) % len(BEYOND)]
+            if symbol.surely is not None and not symbol.stated:
+                value = symbol.surely
+            chosen[name] = Lin(value if symbol.high is None else min(value, symbol.high))
+        if all(_met(world, name, chosen) for name in names) and all(
+            world.put_cond(need, chosen).known for need in asker.needed(names)
+        ):
+            yield chosen
+
+
+def _met(world: World, name: str, chosen: dict[str, Lin]) -> bool:
+    symbol = world.symbols[name]
+    inside = symbol.low is None or symbol.low <= chosen[name].const
+    return inside and all(world.put_cond(side, chosen).known for side in symbol.side)

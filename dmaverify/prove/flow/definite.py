@@ -1,0 +1,404 @@
+"""Bytes that are read before anything wrote them, or that hold the unknown tail of a row.
+
+Knows: the order of issue, branches, loops by their period, by their iterations, or as one.
+Does not know: machines, what an access changes (that is `written`), order in time (that is `pipes`), values.
+Law: a byte counts as written only if every path to the read writes it; a refuted read names bytes that no path wrote.
+What depends on symbols in a way that is not followed is said to be not judged, never passed in silence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from dmaverify.language.affine import Cond, Lin, both, compare
+from dmaverify.program.instructions import Branch, Copy, Event, Loop, Touch, Use
+from dmaverify.prove.flow.lifted import apart_or_alike
+from dmaverify.prove.flow.lifted import lifted as whole_loop
+from dmaverify.prove.flow.written import PERHAPS, WRITTEN, Path, WrittenBytes, alike, either, put_state, terms_of
+from dmaverify.verdict import Severity
+
+PERIODS = (1, 2, 3, 4, 6, 8)
+MOST_EVENTS = 20_000
+MOST_PATHS = 8
+MOST_ROUNDS = 16  # iterations of a loop of unknown length that are followed one by one
+EARLY = 8  # so many of them at least before the later ones are followed as one
+
+
+@dataclass
+class DefiniteJudge(WrittenBytes):
+    """Follows a kernel through one memory of `size` bytes (`space`)."""
+
+    _lifted: dict[int, list[Use] | None] = field(default_factory=dict)
+    _events: int = 0
+    _spread: int = 1  # how many iterations of loops around are followed one by one
+
+    @property
+    def status(self) -> str:
+        if any(f.severity is Severity.ERROR for f in self.findings.values()):
+            return "refuted"
+        return "not judged" if self.unjudged else "proved"
+
+    def judge(self, events: Sequence[Event]) -> None:
+        self._bases = sorted(
+            {t.place.address.const for t in _touches(events) if self._mine(t) and t.place.address.is_const}
+        )
+        self._counters = frozenset(_counters(events))
+        self._run(events, [Path(bytearray(self.size))], {})
+
+    # ------------------------------------------------------------ walking
+
+    def _run(
+        self,
+        events: Sequence[Event],
+        paths: list[Path],
+        at: Mapping[str, Lin],
+        lifted: tuple[tuple[str, Lin], ...] = (),
+    ) -> list[Path]:
+        for event in events:
+            if isinstance(event, Loop):
+                paths = self._loop(event, paths, at, lifted)
+            elif isinstance(event, Branch):
+                paths = self._branch(event, paths, at, lifted)
+            elif isinstance(event, (Copy, Use)):
+                self._events += 1
+                for path in paths:
+                    self._access(event, path, at, lifted)
+        return paths
+
+    def _branch(
+        self, event: Branch, paths: list[Path], at: Mapping[str, Lin], lifted: tuple[tuple[str, Lin], ...]
+    ) -> list[Path]:
+        when = self.world.put_cond(event.when, at)
+        out: list[Path] = []
+        for path in paths:
+            other = path.copy()
+            sides = ((path, when, event.then), (other, when.negated(), event.other))
+            for one, condition, body in sides:
+                if self._feasible(one, condition):
+                    out += self._run(body, [self._assuming(one, condition)], at, lifted)
+        moving = [name for name, _ in lifted]
+        split = bool(out) and (not self.world.roots(when).isdisjoint(moving) or self.world.changes(when, moving))
+        return self._joined(out) if len(out) > MOST_PATHS or split else out  # each iteration takes its own side
+
+    def _joined(self, paths: list[Path]) -> list[Path]:
+        first = paths[0]
+        for other in paths[1:]:
+            if first.bytes_ != other.bytes_:
+                first.bytes_ = either(first.bytes_, other.bytes_)
+            kept = [r for r in first.rows if r in other.rows]
+            for row in (*first.rows, *other.rows):
+                if row not in kept:
+                    self._perhaps(row, first)
+            first.rows = kept
+            first.whole = [r for r in first.whole if r in other.whole]
+            first.facts = tuple(f for f in first.facts if f in other.facts)
+        return [first]
+
+    def _merged(self, paths: list[Path]) -> list[Path]:
+        """Paths in the same state become one, which holds where either does; too many of them are joined."""
+        groups: list[list[Path]] = []
+        for path in paths:
+            found = next((g for g in groups if alike(g[0], path)), None)
+            if found is None:
+                groups.append([path])
+            else:
+                found.append(path)
+        out = []
+        for group in groups:
+            common = [f for f in group[0].facts if all(f in p.facts for p in group)]
+            rests = [both(f for f in p.facts if f not in common) for p in group]
+            either = both(rests, "or")
+            facts = (*common, *([] if either.known is not None else [either]))
+            out.append(Path(group[0].bytes_, group[0].rows, facts, group[0].whole))
+        return self._joined(out) if len(out) > MOST_PATHS else out
+
+    def _loop(
+        self, loop: Loop, paths: list[Path], at: Mapping[str, Lin], lifted: tuple[tuple[str, Lin], ...]
+    ) -> list[Path]:
+        trip = self.world.put(loop.trip, at)
+        if trip.is_const and trip.const > 0 and (uses := self._whole(loop)) is not None:
+            return self._run(uses, paths, at, lifted)
+        period = self._period(loop, at)
+        if trip.is_const and (
+            trip.const <= 2 * (period or 0)
+            or trip.const * _size(loop.body)
+            <= (0 if self._spread > 256 else 64 if lifted else MOST_EVENTS - self._events)
+        ):
+            for step in range(max(0, trip.const)):
+                paths = self._once(loop, paths, at, lifted, Lin(step))
+            return paths
+        steady = period is not None and self._steady(loop.body, loop.counter, period, at)
+        most = self.world.interval(trip)[1]
+        few = most is not None and self._spread * most <= MOST_ROUNDS and not lifted
+        if period is not None and steady:
+            return self._rounds(loop, trip, paths, at, lifted, 2 * period, period)
+        if few and most is not None:
+            whole = self._summed(loop, trip, paths, at, lifted) if period is None else []
+            paths = self._rounds(loop, trip, paths, at, lifted, most, None)
+            for path in paths:
+                path.whole += [row for row in whole if row not in path.whole]
+            return paths
+        if period is not None:
+            return self._later(loop, trip, paths, at, lifted, period)
+        return self._all_at_once(loop, trip, paths, at, lifted)
+
+    def _once(
+        self, loop: Loop, paths: list[Path], at: Mapping[str, Lin], lifted: tuple[tuple[str, Lin], ...], here: Lin
+    ) -> list[Path]:
+        """One iteration."""
+        return self._renewed(loop, self._run(loop.body, paths, {**at, loop.counter: here}, lifted))
+
+    def _rounds(
+        self,
+        loop: Loop,
+        trip: Lin,
+        paths: list[Path],
+        at: Mapping[str, Lin],
+        lifted: tuple[tuple[str, Lin], ...],
+        steps: int,
+        period: int | None,
+    ) -> list[Path]:
+        """So many iterations one by one, with what holds where the loop ends behind each of them.
+
+        With a `period` the loop may go on: later iterations find the memory as those one period before did.
+        """
+        ends: list[Path] = []
+        known = {f for p in paths for f in p.facts}
+        if period is not None and trip.is_const:
+            steps += (trip.const - steps) % period
+        outside, self._spread = self._spread, self._spread * max(1, steps)
+        alike: list[list[Path]] = [[] for _ in range(period or 0)]
+        for step in range(steps + 1):
+            over = compare("le", trip - step)
+            out = [self._assuming(p.copy(), over) for p in paths if self._feasible(p, over)]
+            if period is not None and step > steps - period:
+                alike[step % period] = out  # those that go on for some more periods end like these
+            else:
+                ends += out
+            if step == steps:
+                break
+            paths = [self._assuming(p, over.negated()) for p in paths if self._feasible(p, over.negated())]
+            paths = self._once(loop, paths, at, lifted, Lin(step)) if paths else paths
+            paths = self._merged(paths)
+        self._spread = outside
+        if period is None:
+            return self._ended(ends, trip)
+        if trip.is_const:
+            return paths
+        for group in alike:
+            for path in group:
+                path.facts = tuple(f for f in path.facts if f in known)
+        last = [p for group in alike for p in group]
+        going = [self._assuming(p, over.negated()) for p in paths if self._feasible(p, over.negated())]
+        for path in going:
+            path.facts = tuple(f for f in path.facts if f in known)
+        return self._ended([*ends, *last, *going], trip)
+
+    def _later(
+        self,
+        loop: Loop,
+        trip: Lin,
+        paths: list[Path],
+        at: Mapping[str, Lin],
+        lifted: tuple[tuple[str, Lin], ...],
+        period: int,
+    ) -> list[Path]:
+        """As `_rounds`, where conditions tell iterations apart: the later ones are followed as one, whatever holds."""
+        known = {f for p in paths for f in p.facts}
+        steps = period * max(2, -(-EARLY // period))
+        ends: list[Path] = []
+        outside, self._spread = self._spread, self._spread * steps
+        for step in range(steps):
+            over = compare("le", trip - step)
+            ends += [self._assuming(p.copy(), over) for p in paths if self._feasible(p, over)]
+            paths = [self._assuming(p, over.negated()) for p in paths if self._feasible(p, over.negated())]
+            paths = self._merged(self._once(loop, paths, at, lifted, Lin(step)))
+        found = dict(self.findings)
+        rounds = self.world.free(f"later_{loop.counter}", steps // period, None, shown=f"round of {loop.counter}")
+        for _ in range(3):
+            for path in paths:
+                path.facts = tuple(f for f in path.facts if f in known)
+            paths = self._merged(paths)
+            before = [p.copy() for p in paths]
+            for phase in range(period):
+                here = rounds * period + phase
+                ends += [p.copy() for p in paths]
+                paths = [self._assuming(p, compare("lt", here - trip)) for p in paths]
+                paths = self._once(
+                    loop, [p for p in paths if self._feasible(p, compare("lt", here - trip))], at, lifted, here
+                )
+                for path in paths:
+                    path.facts = tuple(f for f in path.facts if f in known)
+                paths = self._merged(paths)
+            new = [p for p in paths if not any(alike(p, b) for b in before)]
+            if not new:
+                break
+            paths = self._merged([*before, *paths])
+        else:
+            self.unjudged[f"line {loop.span.line}"] = None
+        self._spread = outside
+        if len(self.findings) > len(found):  # it is not shown that a run gets there
+            self.unjudged |= {
+                f"line {f.span.line}": None for k, f in self.findings.items() if k not in found and f.span
+            }
+            self.findings = found
+        for path in ends:
+            path.facts = tuple(f for f in path.facts if loop.counter not in self.world.roots(f))
+        return self._ended([*ends, *paths], trip)
+
+    def _summed(
+        self, loop: Loop, trip: Lin, paths: list[Path], at: Mapping[str, Lin], lifted: tuple[tuple[str, Lin], ...]
+    ) -> list[Touch]:
+        """What all iterations together write, on every path, if nothing that they write is lost again."""
+        found, unjudged = dict(self.findings), dict(self.unjudged)
+        known = tuple(f for f in paths[0].facts if all(f in p.facts for p in paths)) if paths else ()
+        none = [Path(bytearray(self.size), facts=known)]
+        before = len(self._lost)
+        after = self._joined(self._run(loop.body, none, at, (*lifted, (loop.counter, trip))) or none)
+        self.findings, self.unjudged = found, unjudged
+        (path,) = self._renewed(loop, after)
+        return self._kept(path.rows, self._lost[before:])
+
+    def _all_at_once(
+        self, loop: Loop, trip: Lin, paths: list[Path], at: Mapping[str, Lin], lifted: tuple[tuple[str, Lin], ...]
+    ) -> list[Path]:
+        """Iterations that touch other places each: what one writes becomes rows of all when the loop is over."""
+        unjudged = dict(self.unjudged)
+        outside, self._spread = self._spread, self._spread * 4
+        first = [p.copy() for p in paths]
+        for step in range(2 if outside < 16 else 0):  # a first iteration that reads too much does so in any run
+            over = compare("le", trip - step)
+            first = [self._assuming(p, over.negated()) for p in first if self._feasible(p, over.negated())]
+            first = self._once(loop, first, at, lifted, Lin(step)) if first else first
+        self._spread = outside
+        self.unjudged = unjudged
+        some = compare("lt", -trip)
+        ends = [self._assuming(p.copy(), some.negated()) for p in paths if self._feasible(p, some.negated())]
+        paths = [self._assuming(p, some) for p in paths if self._feasible(p, some)]
+        before = len(self._lost)
+        after = self._renewed(loop, self._run(loop.body, paths, at, (*lifted, (loop.counter, trip))))
+        for path in after:
+            path.facts = tuple(f for f in path.facts if loop.counter not in self.world.roots(f))
+            path.rows = self._kept(path.rows, self._lost[before:])
+            for row in path.rows if not lifted else ():
+                for start, end in self._rows(row) or ():
+                    put_state(path.bytes_, start, end, WRITTEN)
+        return self._ended([*ends, *after], trip)
+
+    def _ended(self, paths: list[Path], trip: Lin) -> list[Path]:
+        """Behind a loop. How often it runs is not held against a kernel where nobody says it."""
+        if len(paths) > 1 and not trip.is_const and self.asker.is_open(compare("le", trip)):
+            return self._joined(paths)
+        return self._merged(paths)
+
+    def _steady(self, events: Sequence[Event], counter: str, period: int, at: Mapping[str, Lin]) -> bool:
+        """Whether conditions and inner loops are those of one period before."""
+        outer = {k: v for k, v in at.items() if k != counter}
+        rounds = Lin(0, ((counter, period),))
+
+        def same(value: Lin | Cond) -> bool:
+            put = self.world.put if isinstance(value, Lin) else self.world.put_cond
+            value = put(value, outer)  # type: ignore[arg-type]
+            return all(
+                put(value, {counter: rounds + step}) == put(value, {counter: Lin(step)})  # type: ignore[arg-type]
+                for step in range(period)
+            )
+
+        for event in events:
+            if isinstance(event, Loop) and not (same(event.trip) and self._steady(event.body, counter, period, at)):
+                return False
+            if isinstance(event, Branch) and not (
+                same(event.when) and self._steady((*event.then, *event.other), counter, period, at)
+            ):
+                return False
+        return True
+
+    def _whole(self, loop: Loop) -> list[Use] | None:
+        """A loop of accesses as one of each, where their order does not matter to what is written before what."""
+        if id(loop) not in self._lifted:
+            uses = whole_loop(loop, self.world, self.ordered)
+            plain = uses is not None and apart_or_alike(uses, self.world) and self._surely(loop.body)
+            self._lifted[id(loop)] = uses if plain else None
+        return self._lifted[id(loop)]
+
+    def _surely(self, events: Sequence[Event]) -> bool:
+        """Whether every loop in there has an iteration."""
+        inner = [e for e in events if isinstance(e, Loop)]
+        return all((self.world.interval(e.trip)[0] or 0) > 0 and self._surely(e.body) for e in inner)
+
+    def _renewed(self, loop: Loop, paths: list[Path]) -> list[Path]:
+        """Behind an iteration: what was said of values that the next one may change holds no more."""
+        for path in paths:
+            path.facts = tuple(f for f in path.facts if not self.world.changes(f, (loop.counter,)))
+            lost = [r for r in path.rows if any(self.world.changes(t, (loop.counter,)) for t in terms_of(r))]
+            path.rows = [r for r in path.rows if r not in lost]
+            path.whole = [r for r in path.whole if not any(self.world.changes(t, (loop.counter,)) for t in terms_of(r))]
+            for touch in lost:
+                self._perhaps(touch, path)
+        return paths
+
+    def _perhaps(self, touch: Touch, path: Path) -> None:
+        """What this wrote is no more known to be written."""
+        low, high = self._range(touch)
+        path.bytes_[low:high] = path.bytes_[low:high].translate(PERHAPS)
+
+    def _assuming(self, path: Path, condition: Cond) -> Path:
+        if condition.known is None and condition not in path.facts:
+            path.facts = (*path.facts, condition)
+        return path
+
+    def _feasible(self, path: Path, condition: Cond) -> bool:
+        decided = self.world.decide(condition)
+        if decided is not None:
+            return decided
+        return self.asker.possible([*path.facts, condition]).status != "proved"
+
+    def _period(self, loop: Loop, at: Mapping[str, Lin]) -> int | None:
+        """After how many iterations the memory of this judge is touched in the same places again."""
+        terms = [
+            t
+            for touch in _touches(loop.body)
+            if self._mine(touch)
+            for t in (touch.place.address, touch.offset, touch.length, *(x for s in touch.steps for x in s))
+        ]
+        terms = [self.world.put(t, {k: v for k, v in at.items() if k != loop.counter}) for t in terms]
+        for period in PERIODS:
+            rounds = Lin(0, ((loop.counter, period),))
+            if all(
+                self.world.put(t, {loop.counter: rounds + step}) == self.world.put(t, {loop.counter: Lin(step)})
+                for t in terms
+                for step in range(period)
+            ):
+                return period
+        return None
+
+
+def _touches(events: Sequence[Event]) -> Iterable[Touch]:
+    for event in events:
+        if isinstance(event, (Copy, Use)):
+            yield from event.touches
+        elif isinstance(event, Loop):
+            yield from _touches(event.body)
+        elif isinstance(event, Branch):
+            yield from _touches(event.then)
+            yield from _touches(event.other)
+
+
+def _counters(events: Sequence[Event]) -> Iterable[str]:
+    for event in events:
+        if isinstance(event, Loop):
+            yield event.counter
+            yield from _counters(event.body)
+        elif isinstance(event, Branch):
+            yield from _counters((*event.then, *event.other))
+
+
+def _size(events: Sequence[Event]) -> int:
+    total = 0
+    for event in events:
+        inner = (
+            event.body if isinstance(event, Loop) else (*event.then, *event.other) if isinstance(event, Branch) else ()
+        )
+        total += 1 + _size(inner)
+    return total

@@ -1,0 +1,265 @@
+"""Copy instructions, judged one by one: the machine's rules, bounds, rows that overlap; for all values.
+
+Knows: bounds of what a copy touches, when destination rows are disjoint.
+Does not know: machines, how a rule is judged (that is `instruction_rules`), order between instructions, text syntax.
+Law: a claim is proved for all values of the symbols or reported; of values without a stated range it may be assumed,
+and then it is said. Nothing is judged by running.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dmaverify.language.affine import ONE, ZERO, Cond, Lin, both, compare
+from dmaverify.program.instructions import Copy, Touch, accumulate
+from dmaverify.prove.flow.ask import shown, term_text
+from dmaverify.prove.flow.instruction_rules import RuleJudge
+from dmaverify.verdict import Finding, Severity
+
+MOST_ROWS = 1 << 20  # rows of one copy that are compared one by one where no order of strides shows them apart
+
+
+@dataclass
+class CopyJudge(RuleJudge):
+    """Judges copies of one kernel."""
+
+    def judge(self, copy: Copy) -> None:
+        broken = self._rules(copy)
+        for side in ("read", "write"):
+            self._bounds(copy, side)
+        if any(rule.endswith("row-overlap") for rule in broken):
+            self.used.add("core/writes-once")
+            self._worse("core/writes-once", "not judged")
+        else:
+            self._rows(copy)
+        if copy.read.memory == copy.write.memory:
+            self._apart_inside(copy)
+
+    # ------------------------------------------------------------ bounds
+
+    def _bounds(self, copy: Copy, side: str) -> None:
+        place = copy.read if side == "read" else copy.write
+        if not place.root:
+            return
+        low, end = self.reach(copy, side)
+        extent = self.extents.get(place.root)
+        if extent is None:
+            self.reached.setdefault(place.root, []).append(end)
+            claim = compare("le", -low)
+            said = f"before `{place.root}`"
+        else:
+            claim = both([compare("le", -low), compare("le", end - extent)])
+            said = f"`{place.root}` has {extent:,} bytes"
+        self.used.add("core/in-bounds")
+        reply = self.asker.required(claim, self._running(copy))
+        if reply.status == "assumed":
+            for part in reply.assumed:
+                self.assumed[f"{shown(part, self.world)} (core/in-bounds)"] = None
+        elif reply.status == "unknown":
+            self._worse("core/in-bounds", "unknown")
+        elif reply.status == "refuted":
+            self._worse("core/in-bounds", "refuted")
+            first, last = self._value(low, reply), self._value(end, reply)
+            word = "reads" if side == "read" else "writes"
+            self.findings.append(
+                Finding(
+                    "core/in-bounds",
+                    Severity.ERROR,
+                    f"{word} bytes {first:,} to {last - 1:,}; {said}",
+                    "source" if side == "read" else "destination",
+                    copy.span,
+                    {"first": first, "end": last},
+                    self._witness(reply),
+                    "DESIGN, Obligations",
+                    hint="make rows, lengths and strides fit the tensor; all of them are bytes",
+                )
+            )
+
+    def _worse(self, name: str, status: str) -> None:
+        order = ("proved", "not judged", "unknown", "refuted")
+        self.status[name] = max(self.status.get(name, "proved"), status, key=order.index)
+
+    # ------------------------------------------------------------ one memory
+
+    def _apart_inside(self, copy: Copy) -> None:
+        """A copy inside one memory reads no byte that it writes: the order of its rows is not promised."""
+        self.used.add("core/overlap")
+        (low, end), (first, last) = self.reach(copy, "read"), self.reach(copy, "write")
+        for claim in (compare("le", end - first), compare("le", last - low)):
+            if self.asker.holds(claim, self._running(copy)).status == "proved":
+                return
+        numbers = [copy.row, copy.read.address, copy.write.address]
+        numbers += [n for step in copy.steps for n in (step.count, step.read, step.write)]
+        if not all(n.is_const for n in numbers):
+            self._worse("core/overlap", "unknown")
+            return
+        shared = _shared(copy)
+        if shared is None:
+            return
+        self._worse("core/overlap", "refuted")
+        self.findings.append(
+            Finding(
+                "core/overlap",
+                Severity.ERROR,
+                f"reads and writes byte {shared:,} of {copy.read.space.upper()}: the order of its rows is not promised",
+                "copy",
+                copy.span,
+                {"first": shared},
+                None,
+                "DESIGN, Obligations",
+                hint="move through another buffer",
+            )
+        )
+
+    # ------------------------------------------------------------ rows
+
+    def _rows(self, copy: Copy) -> None:
+        """No byte of the destination is changed by two rows, rounded tails and padding included."""
+        writes = [t for t in copy.touches if t.writes]
+        self.used.add("core/writes-once")
+        steps = max((t.steps for t in writes), key=len)
+        extent_at = self._extents(writes, len(steps))
+        live = [(count, stride, extent_at[len(steps) - 1 - i]) for i, (count, stride) in enumerate(reversed(steps))][
+            ::-1
+        ]
+        if self._apart(live, self._running(copy)):
+            return
+        clash = self._clash(steps, extent_at, copy)
+        if clash != "" and accumulate(copy, copy):
+            said = f"rows of the atomic store at line {copy.span.line} may overlap: each adds to what is there"
+            self.said[said] = None
+        elif clash is None:
+            self._worse("core/writes-once", "unknown")
+        elif clash:
+            self._worse("core/writes-once", "refuted")
+            data = next(t for t in writes if t.kind == "data")
+            whole = extent_at[0]
+            rounded = "" if whole == data.length else f", {term_text(whole, self.world)} with its tail and padding"
+            self.findings.append(
+                Finding(
+                    "core/writes-once",
+                    Severity.ERROR,
+                    f"rows of {term_text(data.length, self.world)} bytes{rounded} overlap in the destination",
+                    "destination",
+                    copy.steps[0].spans[2] or copy.span,
+                    {"loops": [s.label for s in copy.steps]},
+                    {"made": clash},
+                    "DESIGN, Obligations; the order of rows is not promised",
+                    hint="make every stride at least what one row, or one round of the inner loops, changes",
+                )
+            )
+
+    def _extents(self, writes: Sequence[Touch], depth: int) -> list[Lin]:
+        """Bytes that one round of the levels below changes, for each level from the innermost on."""
+        world = self.world
+        out: list[Lin] = []
+        extent = ZERO
+        for level in range(depth):
+            for touch in writes:
+                if len(touch.steps) == depth - level:
+                    extent = world.least(extent, touch.offset + touch.length, most=True)
+            out.append(extent)
+            steps = max((t.steps for t in writes), key=len)
+            count, stride = steps[level]
+            extent = extent + world.times(count - ONE, stride)
+        return out
+
+    def _apart(self, live: Sequence[tuple[Lin, Lin, Lin]], when: Sequence[Cond]) -> bool:
+        """Every stride is at least what lies below it, in the order of the levels or of the strides."""
+
+        def dominated(order: Sequence[tuple[Lin, Lin, Lin]]) -> bool:
+            extent = order[0][2] if order else ZERO
+            first = True
+            for count, stride, below in order:
+                extent = below if first else extent
+                first = False
+                claim = both([compare("le", count - ONE), compare("le", extent - stride)], "or")
+                if self.asker.holds(claim, when).status != "proved":
+                    return False
+                extent = self.world.least(extent, extent + self.world.times(count - ONE, stride), most=True)
+            return True
+
+        moving = [x for x in live if x[0] != ONE]
+        if all(x[2] == y for x, y in zip(live, self._nested(live), strict=True)) and dominated(moving):
+            return True
+        in_order = all(
+            self.asker.holds(both([compare("le", c - ONE), compare("le", e - s)], "or"), when).status == "proved"
+            for c, s, e in live
+        )
+        if in_order:
+            return True
+        if all(x[1].is_const and x[0].is_const for x in moving) and live:
+            ordered = sorted(moving, key=lambda x: x[1].const)
+            base = max((x[2] for x in live[:1]), key=lambda e: e.const)
+            return dominated([(c, s, base) for c, s, _ in ordered])
+        return False
+
+    def _nested(self, live: Sequence[tuple[Lin, Lin, Lin]]) -> list[Lin]:
+        out, extent = [], live[0][2] if live else ZERO
+        for count, stride, _ in live:
+            out.append(extent)
+            extent = extent + self.world.times(count - ONE, stride)
+        return out
+
+    def _clash(self, steps: Sequence[tuple[Lin, Lin]], extent_at: Sequence[Lin], copy: Copy) -> str | None:
+        """Two rows that share a byte, in words; empty where there are none, None where that is open."""
+        extent = extent_at[0]
+        if all(c.is_const and s.is_const for c, s in steps) and extent.is_const:
+            rows = 1
+            for count, _ in steps:
+                rows *= max(1, count.const)
+            if rows <= MOST_ROWS:
+                return _meeting([(c.const, s.const) for c, s in steps], extent.const)
+        names, parts, ranges = [], [], []
+        for index, (count, _) in enumerate(steps):
+            names.append(f"d{index}")
+            ranges.append((f"d{index}", None, None))
+            parts.append(f"(< d{index} {self.world.text(count)}) (< (- d{index}) {self.world.text(count)})")
+        gap = f"(+ {' '.join(f'(* {self.world.text(s)} d{i})' for i, (_, s) in enumerate(steps))} 0)"
+        size = self.world.text(extent)
+        texts = [
+            f"(and {' '.join(parts)})",
+            f"(or {' '.join(f'(not (= {n} 0))' for n in names)})",
+            f"(and (< {gap} {size}) (< (- {gap}) {size}))",
+        ]
+        involved = [name for term in (extent, *(x for step in steps for x in step)) for name, _ in term.terms]
+        reply = self.asker.possible(list(self._running(copy)), ranges, texts, involved)
+        if reply.status == "unknown":
+            return None
+        return "" if reply.status == "proved" else "two rows start closer than one is long"
+
+
+def _shared(copy: Copy) -> int | None:
+    """The first byte that a copy with numbers both reads and writes."""
+    reads, writes = [copy.read.address.const], [copy.write.address.const]
+    for step in copy.steps:
+        counts = range(max(0, step.count.const))
+        reads = [at + step.read.const * i for i in counts for at in reads]
+        writes = [at + step.write.const * i for i in counts for at in writes]
+    row = copy.row.const
+    starts = sorted(writes)
+    found = []
+    for start in reads:
+        near = bisect_left(starts, start - row + 1)
+        if near < len(starts) and starts[near] < start + row:
+            found.append(max(start, starts[near]))
+    return min(found, default=None)
+
+
+def _meeting(steps: Sequence[tuple[int, int]], extent: int) -> str:
+    """The first two rows that share a byte."""
+    import numpy as np
+
+    starts = np.zeros(1, dtype=np.int64)
+    for count, stride in steps:
+        starts = (starts[None, :] + (np.arange(max(1, count), dtype=np.int64) * stride)[:, None]).ravel()
+    order = np.argsort(starts, kind="stable")
+    gaps = np.diff(starts[order])
+    bad = np.flatnonzero(gaps < extent)
+    if not len(bad):
+        return ""
+    first, second = sorted((int(order[bad[0]]), int(order[bad[0] + 1])))
+    one, two = int(starts[first]), int(starts[second])
+    return f"row {first} starts at {one:,}, row {second} at {two:,}: closer than {extent:,} bytes"

@@ -1,0 +1,363 @@
+"""One program of a plan, judged: its steps, hazards between them, regions, starvation, routes; one verdict.
+
+Knows: the order of judgement and what each answer means for the verdict.
+Does not know: how plans are read, how verdicts are shown.
+Law: errors decide the verdict, what could not be decided is UNKNOWN, a program whose steps are not all proved is not
+proved. Steps that wait for each other, or make no command, end the judgement where it has no meaning, and say so.
+
+Source: DESIGN section 7; "DMA Engine", "Memory Performance" as the parts name them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from dmaverify.program.access import Access
+from dmaverify.program.move import Transfer
+from dmaverify.program.schedule import Circle, Order, Program, order_of, torn_body
+from dmaverify.prove.flow.concurrency import SECTION, Starvation, Starving, says, starvation
+from dmaverify.prove.flow.hazards import Hazard, Hazards, hazards
+from dmaverify.prove.flow.hops import hop_findings
+from dmaverify.prove.flow.regions import region_findings
+from dmaverify.prove.flow.tiles import judge as judge_tiles
+from dmaverify.prove.flow.tiles import outputs, read_tensors, worse
+from dmaverify.prove.flow.tiles_told import tile_findings
+from dmaverify.prove.flow.touches import Work, named, where, work_of
+from dmaverify.prove.move.check import Options, check_access, check_transfer
+from dmaverify.prove.move.indirect import check_indirect
+from dmaverify.prove.move.indirect_case import RUN_TIME
+from dmaverify.prove.smt import Session, solver_version
+from dmaverify.targets.target import Target, load_obligations
+from dmaverify.verdict import Finding, Label, Obligation, Severity, Status, Verdict
+
+HAZARDS = ("core/hazard-raw", "core/hazard-war", "core/hazard-waw")
+TILES = ("core/tiles-once", "core/tiles-cover")
+REGIONS = ("core/regions", "core/region-capacity", "core/lifetime")
+_WORDS = {
+    "core/hazard-raw": "reads what it writes, and nothing makes it wait",
+    "core/hazard-war": "overwrites what it reads, and nothing makes it wait",
+    "core/hazard-waw": "writes what it writes, and nothing says who is last",
+}
+
+
+@dataclass
+class _Case:
+    """A program on its way to a verdict."""
+
+    program: Program
+    target: Target
+    options: Options
+    axes: Mapping[str, int]
+    session: Session
+    findings: list[Finding] = field(default_factory=list)
+    status: dict[str, str] = field(default_factory=dict)
+    by: dict[str, str] = field(default_factory=dict)
+    assumptions: list[str] = field(default_factory=list)
+
+    # ------------------------------------------------------------ steps
+
+    def ill(self, message: str, hint: str, finding: Finding | None = None) -> None:
+        self.status["core/well-formed"] = "refuted"
+        self.findings.append(
+            finding
+            or Finding(
+                "core/well-formed",
+                Severity.ERROR,
+                message,
+                "program",
+                self.program.span,
+                source="DESIGN, Programs and time",
+                hint=hint,
+            )
+        )
+
+    def steps(self, known: Mapping[str, Verdict], path: str) -> None:
+        """Every step by itself: the moves and accesses that it names, each once."""
+        worst = "proved"
+        seen: set[str] = set()
+        for index, step in enumerate(self.program.steps):
+            for work in (step.transfer, *step.accesses):
+                if work is None or (not step.inline and work.name in seen):
+                    continue
+                seen.add(work.name)
+                verdict = None if step.inline else known.get(work.name)
+                if verdict is None:
+                    verdict = self._judge(work, index, path)
+                if step.indirect is not None:  # what a plan promises of an index is assumed here, too
+                    self.assumptions += [f"`{work.name}`: {a}" for a in verdict.assumptions if a.endswith(RUN_TIME)]
+                if verdict.status is Status.REFUTED:
+                    worst = "refuted"
+                    self._step_finding(index, work, verdict)
+                elif verdict.status is not Status.PROVED and worst == "proved":
+                    worst = "unknown"
+        self.status["core/steps"] = worst
+        self.by["core/steps"] = f"{len(self.program.steps)} steps, {len(seen)} moves and accesses, each by itself"
+
+    def _judge(self, work: Transfer | Access, index: int, path: str) -> Verdict:
+        indirect = self.program.steps[index].indirect
+        if indirect is not None:
+            return check_indirect(indirect, axes=self.axes, target=self.target, options=self.options, path=path)
+        if isinstance(work, Access):
+            return check_access(work, axes=self.axes, target=self.target, options=self.options, path=path)
+        problems = self.program.steps[index].problems
+        return check_transfer(
+            work, axes=self.axes, problems=problems, target=self.target, options=self.options, path=path
+        )
+
+    def _step_finding(self, index: int, work: Transfer | Access, verdict: Verdict) -> None:
+        step = self.program.steps[index]
+        if step.inline:
+            self.findings += [replace(f, notes=(*f.notes, f"of step `{step.name}`")) for f in verdict.errors]
+        ids = ", ".join(dict.fromkeys(f.rule for f in verdict.errors))
+        self.findings.append(
+            Finding(
+                "core/steps",
+                Severity.ERROR,
+                f"step `{step.name}` is refuted by itself: {ids}",
+                f"step {step.name}",
+                step.span,
+                {"step": step.name, "errors": ids},
+                source="DESIGN, Programs and time",
+                hint=f"see `{work.name}`" if not step.inline else "see the findings above",
+            )
+        )
+
+    # ------------------------------------------------------------ hazards
+
+    def hazards(self, works: list[Work], order: Order) -> None:
+        touches = [touch for work in works for touch in work.touches]
+        result = hazards(touches, order, self.session)
+        for kind in HAZARDS:
+            self.status[kind], self.by[kind] = result.status(kind), result.by
+        self.findings += [self._hazard(hazard) for hazard in result.found]
+        self._untold(result)
+        for step, work in zip(self.program.steps, works, strict=True):
+            if step.indirect is not None:
+                self.assumptions.append(f"`{step.name}` may touch every row of its table")
+            elif work.whole:
+                self.assumptions.append(f"`{step.name}` has neither stream nor commands: it touches its tensors whole")
+
+    def _untold(self, result: Hazards) -> None:
+        for kind, first, second in result.unknown:
+            names = [self.program.steps[t.step].name for t in (first, second)]
+            self.assumptions.append(f"{kind} of `{names[0]}` and `{names[1]}` could not be decided")
+
+    def _hazard(self, hazard: Hazard) -> Finding:
+        first, second = (self.program.steps[t.step] for t in (hazard.first, hazard.second))
+        values: dict[str, object] = {"first": first.name, "second": second.name, "memory": hazard.first.memory[0]}
+        witness: dict[str, object] | None = None
+        place = ""
+        if hazard.meeting is not None:
+            met = hazard.meeting
+            place = where(hazard.first, met.address, hazard.unit_bits, self.target)
+            witness = {"byte": place}
+            for name, touch, counters in (
+                ("first_at", hazard.first, met.first),
+                ("second_at", hazard.second, met.second),
+            ):
+                step = self.program.steps[touch.step].name
+                witness[name] = {"step": step, "does": _does(touch.writes), "counters": dict(named(touch, counters))}
+            values["address"] = met.address * hazard.unit_bits // 8
+        record = load_obligations()[hazard.kind]
+        same = hazard.first.step == hazard.second.step
+        words = f"`{second.name}` {_WORDS[hazard.kind].replace(' it ', f' `{first.name}` ', 1)}"
+        if same:
+            words = (
+                f"the accesses of `{first.name}` run together: {hazard.first.what} and {hazard.second.what} share bytes"
+            )
+        hint = f'add `after = ["{first.name}"]` to `{second.name}`, or move one of the tensors'
+        if hazard.first.step > hazard.second.step:
+            words = f"in the next iteration, {words}"
+            hint = (
+                f"put `{first.name}` and `{second.name}` into one context, or let them use two buffers in turn (a tile "
+                "that starts at `t % 2`): `after` orders an iteration, not the next one"
+            )
+        if same:
+            hint = "give the commit memory of its own, or make two steps of them"
+        sides = [
+            f"{touch.what} of `{step.name}` {_does(touch.writes)}"
+            for touch, step in ((hazard.first, first), (hazard.second, second))
+        ]
+        return Finding(
+            hazard.kind,
+            Severity.ERROR,
+            words + (f": {place}" if place else ""),
+            f"step {second.name}",
+            second.span,
+            values,
+            witness,
+            record.source,
+            hint=hint,
+            notes=(", ".join(sides),),
+            labels=(Label(first.span, f"`{first.name}`"),) if first.span and not same else (),
+        )
+
+    # ------------------------------------------------------------ tiles
+
+    def tiles(self, works: list[Work], order: Order) -> None:
+        """What views make together of the tensors that they write."""
+        steps = self.program.steps
+        found = outputs(steps)
+        if found is None:
+            self.status.update(dict.fromkeys(TILES, "unknown"))
+            self.assumptions.append("two steps cut one tensor into tiles that cannot be compared")
+            return
+        for output in found:
+            readers = [i for i, step in enumerate(steps) if output.tensor in read_tensors(step)]
+            result = judge_tiles(output, order, readers, self.session)
+            for rule, status in zip(TILES, (result.once, result.covers), strict=True):
+                self.status[rule] = worse(self.status.get(rule), status)
+                self.by[rule] = f"{len(found)} outputs in tiles, over all iterations"
+            self.findings += tile_findings(result, steps)
+            if result.on_purpose:
+                self.assumptions.append(f"{output.tensor.tier} {output.tensor.element}: partly unwritten on purpose")
+
+    # ------------------------------------------------------------ regions, starvation, hops
+
+    def regions(self, works: list[Work], order: Order) -> None:
+        if not self.program.regions:
+            return
+        found = list(region_findings(self.program, works, order, self.target))
+        self.findings += found
+        for rule in REGIONS:
+            self.status[rule] = "refuted" if any(f.rule == rule for f in found) else "proved"
+            self.by[rule] = f"{len(self.program.regions)} regions, by arithmetic"
+
+    def starvation(self, works: list[Work], order: Order) -> None:
+        result = starvation(self.program.steps, works, order, self.target, self.options.readings, self.session)
+        if result is None or result.limit is None:
+            return
+        rule = result.limit.rule
+        self.status[rule] = result.status
+        self.by[rule] = (
+            f"at most {result.worst} of {result.limit.allowed} beside DMA, {result.proved} longest runs proved"
+        )
+        self.findings += [self._starving(one, result) for one in result.found]
+        self.assumptions.append("a change of operation within a context ends a run of accesses to a bank")
+        self.assumptions += [f"{rule}: the verdict differs under {other}" for other in result.differs]
+        self.assumptions += [
+            f"`{name}`: no size of access fits its packets, so its runs are not known" for name in result.unfit
+        ]
+
+    def _starving(self, one: Starving, result: Starvation) -> Finding:
+        assert result.limit is not None
+        section = self.target.raw[SECTION]
+        dma = self.program.steps[one.dma]
+        words = {"total": one.sum.total, "bank": one.sum.bank, "allowed": result.limit.allowed}
+        culprits = [
+            f"{c.access.context} {c.access.engine} `{c.access.name}`: {c.run.length} accesses in a row to bank "
+            f"{c.run.bank}, from counters {list(c.run.start)}"
+            for c in one.culprits
+        ]
+        layouts = [
+            f"`{c.access.name}` with rows `{c.row}` makes {c.proposal.runs.longest.length} in a row, "
+            f"{c.proposal.total} in all"
+            for c in one.culprits
+            if c.proposal is not None
+        ]
+        names = ", ".join(f"`{self.program.steps[s].name}`" for s in one.steps)
+        hint = f"serialise {names} with `{dma.name}`: `after` keeps them apart"
+        if layouts:
+            hint += f"; or pad: {layouts[0]}"
+        witness = {
+            "dma": dma.name,
+            "outcome": "serialise",
+            "runs": {c.access.name: c.run.length for c in one.culprits},
+            "dma_request": one.sum.dma,
+        }
+        span = self.program.steps[one.culprits[0].step].span if one.culprits else dma.span
+        return Finding(
+            result.limit.rule,
+            Severity.ERROR if says(section, "basis") == "documented" else Severity.WARNING,
+            says(section, "says").format(**words),
+            f"beside {dma.name}",
+            span,
+            {**words, "outcome": "serialise"},
+            witness,
+            says(section, "source"),
+            says(section, "basis"),
+            hint,
+            (*culprits, *layouts[1:], says(section, "why")),
+            (Label(dma.span, "DMA runs here"),) if dma.span else (),
+        )
+
+
+def _does(writes: bool) -> str:
+    return "writes" if writes else "reads"
+
+
+def check_program(
+    program: Program,
+    *,
+    axes: Mapping[str, int],
+    target: Target,
+    options: Options,
+    path: str = "",
+    known: Mapping[str, Verdict] | None = None,
+    keep: list[tuple[str, str, str]] | None = None,
+) -> Verdict:
+    """The verdict on one program. `known` has verdicts of named transfers and accesses, which are not judged again.
+
+    `keep` receives the solver's questions (name, SMT-LIB text, answer). Raises Disagreement as `check_transfer`.
+    """
+    started = time.perf_counter()
+    case = _Case(program, target, options, axes, Session(options.rlimit))
+    for problem in program.problems:
+        case.ill(problem.message, problem.hint)
+    if not program.problems:
+        case.steps(known or {}, path)
+        _judge(case)
+    if keep is not None:
+        keep += case.session.asked
+    case.status.setdefault("core/well-formed", "proved")
+    return _verdict(case, time.perf_counter() - started, path)
+
+
+def _judge(case: _Case) -> None:
+    program = case.program
+    works = [work_of(index, step, case.target) for index, step in enumerate(program.steps)]
+    for step, work in zip(program.steps, works, strict=True):
+        for trouble in work.troubles:
+            case.ill(f"step `{step.name}` makes no command: {trouble.message}", trouble.hint)
+    order = order_of(program, [work.lanes for work in works])
+    if isinstance(order, Circle):
+        names = ", ".join(f"`{name}`" for name in order.steps)
+        case.ill(f"{names} wait for each other", "take one `after` out of the circle")
+        case.assumptions.append("nothing else was judged: the program never ends")
+        return
+    torn = torn_body(program, order)
+    if torn is not None:
+        case.ill(
+            f"`{torn[0]}` must run between the steps of a loop that it is not in: `{torn[1]}` waits for it",
+            "write it into the loop, or give the steps loops of their own",
+        )
+        return
+    parts: tuple[Callable[[list[Work], Order], None], ...] = (case.hazards, case.tiles, case.regions, case.starvation)
+    for part in parts:
+        part(works, order)
+    if not any(work.troubles for work in works):
+        case.findings += hop_findings(program, order, case.target, case.axes, case.options)
+
+
+def _verdict(case: _Case, seconds: float, path: str) -> Verdict:
+    errors = [f for f in case.findings if f.severity is Severity.ERROR]
+    status = Status.REFUTED if errors else Status.UNKNOWN if "unknown" in case.status.values() else Status.PROVED
+    first = ("core/well-formed", "core/steps", *HAZARDS, *TILES, *REGIONS)
+    names = [name for name in first if name in case.status] + [name for name in case.status if name not in first]
+    return Verdict(
+        case.program.name,
+        case.target.name,
+        status,
+        tuple(case.findings),
+        tuple(Obligation(name, case.status[name], case.by.get(name, "")) for name in names),
+        tuple(dict.fromkeys(case.assumptions)),
+        dict(case.options.readings),
+        seconds,
+        solver_version(),
+        path,
+        case.program.line,
+        case.program.expect,
+        f"{len(case.program.steps)} steps",
+    )

@@ -1,0 +1,248 @@
+"""Two kernels run beside each other at chosen values, as what each changes between flags: where they part.
+
+Knows: events with numbers put in, in order of issue; bytes that copies between two synchronisations change together.
+Does not know: proofs for all values, machines, text syntax.
+Law: `different` names an operation or a byte at which two runs with these values part; `same` that both were run to
+their end and every group of copies changed the same bytes in whatever order; all else is `unknown`.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from dmaverify.errors import Span
+from dmaverify.language.affine import Lin, World
+from dmaverify.program.instructions import Branch, Copy, Event, Loop
+from dmaverify.program.rewrite import put_in
+from dmaverify.prove.flow.same_copies import (
+    Form,
+    bytes_of,
+    first_difference,
+    form_of,
+    memory_text,
+    told,
+    unit_of,
+    within,
+)
+
+MOST_ATOMS = 3_000
+SAMPLES = 24
+PATH = "mixed"
+"""What a copy does instead of writing where the path to it decides that: never the same as anything."""
+VALUES = (1, 2, 3, 4, 5, 7, 8, 16, 33, 64, 65, 100, 128, 200, 1000)
+"""What symbols are tried with, within their ranges."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parting:
+    """What two runs came to: same, different or unknown; where and why."""
+
+    status: str
+    why: str = ""
+    places: tuple[Span, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """An operation with numbers, and the iterations of the loops around it."""
+
+    event: Event
+    trail: tuple[tuple[int, int], ...]
+
+    @property
+    def where(self) -> str:
+        parts = [f"iteration {k} of the loop at line {line}" for line, k in self.trail]
+        return f" ({', '.join(parts)})" if parts else ""
+
+
+class Undefined(Exception):
+    """Values at which a copy has a count or a length that no copy may have."""
+
+
+def samples(world: World, names: Sequence[str]) -> Iterator[dict[str, int]]:
+    """Values of symbols within their ranges, small ones first."""
+    rng = random.Random(7)
+    seen = set()
+    for number in range(SAMPLES):
+        chosen = {}
+        for index, name in enumerate(names):
+            symbol = world.symbols[name]
+            pick = VALUES[(number + index) % len(VALUES)] if number < len(VALUES) else rng.choice(VALUES)
+            value = 1 if number == 0 else 2 if number == 1 else pick
+            low, high = symbol.low if symbol.low is not None else 0, symbol.high
+            value = max(value, low)
+            chosen[name] = value if high is None else min(value, high)
+        key = tuple(chosen.values())
+        if key not in seen:
+            seen.add(key)
+            yield chosen
+
+
+def atoms(
+    events: Sequence[Event], world: World, values: Mapping[str, Lin], trail: tuple[tuple[int, int], ...] = ()
+) -> Iterator[Atom]:
+    """Every operation in order of issue, with its numbers."""
+    for event in events:
+        if isinstance(event, Loop):
+            trip = world.put(event.trip, values)
+            if not trip.is_const:
+                raise Undefined("an operand has no value")
+            for k in range(trip.const):
+                yield from atoms(event.body, world, {**values, event.counter: Lin(k)}, (*trail, (event.span.line, k)))
+        elif isinstance(event, Branch):
+            when = world.put_cond(event.when, values).known
+            if when is None:
+                raise Undefined("a condition has no value")
+            yield from atoms(event.then if when else event.other, world, values, trail)
+        else:
+            yield Atom(put_in(event, world, values), trail)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Copies that go one way, with nothing between them, or one other operation."""
+
+    atoms: tuple[Atom, ...]
+    forms: tuple[Form, ...]
+
+
+def groups(stream: Iterator[Atom], world: World) -> Iterator[Group]:
+    waiting: list[Atom] = []
+    forms: list[Form] = []
+    for atom in stream:
+        form = form_of(atom.event, world) if isinstance(atom.event, Copy) else None
+        if form is not None and not form.is_const:
+            raise Undefined("an operand has no value")
+        if form is not None and form.copy.atomic == PATH:
+            raise Undefined(f"what the store at line {atom.event.span.line} does depends on the path to it")
+        if form is not None and not _defined(form):
+            raise Undefined(f"line {atom.event.span.line} has a count or a length below 1, which is not defined")
+        if forms and (form is None or form.way != forms[0].way):
+            yield Group(tuple(waiting), tuple(forms))
+            waiting, forms = [], []
+        if form is None:
+            yield Group((atom,), ())
+        else:
+            waiting.append(atom)
+            forms.append(form)
+    if forms:
+        yield Group(tuple(waiting), tuple(forms))
+
+
+def _defined(form: Form) -> bool:
+    copy = form.copy
+    return copy.row.const >= 1 and all(s.count.const >= 1 for s in copy.steps)
+
+
+def parting(left: Sequence[Event], right: Sequence[Event], world: World, values: Mapping[str, int]) -> Parting:
+    """Runs both."""
+    put = {name: Lin(value) for name, value in values.items()}
+    streams = [groups(islice(atoms(side, world, put), MOST_ATOMS), world) for side in (left, right)]
+    open_end = False
+    try:
+        ends = [sum(1 for _ in islice(atoms(side, world, put), MOST_ATOMS)) for side in (left, right)]
+        open_end = max(ends) >= MOST_ATOMS
+        sure = True
+        while True:
+            one, other = next(streams[0], None), next(streams[1], None)
+            if one is None and other is None:
+                return Parting("unknown" if open_end or not sure else "same")
+            if one is None or other is None:
+                if open_end:
+                    return Parting("unknown")
+                longer, word = (one, "first") if one else (other, "second")
+                assert longer is not None
+                atom = longer.atoms[0]
+                return Parting("different", f"only the {word} has this{atom.where}", (atom.event.span,))
+            found = _groups(one, other)
+            if found.status == "different":
+                last = open_end and (one.forms or other.forms)
+                return Parting("unknown") if last and _at_end(streams) else found
+            sure = sure and found.status == "same"
+    except Undefined as reason:
+        return Parting("unknown", str(reason))
+
+
+def _at_end(streams: Sequence[Iterator[Group]]) -> bool:
+    """Whether a group may have been cut off."""
+    return any(next(stream, None) is None for stream in streams)
+
+
+def _groups(one: Group, other: Group) -> Parting:
+    a, b = one.atoms[0], other.atoms[0]
+    if bool(one.forms) != bool(other.forms):
+        return Parting("different", f"one has another operation here{a.where}", (a.event.span, b.event.span))
+    if not one.forms:
+        if _plain(a.event) == _plain(b.event):
+            return Parting("same")
+        return Parting("different", f"they differ{a.where}", (a.event.span, b.event.span))
+    if one.forms[0].way != other.forms[0].way:
+        return Parting("different", f"the copies go different ways{a.where}", (a.event.span, b.event.span))
+    if len(one.forms) == len(other.forms):
+        pairs = list(zip(one.forms, other.forms, strict=True))
+        if all(x.areas == y.areas for x, y in pairs):
+            return Parting("same")
+        found = [_bytes([x], [y]) for x, y in pairs]
+        if all(f[0] == "same" for f in found):
+            return Parting("same")
+    status, said, address = _bytes(one.forms, other.forms)
+    if status != "different":
+        return Parting(status)
+    assert address is not None
+    at = [_writer(group, address) for group in (one, other)]
+    index = (
+        next((i for i, f in enumerate(found) if f[0] == "different"), None)
+        if len(one.forms) == len(other.forms)
+        else None
+    )
+    if index is not None:
+        _, said, _ = found[index]
+        at = [one.atoms[index], other.atoms[index]]
+    return Parting("different", f"{said}{at[0].where}", (at[0].event.span, at[1].event.span))
+
+
+def _writer(group: Group, address: tuple[tuple[str, str], int]) -> Atom:
+    """The copy of a group that writes an address; the first where none does."""
+    import numpy as np
+
+    memory, at = address
+    for atom, form in zip(group.atoms, group.forms, strict=True):
+        made = bytes_of([within(form, memory)], 1)
+        if made is not None and bool(np.isin(at, made.at)):
+            return atom
+    return group.atoms[0]
+
+
+def _bytes(one: Sequence[Form], other: Sequence[Form]) -> tuple[str, str, tuple[tuple[str, str], int] | None]:
+    """Whether copies change the same bytes alike; the first that differs in words, and where it lies."""
+    status = "same"
+    for memory in sorted({a.memory for f in (*one, *other) for a in f.areas}):
+        sides = [[within(f, memory) for f in side] for side in (one, other)]
+        unit = unit_of([*sides[0], *sides[1]])
+        maps = [bytes_of(side, unit) for side in sides]
+        if maps[0] is None or maps[1] is None:
+            status = "unknown"
+            continue
+        found = first_difference(maps[0], maps[1])
+        if found is not None:
+            at, a, b = found
+            place = f"byte {at:,} of {memory_text(memory)}"
+            said = f"{place} gets {told(a, sides[0])} in the first, {told(b, sides[1])} in the second"
+            return "different", said, (memory, at)
+        if maps[0].collides or maps[1].collides:
+            status = "unknown"
+    return status, "", None
+
+
+def _plain(event: Event) -> tuple[object, ...]:
+    """An operation that is no copy, as what is compared of it."""
+    names = ("action", "source", "dest", "event", "pipe", "token", "mode", "what")
+    own = tuple(getattr(event, name, None) for name in names)
+    touches = tuple(
+        (t.kind, t.place.memory, t.place.address + t.offset, t.length, t.steps, t.pattern)
+        for t in getattr(event, "touches", ())
+    )
+    return (type(event).__name__, *own, touches)

@@ -1,0 +1,137 @@
+"""A kernel of copy instructions, judged whole: each copy, then their order, then what is read.
+
+Knows: the order of judgement and how its parts become findings, statuses and assumptions.
+Does not know: machines by name, text syntax, verdicts.
+Law: what a part leaves open stays open; every assumption that a proof needed is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from dmaverify.language.affine import World
+from dmaverify.program.instructions import Branch, Copy, Event, Loop, Signal, Token
+from dmaverify.prove.flow.ask import Asker, term_text
+from dmaverify.prove.flow.at_values import unwritten_at_values
+from dmaverify.prove.flow.definite import DefiniteJudge
+from dmaverify.prove.flow.instructions import CopyJudge
+from dmaverify.prove.flow.pipes import PipeJudge
+from dmaverify.prove.flow.uses import judge_uses
+from dmaverify.prove.options import Options
+from dmaverify.prove.smt import solver_version
+from dmaverify.targets.target import Target
+from dmaverify.verdict import Finding
+
+
+class Program(Protocol):
+    """What a front end gives: symbols, events in order of issue, the copies among them."""
+
+    world: World
+    events: tuple[Event, ...]
+    copies: list[Copy]
+
+
+@dataclass
+class Judged:
+    """Findings, obligations as (status, by, why), assumptions in words."""
+
+    findings: list[Finding] = field(default_factory=list)
+    obligations: dict[str, tuple[str, str, str]] = field(default_factory=dict)
+    assumptions: list[str] = field(default_factory=list)
+    solver: str = ""
+    asked: list[tuple[str, str, str]] = field(default_factory=list)
+
+
+def judge_kernel(
+    program: Program,
+    target: Target,
+    options: Options,
+    extents: Mapping[str, int],
+    ordered: Sequence[str],
+    memory: tuple[str, int],
+    others: str = "",
+    outer: Sequence[str] = (),
+    *,
+    followed: bool = True,
+) -> Judged:
+    """All that can be said of a kernel under the readings of `options`.
+
+    `others` says in words where the kernel waits for somebody else who writes that memory too; `followed` is False
+    where values of the kernel are not known, so that no run of it is known either.
+    """
+    asker = Asker(program.world, options.rlimit)
+    judge = CopyJudge(target, asker, options.readings, extents)
+    for copy in program.copies:
+        judge.judge(copy)
+    judge_uses(judge, program.events)
+    for event in _ordering(program.events):
+        if isinstance(event, Signal):
+            judge.judge_number("flag", "event_id", event.event, event.span)
+        else:
+            judge.judge_number("buffer", "buffer_id", event.token, event.span)
+    out = Judged(list(judge.findings))
+    broken = {f.rule for f in out.findings if f.severity.value == "error"}
+    for name in sorted(judge.evaluated | judge.used):
+        status = "refuted" if name in broken else judge.status.get(name, "proved")
+        out.obligations[name] = (status, "for all values" if program.world.symbols else "numbers", "")
+    pipes = PipeJudge(asker, ordered, outer, coarse=True)
+    pipes.judge(program.events)
+    if pipes.findings or pipes.said or pipes.apart or set(pipes.status.values()) != {"proved"}:
+        pipes = PipeJudge(asker, ordered, outer)
+        pipes.judge(program.events)
+    out.findings += pipes.findings.values()
+    for name, status in pipes.status.items():
+        out.obligations[name] = (status, "every path and iteration", pipes.why if status == "unknown" else "")
+    out.assumptions += [*judge.said, *pipes.said]
+    definite = DefiniteJudge(asker, memory[0], memory[1], ordered=ordered, given=bool(others))
+    definite.judge(program.events)
+    tried = []
+    if definite.status != "proved" and followed:
+        tried = unwritten_at_values(asker, program.events, memory, ordered, given=bool(others))
+    at_values = {f.span: f for f in tried}  # they tell with which values of the symbols
+    out.findings += [at_values.pop(f.span, f) for f in definite.findings.values()]
+    out.findings += at_values.values()
+    if definite.reads:
+        out.obligations["core/definite"] = ("refuted" if tried else definite.status, "every path", "")
+    out.assumptions += [
+        f"bytes {start:,} to {end - 1:,} of {memory[0].upper()} are taken as written by {others}"
+        for start, end in definite.taken
+    ]
+    if definite.unjudged:
+        out.assumptions.append(
+            f"not judged, whether all bytes read were written before: {', '.join(definite.unjudged)}"
+        )
+    out.assumptions += [f"assumed of values without a stated range: {text}" for text in judge.assumed]
+    if pipes.apart:
+        pairs = [f"lines {a} and {b}" if a != b else f"line {a} each time" for a, b in pipes.apart]
+        out.assumptions.append(f"rows addressed by values from memory do not collide: {', '.join(pairs)}")
+    out.assumptions += _undeclared(judge)
+    out.assumptions += [f"{rule} would decide otherwise under another reading" for rule in judge.differs]
+    out.asked = list(asker.session.asked)
+    out.solver = solver_version() if asker.session.asked else ""
+    return out
+
+
+def _ordering(events: Sequence[Event]) -> Iterator[Signal | Token]:
+    for event in events:
+        if isinstance(event, (Signal, Token)):
+            yield event
+        elif isinstance(event, Loop):
+            yield from _ordering(event.body)
+        elif isinstance(event, Branch):
+            yield from _ordering((*event.then, *event.other))
+
+
+def _undeclared(judge: CopyJudge) -> Sequence[str]:
+    """Tensors whose extent nobody declared, with how far the copies reach."""
+    out = []
+    for root, ends in judge.reached.items():
+        top: Any = ends[0]
+        for end in ends[1:]:
+            top = judge.world.least(top, end, most=True)
+        high = judge.world.interval(top)[1]
+        shown = f"{high:,}" if high is not None else term_text(top, judge.world)
+        out.append(f"`{root}` holds at least {shown} bytes (its extent is not declared)")
+    return out

@@ -1,0 +1,106 @@
+"""Loops that only read and write, as single accesses: what the iterations touch becomes one more level of rows.
+
+Knows: accesses of one pipe whose own work is done in order, constant distances between iterations.
+Does not know: machines, flags, what an access is compared with.
+Law: the lifted accesses touch exactly the bytes that the iterations touch, and happen if there is an iteration. What a
+loop does not say so plainly, or what values decide that another iteration may change, stays a loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from dmaverify.language.affine import Cond, Lin, World, compare
+from dmaverify.program.instructions import Loop, Touch, Use
+
+MOST_ACCESSES = 64
+
+
+def lifted(loop: Loop, world: World, ordered: Collection[str]) -> list[Use] | None:
+    """The accesses of a loop, each with one level more; None for a loop that must be followed.
+
+    Between the iterations nothing needs to be ordered, as all accesses are those of one pipe in `ordered`.
+    """
+    uses: list[Use] = []
+    for event in loop.body:
+        inner = lifted(event, world, ordered) if isinstance(event, Loop) else [event]
+        if inner is None or not all(isinstance(use, Use) for use in inner) or len(uses) > MOST_ACCESSES:
+            return None
+        uses += [use for use in inner if isinstance(use, Use)]
+    if len({use.pipe for use in uses}) > 1 or any(use.pipe not in ordered for use in uses):
+        return None
+    some = compare("lt", -loop.trip)
+    when = () if some.known else (some,)
+    out = []
+    for use in uses:
+        touches = [_lifted(touch, loop, world) for touch in use.touches]
+        if None in touches or any(_moves(c, loop.counter, world) for c in use.when):
+            return None
+        out.append(replace(use, touches=tuple(t for t in touches if t is not None), when=(*use.when, *when)))
+    return out
+
+
+def _moves(value: Lin | Cond, counter: str, world: World) -> bool:
+    return counter in world.roots(value) or world.changes(value, (counter,))
+
+
+def _lifted(touch: Touch, loop: Loop, world: World) -> Touch | None:
+    address = touch.place.address
+    factor = dict(address.terms).get(loop.counter, 0)
+    rest = address - Lin(0, ((loop.counter, factor),)) if factor else address
+    others = (rest, touch.offset, touch.length, *(x for step in touch.steps for x in step))
+    if any(_moves(x, loop.counter, world) for x in others) or touch.open:
+        return None
+    if not factor:
+        return touch
+    return replace(touch, place=replace(touch.place, address=rest), steps=(*touch.steps, (loop.trip, Lin(factor))))
+
+
+def apart_or_alike(uses: Sequence[Use], world: World) -> bool:
+    """Whether no access reads rows that another of them writes in another iteration.
+
+    Then it makes no difference whether one access has all its iterations before the next one begins.
+    """
+    touches = [touch for use in uses for touch in use.touches]
+    for write in touches:
+        for read in touches:
+            if not write.writes or read.writes or write.place.memory != read.place.memory:
+                continue
+            alike = (write.place.address, write.offset, write.length, write.steps) == (
+                read.place.address,
+                read.offset,
+                read.length,
+                read.steps,
+            )
+            if not (alike and _rows_apart(write)) and not _apart(write, read, world):
+                return False
+    return True
+
+
+def _rows_apart(touch: Touch) -> bool:
+    """Whether the rows of a touch, inner to outer, share no byte."""
+    extent = touch.length
+    for count, stride in touch.steps:
+        if not (count.is_const and stride.is_const and extent.is_const) or stride.const < extent.const:
+            return False
+        extent = extent + stride * (count.const - 1)
+    return True
+
+
+def _apart(one: Touch, two: Touch, world: World) -> bool:
+    (a, b), (c, d) = ends_of(one, world), ends_of(two, world)
+    return (b is not None and c is not None and b <= c) or (d is not None and a is not None and d <= a)
+
+
+def ends_of(touch: Touch, world: World) -> tuple[int | None, int | None]:
+    """First byte and first byte behind all that a touch can reach, whatever the symbols are; None where it is open."""
+    if touch.open:
+        return None, None
+    first = touch.place.address + touch.offset
+    low, high = world.interval(first)[0], world.interval(first + touch.length)[1]
+    for count, stride in touch.steps:
+        reach = world.interval(world.times(count - 1, stride))
+        low = None if low is None or reach[0] is None else low + min(0, reach[0])
+        high = None if high is None or reach[1] is None else high + max(0, reach[1])
+    return low, high

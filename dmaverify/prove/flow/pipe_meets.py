@@ -1,0 +1,230 @@
+"""Whether two accesses of a kernel can touch one byte: by their first and last bytes, their rows, else the solver.
+
+Knows: touches as nests of rows over terms, the instants of earlier accesses, what holds on a path.
+Does not know: flags, fences, which pipe knows what, machines.
+Law: `False` is said only where no values of the symbols make two rows share a byte, `True` only where some do; what
+neither is shown of is None, or `LOADED` where a value that memory gives decides. Such a value may be another one in
+each iteration: an earlier access has its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from dmaverify.language.affine import Cond, Lin, World, compare
+from dmaverify.program.instructions import Copy, Loop, Touch, Use
+from dmaverify.prove.flow.ask import Asker
+from dmaverify.prove.flow.lifted import ends_of
+from dmaverify.prove.flow.pipe_state import OLD, At, Instance, placed, reach_of, running, solid
+
+LOADED = "loaded"  # the answer where a value that memory gives decides
+MOST_ROWS = 4096  # rows of one touch that are compared one by one
+
+Extent = tuple[tuple[str, str], bool, int | None, int | None, Touch]
+"""Memory, whether it writes, first byte and first byte behind (None: open), the touch."""
+
+
+@dataclass
+class Meetings:
+    """Answers for the accesses of one kernel. `loops_of` are the loops around each access, by its number."""
+
+    asker: Asker
+    loops_of: dict[int, tuple[Loop, ...]] = field(default_factory=dict)
+    _extents: dict[int, tuple[Extent, ...]] = field(default_factory=dict)
+    _answers: dict[Any, bool | str | None] = field(default_factory=dict)
+    _anew: dict[frozenset[str], Mapping[str, Lin]] = field(default_factory=dict)
+    _fresh: int = 0
+
+    @property
+    def world(self) -> World:
+        return self.asker.world
+
+    def extents(self, event: Copy | Use) -> tuple[Extent, ...]:
+        """What an access touches, as far as order matters, with the bytes that it can reach at most."""
+        found = self._extents.get(event.number)
+        if found is None:
+            touches = [t for t in event.touches if t.kind != "surplus"]
+            found = tuple((t.place.memory, t.writes, *ends_of(t, self.world), t) for t in touches)
+            self._extents[event.number] = found
+        return found
+
+    def meet(
+        self,
+        instance: Instance,
+        earlier: Copy | Use,
+        theirs: Touch,
+        later: Copy | Use,
+        mine: Touch,
+        facts: Sequence[Cond],
+        at: At,
+    ) -> bool | str | None:
+        """Whether both can touch one byte, the earlier one in its iteration; None or LOADED where that is open."""
+        key = (instance, id(theirs), id(mine), tuple(sorted(at.counters.items())), tuple(facts))
+        if key not in self._answers:
+            counters, known = self._instant(instance, at)
+            conditions = [
+                *known,
+                *facts,
+                *running(at, self.world),
+                *(self.world.put_cond(c, counters) for c in earlier.when),
+                *(self.world.put_cond(c, at.counters) for c in later.when),
+            ]
+            one, two = placed(theirs, self.world, counters), placed(mine, self.world, at.counters)
+            shared: bool | str | None = self._share(one, two, conditions)
+            if shared is not False and self._loaded(placed(theirs, self.world, self._renamed(instance)), mine):
+                shared = LOADED
+            elif shared and not self._soon(instance, theirs, mine, counters, at, conditions):
+                shared = None
+            self._answers[key] = shared
+        return self._answers[key]
+
+    def _soon(
+        self,
+        instance: Instance,
+        theirs: Touch,
+        mine: Touch,
+        counters: Mapping[str, Lin],
+        at: At,
+        conditions: Sequence[Cond],
+    ) -> bool:
+        """Whether two touches meet also in the first rounds of loops whose number of rounds memory gives."""
+        around = [*self.loops_of[instance[0]], *at.loops]
+        open_ = {loop.counter for loop in around if self.world.loaded(loop.trip)}
+        if not open_:
+            return True
+        ages = {name: age for name, kind, age in instance[1] if kind == "now"}
+        first = {**counters, **dict.fromkeys(open_, Lin(0))}
+        second = {**at.counters, **{name: Lin(ages.get(name, 0)) for name in open_}}
+        return bool(self._share(placed(theirs, self.world, first), placed(mine, self.world, second), conditions))
+
+    def _loaded(self, one: Touch, two: Touch) -> bool:
+        """Whether a value from memory decides how far two touches lie apart, or how much they touch."""
+        gap = two.place.address + two.offset - one.place.address - one.offset
+        sizes = [n for t in (one, two) for n in (t.length, *(x for step in t.steps for x in step))]
+        return any(self.world.loaded(term) for term in (gap, *sizes))
+
+    def _renamed(self, instance: Instance) -> Mapping[str, Lin]:
+        """Values that vary with loops which have gone on since an earlier access: other symbols stand for them."""
+        moved = frozenset(name for name, kind, age in instance[1] if kind != "now" or age)
+        if moved not in self._anew:
+            self._anew[moved] = self.world.anew(moved)
+        return self._anew[moved]
+
+    def _instant(self, instance: Instance, at: At) -> tuple[dict[str, Lin], list[Cond]]:
+        """The counters of an earlier access: those of loops still running by age, of ended loops from their end."""
+        number, ages = instance
+        counters: dict[str, Lin] = dict(self._renamed(instance))
+        facts: list[Cond] = []
+        if counters:
+            again = [self.world.put_cond(n, counters) for n in self.asker.needs]
+            facts += [n for n, old in zip(again, self.asker.needs, strict=True) if n != old]
+        for loop, (name, kind, age) in zip(self.loops_of[number], ages, strict=True):
+            trip = self.world.put(loop.trip, {**at.counters, **counters})
+            top = at.counters[name] if kind == "now" and name in at.counters else trip
+            if age < OLD:
+                counters[name] = top - age
+            else:
+                self._fresh += 1
+                counters[name] = self.world.free(f"before{self._fresh}", 0, None, shown=f"earlier {name}")
+                facts.append(compare("le", counters[name] - top + age))
+            for bound in (compare("le", -counters[name]), compare("lt", counters[name] - trip)):
+                facts += [bound] if bound.known is None else []
+        return counters, facts
+
+    # ------------------------------------------------------------ two touches
+
+    def _share(self, one: Touch, two: Touch, conditions: Sequence[Cond]) -> bool | None:
+        world = self.world
+        if one.open or two.open:
+            return self._unknown_extent(one, two, conditions)
+        touched = [compare("lt", -t.length) for t in (one, two)]
+        if any(claim.known is False for claim in touched):
+            return False
+        conditions = [*conditions, *(claim for claim in touched if claim.known is None)]
+        gap = two.place.address + two.offset - one.place.address - one.offset
+        ends = [reach_of(t, world) for t in (one, two)]
+        apart = [compare("le", ends[0][1] - gap - ends[1][0]), compare("le", gap + ends[1][1] - ends[0][0])]
+        if any(world.decide(claim) for claim in apart):
+            return False
+        flat = not any(t.steps for t in (one, two)) or (gap.is_const and solid(one) and solid(two))
+        claims = [claim.negated() for claim in apart]
+        if flat:
+            return self._yes([*claims, *conditions])
+        if self.asker.plainly_never([*claims, *conditions]):
+            return False  # not even between their first and last bytes
+        met = _numbers_meet(gap, one, two)
+        if met is not None:
+            return self._yes(conditions) if met else False
+        return self._rows(one, two, gap, conditions)
+
+    def _yes(self, conditions: Sequence[Cond]) -> bool | None:
+        if all(c.known for c in conditions):
+            return True
+        status = self.asker.possible(conditions).status
+        return {"proved": False, "refuted": True}.get(status)
+
+    def _unknown_extent(self, one: Touch, two: Touch, conditions: Sequence[Cond]) -> bool | None:
+        """An access whose extent is not known touches the buffer that it names: whatever begins at its address."""
+        open_, other = (one, two) if one.open else (two, one)
+        gap = open_.place.address - other.place.address - other.offset
+        low, high = reach_of(other, self.world)
+        return self._yes([compare("le", low - gap), compare("lt", gap - high), *conditions])
+
+    def _rows(self, one: Touch, two: Touch, gap: Lin, conditions: Sequence[Cond]) -> bool | None:
+        """Whether any two rows share a byte: counters of both nests as unknowns."""
+        variables: list[tuple[str, int | None, int | None]] = []
+        texts: list[str] = []
+        names: list[str] = []
+        sums: list[str] = [self.world.text(gap)]
+        names += [n for n, _ in gap.terms]
+        for prefix, touch, sign in (("a", one, "-"), ("b", two, "+")):
+            for index, (count, stride) in enumerate(touch.steps):
+                if count == Lin(1):
+                    continue
+                name = f"{prefix}{index}"
+                variables.append((name, 0, None))
+                texts.append(f"(< {name} {self.world.text(count)})")
+                product = f"(* {self.world.text(stride)} {name})"
+                sums.append(product if sign == "+" else f"(- {product})")
+                names += [n for term in (count, stride) for n, _ in term.terms]
+        total = f"(+ {' '.join(sums)} 0)"
+        names += [n for t in (one, two) for n, _ in t.length.terms]
+        texts.append(f"(and (< {total} {self.world.text(one.length)}) (< (- {total}) {self.world.text(two.length)}))")
+        reply = self.asker.possible(list(conditions), variables, texts, names)
+        return {"proved": False, "refuted": True}.get(reply.status)
+
+
+def _numbers_meet(gap: Lin, one: Touch, two: Touch) -> bool | None:
+    """Whether rows share a byte where all is numbers and there are not too many rows; else None."""
+    if not gap.is_const:
+        return None
+    rows = [_starts(touch, start) for touch, start in ((one, 0), (two, gap.const))]
+    if rows[0] is None or rows[1] is None:
+        return None
+    (mine, length), (theirs, other) = rows[0], rows[1]
+    at = 0
+    for start in mine:
+        while at < len(theirs) and theirs[at] + other <= start:
+            at += 1
+        if at == len(theirs):
+            return False
+        if theirs[at] < start + length:
+            return True
+    return False
+
+
+def _starts(touch: Touch, start: int) -> tuple[list[int], int] | None:
+    """Where the rows of a touch begin, in order, and their length."""
+    if not touch.length.is_const or not all(c.is_const and s.is_const for c, s in touch.steps):
+        return None
+    starts, length = [start], touch.length.const
+    for count, stride in touch.steps:
+        if count.const > 1 and stride.const == length and len(starts) == 1:
+            length *= count.const
+        elif len(starts) * count.const > MOST_ROWS:
+            return None
+        else:
+            starts = [at + stride.const * i for i in range(count.const) for at in starts]
+    return sorted(starts), length

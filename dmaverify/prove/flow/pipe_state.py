@@ -1,0 +1,175 @@
+"""The state of a kernel's pipes between two events, and the bytes that one access reaches.
+
+Knows: flags and what they carry, accesses and who knows them, first and last bytes of touches.
+Does not know: events, loops, how a state comes about, machines.
+Law: states with the same key behave alike from there on; where two accesses become one, it is known only to those who
+knew both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dmaverify.language.affine import Cond, Lin, World, compare
+from dmaverify.program.instructions import Branch, Copy, Event, Loop, Place, Touch, Use
+from dmaverify.verdict import Finding, Label, Severity
+
+Ages = tuple[tuple[str, str, int], ...]  # (loop, "now" | "end", age); an age of OLD means OLD or more
+Instance = tuple[int, Ages]
+Flagged = tuple[str, str, int]
+OLD = 6  # ages from this on are one: "at least so many iterations ago"
+
+
+@dataclass(frozen=True, slots=True)
+class At:
+    """Where the walk is: the counters of the loops around as terms, and those loops from the outside in."""
+
+    counters: Mapping[str, Lin]
+    loops: tuple[Loop, ...] = ()
+
+
+_MORE = frozenset({"what no pipe is called"})
+
+
+def running(at: At, world: World) -> list[Cond]:
+    """That every loop around is inside its range."""
+    out = []
+    for loop in at.loops:
+        claim = compare("lt", at.counters[loop.counter] - world.put(loop.trip, at.counters))
+        if claim.known is None:
+            out.append(claim)
+    return out
+
+
+@dataclass(frozen=True)
+class State:
+    """What is outstanding and known; `pending` maps an access to the pipes that know it, `facts` hold on this path."""
+
+    flags: Mapping[Flagged, tuple[frozenset[Instance], int]]
+    pending: Mapping[Instance, frozenset[str]]
+    tokens: Mapping[int, tuple[frozenset[Instance], frozenset[str]]]  # what releases hand on, who holds it
+    facts: tuple[Cond, ...] = ()
+
+    def key(self) -> Any:
+        return (
+            frozenset((k, v[0]) for k, v in self.flags.items()),
+            frozenset(self.pending.items()),
+            frozenset(self.tokens.items()),
+            frozenset(self.facts),
+        )
+
+    def covers(self, other: State) -> bool:
+        """Whether all that can go wrong from the other state on goes wrong from this one: it knows no more of what is
+        outstanding there, and holds on every path that the other holds on.
+        """
+        if self.flags.keys() != other.flags.keys() or self.tokens.keys() != other.tokens.keys():
+            return False
+        if any(self.pending.get(i, _MORE) - known for i, known in other.pending.items()):
+            return False
+        if any(held != other.tokens[k][1] for k, (_, held) in self.tokens.items()):
+            return False
+        handed = [(self.flags[k][0], other.flags[k][0]) for k in self.flags]
+        handed += [(self.tokens[k][0], other.tokens[k][0]) for k in self.tokens]
+        if any(i in other.pending and i not in theirs for mine, theirs in handed for i in mine):
+            return False
+        return set(self.facts) <= set(other.facts)
+
+    def under(self, facts: tuple[Cond, ...]) -> State:
+        return State(self.flags, self.pending, self.tokens, facts)
+
+
+EMPTY = State({}, {}, {})
+
+
+def renamed(state: State, change: Any) -> State:
+    """Instances under new names. Where several become one, a pipe or flag knows the one only if it knew them all."""
+    groups: dict[Instance, list[Instance]] = {}
+    for instance in state.pending:
+        groups.setdefault(change(instance), []).append(instance)
+
+    def known(done: frozenset[Instance]) -> frozenset[Instance]:
+        return frozenset(new for new, old in groups.items() if all(i in done for i in old))
+
+    pending = {new: frozenset.intersection(*(state.pending[i] for i in old)) for new, old in groups.items()}
+    flags = {k: (known(v[0]), v[1]) for k, v in state.flags.items()}
+    return State(flags, pending, {k: (known(v[0]), v[1]) for k, v in state.tokens.items()}, state.facts)
+
+
+def placed(touch: Touch, world: World, counters: Mapping[str, Lin]) -> Touch:
+    if not counters:
+        return touch
+    put = world.put
+    at = touch.place
+    place = Place(at.space, at.root, put(at.address, counters), at.item_bytes, at.dtype)
+    steps = tuple((put(c, counters), put(s, counters)) for c, s in touch.steps)
+    offset, length = put(touch.offset, counters), put(touch.length, counters)
+    return Touch(touch.kind, place, offset, length, steps, touch.pattern, touch.open)
+
+
+def reach_of(touch: Touch, world: World) -> tuple[Lin, Lin]:
+    """First byte and first byte behind, counted from where the first row starts."""
+    low, high = Lin(0), touch.length
+    for count, stride in touch.steps:
+        reach = world.times(count - 1, stride)
+        ends = world.interval(reach)
+        if ends[0] is None or ends[0] < 0:
+            low = low + world.least(reach, Lin(0))
+        if ends[1] is None or ends[1] > 0:
+            high = high + world.least(reach, Lin(0), most=True)
+    return low, high
+
+
+def solid(touch: Touch) -> bool:
+    """Whether a touch leaves no byte out between its first and its last."""
+    extent = touch.length
+    for count, stride in touch.steps:
+        if not (count.is_const and stride.is_const and extent.is_const) or (
+            count.const > 1 and not 0 <= stride.const <= extent.const
+        ):
+            return False
+        extent = extent + stride * (count.const - 1)
+    return True
+
+
+def pipes_of(events: Sequence[Event]) -> Iterator[str]:
+    for event in events:
+        if isinstance(event, (Copy, Use)):
+            yield event.pipe
+        elif isinstance(event, Loop):
+            yield from pipes_of(event.body)
+        elif isinstance(event, Branch):
+            yield from pipes_of(event.then)
+            yield from pipes_of(event.other)
+
+
+def shown_flag(flag: Flagged) -> str:
+    return f"[{flag[0]}, {flag[1]}, {flag[2]}]"
+
+
+def hazard(
+    kind: str, instance: Instance, earlier: Copy | Use, later: Copy | Use, space: str, *, doubtful: bool
+) -> Finding:
+    """The finding on two accesses of the same bytes that nothing orders; a warning where no text tells the order."""
+    one, two = earlier.pipe, later.pipe
+    verbs = {"raw": ("writes", "reads"), "war": ("reads", "overwrites"), "waw": ("writes", "overwrites")}[kind]
+    when = " in an earlier iteration" if any(age for _, how, age in instance[1] if how == "now") else ""
+    if one == two:
+        hint = f"a barrier of {one} between them, or a round trip of flags through another pipe"
+    else:
+        hint = f'set_flag["PIPE_{one}", "PIPE_{two}", ...] behind the first, wait_flag with the same before the second'
+    return Finding(
+        f"core/hazard-{kind}",
+        Severity.WARNING if doubtful else Severity.ERROR,
+        f"{two} {verbs[1]} bytes of {space.upper()} that {one} {verbs[0]}{when}, and nothing orders them",
+        f"{two} after {one}",
+        later.span,
+        {"pipes": [one, two]},
+        None,
+        "",
+        "inferred" if doubtful else "documented",
+        hint,
+        (),
+        (Label(earlier.span, f"{one} {verbs[0]} them here"),),
+    )

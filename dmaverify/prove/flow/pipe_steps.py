@@ -1,0 +1,312 @@
+"""One event of a kernel's pipes: what it changes of what is known, and what it finds.
+
+Knows: pipes, flags, fences, waits and tokens as data; accesses of the same bytes that nothing orders.
+Does not know: loops and branches (that is `pipes`), machines, text syntax.
+Law: a pipe knows an access when that is surely done before anything the pipe is given next. Two accesses of the same
+bytes, one of them a write, are ordered only if the later one's pipe knows the earlier one.
+
+A flag carries what its pipe was given before the set and what that pipe knows; a wait hands it on. A fence tells a pipe
+of its own work, a fence of all pipes tells everybody of everything. A token of mode 0 is taken once all that was
+released before is done; taking one of mode 1 orders nothing, and its release speaks for all pipes that hold it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from dmaverify.errors import Span
+from dmaverify.language.affine import Cond, Lin, World, compare
+from dmaverify.program.instructions import Copy, Event, Fence, Signal, Token, Use, accumulate
+from dmaverify.prove.flow.ask import Asker
+from dmaverify.prove.flow.pipe_meets import LOADED, Meetings
+from dmaverify.prove.flow.pipe_state import (
+    Ages,
+    At,
+    Flagged,
+    Instance,
+    State,
+    hazard,
+    running,
+    shown_flag,
+)
+from dmaverify.verdict import Finding, Label, Severity
+
+MOST_NUMBERS = 8  # values of one flag or token that are told apart
+NOBODY: frozenset[str] = frozenset()
+MOST_IDS = 8  # ids that one event may be about
+NOTHING: frozenset[Instance] = frozenset()
+
+
+@dataclass
+class PipeSteps:
+    """What is known after each event, and findings. `ordered` are pipes whose own work is done in order.
+
+    In the memories `outer`, rows whose addresses come from memory are taken to lie apart (`apart` holds the lines).
+    """
+
+    asker: Asker
+    ordered: Sequence[str] = ("V", "S")
+    outer: Sequence[str] = ()
+    findings: dict[Any, Finding] = field(default_factory=dict)
+    status: dict[str, str] = field(default_factory=dict)
+    accesses: dict[int, Copy | Use] = field(default_factory=dict)
+    said: dict[str, None] = field(default_factory=dict)
+    apart: dict[tuple[int, int], None] = field(default_factory=dict)
+    flags_seen: int = 0
+    lost: bool = False  # an event that orders something was not understood: what seems to lack order may have it
+    why: str = ""
+    pipes: frozenset[str] = frozenset()
+    _flag_spans: dict[int, Span] = field(default_factory=dict)
+
+    @property
+    def world(self) -> World:
+        return self.asker.world
+
+    @cached_property
+    def meetings(self) -> Meetings:
+        return Meetings(self.asker)
+
+    def _open(self, why: str, *, lost: bool = False) -> None:
+        self.why = self.why or why
+        self.lost = self.lost or lost
+        for name in ("core/flags", "core/hazard-raw", "core/hazard-war", "core/hazard-waw"):
+            if self.status.get(name) != "refuted":
+                self.status[name] = "unknown"
+
+    def _never(self, condition: Cond, state: State, at: At) -> bool:
+        decided = self.world.decide(condition)
+        if decided is not None:
+            return not decided
+        conditions = [condition, *state.facts, *running(at, self.world)]
+        return self.asker.possible(conditions).status == "proved"
+
+    # ------------------------------------------------------------ events
+
+    def _parted(self, event: Event, state: State, at: At) -> list[State]:
+        """The state once for each of the few ids that an event may be about, with that as a fact."""
+        if not isinstance(event, (Signal, Token)):
+            return [state]
+        number = self.world.put(event.event if isinstance(event, Signal) else event.token, at.counters)
+        low, high = self.world.interval(number)
+        if number.is_const or low is None or high is None or high - low >= MOST_IDS:
+            return [state]
+        cases = [compare("eq", number - v) for v in range(low, high + 1)]
+        cases = [case for case in cases if not self._never(case, state, at)]
+        return [state.under((*state.facts, case)) for case in cases] if len(cases) > 1 else [state]
+
+    def _step(self, event: Event, state: State, at: At) -> State:
+        if isinstance(event, (Copy, Use)):
+            return self._access(event, state, at)
+        if isinstance(event, Signal):
+            return self._signal(event, state, at)
+        if isinstance(event, Fence):
+            return self._fence(event, state)
+        assert isinstance(event, Token)
+        return self._token(event, state, at)
+
+    def _access(self, event: Copy | Use, state: State, at: At) -> State:
+        self.accesses[event.number] = event
+        self.meetings.loops_of[event.number] = at.loops
+        for instance, known in state.pending.items():
+            earlier = self.accesses[instance[0]]
+            if event.pipe in known or (event.pipe == earlier.pipe and event.pipe in self.ordered):
+                continue
+            self._conflict(instance, earlier, event, state, at)
+        ages: Ages = tuple((loop.counter, "now", 0) for loop in at.loops)
+        pending = dict(state.pending)
+        pending[event.number, ages] = frozenset({event.pipe} if event.pipe in self.ordered else ())
+        return State(state.flags, pending, state.tokens, state.facts)
+
+    def _signal(self, event: Signal, state: State, at: At) -> State:
+        self.flags_seen += 1
+        number = self.world.put(event.event, at.counters)
+        if not number.is_const:
+            decided = self._chosen(number, state, at)
+            if decided is None:
+                self._open(f"the event id at line {event.span.line} is not known", lost=True)
+                return state
+            number = Lin(decided)
+        flag = (event.source, event.dest, number.const)
+        flags = dict(state.flags)
+        if event.action == "set":
+            if flag in flags:
+                before = self._flag_spans[flags[flag][1]]
+                self._flag(
+                    "twice",
+                    flag,
+                    event.span,
+                    f"the flag {shown_flag(flag)} is set again before it is waited for",
+                    "one wait for each set, in order",
+                    before,
+                )
+            self._flag_spans[event.span.start] = event.span
+            flags[flag] = (self._done((event.source,), state), event.span.start)
+            return State(flags, state.pending, state.tokens, state.facts)
+        if flag not in flags:
+            hint = "no set comes before it"
+            swapped = (event.dest, event.source, number.const)
+            if swapped in flags:
+                hint = f"{shown_flag(swapped)} is set: the first pipe of a flag is the one that sets it"
+            self._flag(
+                "missing",
+                flag,
+                event.span,
+                f"waits for the flag {shown_flag(flag)}, which is not set: {event.dest} never goes on",
+                hint,
+            )
+            return state
+        done, _ = flags.pop(flag)
+        pending = {i: known | {event.dest} if i in done else known for i, known in state.pending.items()}
+        return State(flags, self._kept(pending), state.tokens, state.facts)
+
+    def _told(self, event: Event, state: State, at: At) -> list[State]:
+        """The state, once for each value that the number of a flag or token can have here."""
+        if not isinstance(event, (Signal, Token)):
+            return [state]
+        number = self.world.put(event.event if isinstance(event, Signal) else event.token, at.counters)
+        low, high = self.world.interval(number)
+        if low is None or high is None or low == high or high - low >= MOST_NUMBERS or self.world.loaded(number):
+            return [state]
+        equal = [compare("eq", number - value) for value in range(low, high + 1)]
+        left = [claim for claim in equal if not self._never(claim, state, at)]
+        return [state.under((*state.facts, claim)) for claim in left] if len(left) > 1 else [state]
+
+    def _chosen(self, number: Lin, state: State, at: At) -> int | None:
+        """The one value a term can have here, if it is one of few."""
+        low, high = self.world.interval(number)
+        if low is None or high is None or high - low > 64:
+            return None
+        left = [v for v in range(low, high + 1) if not self._never(compare("eq", number - v), state, at)]
+        return left[0] if len(left) == 1 else None
+
+    def _kept(self, pending: Mapping[Instance, frozenset[str]]) -> dict[Instance, frozenset[str]]:
+        """Accesses that every pipe in use knows are done with."""
+        return {i: known for i, known in pending.items() if not self.pipes <= known}
+
+    def _fence(self, event: Fence, state: State) -> State:
+        if event.pipe == "ALL":
+            flags = {k: (NOTHING, v[1]) for k, v in state.flags.items()}
+            tokens = {k: (NOTHING, holders) for k, (_, holders) in state.tokens.items()}
+            return State(flags, {}, tokens, state.facts)
+        pending = {
+            i: known | {event.pipe} if self.accesses[i[0]].pipe == event.pipe else known
+            for i, known in state.pending.items()
+        }
+        return State(state.flags, pending, state.tokens, state.facts)
+
+    def _token(self, event: Token, state: State, at: At) -> State:
+        number = self.world.put(event.token, at.counters)
+        if not number.is_const:
+            decided = self._chosen(number, state, at)
+            if decided is None:
+                self._open(f"the buffer id at line {event.span.line} is not known", lost=True)
+                return state
+            number = Lin(decided)
+        mode = self.world.put(event.mode, at.counters)
+        if not mode.is_const or mode.const not in (0, 1):
+            said = f"mode {mode.const:,}" if mode.is_const else "a mode that is no number"
+            why = f"the buffer at line {event.span.line} has {said}: only 0 and 1 have a meaning that is known"
+            self._open(why, lost=True)
+            return state
+        if mode.const:
+            self.said[
+                "buffers of mode 1: a get orders nothing, a release comes after the work of all pipes that hold the id "
+                "(inferred)"
+            ] = None
+        tokens = dict(state.tokens)
+        released, holders = tokens.get(number.const, (NOTHING, NOBODY))
+        if event.action == "rls":
+            pipes = {event.pipe} | holders if mode.const else {event.pipe}
+            tokens[number.const] = (released | self._done(pipes, state), holders - {event.pipe})
+            return State(state.flags, state.pending, tokens, state.facts)
+        tokens[number.const] = (released, holders | {event.pipe})
+        if mode.const:
+            return State(state.flags, state.pending, tokens, state.facts)
+        pending = {i: known | {event.pipe} if i in released else known for i, known in state.pending.items()}
+        return State(state.flags, pending, tokens, state.facts)
+
+    def _done(self, pipes: Collection[str], state: State) -> frozenset[Instance]:
+        """What is surely done when these pipes have done all that they were given so far."""
+        return frozenset(
+            i for i, known in state.pending.items() if self.accesses[i[0]].pipe in pipes or not known.isdisjoint(pipes)
+        )
+
+    # ------------------------------------------------------------ conflicts
+
+    def _conflict(self, instance: Instance, earlier: Copy | Use, later: Copy | Use, state: State, at: At) -> None:
+        for memory, writes, low, high, mine in self.meetings.extents(later):
+            for memory_before, wrote, start, end, theirs in self.meetings.extents(earlier):
+                if memory != memory_before or not (writes or wrote):
+                    continue
+                if (low is not None and end is not None and end <= low) or (
+                    high is not None and start is not None and high <= start
+                ):
+                    continue
+                kind = "waw" if writes and wrote else "raw" if wrote else "war"
+                if kind == "waw" and accumulate(earlier, later):
+                    self.said[
+                        "stores of one atomic mode may come in any order: which of the sums of floats is not judged"
+                    ] = None
+                    continue
+                key = (kind, earlier.span.start, later.span.start)
+                doubtful = _doubtful(earlier, later)
+                found = self.findings.get(key)
+                if found is not None and (doubtful or found.basis != "inferred"):
+                    continue
+                met = self.meetings.meet(instance, earlier, theirs, later, mine, state.facts, at)
+                if met == LOADED and mine.place.space in self.outer:
+                    self.apart[earlier.span.line, later.span.line] = None
+                elif met is None or met == LOADED or (met and self.lost):
+                    if doubtful:
+                        continue
+                    if self.status[f"core/hazard-{kind}"] != "refuted":
+                        self.status[f"core/hazard-{kind}"] = "unknown"
+                    where = f"lines {earlier.span.line} and {later.span.line}"
+                    self.why = self.why or f"whether {where} meet depends on values that are not followed"
+                elif met:
+                    if not doubtful:
+                        self.status[f"core/hazard-{kind}"] = "refuted"
+                    self.findings[key] = hazard(kind, instance, earlier, later, mine.place.space, doubtful=doubtful)
+
+    # ------------------------------------------------------------ flags
+
+    def _flag(
+        self,
+        what: str,
+        flag: Flagged,
+        span: Span,
+        message: str,
+        hint: str,
+        before: Span | None = None,
+        *,
+        warn: bool = False,
+    ) -> None:
+        key = (what, flag, span.start)
+        if key in self.findings or self.lost:
+            return
+        self.status["core/flags"] = "refuted"
+        labels = (Label(before, "set here"),) if before is not None and before.start != span.start else ()
+        self.findings[key] = Finding(
+            "core/flags",
+            Severity.ERROR,
+            message,
+            shown_flag(flag),
+            span,
+            {"flag": list(flag)},
+            None,
+            "",
+            "documented",
+            hint,
+            (),
+            labels,
+        )
+
+
+def _doubtful(earlier: Copy | Use, later: Copy | Use) -> bool:
+    """Whether no text tells that these two need an order at all."""
+    if isinstance(earlier, Use) and earlier.inferred:
+        return True
+    return isinstance(later, Use) and later.inferred == "bytes"

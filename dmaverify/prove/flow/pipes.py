@@ -1,0 +1,243 @@
+"""The order of a kernel's pipes: flags, fences, tokens, and accesses of the same bytes that nothing orders.
+
+Knows: loops, of which it follows every iteration, by a state that repeats; branches, with what holds on each path.
+Does not know: what an event changes (that is `pipe_steps`), machines, which pipe runs what, text syntax.
+Law: what holds when the state of an iteration repeats holds in all later ones; where it never repeats, or there are too
+many paths, the answer is open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from math import gcd, lcm
+from typing import Any
+
+from dmaverify.language.affine import Cond, Lin, both, compare
+from dmaverify.program.instructions import Branch, Event, Loop, Use
+from dmaverify.prove.flow.lifted import lifted
+from dmaverify.prove.flow.pipe_state import EMPTY, OLD, At, Instance, State, pipes_of, renamed, running, shown_flag
+from dmaverify.prove.flow.pipe_steps import PipeSteps
+
+MOST_STEPS = 48  # iterations of one loop that are followed until its state must have repeated
+FEW_STEPS = 160  # a loop of fewer is followed to its end, if it has to be
+SMALL_TRIP = 32  # loops of at most this many iterations are followed to their end
+MOST_STATES = 24
+
+
+@dataclass
+class PipeJudge(PipeSteps):
+    """Follows a kernel and collects findings."""
+
+    coarse: bool = False  # behind loops, states that only know less stand for the others: enough for most kernels
+    _rounds: int = 0
+    _lifted: dict[int, list[Use] | None] = field(default_factory=dict)
+
+    def judge(self, events: Sequence[Event]) -> None:
+        for name in ("core/flags", "core/hazard-raw", "core/hazard-war", "core/hazard-waw"):
+            self.status.setdefault(name, "proved")
+        self.pipes = frozenset(pipes_of(events))
+        for state in self._run(events, [EMPTY], At({})):
+            for flag, (_, start) in state.flags.items():
+                span = self._flag_spans[start]
+                said = f"the flag {shown_flag(flag)} is set and never waited for"
+                self._flag(
+                    "left", flag, span, said, "wait for it before the end: the next kernel finds it set", warn=True
+                )
+
+    # ------------------------------------------------------------ walking
+
+    def _run(self, events: Sequence[Event], states: list[State], at: At) -> list[State]:
+        for event in events:
+            if isinstance(event, Loop):
+                states = self._loop(event, states, at)
+            elif isinstance(event, Branch):
+                states = [after for state in states for after in self._branch(event, state, at)]
+            else:
+                told = [one for state in states for one in self._told(event, state, at)]
+                states = [self._step(event, one, at) for state in told for one in self._parted(event, state, at)]
+            states = self._merged(states)
+        return states
+
+    def _merged(self, states: list[State]) -> list[State]:
+        if len(states) < 2:
+            return states
+        kept: list[State] = []
+        for state in states:
+            if not any(other.covers(state) for other in kept):
+                kept = [*(other for other in kept if not state.covers(other)), state]
+        if len(kept) > MOST_STATES:
+            self._open("more paths than can be followed")
+        return kept[:MOST_STATES]
+
+    def _branch(self, event: Branch, state: State, at: At) -> Iterator[State]:
+        when = self.world.put_cond(event.when, at.counters)
+        for condition, body in ((when, event.then), (when.negated(), event.other)):
+            if self._never(condition, state, at):
+                continue
+            surely = self._never(condition.negated(), state, at)
+            facts = state.facts if surely or condition.known is not None else (*state.facts, condition)
+            yield from self._run(body, [state.under(facts)], at)
+
+    # ------------------------------------------------------------ loops
+
+    def _loop(self, loop: Loop, states: list[State], at: At) -> list[State]:
+        if id(loop) not in self._lifted:
+            self._lifted[id(loop)] = lifted(loop, self.world, self.ordered)
+        uses = self._lifted[id(loop)]
+        if uses is not None:
+            return self._run(uses, states, at)
+        trip = self.world.put(loop.trip, at.counters)
+        out: list[State] = []
+        for state in states:
+            out += self._iterations(loop, trip, state, at)
+        left = [self._left(loop, state) for state in out]
+        alike: dict[Any, list[State]] = {}
+        for state in left:
+            alike.setdefault(self._without_path(state).key(), []).append(state)
+        out = self._merged([group[0] if len(group) == 1 else self._either(group, at) for group in alike.values()])
+        return self._coarser(out) if self.coarse else out
+
+    def _coarser(self, states: list[State]) -> list[State]:
+        """Fewer states, each of which covers those that it stands for, whatever tells their paths apart."""
+        kept: list[State] = []
+        for state in states:
+            for index, other in enumerate(kept):
+                weaker = next((a for a, b in ((other, state), (state, other)) if a.under(()).covers(b)), None)
+                if weaker is not None:
+                    kept[index] = weaker.under(tuple(f for f in other.facts if f in state.facts))
+                    break
+            else:
+                kept.append(state)
+        return kept
+
+    def _either(self, states: Sequence[State], at: At) -> State:
+        """States that differ by their paths alone, as one; what tells those apart is kept outside of loops."""
+        first = states[0]
+        common = tuple(f for f in first.facts if all(f in s.facts for s in states))
+        either = both((both(f for f in s.facts if f not in common) for s in states), "or")
+        told = either.known is None and either not in common and self._stays(either, at)
+        return first.under((*common, either) if told else common)
+
+    def _stays(self, fact: Cond, at: At) -> bool:
+        """Whether a fact speaks of nothing that another iteration of the loops around changes."""
+        moving = {name for term in at.counters.values() for name, _ in term.terms}
+        return moving.isdisjoint(self.world.roots(fact)) and not self.world.changes(fact, at.counters)
+
+    def _iterations(self, loop: Loop, trip: Lin, state: State, at: At) -> list[State]:
+        """States in which the loop ends."""
+        exits: list[State] = []
+        current = [state]
+        seen: dict[Any, int] = {}
+        history: list[list[State]] = []
+        fixed = trip.const if trip.is_const else None
+        rhythm = self._rhythm(loop.counter)
+        most = self.world.interval(trip)[1]
+        for step in range(MOST_STEPS if most is None or most >= FEW_STEPS else max(MOST_STEPS, most + 1)):
+            here = Lin(step)
+            ending = compare("le", trip - here)
+            if ending.known is not False:
+                begun = compare("le", here - trip)
+                facts = (*state.facts, *([ending] if ending.known is None else []))
+                facts = (*facts, *([begun] if begun.known is None and self._stays(begun, at) else []))
+                over = both([ending, begun])  # it got here, and no further
+                exits += [self._also(s, facts) for s in current if not self._never(over, s, at)]
+            current = [self._assuming(s, ending.negated()) for s in current if not self._never(ending.negated(), s, at)]
+            current = self._merged([self._forget(s, ending.negated(), at) for s in current])
+            if not current:
+                return exits
+            key = (frozenset(s.key() for s in current), step % rhythm)
+            if key in seen and not (fixed is not None and fixed <= SMALL_TRIP):
+                return exits + [
+                    self._also(s, state.facts) for s in self._cycle(loop, trip, at, history, seen[key], step)
+                ]
+            seen[key] = step
+            history.append(current)
+            inside = At({**at.counters, loop.counter: here}, (*at.loops, loop))
+            current = self._merged([self._aged(loop, s) for s in self._run(loop.body, current, inside)])
+        self._open(f"the order within the loop at line {loop.span.line} does not settle")
+        return exits
+
+    def _rhythm(self, counter: str) -> int:
+        """After how many iterations all remainders of the counter are the same again."""
+        period = 1
+        for symbol in self.world.symbols.values():
+            what, *args = symbol.definition or ("",)
+            if what in ("mod", "div") and isinstance(args[0], Lin) and isinstance(args[1], int):
+                factor = dict(args[0].terms).get(counter, 0)
+                if factor:
+                    period = lcm(period, args[1] // gcd(args[1], factor))
+        return period if period <= MOST_STEPS // 3 else 1
+
+    def _cycle(self, loop: Loop, trip: Lin, at: At, history: list[list[State]], first: int, step: int) -> list[State]:
+        """All later iterations at once: number `first + j + period * m`, for every m, in the state that repeats."""
+        period = step - first
+        self._rounds += 1
+        rounds = self.world.free(f"round{self._rounds}", 0, None, shown=f"round of {loop.counter}")
+        exits: list[State] = []
+        for index in range(period):
+            here = rounds * period + (first + index)
+            inside = At({**at.counters, loop.counter: here}, (*at.loops, loop))
+            going = compare("lt", here - trip)
+            start = [self._assuming(s, going) for s in history[first + index] if not self._never(going, s, at)]
+            after = self._merged([self._aged(loop, s) for s in self._run(loop.body, start, inside)])
+            ended = compare("le", trip - here - 1)
+            last = trip - (first + index + 1)
+            so_far = [compare("le", -last), *([compare("eq", self.world.modulo(last, period))] if period > 1 else [])]
+            known_at_end = tuple(c for c in so_far if c.known is None and self._stays(c, at))
+            left = [s for s in after if not self._never(ended, s, inside)]
+            exits += [
+                self._also(s.under(tuple(f for f in s.facts if self._stays(f, inside))), known_at_end) for s in left
+            ]
+            more = ended.negated()
+            later = [self._assuming(s, more) for s in after if not self._never(more, s, inside)]
+            known = history[first + (index + 1) % period]
+            if not all(any(k.covers(s) for k in known) for s in (self._forget(s, more, at) for s in later)):
+                self._open(f"the iterations of the loop at line {loop.span.line} differ in a way that is not followed")
+        return exits
+
+    def _without_path(self, state: State) -> State:
+        return state.under(()) if state.facts else state
+
+    def _also(self, state: State, facts: Sequence[Cond]) -> State:
+        """A state in which these hold as well."""
+        return state.under((*state.facts, *(f for f in facts if f not in state.facts)))
+
+    def _assuming(self, state: State, condition: Cond) -> State:
+        return state if condition.known is not None else state.under((*state.facts, condition))
+
+    def _forget(self, state: State, going: Cond, at: At) -> State:
+        """Facts that follow from the loop going on are dropped, so that iterations become comparable."""
+        if not state.facts:
+            return state
+        kept = tuple(f for f in state.facts if f != going and not self._implied(f, going, at))
+        return state.under(kept)
+
+    def _implied(self, fact: Cond, going: Cond, at: At) -> bool:
+        if self.world.decide(fact):
+            return True
+        around = [going, *running(at, self.world)]
+        known = {name for claim in (*around, *self.asker.needs) for name in self.world.roots(claim)}
+        if known.isdisjoint(self.world.roots(fact)):
+            return False  # they speak of nothing in common
+        return self.asker.possible([*around, fact.negated()]).status == "proved"
+
+    def _aged(self, loop: Loop, state: State) -> State:
+        def older(instance: Instance) -> Instance:
+            number, ages = instance
+            return number, tuple(
+                (name, kind, min(OLD, age + 1)) if name == loop.counter and kind == "now" else (name, kind, age)
+                for name, kind, age in ages
+            )
+
+        kept = tuple(f for f in state.facts if not self.world.changes(f, (loop.counter,)))
+        return renamed(state.under(kept), older)
+
+    def _left(self, loop: Loop, state: State) -> State:
+        """Outside of a loop, an age counts from its end: 1 is the last iteration."""
+
+        def ended(instance: Instance) -> Instance:
+            number, ages = instance
+            return number, tuple((n, "end" if n == loop.counter else k, a) for n, k, a in ages)
+
+        return renamed(state, ended)

@@ -1,0 +1,393 @@
+"""States of the bytes of one memory on one path: never written, written, the unknown tail of a row, perhaps written.
+
+Knows: what one access changes, rows over symbols, whether what is read was written for all values of the symbols.
+Does not know: the order of events, loops (that is `definite`), machines.
+Law: a byte counts as written only where it surely is; a refuted read names a byte that no write of its path touches,
+for values of the symbols that this path allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+from dmaverify.errors import Span
+from dmaverify.language.affine import ONE, ZERO, Cond, Lin, World, compare
+from dmaverify.program.instructions import Copy, Place, Touch, Use
+from dmaverify.prove.flow.ask import Asker
+from dmaverify.prove.flow.covered import Lifted, covers
+from dmaverify.verdict import Finding, Label, Severity
+
+NEVER, WRITTEN, TAIL, MAYBE = 0, 1, 2, 3
+PERHAPS = bytes([MAYBE, WRITTEN, MAYBE, MAYBE]) + bytes(range(4, 256))
+PIECE = 4096  # bytes that are joined at once
+MOST_TRIES = 64  # values of symbols that are tried one by one
+
+
+@dataclass
+class Path:
+    """One path: the state of every byte, writes that depend on symbols, the conditions decided on the way.
+
+    `whole` are writes of all iterations of loops of which each iteration is in `bytes_` and `rows` as well.
+    """
+
+    bytes_: bytearray
+    rows: list[Touch] = field(default_factory=list)
+    facts: tuple[Cond, ...] = ()
+    whole: list[Touch] = field(default_factory=list)
+
+    def copy(self) -> Path:
+        return Path(bytearray(self.bytes_), list(self.rows), self.facts, list(self.whole))
+
+
+@dataclass
+class WrittenBytes:
+    """Follows accesses through one memory of `size` bytes (`space`)."""
+
+    asker: Asker
+    space: str
+    size: int
+    findings: dict[Any, Finding] = field(default_factory=dict)
+    unjudged: dict[str, None] = field(default_factory=dict)
+    reads: int = 0
+    ordered: Sequence[str] = ()
+    given: bool = False  # whether others write the memory too, and are waited for
+    _taken: list[tuple[int, int]] = field(default_factory=list)
+    _tails: dict[int, Span] = field(default_factory=dict)
+    _bases: list[int] = field(default_factory=list)
+    _lost: list[Touch] = field(default_factory=list)
+    _counters: frozenset[str] = frozenset()
+    _loops: dict[int, tuple[Touch, Lifted, Touch]] = field(default_factory=dict)
+
+    @property
+    def world(self) -> World:
+        return self.asker.world
+
+    def _mine(self, touch: Touch) -> bool:
+        return touch.place.space == self.space and not touch.place.root
+
+    def _access(
+        self, event: Copy | Use, path: Path, at: Mapping[str, Lin], lifted: tuple[tuple[str, Lin], ...]
+    ) -> None:
+        touches = [(t, self._put(t, at, lifted)) for t in event.touches if self._mine(t)]
+        for plain, touch in touches:
+            if touch.kind == "read":
+                self._read(touch, event, path, (self._put(plain, at, ()), lifted))
+        own = [touch for _, touch in touches if touch.writes]
+        for plain, touch in touches:
+            if not touch.writes:
+                continue
+            self._loops[id(touch)] = (touch, lifted, self._put(plain, at, ()))
+            if touch.kind == "unknown":
+                self._lost.append(touch)
+                path.rows = [r for r in path.rows if any(r is o for o in own) or self._beside(r, touch)]
+                path.whole = [r for r in path.whole if self._beside(r, touch)]
+            self._write(touch, event, path)
+
+    def _kept(self, rows: Sequence[Touch], lost: Sequence[Touch]) -> list[Touch]:
+        """Rows of which no iteration makes a byte unknown, in whatever order they come."""
+        return [r for r in rows if all(self._beside(r, t) or interleaved(r, t) for t in lost)]
+
+    def _beside(self, row: Touch, touch: Touch) -> bool:
+        (low, high), (first, end) = self._range(row), self._range(touch)
+        return high <= first or end <= low
+
+    def _put(self, touch: Touch, at: Mapping[str, Lin], lifted: tuple[tuple[str, Lin], ...]) -> Touch:
+        world = self.world
+        address, steps = (
+            world.put(touch.place.address, at),
+            [(world.put(c, at), world.put(s, at)) for c, s in touch.steps],
+        )
+        for counter, trip in lifted:
+            factor = dict(address.terms).get(counter, 0)
+            address = address - Lin(0, ((counter, factor),)) if factor else address
+            steps.append((trip, Lin(factor)))
+        place = Place(touch.place.space, touch.place.root, address, touch.place.item_bytes, touch.place.dtype)
+        offset, length = world.put(touch.offset, at), world.put(touch.length, at)
+        return Touch(touch.kind, place, offset, length, tuple(steps), touch.pattern, touch.open)
+
+    def _rows(self, touch: Touch) -> list[tuple[int, int]] | None:
+        """(start, end) of every row, rows that touch merged; None where a number is a symbol."""
+        if not all(x.is_const for x in (touch.place.address, touch.offset, touch.length)):
+            return None
+        spans = [(touch.place.address.const + touch.offset.const,) * 2]
+        start = spans[0][0]
+        starts, length = [start], touch.length.const
+        for count, stride in touch.steps:
+            if not count.is_const or not stride.is_const:
+                return None
+            if count.const > 1 and stride.const == length and len(starts) == 1:
+                length *= count.const
+                continue
+            if len(starts) * max(1, count.const) > 1 << 16:
+                return None
+            starts = [s + stride.const * i for i in range(max(0, count.const)) for s in starts]
+        return [(max(0, s), min(self.size, s + length)) for s in starts]
+
+    def _write(self, touch: Touch, event: Copy | Use, path: Path) -> None:
+        state = TAIL if touch.kind == "unknown" else WRITTEN
+        if touch.kind == "maybe":
+            for first, end in self._possible(touch):
+                path.bytes_[first:end] = path.bytes_[first:end].translate(PERHAPS)
+            return
+        later = self._loops[id(touch)][1]  # rows of iterations that are still to come
+        moves = any(stride != ZERO for _, stride in touch.steps[len(touch.steps) - len(later) :]) if later else False
+        rows = None if moves else self._rows(touch)
+        if rows is None:
+            if touch.kind == "unknown":
+                self._blur(touch, path)
+            elif touch not in path.rows:
+                path.rows.append(touch)
+            return
+        for first, end in rows:
+            put_state(path.bytes_, first, end, state)
+            if state == TAIL:
+                self._tails[first] = event.span
+
+    def _possible(self, touch: Touch) -> list[tuple[int, int]]:
+        """Bytes that a touch may change, of which none surely is."""
+        if touch.open:
+            start = touch.place.address
+            first = max(0, start.const) if start.is_const else 0
+            return [(first, next((b for b in self._bases if b > first), self.size) if start.is_const else self.size)]
+        return self._rows(touch) or [self._range(touch)]
+
+    def _blur(self, touch: Touch, path: Path) -> None:
+        low, high = self._range(touch)
+        path.bytes_[low:high] = path.bytes_[low:high].replace(bytes([WRITTEN]), bytes([MAYBE]))
+
+    def _range(self, touch: Touch) -> tuple[int, int]:
+        """Bytes that a touch can reach at most."""
+        low: Lin = touch.place.address + touch.offset
+        high = low + touch.length
+        for count, stride in touch.steps:
+            high = high + self.world.times(count - ONE, stride)
+        first, last = self.world.interval(low)[0], self.world.interval(high)[1]
+        return max(0, first or 0), self.size if last is None else min(self.size, max(0, last))
+
+    def _covered(self, read: tuple[Touch, Lifted], event: Copy | Use, path: Path) -> bool:
+        when = (*path.facts, *event.when)
+        return any(covers(self.asker, *read, row, self._loops[id(row)][1], when) for row in (*path.rows, *path.whole))
+
+    def _held(self, read: Touch, plain: tuple[Touch, Lifted], write: Touch, when: Sequence[Cond]) -> bool:
+        """As `_holds`; loops around both are at the same iteration."""
+        _, loops, written = self._loops[id(write)]
+        common = {name for name, _ in plain[1]} & {name for name, _ in loops}
+        if common:
+            read = self._put(plain[0], {}, tuple(p for p in plain[1] if p[0] not in common))
+            write = self._put(written, {}, tuple(p for p in loops if p[0] not in common))
+        return self._holds(read, write, when)
+
+    def _read(self, touch: Touch, event: Copy | Use, path: Path, plain: tuple[Touch, Lifted]) -> None:
+        if touch.open or (isinstance(event, Use) and event.inferred == "bytes"):
+            return
+        self.reads += 1
+        rows = self._rows(touch)
+        if rows is None:
+            low, high = self._range(touch)
+            covered = low < high and path.bytes_.count(WRITTEN, low, high) == high - low
+            held = covered or any(
+                self._held(touch, plain, row, (*path.facts, *event.when)) for row in (*path.rows, *path.whole)
+            )
+            if not held and not self._covered(plain, event, path):
+                self._tried(touch, event, path)
+            return
+        for start, end in rows:
+            if self.given:
+                self._take(path.bytes_, start, end)
+            if path.bytes_.count(WRITTEN, start, end) == max(0, end - start):
+                continue
+            if any(self._held(touch, plain, row, (*path.facts, *event.when)) for row in (*path.rows, *path.whole)):
+                continue
+            if self._covered(plain, event, path):
+                return
+            surely = [at for at in range(start, end) if path.bytes_[at] in (NEVER, TAIL)]
+            if surely and not path.rows:
+                self._found(event, surely[0], path.bytes_[surely[0]], len(surely))
+            else:
+                self._tried(touch, event, path)
+            return
+
+    def _tried(self, touch: Touch, event: Copy | Use, path: Path) -> None:
+        """A read that no rule settles, for all values of symbols that have few; else it is not judged."""
+        rows = [row for row in path.rows if self._reach(row, touch)]
+        names = {n for t in (touch, *rows) for term in terms_of(t) for n in self.world.roots(term)}
+        values = self._values(names)
+        sure = values is not None
+        for chosen in values or ():
+            facts = [self.world.put_cond(f, chosen) for f in (*path.facts, *event.when)]
+            if any(self.world.decide(f) is False for f in facts):
+                continue
+            reads = self._rows(self._put(touch, chosen, ()))
+            written = [self._rows(self._put(row, chosen, ())) for row in rows]
+            if reads is None or None in written:
+                sure = False
+                break
+            if any(_around(spans or (), reads) for spans in written):
+                continue
+            base = min((start for start, _ in reads), default=0)
+            memory = path.bytes_[base : max((end for _, end in reads), default=0)]
+            for start, end in (span for spans in written for span in spans or ()):
+                put_state(memory, max(0, start - base), min(len(memory), end - base), WRITTEN)
+            for first, behind in reads:
+                start, end = first - base, behind - base
+                if end <= start or memory.count(WRITTEN, start, end) == end - start:
+                    continue
+                exactly = [compare("eq", Lin(-value.const, ((name, 1),))) for name, value in chosen.items()]
+                possible = self.asker.possible([*path.facts, *event.when, *exactly]).status
+                if possible == "proved":
+                    break
+                surely = [at for at in range(start, end) if memory[at] in (NEVER, TAIL)]
+                if surely and possible == "refuted":
+                    self._found(event, base + surely[0], memory[surely[0]], len(surely))
+                    return
+                sure = False
+                break
+        if not sure:
+            self.unjudged[f"line {event.span.line}"] = None
+
+    def _reach(self, row: Touch, touch: Touch) -> bool:
+        (low, high), (first, end) = self._range(row), self._range(touch)
+        return low < end and first < high
+
+    def _values(self, names: set[str]) -> Iterator[dict[str, Lin]] | None:
+        """All values of these symbols, if they are few and what a counter has does not count."""
+        symbols = [self.world.symbols[n] for n in sorted(names)]
+        ranges, total = [], 1
+        for symbol in symbols:
+            if symbol.low is None or symbol.high is None or symbol.name in self._counters or symbol.varies:
+                return None
+            total *= max(0, symbol.high - symbol.low + 1)
+            if not symbol.stated or total > MOST_TRIES:
+                return None
+            ranges.append(range(symbol.low, symbol.high + 1))
+        return ({s.name: Lin(v) for s, v in zip(symbols, chosen, strict=True)} for chosen in product(*ranges))
+
+    def _take(self, memory: bytearray, start: int, end: int) -> None:
+        """Bytes that nothing here wrote count as written by others."""
+        while start < end and (start := memory.find(NEVER, start, end)) >= 0:
+            behind = next((at for at in range(start, end) if memory[at] != NEVER), end)
+            put_state(memory, start, behind, WRITTEN)
+            self._taken.append((start, behind))
+            start = behind
+
+    @property
+    def taken(self) -> list[tuple[int, int]]:
+        """Bytes that were taken as written by others, first and first behind, in order."""
+        out: list[tuple[int, int]] = []
+        for start, end in sorted(self._taken):
+            if out and start <= out[-1][1]:
+                out[-1] = (out[-1][0], max(end, out[-1][1]))
+            else:
+                out.append((start, end))
+        return out
+
+    def _holds(self, read: Touch, write: Touch, when: Sequence[Cond]) -> bool:
+        """Whether rows written before hold the rows read: the same nest, or fewer of its rows, each no longer."""
+        if read.place.memory != write.place.memory or len(read.steps) > len(write.steps):
+            return False
+        gap = read.place.address + read.offset - write.place.address - write.offset
+        claims = [compare("le", -gap), compare("le", gap + read.length - write.length)]
+        if any(self.world.decide(claim) is False for claim in claims):
+            return False
+        steps = dict.fromkeys(write.steps)
+        alone = dict.fromkeys(write.steps)  # levels that the read does not have: they must run at all
+        for count, stride in read.steps:
+            same = next(
+                (
+                    (c, s)
+                    for c, s in steps
+                    if s == stride and (c == count or self.asker.surely(compare("le", count - c), when))
+                ),
+                None,
+            )
+            if same is None and count != ONE:
+                return False
+            if same is not None:
+                alone.pop(same, None)
+                steps.pop(same)
+        claims += [compare("le", ONE - count) for count, _ in alone]
+        return all(self.asker.surely(claim, when) for claim in claims)
+
+    def _found(self, event: Copy | Use, at: int, kind: int, count: int) -> None:
+        error = isinstance(event, Copy)
+        key = (event.span.start, kind)
+        if key in self.findings:
+            return
+        what = "hold the unknown rest of a block" if kind == TAIL else "nothing wrote"
+        labels: tuple[Label, ...] = ()
+        tail = max((s for s in self._tails if s <= at), default=None)
+        if kind == TAIL and tail is not None:
+            labels = (Label(self._tails[tail], "leaves the rest of its last block unknown"),)
+        pipe = event.pipe
+        self.findings[key] = Finding(
+            "core/definite",
+            Severity.ERROR if error else Severity.WARNING,
+            f"{pipe} reads bytes of {self.space.upper()} that {what}, the first at {at:,}"
+            + (f" ({count:,} in this row)" if count > 1 else ""),
+            "source",
+            event.span,
+            {"first": at, "count": count},
+            None,
+            "",
+            "documented" if error else "inferred",
+            "load the rows whole, pad them, or store fewer bytes"
+            if error
+            else "mask the lanes behind the data, or pad the rows",
+            (),
+            labels,
+        )
+
+
+def either(one: bytearray, two: bytearray) -> bytearray:
+    """The state of every byte where both agree, else MAYBE (which is 3: both bits of a state)."""
+    out = bytearray(one)
+    for start in range(0, len(one), PIECE):
+        mine, theirs = one[start : start + PIECE], two[start : start + PIECE]
+        if mine != theirs:
+            left = int.from_bytes(mine, "little")
+            differ = left ^ int.from_bytes(theirs, "little")
+            differ = (differ | differ >> 1) & int.from_bytes(b"\1" * len(mine), "little")
+            out[start : start + PIECE] = (left | differ | differ << 1).to_bytes(len(mine), "little")
+    return out
+
+
+def put_state(memory: bytearray, start: int, end: int, state: int) -> None:
+    if end > start:
+        memory[start:end] = bytes([state]) * (end - start)
+
+
+def terms_of(touch: Touch) -> Iterable[Lin]:
+    yield from (touch.place.address, touch.offset, touch.length)
+    for step in touch.steps:
+        yield from step
+
+
+def _around(rows: Sequence[tuple[int, int]], others: Sequence[tuple[int, int]]) -> bool:
+    """Whether each of the others lies in the row of the same number."""
+    return len(rows) == len(others) and all(a <= c and d <= b for (a, b), (c, d) in zip(rows, others, strict=True))
+
+
+def interleaved(one: Touch, two: Touch) -> bool:
+    """Whether the rows of two touches of one nest lie one beside the other."""
+    numbers = (one.offset, one.length, two.offset, two.length)
+    if one.place.address != two.place.address or one.steps != two.steps or not all(n.is_const for n in numbers):
+        return False
+    ends = [(t.offset.const, t.offset.const + t.length.const) for t in (one, two)]
+    if ends[0][1] > ends[1][0] and ends[1][1] > ends[0][0]:
+        return False
+    extent = Lin(max(e for _, e in ends) - min(s for s, _ in ends))
+    for count, stride in one.steps:
+        if count == ONE:
+            continue
+        if not extent.is_const or not stride.is_const or stride.const < extent.const:
+            return False
+        extent = extent + (count - ONE) * stride.const
+    return True
+
+
+def alike(one: Path, two: Path) -> bool:
+    """Whether two paths are in the same state, whatever holds on them."""
+    return one.bytes_ == two.bytes_ and one.rows == two.rows and one.whole == two.whole

@@ -1,0 +1,452 @@
+"""A transfer on its way to a verdict: what was found, what was judged by what, what was assumed.
+
+Knows: one transfer, its machine and spaces; how a program of it is judged, repaired, executed beside the proof, ruled.
+Does not know: in which order all that happens (`check`), how plans are read, how verdicts are shown.
+Law: a status only ever gets worse; whatever is not proved stays in the verdict under its own name.
+
+Source: DESIGN sections 4 and 5; PLANFILE, What is judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import gcd
+
+from dmaverify.errors import Span
+from dmaverify.language import wellformed
+from dmaverify.language.expr import ONE, Expr
+from dmaverify.layout.digits import NotDigits
+from dmaverify.lower.programs import (
+    Trouble,
+    first_difference,
+    same_nests,
+    same_units,
+)
+from dmaverify.program.access import PlanProblem
+from dmaverify.program.command import Command, GivenCommand
+from dmaverify.program.move import PLACES, Tensor, Transfer
+from dmaverify.program.space import Space, layout_of, unit_bits_of
+from dmaverify.prove.move.core import judge_core
+from dmaverify.prove.move.feasible import Run
+from dmaverify.prove.move.names import other_size
+from dmaverify.prove.move.outcome import OBLIGATIONS, CoreResult
+from dmaverify.prove.move.repair import Repair, repairs
+from dmaverify.prove.move.scene import Scene, Side
+from dmaverify.prove.move.static import Instance, RuleReport, Ruling, transfer_instances
+from dmaverify.prove.move.witness import Disagreement, finding_of
+from dmaverify.prove.options import Options as Options
+from dmaverify.prove.smt import Session, solver_version
+from dmaverify.targets.modules import derived
+from dmaverify.targets.target import Target, load_obligations
+from dmaverify.verdict import Edit, Finding, Label, Obligation, Severity, Status, Verdict
+
+REPAIR_UNITS = 1 << 16  # proposals that only an enumeration beyond this could prove are not made
+MOST_TOLD = 6  # wrong numbers that one message lists
+REPAIR_COMMANDS = 48  # commands judged to prove proposals: a single number rarely mends a move of many commands
+
+
+@dataclass
+class Case:
+    """A transfer on its way to a verdict."""
+
+    transfer: Transfer
+    target: Target
+    options: Options
+    axes: Mapping[str, int]
+    spaces: tuple[Space, Space]
+    findings: list[Finding] = field(default_factory=list)
+    status: dict[str, str] = field(default_factory=dict)
+    by: dict[str, str] = field(default_factory=dict)
+    assumptions: list[str] = field(default_factory=list)
+    asked: list[tuple[str, str, str]] = field(default_factory=list)
+    units: int = 0
+    differs: tuple[str, ...] = ()
+    rules: int = 0
+    iterations: int = 1
+
+    # ------------------------------------------------------------ well-formed
+
+    def well_formed(self, extra: Iterable[PlanProblem]) -> bool:
+        """Reports what makes no sense; whether the meaning is defined, so that judging can go on."""
+        going = True
+        for stated in extra:
+            self.ill(stated.message, stated.span, stated.hint)
+            going = going and not stated.fatal
+        fields = [(t, place) for t in (self.transfer.source, self.transfer.dest) for place in PLACES]
+        exprs: list[Expr] = [t.field(place) for t, place in fields]
+        stream = self.transfer.stream
+        for one in (stream, *(each.stream for each in self.transfer.streams)):
+            if one is not None:
+                exprs += [one.chip, one.cluster, one.slice, one.time, one.packet]
+        seen: set[tuple[str, int]] = set()
+        for expr in exprs:
+            if expr is ONE:
+                continue
+            for problem in wellformed.problems(expr, self.axes):
+                key = (problem.message, problem.span.start if problem.span else -1)
+                if key in seen:
+                    continue
+                seen.add(key)
+                severity = Severity.WARNING if problem.warning else Severity.ERROR
+                self.ill(problem.message, problem.span, problem.hint, severity)
+                going = going and not problem.fatal
+        return going
+
+    def ill(
+        self,
+        message: str,
+        span: Span | None,
+        hint: str,
+        severity: Severity = Severity.ERROR,
+        labels: tuple[Label, ...] = (),
+        notes: tuple[str, ...] = (),
+    ) -> None:
+        self.findings.append(
+            Finding(
+                "core/well-formed",
+                severity,
+                message,
+                "plan",
+                span,
+                source="DESIGN, Meaning and Obligations",
+                hint=hint,
+                labels=labels,
+                notes=notes,
+            )
+        )
+        if severity is Severity.ERROR:
+            self.status["core/well-formed"] = "refuted"
+
+    def trouble(self, trouble: Trouble, notes: tuple[str, ...] = ()) -> None:
+        labels = (Label(trouble.other, trouble.other_text),) if trouble.other is not None else ()
+        self.ill(trouble.message, trouble.span, trouble.hint, labels=labels, notes=notes)
+
+    # ------------------------------------------------------------ programs
+
+    @property
+    def buffers(self) -> tuple[Tensor, Tensor]:
+        """The memory that source and destination lie in: behind a view, the whole tensor."""
+        views = self.transfer.views
+        sides = (views.source, views.dest) if views is not None else (None, None)
+        own = (self.transfer.source, self.transfer.dest)
+        found = [t if view is None else view.buffer for t, view in zip(own, sides, strict=True)]
+        return found[0], found[1]
+
+    @property
+    def bits(self) -> int:
+        return self.target.dtypes[self.transfer.dtype]
+
+    def judge(self, commands: Sequence[Command], what: str) -> CoreResult:
+        """The core obligations of one program; findings added, `what` names the program in notes."""
+        transfer = self.transfer
+        session = Session(self.options.rlimit)
+        result = judge_core(
+            transfer.source, transfer.dest, self.spaces, self.bits, commands, self.options.readings, session
+        )
+        self.asked += [(f"{what}: {name}", text, status) for name, text, status in session.asked]
+        self.units = max(self.units, result.units)
+        for name, status in result.status.items():
+            if name == "core/consumes" and status == "refuted" and not self.strict_consumes:
+                status = "reported"
+            if _worse(status, self.status.get(name)):
+                self.status[name] = status
+                self.by[name] = f"{result.by}{f' ({result.why})' if result.why else ''}"
+        scene = Scene(
+            Side(transfer.source, self.spaces[0], self.bits), Side(transfer.dest, self.spaces[1], self.bits), commands
+        )
+        proposals = self._proposals(commands, result) if result.broken and self.options.repair else []
+        self._report(result, scene, what, proposals)
+        self._cross_check(result, commands)
+        return result
+
+    @property
+    def strict_consumes(self) -> bool:
+        return self.options.readings.get("core/consumes") == "strict"
+
+    def _report(self, result: CoreResult, scene: Scene, what: str, proposals: Sequence[Repair]) -> None:
+        records = load_obligations()
+        for broken in result.broken:
+            finding = finding_of(broken, scene)
+            if finding.rule == "core/consumes" and self.strict_consumes:
+                finding = replace(finding, severity=Severity.ERROR)
+            notes = finding.notes
+            if what:
+                notes = (*notes, what)
+            hint, span, labels = finding.hint, finding.span, finding.labels
+            edits: tuple[Edit, ...] = ()
+            if proposals and finding.severity is Severity.ERROR:
+                best = proposals[0]
+                hint = best.text
+                edits = (Edit(best.span, str(best.right)),) if best.span is not None else ()
+                if len(proposals) > 1:
+                    hint += f"; or {proposals[1].text}"
+                if best.span is not None:
+                    span = best.span
+                    others = tuple(x for x in labels if x.span not in (finding.span, span))
+                    labels = (Label(span, f"{best.printed}, must be {best.right}"), *others)
+            record = records.get(finding.rule)
+            self.findings.append(
+                replace(
+                    finding,
+                    notes=notes,
+                    hint=hint,
+                    span=span,
+                    labels=labels,
+                    edits=edits,
+                    source=record.source if record else finding.source,
+                )
+            )
+
+    def _proposals(self, commands: Sequence[Command], result: CoreResult) -> list[Repair]:
+        if all(b.obligation == "core/consumes" for b in result.broken) or result.why:
+            return []
+        source, dest = self.transfer.source, self.transfer.dest
+        try:
+            layouts = (layout_of(source, self.spaces[0], self.bits)[0], layout_of(dest, self.spaces[1], self.bits)[0])
+        except NotDigits:
+            return []
+        if result.joint is not None:
+            layouts = (result.joint.source, result.joint.dest)
+
+        named = {b.command for b in result.broken if b.command is not None}
+        if len(named) > 1:
+            return []  # no single number of one command mends several
+        first = min(named, default=0)
+        commands = [commands[first], *commands[:first], *commands[first + 1 :]]
+        left = max(1, REPAIR_COMMANDS // len(commands))
+
+        def holds(changed: Sequence[Command]) -> bool:
+            nonlocal left
+            left -= 1
+            return left >= 0 and self._would_hold((source, dest), changed)
+
+        return repairs(commands, layouts[0], layouts[1], holds)
+
+    def _would_hold(self, tensors: tuple[Tensor, Tensor], commands: Sequence[Command]) -> bool:
+        """Whether commands are proved for a move, quickly: what takes long counts as no."""
+        again = judge_core(
+            *tensors,
+            self.spaces,
+            self.bits,
+            commands,
+            self.options.readings,
+            Session(self.options.rlimit // 10),
+            REPAIR_UNITS,
+            whole=False,
+        )
+        return _keeps(again)
+
+    def ask_for_sizes(self, commands: Sequence[Command]) -> None:
+        """Where no number of the commands mends them, says which axis would have to be of another size."""
+        broken = [f for f in self.findings if f.rule in OBLIGATIONS and f.severity is Severity.ERROR]
+        if not broken or any(f.hint for f in broken) or not self.options.repair:
+            return
+        tensors = (self.transfer.source, self.transfer.dest)
+        moved = sum(command.amount for command in commands)
+        whole = tensors[1].mapping.size * self.bits // unit_bits_of(self.bits)
+        found = other_size(tensors, moved, whole, self.axes, lambda changed: self._would_hold(changed, commands))
+        if found is not None:
+            axis, size = found
+            hint = f"{axis} is {self.axes[axis]}; with {axis} = {size} the printed commands are proved (checked)"
+            self.findings = [replace(f, hint=hint) if f in broken else f for f in self.findings]
+
+    def _cross_check(self, result: CoreResult, commands: Sequence[Command]) -> None:
+        if not self.options.cross_check or result.units > self.options.cross_check or "enumeration" in result.by:
+            return
+        from dmaverify.execute.beside import broken_by
+
+        broken = broken_by(
+            self.transfer.source, self.transfer.dest, self.spaces, self.bits, commands, self.options.readings
+        )
+        if broken is None:
+            return
+        for name in OBLIGATIONS:
+            status = result.status[name]
+            if status in ("proved", "refuted") and (name in broken) != (status == "refuted"):
+                raise Disagreement(f"{name}: the proof says {status}, executing every unit says otherwise")
+        self.assumptions.append(f"numpy agrees on all {result.units:,} units")
+
+    def same_program(
+        self, derived: Sequence[Command], given: Sequence[Command], results: tuple[CoreResult, CoreResult]
+    ) -> None:
+        """The printed program against the stream's."""
+        right = [_keeps(r) for r in results]
+        if same_nests(derived, given) or all(right):
+            self.status["core/same-program"], self.by["core/same-program"] = (
+                "proved",
+                "equal nests or both keep the promise",
+            )
+            return
+        same: bool | None = False if right[0] != right[1] else same_units(derived, given)
+        if same is None:
+            self.status["core/same-program"] = "not judged"
+        elif same:
+            self.status["core/same-program"] = "proved"
+            self.by["core/same-program"] = "enumeration"
+        else:
+            self.status["core/same-program"] = "refuted"
+            self.differ(derived, given)
+
+    def differ(self, derived: Sequence[Command], given: Sequence[Command]) -> None:
+        message, span, values, hint = "the printed commands do not do what the stream says", None, {}, ""
+        stream = self.transfer.stream
+        labels: tuple[Label, ...] = ()
+        edits: tuple[Edit, ...] = ()
+        if stream is not None and stream.span is not None:
+            labels = (Label(stream.span, "the stream"),)
+        if not given:
+            message += ": they make no command at all"
+            both = zip(self.transfer.given, derived, strict=False)
+            wrong = [number for one, other in both for number in _wrong_numbers(one, other)]
+            if wrong:
+                said = [f"{what} is {have}, the stream asks for {want}" for what, _, have, want in wrong[:MOST_TOLD]]
+                message += "; " + "; ".join(said)
+                span = wrong[0][1]
+                labels += tuple(Label(at, f"{have}, must be {want}") for _, at, have, want in wrong[:MOST_TOLD] if at)
+                edits = tuple(Edit(at, str(want)) for _, at, _, want in wrong if at)
+        elif len(derived) != len(given):
+            message += f": {len(given)} commands against {len(derived)}"
+        for index, (one, other) in enumerate(zip(given, derived, strict=False)):
+            found = first_difference(one, other)
+            if found is not None:
+                what, span, have, want = found
+                word = f" of command {index}" if len(given) > 1 else ""
+                message += f": {what}{word} is {have}, the stream asks for {want}"
+                values = {"printed": have, "stream": want}
+                hint = f"write {want} there, or change the stream"
+                labels += (Label(span, f"{have}, the stream asks for {want}"),) if span is not None else ()
+                edits = (Edit(span, str(want)),) if span is not None else ()
+                break
+        self.findings.append(
+            Finding(
+                "core/same-program",
+                Severity.ERROR,
+                message,
+                "commands",
+                span or self.transfer.span,
+                values,
+                source="DESIGN, Obligations",
+                hint=hint,
+                labels=labels,
+                edits=edits,
+            )
+        )
+
+    def rules_on(self, commands: Sequence[Command]) -> RuleReport:
+        transfer, target = self.transfer, self.target
+        limits = target.limits_with(transfer.limits)
+        ruling = Ruling(
+            target, "dma", transfer.source.tier, transfer.dest.tier, transfer.dtype, limits, self.options.readings
+        )
+        instances = transfer_instances(
+            transfer.source, transfer.dest, transfer.stream, transfer.dtype, target, commands, limits, transfer.span,
+            self.buffers,
+        )  # fmt: skip
+        span = next((c.span for c in commands if c.span is not None), None) or transfer.span
+        instances += [
+            Instance(one.scope, one.values, one.place, span, one.side) for one in derived(transfer, target, commands)
+        ]
+        return ruling.judge(instances)
+
+    def alignment_alone(self, run: Run) -> RuleReport:
+        """The rules of a command on the best packet that a stream could have: 8 bytes of a run, or what 8 leaves of
+        it.
+        """
+        bits = unit_bits_of(self.bits)
+        word = 64 // bits
+        packet = word if run.units % word == 0 else run.units % word
+        limits = self.target.limits_with(self.transfer.limits)
+        read, write = (_whole(gcd(g, word) * bits) for g in (run.read_gcd, run.write_gcd))
+        facts = {"packet_bytes": max(1, packet * bits // 8), "read_gcd": read, "write_gcd": write}
+        ruling = Ruling(
+            self.target, "dma", self.transfer.source.tier, self.transfer.dest.tier, self.transfer.dtype, limits,
+            self.options.readings,
+        )  # fmt: skip
+        rules = self.target.rules.values()
+        told = {r.id for r in rules if r.scope == "command" and set(r.ports) <= {*facts, *limits}}
+        place = Instance("command", facts, "any stream", self.transfer.dest.element.span or self.transfer.span)
+        return ruling.judge([place], only=told)
+
+    def take(self, report: RuleReport, without: frozenset[str] = frozenset()) -> None:
+        self.findings += [f for f in report.findings if f.rule not in without]
+        self.rules, self.differs = report.evaluated, report.differs
+
+    # ------------------------------------------------------------ verdict
+
+    def verdict(self, seconds: float, path: str, line: int) -> Verdict:
+        errors = [f for f in self.findings if f.severity is Severity.ERROR]
+        if errors:
+            status = Status.REFUTED
+        elif "unknown" in self.status.values():
+            status = Status.UNKNOWN
+        else:
+            status = Status.PROVED
+        order = ("core/well-formed", *OBLIGATIONS, "core/overlap", "core/same-program")
+        obligations = [
+            Obligation(name, self.status[name], self.by.get(name, "")) for name in order if name in self.status
+        ]
+        if self.rules:
+            broken = {f.rule for f in errors if not f.rule.startswith("core/")}
+            obligations.append(
+                Obligation(f"{self.target.name}/*", "refuted" if broken else "proved", f"{self.rules} rules folded")
+            )
+        readings = dict(self.options.readings)
+        assumptions = list(self.assumptions)
+        assumptions += [
+            f"{finding.rule} is a {finding.severity.value} (basis: {finding.basis})"
+            for finding in self.findings
+            if finding.severity is not Severity.ERROR and finding.basis not in ("documented", "")
+        ]
+        assumptions += [f"{rule}: the verdict differs under another reading" for rule in self.differs]
+        word = "half bytes" if unit_bits_of(self.bits) == 4 else "bytes"
+        return Verdict(
+            self.transfer.name,
+            self.target.name,
+            status,
+            tuple(self.findings),
+            tuple(obligations),
+            tuple(dict.fromkeys(assumptions)),
+            readings,
+            seconds,
+            solver_version(),
+            path,
+            line,
+            self.transfer.expect,
+            self._claim(word),
+        )
+
+    def _claim(self, word: str) -> str:
+        each = f", in each of {self.iterations:,} iterations" if self.iterations > 1 else ""
+        return f"all {self.units:,} {word}{each}" if self.units else ""
+
+
+_RANK = {None: 0, "proved": 1, "not judged": 2, "reported": 3, "unknown": 4, "refuted": 5}
+
+
+def _wrong_numbers(given: GivenCommand, wanted: Command) -> Iterator[tuple[str, Span | None, int, int]]:
+    """Counts, strides and packets of two printed texts that the stream would have otherwise, entry by entry."""
+    for side, text, ask in (("read", given.read, wanted.read_text), ("write", given.write, wanted.write_text)):
+        if ask is None or len(text.entries) != len(ask.entries):
+            continue
+        for index, (one, other) in enumerate(zip(text.entries, ask.entries, strict=True)):
+            name = f"{side} entry {index}" + (f" `{one.label}`" if one.label else "")
+            if one.count != other.count:
+                yield f"the count of {name}", one.count_span or one.span, one.count, other.count
+            if one.stride != other.stride and other.count > 1:
+                yield f"the stride of {name}", one.stride_span or one.span, one.stride, other.stride
+        if text.packet != ask.packet:
+            yield f"the {side} packet", text.packet_span, text.packet, ask.packet
+
+
+def _whole(bits: int) -> int:
+    """Bits as whole bytes; what is no whole byte divides nothing but 1."""
+    return bits // 8 if bits % 8 == 0 else 1
+
+
+def _worse(status: str, than: str | None) -> bool:
+    return _RANK.get(status, 0) > _RANK[than]
+
+
+def _keeps(result: CoreResult) -> bool:
+    return all(v == "proved" for k, v in result.status.items() if k != "core/consumes")

@@ -1,0 +1,403 @@
+"""Whether two mappings mean the same at every position, and whether two plans copy the same units.
+
+Knows: the tree of a mapping as solver text, digits as an explanation, the meaning as the judge of every witness.
+Does not know: how mappings and plans are written, how machines judge them.
+Law: `proved` is said of mappings after an `unsat` for "some position differs" or after every position was compared,
+never because two texts or two normal forms look alike; a witness is evaluated by `meaning` before it is given; what
+stays open is `unknown`, exit code 3.
+
+Two mappings are equal where all their finalized cells are: coordinates, and the kind of every padding. A position
+without a cell (`=` beyond the size) is a kind of its own, since it reads as Top and is written as Bottom.
+Source: facts/rngd 1.2 and 1.3; DESIGN sections 3, 4 (`core/same-program`) and 9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from typing import Any
+
+from dmaverify.errors import InputError
+from dmaverify.language.expr import Expr, Kind, Pair, Window, axes_of, terms_of, walk
+from dmaverify.language.meaning import Cell, cell, cell_json, cells_array, finalize, finalize_array
+from dmaverify.layout.addresses import Layout
+from dmaverify.layout.digits import Digit, Form, Gap, NotDigits, digits_of
+from dmaverify.lower.programs import space_of
+from dmaverify.program.command import Command
+from dmaverify.program.move import Transfer
+from dmaverify.program.space import SPAN, layout_of
+from dmaverify.prove.move.cells import Quotients, TreeText, tree_text
+from dmaverify.prove.move.copies import Copy, TooManySteps, find_copy, in_half_bytes
+from dmaverify.prove.move.obligations import Subject
+from dmaverify.prove.move.scene import Side, named_counters, where
+from dmaverify.prove.move.units import Comparison, compare
+from dmaverify.prove.move.witness import Disagreement
+from dmaverify.prove.smt import RLIMIT, Query, Session, all_of, any_of
+from dmaverify.targets.target import Target
+
+ENUMERATE = 1 << 20  # positions compared one by one where the solver has no answer
+CROSS_CHECK = 1 << 12  # positions that are always compared as well
+WORDS = ("first", "second")
+_EXITS = {"proved": 0, "refuted": 1, "unknown": 3}
+
+Plan = tuple[Transfer, Sequence[Command], Target]
+
+
+@dataclass(frozen=True, slots=True)
+class Equivalence:
+    """The answer. `witness`: the smallest difference, as data; `by`: what decided; `notes`: what differs besides."""
+
+    status: str
+    why: str = ""
+    witness: Mapping[str, Any] | None = None
+    by: str = ""
+    kind: str = "mappings"
+    notes: tuple[str, ...] = ()
+    asked: tuple[tuple[str, str, str], ...] = field(default=(), compare=False, repr=False)
+
+    @property
+    def exit_code(self) -> int:
+        return _EXITS[self.status]
+
+    def as_json(self) -> dict[str, Any]:
+        """Status, reason, witness, what decided; plans also say which obligation this is."""
+        head = {"id": "core/same-program"} if self.kind == "plans" else {}
+        return {
+            **head, "kind": self.kind, "status": self.status, "why": self.why,
+            "witness": None if self.witness is None else dict(self.witness), "by": self.by, "notes": list(self.notes),
+        }
+
+    def text(self, first: str, second: str) -> str:
+        """A verdict for people; `first` and `second` are the texts that were compared."""
+        verb = "mean the same" if self.kind == "mappings" else "do the same"
+        says = {"proved": verb, "refuted": f"do not {verb}", "unknown": f"{verb}? no answer"}[self.status]
+        lines = [f"{self.status.upper():<9}`{first}` and `{second}` {says}{f': {self.why}' if self.why else ''}"]
+        lines += [f"  {word:<10}{text}" for word, text in self._rows(first, second)]
+        lines += [f"  note      {note}" for note in self.notes]
+        return "\n".join([*lines, f"  by        {self.by}"] if self.by else lines)
+
+    def _rows(self, first: str, second: str) -> list[tuple[str, str]]:
+        if self.witness is None:
+            return []
+        rows = []
+        for key, value in self.witness.items():
+            if key == "only_padding":
+                continue
+            if key in WORDS:
+                rows.append(("", f"`{(first, second)[WORDS.index(key)]}`  {_shown(value)}"))
+            else:
+                rows.append((key.replace("_", " "), _shown(value)))
+        wide = max((len(word) for word, _ in rows), default=0)
+        return [(f"{word:<{wide}}  " if wide > 9 else word, text) for word, text in rows]
+
+
+def _shown(value: Any) -> str:
+    match value:
+        case {"index": index}:
+            return _shown(index) if index else "live, no coordinate"
+        case {"indices": indices}:
+            return "one of " + "; ".join(map(_shown, indices))
+        case {"padding": kind}:
+            return f"{kind} padding"
+        case Mapping():
+            return ", ".join(f"{key} = {part}" for key, part in value.items()) or "-"
+        case None:
+            return "-"
+    return str(value)
+
+
+# ---------------------------------------------------------------- mappings
+
+
+def equivalent_mappings(first: Expr, second: Expr, *, rlimit: int = RLIMIT) -> Equivalence:
+    """Whether both have the same size and the same finalized cell at every position. Both must be well-formed.
+
+    Raises InputError where an axis has two sizes: the two speak of different tensors. Raises Disagreement where solver
+    and meaning contradict each other.
+    """
+    sizes = axes_of(first)
+    for axis, size in axes_of(second).items():
+        if sizes.setdefault(axis, size) != size:
+            raise InputError(f"axis `{axis}` has size {sizes[axis]} in one mapping and {size} in the other")
+    pair = _Two(first, second, sizes)
+    session = Session(rlimit)
+    answer = pair.decided(session)
+    if first.size != second.size:
+        witness = answer.witness or pair.witness(pair.size)
+        why = f"{first.size:,} positions against {second.size:,}"
+        shown = {key: value for key, value in witness.items() if key != "only_padding"}
+        answer = Equivalence("refuted", why, shown, f"sizes, {answer.by}" if answer.by else "sizes")
+    return replace(answer, asked=tuple(session.asked))
+
+
+@dataclass(frozen=True)
+class _Two:
+    """Two mappings over the same axes, compared at the positions that both have."""
+
+    first: Expr
+    second: Expr
+    sizes: Mapping[str, int]
+
+    @property
+    def size(self) -> int:
+        return min(self.first.size, self.second.size)
+
+    def decided(self, session: Session) -> Equivalence:
+        if any(isinstance(node, Window) for expr in (self.first, self.second) for node in walk(expr)):
+            return self.enumerated("overlapping windows are a relation")
+        answer = self.solved(session)
+        if answer is None:
+            return self.enumerated("the solver gave no answer")
+        return self.cross_checked(answer) if self.size <= CROSS_CHECK else answer
+
+    # ------------------------------------------------------------ by meaning
+
+    def cells(self, position: int) -> tuple[Cell, Cell]:
+        """Finalized, but a position without a cell stays one."""
+        found = [cell(expr, position) for expr in (self.first, self.second)]
+        top, bottom = ([finalize(one, self.sizes, fill) for one in found] for fill in (Kind.TOP, Kind.BOTTOM))
+        kept = [one if a != b else a for one, a, b in zip(found, top, bottom, strict=True)]
+        return kept[0], kept[1]
+
+    def differ(self, position: int) -> bool:
+        one, other = self.cells(position)
+        return one != other
+
+    def witness(self, position: int) -> dict[str, Any]:
+        shown = [cell_json(cell(expr, position), False, self.sizes) for expr in (self.first, self.second)]
+        return {"position": position, "first": shown[0], "second": shown[1]}
+
+    # ------------------------------------------------------------ by the solver
+
+    def solved(self, session: Session) -> Equivalence | None:
+        """None where the solver has no answer."""
+        quotients = Quotients("")
+        one, other = (tree_text(_left(expr), "x", quotients) for expr in (self.first, self.second))
+        domain = Query((("x", 0, self.size), *quotients.variables), tuple(quotients.constraints))
+        moved = _moved(one, other)
+        question = domain.with_constraints(any_of([moved, _other_kind(one, other)]))
+        answer = session.ask(question, "a position with different cells")
+        if answer.status == "unknown":
+            return None
+        if answer.status == "unsat":
+            return Equivalence("proved", f"at all {self.size:,} positions", None, "z3")
+        position = session.smallest(question, ("x",), answer).model["x"]
+        if not self.differ(position):
+            raise Disagreement(f"`{self.first}` and `{self.second}`: z3 says {position} differs, their cells say no")
+        live = session.ask(domain.with_constraints(moved), "a position with different elements")
+        return self.refuted(position, "z3", {"unsat": True, "sat": False}.get(live.status))
+
+    def refuted(self, position: int, by: str, only_padding: bool | None) -> Equivalence:
+        witness = self.witness(position)
+        if only_padding is not None:
+            witness["only_padding"] = only_padding
+        if only_padding:
+            why = "the same elements at every position; the kind of padding differs"
+        else:
+            why = explanation(self.first, self.second)
+        return Equivalence("refuted", why, witness, by)
+
+    # ------------------------------------------------------------ one by one
+
+    def enumerated(self, reason: str) -> Equivalence:
+        size = self.size
+        if size > ENUMERATE:
+            return Equivalence("unknown", f"{reason}, and {size:,} positions are too many to compare one by one")
+        by = f"comparison of all {size:,} positions"
+        odd = [p for p in self._suspects() if self.differ(p)]
+        if not odd:
+            return Equivalence("proved", f"at all {size:,} positions", None, by)
+        return self.refuted(odd[0], by, all(not _is_live(c) for p in odd for c in self.cells(p)))
+
+    def cross_checked(self, answer: Equivalence) -> Equivalence:
+        again = self.enumerated("")
+        smallest = [None if found.witness is None else found.witness["position"] for found in (answer, again)]
+        if answer.status != again.status or (smallest[0] != smallest[1] and answer.by == "z3"):
+            said = f"z3 says {answer.status} ({smallest[0]}), their cells say {again.status} ({smallest[1]})"
+            raise Disagreement(f"`{self.first}` and `{self.second}`: {said}")
+        return replace(answer, by=f"{answer.by}, and {again.by}")
+
+    def _suspects(self) -> Sequence[int]:
+        """Positions whose cells may differ: by arrays where that works, else all of them."""
+        import numpy as np
+
+        try:
+            raw = [cells_array(expr, np.arange(self.size, dtype=np.int64)) for expr in (self.first, self.second)]
+        except ValueError:
+            return range(self.size)
+        odd = raw[0].kind != raw[1].kind
+        one, other = (finalize_array(found, self.sizes) for found in raw)
+        odd |= one.kind != other.kind
+        for axis in self.sizes:
+            odd |= one.coords.get(axis, np.int64(0)) != other.coords.get(axis, np.int64(0))
+        return [int(p) for p in np.flatnonzero(odd)]
+
+
+def _is_live(found: Cell) -> bool:
+    return hasattr(found, "coords") or hasattr(found, "indices")
+
+
+def _left(expr: Expr) -> Expr:
+    """Nested pairs with the inner part alone on the right, so that equal inner parts divide a position alike."""
+    return reduce(Pair, terms_of(expr))
+
+
+def _moved(one: TreeText, other: TreeText) -> str:
+    """Live in one alone, or another element."""
+    axes = dict.fromkeys((*one.coordinates, *other.coordinates))
+    parts = [
+        f"(not (= {one.coordinates.get(axis, '0')} {other.coordinates.get(axis, '0')}))"
+        for axis in axes
+        if one.coordinates.get(axis, "0") != other.coordinates.get(axis, "0")
+    ]
+    return any_of([_unlike(one.live, other.live), all_of([one.live, other.live, any_of(parts)])])
+
+
+def _other_kind(one: TreeText, other: TreeText) -> str:
+    kinds: tuple[Kind | Gap, ...] = (Kind.TOP, Kind.ZERO, Kind.BOTTOM, Gap.OUT)
+    return any_of([_unlike(one.kinds.get(kind, "false"), other.kinds.get(kind, "false")) for kind in kinds])
+
+
+def _unlike(one: str, other: str) -> str:
+    return "false" if one == other else f"(not (= {one} {other}))"
+
+
+# ---------------------------------------------------------------- what digits say
+
+
+def explanation(first: Expr, second: Expr) -> str:
+    """The first digit that one mapping has and the other has not, or has elsewhere; empty where digits do not tell."""
+    try:
+        forms = (digits_of(first), digits_of(second))
+    except NotDigits:
+        return ""
+    places = [{_key(digit): digit.step for digit in form.digits} for form in forms]
+    for mine, theirs, swap in ((places[0], places[1], False), (places[1], places[0], True)):
+        for key, step in mine.items():
+            if theirs.get(key) != step:
+                found = theirs.get(key)
+                texts = [f"at step {step:,}", f"at step {found:,}" if found is not None else "not as one digit"]
+                one, other = reversed(texts) if swap else texts
+                return f"{_digit_text(key)} lies {one} in the first, {other} in the second"
+    return _guards_text(forms)
+
+
+def _key(digit: Digit) -> tuple[str, int, int]:
+    return digit.axis or "", digit.weight, digit.slots
+
+
+def _digit_text(key: tuple[str, int, int]) -> str:
+    axis, weight, slots = key
+    if not axis:
+        return f"a broadcast of {slots:,}"
+    return f"{axis}{f' / {weight}' if weight > 1 else ''} % {slots}"
+
+
+def _guards_text(forms: tuple[Form, Form]) -> str:
+    counts = [sorted(str(guard.kind.value) for guard in form.guards) for form in forms]
+    if counts[0] != counts[1]:
+        texts = [", ".join(found) or "none" for found in counts]
+        return f"padding: {texts[0]} in the first, {texts[1]} in the second"
+    return ""
+
+
+# ---------------------------------------------------------------- plans
+
+
+def equivalent_plans(first: Plan, second: Plan, *, rlimit: int = RLIMIT) -> Equivalence:
+    """Whether two programs copy the same units (core/same-program): (transfer, its commands, its machine) each.
+
+    The order of loops and commands, and which engine does the work, are no difference; where a unit is written twice,
+    the order decides what stays, and that is not compared. Raises Disagreement as `equivalent_mappings`.
+    """
+    plans = (first, second)
+    notes = _notes(plans)
+    tiers = [_tiers(plan) for plan in plans]
+    programs = [tuple(plan[1]) for plan in plans]
+    empty = [not program for program in programs]
+    if any(empty):
+        status = "proved" if all(empty) else "refuted"
+        why = "no command" if all(empty) else f"no command in the {WORDS[empty.index(True)]}"
+        return Equivalence(status, why, None, "counting", "plans", notes)
+    if tiers[0] != tiers[1]:
+        routes = [f"{read} to {write}" for read, write in tiers]
+        return Equivalence("refuted", f"{routes[0]} against {routes[1]}", _first_unit(first), "tiers", "plans", notes)
+    halves = any(command.unit_bits == 4 for program in programs for command in program)
+    if halves:
+        programs = [tuple(map(in_half_bytes, program)) for program in programs]
+    session = Session(rlimit)
+    subject, layouts = _coordinates(first if first[2].dtypes[first[0].dtype] == 4 or not halves else second)
+    found = compare(programs[0], programs[1], subject, layouts, session)
+    witness, why = None, found.why
+    if found.status == "proved":
+        units = sum(command.amount for command in programs[0])
+        why = f"both copy the same units ({units:,} {'half bytes' if halves else 'bytes'})"
+    elif found.copy is not None:
+        witness = _copied(found.copy, plans, programs, found.only_in, halves)
+        why = _why(found, witness)
+    return Equivalence(found.status, why, witness, found.by, "plans", notes, tuple(session.asked))
+
+
+def _tiers(plan: Plan) -> tuple[str, str]:
+    return plan[0].source.tier, plan[0].dest.tier
+
+
+def _coordinates(plan: Plan) -> tuple[Subject, tuple[Layout, Layout]]:
+    """The digits of one plan's tensors, in which the addresses of both are compared."""
+    transfer, _, machine = plan
+    bits = machine.dtypes[transfer.dtype]
+    source, dest = (layout_of(t, space_of(machine, t.tier), bits) for t in (transfer.source, transfer.dest))
+    return Subject(transfer.source, transfer.dest, source[1], dest[1]), (source[0], dest[0])
+
+
+def _notes(plans: tuple[Plan, Plan]) -> tuple[str, ...]:
+    (one, a, machine), (other, b, machine2) = plans
+    notes = []
+    if one.dtype != other.dtype:
+        notes.append(f"the element types differ: {one.dtype} against {other.dtype}; compared is what is copied where")
+    if machine.name != machine2.name:
+        notes.append(f"the machines differ: {machine.name} against {machine2.name}; addresses are compared as numbers")
+    engines = [sorted({str(c.engine) for c in commands if c.engine is not None}) for commands in (a, b)]
+    if engines[0] != engines[1]:
+        texts = [", ".join(found) or "not said" for found in engines]
+        notes.append(f"the engines differ: {texts[0]} against {texts[1]}")
+    return tuple(notes)
+
+
+def _first_unit(plan: Plan) -> dict[str, Any]:
+    command = plan[1][0]
+    bases = {"read_address": command.read.base, "write_address": command.write.base}
+    return {"only_in": WORDS[0], "command": 0, "counters": {}, **bases}
+
+
+def _copied(
+    copy: Copy, plans: tuple[Plan, Plan], programs: Sequence[Sequence[Command]], only_in: int, halves: bool
+) -> dict[str, Any]:
+    """The unit that one program copies alone, and what the other does at the same destination."""
+    transfer, _, machine = plans[only_in]
+    command = programs[only_in][copy.command]
+    bits = 4 if halves else 8
+    sides = [Side(tensor, space_of(machine, tensor.tier), bits) for tensor in (transfer.source, transfer.dest)]
+    read, write = copy.read % SPAN["cluster"], copy.write % SPAN["cluster"]
+    witness: dict[str, Any] = {"only_in": WORDS[only_in], "command": copy.command}
+    if command.engine is not None:
+        witness["engine"] = {"chip": command.engine.chip, "cluster": command.engine.cluster, "dmn": command.engine.dmn}
+    witness["counters"] = named_counters(command, copy.counters)
+    witness |= {"read_address": read, "write_address": write}
+    witness |= {"reads": where(sides[0], read), "writes": where(sides[1], write)}
+    try:
+        other = find_copy(programs[1 - only_in], copy.write)
+    except TooManySteps:
+        return witness
+    witness["other_reads"] = None if other is None else where(sides[0], other.read % SPAN["cluster"])
+    return witness
+
+
+def _why(found: Comparison, witness: Mapping[str, Any]) -> str:
+    one, other = WORDS[found.only_in], WORDS[1 - found.only_in]
+    text = f"the {one} copies {witness['reads']} to {witness['writes']}"
+    if "other_reads" in witness:
+        reads = witness["other_reads"]
+        text += f"; the {other} never writes there" if reads is None else f"; the {other} copies {reads} there"
+    return text

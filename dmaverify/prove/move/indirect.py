@@ -1,0 +1,131 @@
+"""One gather or scatter, judged: a row by proof, the list of rows number by number, the machine's rules; one verdict.
+
+Knows: what of an indirect move is the same for every row, what the numbers of the index must be.
+Does not know: plan files, what a rule says (data does), how a verdict is shown.
+Law: the obligations speak of addresses relative to the places of a row, so the proof for row 0 is one for all. The rest
+is arithmetic on the list: every number names a row of the table, a scatter names none twice, printed offsets are those
+of the index. A number that is known at run time only is never taken as right: what the plan promises of it is an
+assumption of the verdict, what it does not promise leaves it UNKNOWN.
+
+Source: "Sequencer" (Indirect Access), furiosa-opt v0.6.0 (gather and scatter), facts/rngd 5 and 9.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from dmaverify.program.command import Command
+from dmaverify.program.indirect import Indirect
+from dmaverify.program.space import Space
+from dmaverify.prove.move.check import Options
+from dmaverify.prove.move.indirect_case import IndirectCase
+from dmaverify.prove.move.witness import Disagreement
+from dmaverify.targets.target import Target
+from dmaverify.verdict import Obligation, Severity, Status, Verdict
+
+ORDER = ("core/well-formed", "core/in-bounds", "core/same-element", "core/covers", "core/writes-once")
+
+
+@dataclass(frozen=True, slots=True)
+class RowProgram:
+    """What a machine does for an index with known numbers: the commands of row 0, and what is added to the addresses of
+    each key's, in units.
+    """
+
+    commands: tuple[Command, ...]
+    read_shifts: tuple[int, ...]
+    write_shifts: tuple[int, ...]
+    spaces: tuple[Space, Space]
+
+
+def row_program(move: Indirect, target: Target, axes: Mapping[str, int]) -> RowProgram | str:
+    """The program of all rows, or why there is none."""
+    case = IndirectCase(move, target, Options(), axes)
+    row = case.row() if case.shaped() else None
+    if row is None:
+        return case.findings[0].message
+    commands, shifts = case.commands(row), case.shifts()
+    if shifts is None:
+        return "the numbers of the index are known at run time only"
+    if not commands:
+        return "neither a stream nor configurations are given"
+    return RowProgram(commands, tuple(shifts[0]), tuple(shifts[1]), case.spaces())
+
+
+def check_indirect(
+    move: Indirect,
+    *,
+    axes: Mapping[str, int],
+    target: Target,
+    options: Options,
+    path: str = "",
+    keep: list[tuple[str, str, str]] | None = None,
+) -> Verdict:
+    """The verdict on one gather or scatter. Raises Disagreement where running every row contradicts it."""
+    started = time.perf_counter()
+    case = IndirectCase(move, target, options, axes)
+    rules, row = 0, None
+    if case.shaped():
+        row = case.row()
+    if row is not None:
+        case.judge_row(row, path, keep)
+        case.judge_index()
+        case.judge_printed()
+        commands = case.commands(row)
+        rules = case.rules(commands)
+        if not any(f.rule == "core/well-formed" and f.severity is Severity.ERROR for f in case.findings):
+            cross_check(case, commands)
+    else:
+        case.assumptions.append(f"nothing else was judged: the {move.kind} has no defined meaning")
+    case.status.setdefault("core/well-formed", "proved")
+    return _verdict(case, rules, time.perf_counter() - started, path)
+
+
+def cross_check(case: IndirectCase, commands: Sequence[Command]) -> None:
+    """Runs every row of a small move beside the proof. Raises Disagreement."""
+    values = case.move.index.values
+    if not commands or values is None or not case.options.cross_check:
+        return
+    if case.move.keys * sum(c.amount for c in commands) > case.options.cross_check:
+        return
+    from dmaverify.execute import TooLarge
+    from dmaverify.execute.indirect import run_rows
+
+    shifts = case.shifts()
+    assert shifts is not None
+    try:
+        done = run_rows(case.move, case.target.dtypes[case.move.dtype], case.spaces(), commands, *shifts)
+    except TooLarge:
+        return
+    said = {f.rule for f in case.findings if f.severity is Severity.ERROR and f.rule.startswith("core/")}
+    said -= {"core/well-formed"}
+    between = any(f.rule.endswith("index-scale") for f in case.findings)
+    if bool(done.broken) != bool(said or between):
+        raise Disagreement(
+            f"`{case.move.name}`: the judgement says {sorted(said) or 'proved'}, running every row says "
+            f"{sorted(done.broken) or 'proved'}"
+        )
+    case.assumptions.append(f"numpy agrees on all {done.moved:,} units")
+
+
+def _verdict(case: IndirectCase, rules: int, seconds: float, path: str) -> Verdict:
+    from dmaverify.prove.smt import solver_version
+
+    move = case.move
+    errors = [f for f in case.findings if f.severity is Severity.ERROR]
+    open_ = "unknown" in case.status.values()
+    status = Status.REFUTED if errors else Status.UNKNOWN if open_ else Status.PROVED
+    names = [n for n in ORDER if n in case.status] + [
+        n for n in case.status if n not in ORDER and n.startswith("core/")
+    ]
+    found = [Obligation(name, case.status[name], case.by.get(name, "")) for name in names]
+    if rules:
+        bad = any(not f.rule.startswith("core/") for f in errors)
+        found.append(Obligation(f"{case.target.name}/*", "refuted" if bad else "proved", f"{rules} rules folded"))
+    return Verdict(
+        move.name, case.target.name, status, tuple(case.findings), tuple(found), tuple(dict.fromkeys(case.assumptions)),
+        dict(case.options.readings), seconds, solver_version(), path, move.line, move.expect,
+        f"{move.keys:,} rows of {move.rows:,}",
+    )  # fmt: skip

@@ -1,0 +1,399 @@
+"""One gather or scatter on its way to a verdict: the row by proof, the list number by number, rules, execution beside.
+
+Knows: what of an indirect move is the same for every row, what the numbers of the index must be.
+Does not know: the order of judgement, plan files, what a rule says (data does), how a verdict is shown.
+Law: every number of the index names a row of the table, a scatter names none twice, printed offsets are those of the
+index; a number that is known at run time only is an assumption if the plan promises it, else it leaves the case open.
+
+Source: "Sequencer" (Indirect Access), furiosa-opt v0.6.0 (gather and scatter), facts/rngd 5 and 9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from math import gcd
+
+from dmaverify.errors import Span
+from dmaverify.language.expr import Broadcast, axes_of, terms_of
+from dmaverify.lower.programs import program_of_transfer, space_of
+from dmaverify.program.command import Command, Entry, Loop, Sequencer
+from dmaverify.program.indirect import Indirect, Rows, rows_of, without_axis
+from dmaverify.program.move import PLACES, Transfer
+from dmaverify.program.space import Space, unit_bits_of
+from dmaverify.program.views import ViewError
+from dmaverify.prove.move.check import Options, check_transfer
+from dmaverify.prove.move.static import Instance, Ruling, transfer_instances
+from dmaverify.targets.target import Target, load_obligations
+from dmaverify.verdict import Finding, Label, Severity
+
+RUN_TIME = "at run time"  # how assumptions end that a plan promises
+ORDER = ("core/well-formed", "core/in-bounds", "core/same-element", "core/covers", "core/writes-once")
+SOURCE = "furiosa-opt v0.6.0, dma_gather_scaled, dma_gather_unscaled and dma_scatter; Sequencer, Indirect Access"
+
+
+@dataclass
+class IndirectCase:
+    """An indirect move on its way to a verdict."""
+
+    move: Indirect
+    target: Target
+    options: Options
+    axes: Mapping[str, int]
+    findings: list[Finding] = field(default_factory=list)
+    status: dict[str, str] = field(default_factory=dict)
+    by: dict[str, str] = field(default_factory=dict)
+    assumptions: list[str] = field(default_factory=list)
+
+    @property
+    def bits(self) -> int:
+        return self.target.dtypes[self.move.dtype]
+
+    @cached_property
+    def table(self) -> Rows:
+        return rows_of(self.move.table, self.move.axis, self.move.rows, written=self.move.scatter)
+
+    @cached_property
+    def payload(self) -> Rows:
+        return rows_of(self.move.payload, self.move.key, self.move.keys, written=not self.move.scatter)
+
+    @cached_property
+    def row_units(self) -> int:
+        """Units from one row of the table to the next."""
+        (step,) = self.table.steps(space_of(self.target, self.move.table.tier), self.bits) or [0]
+        return step
+
+    @property
+    def row_bytes(self) -> int:
+        return self.row_units * unit_bits_of(self.bits) // 8
+
+    def broken(self, rule: str, message: str, span: Span | None, hint: str, values: Mapping[str, int] | None = None,
+               labels: tuple[Label, ...] = (), basis: str = "documented") -> None:  # fmt: skip
+        self.status[rule] = "refuted"
+        record = load_obligations().get(rule)
+        self.findings.append(
+            Finding(
+                rule, Severity.ERROR, message, "index", span or self.move.span, dict(values or {}),
+                dict(values) if values else None, record.source if record else SOURCE, basis, hint, labels=labels,
+            )
+        )  # fmt: skip
+
+    # ------------------------------------------------------------ shape
+
+    def shaped(self) -> bool:
+        """Whether rows and keys are what they should be, so that the rest has a meaning."""
+        for problem in self.move.problems:
+            self.broken("core/well-formed", problem.message, problem.span, problem.hint)
+        if any(p.fatal for p in self.move.problems):
+            return False
+        try:
+            if len(self.table.digits) > 1 or any(d.place != "element" for d in self.table.digits):
+                raise ViewError(
+                    f"the index picks {self.move.axis}, which the table holds in several digits or places",
+                    self.move.table.span, f"name {self.move.axis} once, in the element mapping of the table",
+                )  # fmt: skip
+            assert self.payload.digits is not None
+        except ViewError as error:
+            self.broken("core/well-formed", error.message, error.span, error.hint)
+            return False
+        index = self.move.index
+        if index.values is not None and len(index.values) != self.move.keys:
+            self.broken(
+                "core/well-formed",
+                f"the index has {len(index.values)} numbers, {self.move.key} has {self.move.keys}",
+                index.span, "one number for each key",
+            )  # fmt: skip
+            return False
+        return True
+
+    # ------------------------------------------------------------ one row
+
+    def row(self) -> Transfer | None:
+        move = self.move
+        sides = (self.payload.first, self.table.first) if move.scatter else (self.table.first, self.payload.first)
+        stream = None
+        if move.stream is not None:
+            try:
+                stream = without_axis(move.stream, move.key)
+            except ViewError as error:
+                self.broken("core/well-formed", error.message, error.span, error.hint)
+                return None
+        return Transfer(
+            move.name, move.target, move.dtype, sides[0], sides[1], stream,
+            () if move.given is None else (move.given,), move.limits, None, move.span,
+        )  # fmt: skip
+
+    def judge_row(self, row: Transfer, path: str, keep: list[tuple[str, str, str]] | None) -> None:
+        options = replace(self.options, repair=False)
+        verdict = check_transfer(row, axes=self.axes, target=self.target, options=options, path=path, keep=keep)
+        alone = row.stream is None and not row.given
+        for finding in verdict.findings:
+            self.findings.append(replace(finding, notes=(*finding.notes, "of every row alike")))
+        for one in verdict.obligations:
+            self.status[one.id] = one.status
+            self.by[one.id] = f"{one.by}, one row for all" if one.by else ""
+        self.assumptions += [said for said in verdict.assumptions if not said.startswith("numpy agrees")]
+        if alone:
+            self.assumptions.append("no command was checked: neither a stream nor configurations are given")
+
+    def commands(self, row: Transfer) -> tuple[Command, ...]:
+        found = program_of_transfer(row, self.bits, self.target)
+        return found if isinstance(found, tuple) else ()
+
+    # ------------------------------------------------------------ the list
+
+    def judge_index(self) -> None:
+        index = self.move.index
+        self.status.setdefault("core/in-bounds", "proved")
+        if index.values is None:
+            self._promised()
+            return
+        self._bounds(index.values)
+        if self.move.scatter:
+            self._once(index.values)
+
+    def _promised(self) -> None:
+        index, rows = self.move.index, self.move.rows
+        if index.low is None or index.high is None:
+            self._open("core/in-bounds")
+            self.assumptions.append("nothing is known of the index: give its `values`, or promise its `rows`")
+        elif index.low < 0 or index.high >= rows:
+            self.broken(
+                "core/in-bounds", f"the index may name rows {index.low}..{index.high}; the table has {rows}",
+                index.span, f"rows go from 0 to {rows - 1}", {"row": index.high},
+            )  # fmt: skip
+        else:
+            unit = f"multiples of {self.row_bytes} bytes" if index.scaled else "row numbers"
+            self.assumptions.append(f"the index names rows {index.low}..{index.high}, as {unit}, {RUN_TIME}")
+        if self.move.scatter:
+            if index.distinct:
+                self.assumptions.append(f"no row is named twice by the index {RUN_TIME}")
+            else:
+                self._open("core/writes-once")
+                self.assumptions.append("whether a row is written twice is not known: promise `distinct = true`")
+
+    def _open(self, rule: str) -> None:
+        if self.status.get(rule) != "refuted":
+            self.status[rule] = "unknown"
+
+    def row_of(self, value: int) -> int | None:
+        """The row that a number names; None where it falls between rows."""
+        if not self.move.index.scaled:
+            return value
+        return value // self.row_bytes if self.row_bytes and value % self.row_bytes == 0 else None
+
+    def mistake(self) -> str:
+        """Which other unit would make sense of a list that names no rows; empty if none does."""
+        values, rows, step = self.move.index.values or (), self.move.rows, self.row_bytes
+        width = max(1, self.bits // 8)
+        elements = step // width
+        if self.move.index.scaled:
+            if width > 1 and elements and all(v % elements == 0 and 0 <= v // elements < rows for v in values):
+                return f"they count elements ({elements} to a row) where bytes are meant: multiply by {width}"
+            if all(0 <= v < rows for v in values):
+                return f"they are row numbers: multiply by {step}, or say `scaled = false`"
+            return ""
+        if step > 1 and all(v % step == 0 and 0 <= v // step < rows for v in values):
+            what = f"they count bytes ({step} to a row) where row numbers are meant"
+            return f"{what}: divide by {step}, or say `scaled = true`"
+        if elements > 1 and all(v % elements == 0 and 0 <= v // elements < rows for v in values):
+            return f"they count elements ({elements} to a row) where row numbers are meant: divide by {elements}"
+        return ""
+
+    def _bounds(self, values: Sequence[int]) -> None:
+        end = self.move.rows * (self.row_bytes if self.move.index.scaled else 1)
+        found = [(i, v) for i, v in enumerate(values) if not 0 <= v < end]
+        if not found:
+            return
+        (at, value), *others = found
+        what = f"{value} at {self.move.key} = {at}"
+        row = f"{'byte' if self.move.index.scaled else 'row'} {value} of {end}"
+        more = f", and {len(others)} more" if others else ""
+        self.broken(
+            "core/in-bounds", f"the index holds {what}, {row}: beyond the table{more}", self._value_span(at),
+            self.mistake() or "numbers name rows of the table", {self.move.key: at, "value": value},
+        )  # fmt: skip
+
+    def _once(self, values: Sequence[int]) -> None:
+        first: dict[int, int] = {}
+        twice = []
+        for at, value in enumerate(values):
+            if value in first:
+                twice.append((first[value], at, value))
+            first.setdefault(value, at)
+        if not twice:
+            kept = self.move.rows - len(first)
+            self.assumptions.append(f"{kept:,} of {self.move.rows:,} rows of the table keep what they held")
+            return
+        one, other, value = twice[0]
+        more = f" ({len(twice)} such keys)" if len(twice) > 1 else ""
+        spans = self._value_span(one)
+        self.broken(
+            "core/writes-once",
+            f"row {self.row_of(value)} is written by {self.move.key} = {one} and again by "
+            f"{self.move.key} = {other}{more}",
+            self._value_span(other), "no source defines which of the two stays; name each row once",
+            {"first": one, "again": other, "value": value}, (Label(spans, "first here"),) if spans else (),
+        )  # fmt: skip
+
+    def _value_span(self, at: int) -> Span | None:
+        spans = self.move.index.value_spans
+        return spans[at] if at < len(spans) else self.move.index.span
+
+    # ------------------------------------------------------------ printed configurations
+
+    def judge_printed(self) -> None:
+        listed = self.move.listed
+        if listed is None:
+            return
+        self.status.setdefault("core/same-element", "proved")
+        if listed.count != self.move.keys:
+            self.broken(
+                "core/covers", f"the indirect loop counts {listed.count}, {self.move.key} has {self.move.keys}",
+                listed.span, f"{self.move.keys} iterations, one for each key",
+            )  # fmt: skip
+        self._printed_offsets(listed.offsets, listed.span)
+        self._printed_stride(listed.stride, listed.stride_span or listed.span)
+
+    def _printed_offsets(self, offsets: tuple[int, ...] | None, span: Span | None) -> None:
+        values = self.move.index.values
+        if offsets is None or values is None:
+            return
+        wanted = [None if (row := self.row_of(v)) is None else row * self.row_units for v in values]
+        for at, (have, want) in enumerate(zip(offsets, wanted, strict=False)):
+            if want is not None and have != want:
+                width = self.bits // unit_bits_of(self.bits)
+                by_elements = width > 1 and all(h * width == w for h, w in zip(offsets, wanted, strict=False))
+                hint = f"the offsets count elements: multiply them by {width}" if by_elements else f"write {want} there"
+                self.broken(
+                    "core/same-element",
+                    f"the indirect loop goes to offset {have} at {self.move.key} = {at}, the index to {want}",
+                    span, hint, {self.move.key: at, "offset": have, "wanted": want},
+                )  # fmt: skip
+                return
+
+    def _printed_stride(self, stride: int, span: Span | None) -> None:
+        space = space_of(self.target, self.move.payload.tier)
+        for digit, step in sorted(
+            zip(self.payload.digits, self.payload.steps(space, self.bits), strict=True), key=lambda one: one[0].weight
+        ):
+            if step != stride * digit.weight and digit.weight < self.move.keys:
+                self.broken(
+                    "core/same-element",
+                    f"{self.move.key} = {digit.weight} belongs {step} further, the loop goes {stride * digit.weight}",
+                    span, f"set the stride to {step // digit.weight}" if step % digit.weight == 0 else
+                    f"one loop cannot reach all of {self.move.key}: lay it out in one digit",
+                    {self.move.key: digit.weight, "wanted": step},
+                )  # fmt: skip
+                return
+
+    # ------------------------------------------------------------ rules
+
+    def rules(self, commands: Sequence[Command]) -> int:
+        move, target = self.move, self.target
+        limits = target.limits_with(move.limits)
+        told = {f.rule for f in self.findings}
+        whole = [self.whole_command(c) for c in commands]
+        dma = Ruling(target, "dma", move.source.tier, move.dest.tier, move.dtype, limits, self.options.readings)
+        stream = move.stream
+        report = dma.judge(
+            [
+                i
+                for i in transfer_instances(
+                    move.source, move.dest, stream, move.dtype, target, whole, limits, move.span
+                )
+                if i.scope in ("tensor", "command", "sequencer")
+            ]
+        )
+        self.findings += [f for f in report.findings if f.rule not in told]
+        facts = self.facts()
+        ruling = Ruling(target, move.kind, move.source.tier, move.dest.tier, move.dtype, limits, self.options.readings)
+        own = ruling.judge([Instance("indirect", facts, "index", move.index.span or move.span)])
+        mistake = self.mistake()
+        for finding in own.findings:
+            explained = bool(mistake) and "index_remainder" in finding.values
+            if "index_remainder" in finding.values:
+                at = next(i for i, v in enumerate(move.index.values or ()) if v % self.row_bytes)
+                finding = replace(finding, span=self._value_span(at), labels=())
+            self.findings.append(
+                replace(finding, message=f"{finding.message}; {mistake}", hint=mistake) if explained else finding
+            )
+        return report.evaluated + own.evaluated
+
+    def whole_command(self, row: Command) -> Command:
+        """The command of all rows: the loop over the keys around a row's, by the greatest step that all rows share."""
+        space = space_of(self.target, self.move.payload.tier)
+        keyed = gcd(*self.payload.steps(space, self.bits))
+        values = self.move.index.values
+        rows = [r for v in values if (r := self.row_of(v)) is not None] if values is not None else [1]
+        picked = gcd(*rows) * self.row_units
+        read, write = (keyed, picked) if self.move.scatter else (picked, keyed)
+        loop = Loop(self.move.keys, read, write, self.move.key)
+        texts = [
+            _around(text, self.move.keys, step, self.move.key)
+            for text, step in ((row.read_text, read), (row.write_text, write))
+        ]
+        return replace(row, loops=(loop, *row.loops), read_text=texts[0], write_text=texts[1])
+
+    def facts(self) -> dict[str, int]:
+        move, index = self.move, self.move.index
+        bits = self.target.dtypes.get(index.dtype, 0)
+        step = self.row_bytes
+        remainder = max((v % step for v in index.values or ()), default=0) if index.scaled and step else 0
+        if index.values is not None:
+            most = max(index.values, default=0)
+        else:
+            most = (index.high if index.high is not None else move.rows - 1) * (step if index.scaled else 1)
+        tiers = self.target.tiers
+        return {
+            "index_bits": bits,
+            "index_entries": index.entries,
+            "index_list_bytes": index.entries * bits // 8,
+            "index_remainder": remainder,
+            "index_most": most,
+            "index_with_table": int(index.tensor.tier == move.table.tier),
+            "index_with_payload": int(index.tensor.tier == move.payload.tier),
+            "row_bytes": step,
+            "scaled": int(index.scaled),
+            "table_sliced": int("slice" in tiers[move.table.tier].places),
+            "payload_sliced": int("slice" in tiers[move.payload.tier].places),
+            "key_outside": sum(1 for d in self.payload.digits if d.place in ("chip", "cluster")),
+            "replicated_axes": self._replicated(),
+        }
+
+    def _replicated(self) -> int:
+        """Axes (or bare numbers above 1) of the payload's places that neither the key nor the table has."""
+        have = {*axes_of(self.move.table.mapping), self.move.key}
+        count = 0
+        for place in PLACES[:-1]:
+            for term in terms_of(self.move.payload.field(place)):
+                named = axes_of(term)
+                count += isinstance(term, Broadcast) and term.size > 1
+                count += any(axis not in have and size > 1 for axis, size in named.items())
+        return count
+
+    def spaces(self) -> tuple[Space, Space]:
+        return space_of(self.target, self.move.source.tier), space_of(self.target, self.move.dest.tier)
+
+    def shifts(self) -> tuple[list[int], list[int]] | None:
+        """What the machine adds to read and write addresses of a row, key by key, in units."""
+        values = self.move.index.values
+        if values is None:
+            return None
+        per_byte = 8 // unit_bits_of(self.bits)
+        listed = self.move.listed
+        picked = [v * per_byte if self.move.index.scaled else v * self.row_units for v in values]
+        if listed is not None and listed.offsets is not None:
+            picked = list(listed.offsets)
+        space = space_of(self.target, self.move.payload.tier)
+        keyed = [self.payload.units(k, space, self.bits) for k in range(self.move.keys)]
+        if listed is not None:
+            keyed = [k * listed.stride for k in range(listed.count)]
+        return (keyed, picked) if self.move.scatter else (picked, keyed)
+
+
+def _around(text: Sequencer | None, count: int, stride: int, label: str) -> Sequencer | None:
+    if text is None:
+        return None
+    return replace(text, entries=(Entry(count, stride, label), *text.entries))

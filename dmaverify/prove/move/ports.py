@@ -1,0 +1,253 @@
+"""The facts that rules speak of, computed from tensors, commands and accesses.
+
+Knows: every port of `machines.facts`, as numbers of one transfer or access.
+Does not know: rules, severities, any machine.
+Law: one port, one meaning (`machines.facts`); a gcd port is 0 only when every number it divides is 0, and is exact
+for all addresses of a nest, because all of them are multiples of m exactly when base and strides are
+(proofs/alignment-step.smt2).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+
+from dmaverify.language.expr import Broadcast, axes_of, terms_of
+from dmaverify.language.numbers import gcd, least, most, same, step_gcd
+from dmaverify.layout.digits import Form, NotDigits, compile_digits, finalize
+from dmaverify.lower.derive import coalesce
+from dmaverify.program.command import Command, Sequencer
+from dmaverify.program.move import Tensor
+from dmaverify.targets.target import Target
+
+
+def _bytes(bits: int) -> int:
+    """A divisor in bits as a divisor in bytes: 0 stays 0, what does not divide into bytes is 1."""
+    return bits // 8 if bits % 8 == 0 else 1
+
+
+def contiguous_run(command: Command) -> int:
+    """Units of the innermost run that is contiguous on both sides, loops included."""
+    run = command.burst
+    for loop in reversed(command.loops):
+        if not (same(loop.read, run) and same(loop.write, run)):
+            break
+        run *= loop.count
+    return run if command.packet and run % command.packet == 0 else command.burst
+
+
+def address_gcd(command: Command, side: str) -> int:
+    """Units: divides every address at which the side starts a packet."""
+    port = command.read if side == "read" else command.write
+    return step_gcd(port.base, [(loop.read if side == "read" else loop.write, loop.count) for loop in command.loops])
+
+
+def command_facts(
+    command: Command, commands: Sequence[Command], only: Collection[str] | None = None
+) -> dict[str, int]:
+    bits = command.unit_bits
+    read, write = address_gcd(command, "read") * bits, address_gcd(command, "write") * bits
+    engine = command.engine
+    same = sum(1 for c in commands if c.engine == engine)
+    return {
+        "packet_bytes": command.packet * bits // 8,
+        "packet_bits": command.packet * bits,
+        "burst_bytes": contiguous_run(command) * bits // 8 if asked(only, "burst_bytes") else 1,
+        "read_gcd": _bytes(read),
+        "write_gcd": _bytes(write),
+        "read_gcd_bits": read,
+        "write_gcd_bits": write,
+        "amount_bytes": command.amount * bits // 8,
+        "chip_read": command.read.chip,
+        "chip_write": command.write.chip,
+        "cluster_read": command.read.cluster,
+        "cluster_write": command.write.cluster,
+        "engine_chip": engine.chip if engine else command.read.chip,
+        "engine_cluster": engine.cluster if engine else command.read.cluster,
+        "engine_dmn": engine.dmn if engine else 0,
+        "commands": same,
+    }
+
+
+def asked(only: Collection[str] | None, *ports: str) -> bool:
+    """Whether a caller that asks for `only` these ports (None: all) asks for one of `ports`."""
+    return only is None or any(port in only for port in ports)
+
+
+def sequencer_facts(
+    text: Sequencer, command: Command, limits: Mapping[str, int], unit_bits: int, only: Collection[str] | None = None
+) -> dict[str, int]:
+    """One side of a command. Entries count as written where that fits the limits, else merged: either grouping is
+    legal. Ports that are not asked for may be anything.
+    """
+    inner = text.entries[-1] if text.entries else None
+    inner_count = inner.count if inner else text.packet
+    inner_stride = inner.stride if inner else 1
+    run = inner_count if inner_stride in (0, 1) else 1
+    outer = text.entries[:-1] if inner_stride in (0, 1) or text.packet > 1 else text.entries
+    strides = [(e.stride, e.count) for e in outer]
+    if run > text.packet:
+        strides.append((text.packet * inner_stride, 2))
+    written = [e.count for e in text.entries[:-1]] + [-(-inner_count // (text.packet or 1))]
+    entries, iterations = len(text.entries), most(written)
+    if asked(only, "entries", "iterations"):
+        over = "iterations_max" in limits and iterations > limits["iterations_max"]
+        if over or entries > limits.get("entries_max", entries):
+            merged = [count for count, _, _ in coalesce([(x.count, x.read, x.write) for x in command.loops])]
+            with_packet = len(merged) + (1 if command.packet > 1 else 0)
+            entries, iterations = max(1, min(entries, with_packet)), most([1, *merged])
+    return {
+        "entries": max(1, entries),
+        "iterations": most([1, iterations]),
+        "inner_count": inner_count,
+        "inner_stride": inner_stride,
+        "packet_units": text.packet,
+        "packet_bytes": text.packet * unit_bits // 8,
+        "packet_run_bytes": run * unit_bits // 8,
+        "stride_gcd": _bytes(step_gcd(0, strides) * unit_bits),
+        "stride_low": least([e.stride * unit_bits // 8 for e in text.entries]) if text.entries else 0,
+        "stride_high": most([e.stride * unit_bits // 8 for e in text.entries]) if text.entries else 0,
+    }
+
+
+def tensor_facts(tensor: Tensor, dtype_bits: int, only: Collection[str] | None = None) -> dict[str, int]:
+    extent = -(-tensor.element.size * dtype_bits // 8)
+    return {
+        "chips": tensor.chip.size,
+        "clusters": tensor.cluster.size,
+        "slices": tensor.slice.size,
+        "chip_end": tensor.at_chip + tensor.chip.size,
+        "cluster_end": tensor.at_cluster + tensor.cluster.size,
+        "slice_end": tensor.at_slice + tensor.slice.size,
+        "base_bytes": tensor.base,
+        "extent_bytes": extent,
+        "end_bytes": tensor.base + extent,
+        "element_count": tensor.element.size,
+        "element_bits": dtype_bits,
+        "total_bits": tensor.element.size * dtype_bits,
+        "padded_splits": _padded_splits(tensor) if asked(only, "padded_splits") else 0,
+    }
+
+
+def _padded_splits(tensor: Tensor) -> int:
+    """Axes of which the element mapping holds several digits, one of them padded below the top one."""
+    try:
+        form = finalize(compile_digits(tensor.element), axes_of(tensor.element))
+    except NotDigits:
+        return 0
+    count = 0
+    for axis in axes_of(tensor.element):
+        held = [d for d in form.digits if d.axis == axis]
+        top = max((d.weight for d in held), default=0)
+        count += any(d.live < d.slots and d.weight < top for d in held)
+    return count
+
+
+def transfer_facts(
+    source: Tensor,
+    dest: Tensor,
+    dtype: str,
+    target: Target,
+    commands: Sequence[Command],
+    only: Collection[str] | None = None,
+) -> dict[str, int]:
+    return {
+        **target.dtype_facts(dtype),
+        "route": int((source.tier, dest.tier) in target.routes),
+        "same_chip": _same_chip(source, dest, commands),
+        "same_cluster": _same_cluster(source, dest, target, commands),
+        "same_dmn": _same_dmn(source, dest, target, commands) if asked(only, "same_dmn") else 1,
+        "source_chips": source.chip.size,
+        "dest_chips": dest.chip.size,
+        "source_clusters": source.cluster.size,
+        "dest_clusters": dest.cluster.size,
+        "source_slices": source.slice.size,
+        "dest_slices": dest.slice.size,
+        "broadcast_axes": broadcast_axes(source, dest) if asked(only, "broadcast_axes") else 0,
+        **(_tails(source, dest, dtype, target) if asked(only, "tail_bits", "tail_stride_bits") else {}),
+    }
+
+
+def _tails(source: Tensor, dest: Tensor, dtype: str, target: Target) -> dict[str, int]:
+    return tail_facts(source, dest, target.dtypes.get(dtype, 8), "slice" in target.tiers[dest.tier].places)
+
+
+def _same_chip(source: Tensor, dest: Tensor, commands: Sequence[Command]) -> int:
+    if commands:
+        return int(all(c.read.chip == c.write.chip for c in commands))
+    return int(source.chip == dest.chip and source.at_chip == dest.at_chip)
+
+
+def _same_cluster(source: Tensor, dest: Tensor, target: Target, commands: Sequence[Command]) -> int:
+    if any("cluster" not in target.tiers[t.tier].places for t in (source, dest)):
+        return 1
+    if commands:
+        return int(all(c.read.cluster == c.write.cluster and c.read.chip == c.write.chip for c in commands))
+    return int(source.cluster == dest.cluster and source.at_cluster == dest.at_cluster)
+
+
+def _same_dmn(source: Tensor, dest: Tensor, target: Target, commands: Sequence[Command]) -> int:
+    """0 where the first copy of a command, or the last of one of its loops, joins slices of two ports."""
+    steps = [target.tiers[t.tier].slice_stride_bytes for t in (source, dest)]
+    ports = target.engines.slices // max(1, target.engines.dmns)
+    if not all(steps) or not ports:
+        return 1
+    for command in commands:
+        read, write = (step * 8 // command.unit_bits * ports for step in steps if step)
+        ends = [(0, 0), *((x.read * (x.count - 1), x.write * (x.count - 1)) for x in command.loops)]
+        for far_read, far_write in ends:
+            if (command.read.base + far_read) // read != (command.write.base + far_write) // write:
+                return 0
+    return 1
+
+
+def broadcast_axes(source: Tensor, dest: Tensor) -> int:
+    """Destination axes (of more than one value) that the source does not name; a bare number above 1 counts as one,
+    unless the source has a bare number of that size too: then every copy has a place of its own to come from.
+    """
+    named = axes_of(source.mapping)
+    missing = sum(1 for axis, size in axes_of(dest.mapping).items() if axis not in named and size > 1)
+    return missing + (_bare_numbers(dest) - _bare_numbers(source)).total()
+
+
+def _bare_numbers(tensor: Tensor) -> Counter[int]:
+    """The sizes of the bare numbers above 1 among the terms of a mapping."""
+    return Counter(term.size for term in terms_of(tensor.mapping) if isinstance(term, Broadcast) and term.size > 1)
+
+
+# ---------------------------------------------------------------- tails (level `std`)
+
+
+def tail_facts(source: Tensor, dest: Tensor, dtype_bits: int, sliced: bool) -> dict[str, int]:
+    """Innermost run read alike by both element mappings, and what divides the destination strides beyond it."""
+    try:
+        a = finalize(compile_digits(source.element), axes_of(source.element))
+        b = finalize(compile_digits(dest.element), axes_of(dest.element))
+        flat = compile_digits(dest.mapping)
+    except NotDigits:
+        return {"tail_bits": dtype_bits, "tail_stride_bits": dtype_bits}
+    tail = _common_run(a, b)
+    if sliced:
+        tail = _grown(b, tail)
+    strides = [d.step * dtype_bits for d in flat.digits if d.step >= tail]
+    return {"tail_bits": tail * dtype_bits, "tail_stride_bits": gcd(*strides) if strides else 0}
+
+
+def _common_run(a: Form, b: Form) -> int:
+    """Positions from 0 on where both forms hold the same live cells, or Top alike."""
+    run = 1
+    for x, y in zip(reversed(a.digits), reversed(b.digits), strict=False):
+        if (x.axis, x.weight, x.step) != (y.axis, y.weight, y.step) or x.step != run:
+            break
+        if (x.slots, x.live) != (y.slots, y.live):
+            return run * min(x.live, y.live)
+        run *= x.slots
+    return run
+
+
+def _grown(form: Form, run: int) -> int:
+    """The run, with the Top padding of the digit that it ends in."""
+    for digit in form.digits:
+        if digit.step * digit.live == run and digit.slots > digit.live:
+            return digit.step * digit.slots
+    return run

@@ -1,0 +1,73 @@
+"""Machines that compute something themselves: their module, by the name that the target's data gives it.
+
+Knows: `[machine] module` of a target, the functions that such a module has. Does not know: any machine.
+Law: a target without a module derives nothing; whatever a module derives belongs to a scope that its target declares.
+
+A machine's module is a package of this room with `derive.py`: `check_options(target, options)` raises InputError for
+options of a transfer that mean nothing, `derived(transfer, target, commands)` gives what the rules of the target's own
+scopes look at. Rooms below find their own part of the machine by the same name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from dmaverify.errors import InputError
+
+if TYPE_CHECKING:
+    from dmaverify.program.command import Command
+    from dmaverify.program.move import Transfer
+    from dmaverify.targets.target import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """One thing that rules of a target's own scope look at: the scope's ports, where it is in words, which side."""
+
+    scope: str
+    values: Mapping[str, int]
+    place: str
+    side: str = ""
+
+
+def module_name(target: Target) -> str | None:
+    """The name of the machine's module; None for a machine that is data alone."""
+    name = target.raw.get("machine", {}).get("module")
+    return str(name) if name else None
+
+
+def part_of(target: Target, room: str, part: str) -> Any:
+    """The machine's module `part` of a room; None where the target names no module. Raises InputError where its module
+    has no such part.
+    """
+    name = module_name(target)
+    if name is None:
+        return None
+    path = f"dmaverify.{room}.{name}" + (f".{part}" if part else "")
+    try:
+        return import_module(path)
+    except ModuleNotFoundError as error:
+        if error.name is None or not path.startswith(error.name):
+            raise
+        raise InputError(f"{target.name} has no {room} of its own") from None
+
+
+def check_options(target: Target, options: Mapping[str, int | str]) -> None:
+    """Raises InputError unless the options of a transfer are ones that the machine reads."""
+    module = part_of(target, "machines", "derive")
+    if module is not None:
+        module.check_options(target, options)
+    elif options:
+        raise InputError(f"{target.name} reads no options", None, "leave `options` out")
+
+
+def derived(transfer: Transfer, target: Target, commands: Sequence[Command]) -> Sequence[Derived]:
+    """What the rules of the target's own scopes look at in a transfer."""
+    module = part_of(target, "machines", "derive")
+    found: list[Derived] = [] if module is None else list(module.derived(transfer, target, commands))
+    found += [Derived(scope, dict(values), place) for scope, values, place in transfer.facts]
+    assert all(one.scope in target.scopes for one in found)
+    return found

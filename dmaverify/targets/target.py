@@ -1,0 +1,478 @@
+"""Machines as data: reads `target.toml` and `rules.smt2` of a folder into one frozen `Target`, or says why not.
+
+Knows: where encodings lie, what a target's tables are, what makes a rule well-formed, the core's obligations as text.
+Does not know: any machine by name, how facts are computed, solvers, printing.
+Law: a rule that is loaded is whole: predicate and data on both sides, ports that are produced, says, source, basis,
+edges, no divisor that can be zero. What `lint_target` asks on top (edges behave, texts render) holds for every machine
+that ships.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from dmaverify.errors import InputError, Source, Span
+from dmaverify.targets.facts import EVERY_PORT, SCOPES, Fact, Scope
+from dmaverify.targets.rule import Readings, Rule
+from dmaverify.targets.rulebook import SEVERITIES, Names, basis_of, read_rules
+from dmaverify.targets.table import Table, suggestion
+from dmaverify.verdict import Severity
+
+LATER_SECTIONS = ("cost", "machine", "memory", "profile", "starvation", "vector")
+"""Top-level tables whose names begin so are other rooms' business: kept in `Target.raw`, not read here."""
+
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A number of the machine: a limit, a constant of configuration text or a figure of its geometry."""
+
+    name: str
+    value: int
+    unit: str
+    says: str
+    source: str
+    basis: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tier:
+    """A memory. `sizes` bounds each place, `strides` is the address distance between neighbouring places, in bytes.
+
+    `places` are outer to inner; `capacity_bytes` counts in the innermost place (None: not published); `text` names the
+    memory in configuration text, `base_parts` the leading parts of a base there, `part_strides` the bytes a part adds.
+    """
+
+    name: str
+    title: str
+    text: str
+    places: tuple[str, ...]
+    sizes: Mapping[str, int]
+    capacity_bytes: int | None
+    strides: Mapping[str, int]
+    base_parts: tuple[str, ...]
+    part_strides: Mapping[str, int]
+    source: str
+    basis: str
+
+    @property
+    def slice_stride_bytes(self) -> int:
+        """Bytes between the first addresses of neighbouring slices; 0 where the tier has no slices."""
+        return self.strides.get("slice", 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Engines:
+    """Who moves data: the kinds of engine, and the geometry of the DMA engines."""
+
+    kinds: tuple[str, ...]
+    chips: int
+    clusters: int
+    per_cluster: int
+    slices: int
+    dmns: int
+    source: str
+    basis: str
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A legal pair of tiers."""
+
+    source_tier: str
+    dest_tier: str
+    says: str
+    source: str
+    basis: str
+
+
+@dataclass(frozen=True, slots=True)
+class Knob:
+    """A reading that many rules share, such as `alignment`: its options with what each means."""
+
+    name: str
+    default: str
+    options: Mapping[str, str]
+    why: str
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """One machine. `raw` is the whole TOML text as data, for sections that other rooms read."""
+
+    name: str
+    title: str
+    version: str
+    folder: Path
+    figures: Mapping[str, Figure]
+    limit_figures: Mapping[str, Figure]
+    constant_figures: Mapping[str, Figure]
+    tiers: Mapping[str, Tier]
+    engines: Engines
+    dtypes: Mapping[str, int]
+    removed_dtypes: Mapping[str, str]
+    internal_dtypes: Mapping[str, str]
+    routes: Mapping[tuple[str, str], Route]
+    knobs: Mapping[str, Knob]
+    rules: Mapping[str, Rule]
+    scopes: Mapping[str, Scope]
+    raw: Mapping[str, Any] = field(repr=False)
+
+    @cached_property
+    def limits(self) -> Mapping[str, int]:
+        """The named limits: rules use them as ports."""
+        return MappingProxyType({name: figure.value for name, figure in self.limit_figures.items()})
+
+    @cached_property
+    def constants(self) -> Mapping[str, int]:
+        """Names that configuration text may use, in bytes."""
+        return MappingProxyType({name: figure.value for name, figure in self.constant_figures.items()})
+
+    @cached_property
+    def geometry(self) -> Mapping[str, int]:
+        """Figures of the machine that no rule limits."""
+        return MappingProxyType({name: figure.value for name, figure in self.figures.items()})
+
+    def limits_with(self, overrides: Iterable[tuple[str, int]], span: Span | None = None) -> dict[str, int]:
+        """The limits with a plan's own values; `entries` means `entries_max`. Raises InputError for other names."""
+        limits = dict(self.limits)
+        for name, value in overrides:
+            full = name if name in limits else f"{name}_max"
+            if full not in limits:
+                raise InputError(f"{self.name} has no limit {name!r}", span, suggestion(name, limits))
+            if value < 1:
+                raise InputError(f"the limit {name} must be at least 1, not {value}", span)
+            limits[full] = value
+        return limits
+
+    def dtype_facts(self, dtype: str) -> dict[str, int]:
+        """`dtype_bits` (where it has one), `dtype_known` and `dtype_current` of a type's name."""
+        facts = {"dtype_known": int(dtype in self.dtypes), "dtype_current": int(dtype not in self.removed_dtypes)}
+        return {**facts, "dtype_bits": self.dtypes[dtype]} if dtype in self.dtypes else facts
+
+    def check_readings(self, readings: Readings) -> None:
+        """Raises InputError unless every key is a rule, obligation or knob with readings, every value one of them."""
+        known = self.readings
+        for key, name in readings.items():
+            if key not in known:
+                hint = suggestion(key, known) or f"readings exist for {', '.join(sorted(known))}"
+                raise InputError(f"{key!r} has no readings", hint=hint)
+            if name not in known[key]:
+                raise InputError(f"{key} has no reading {name!r}", hint=f"it has {', '.join(known[key])}")
+
+    @cached_property
+    def readings(self) -> Mapping[str, tuple[str, ...]]:
+        """Everything that has readings, with their names, the default first."""
+        known = {name: _default_first(knob.default, knob.options) for name, knob in self.knobs.items()}
+        known |= {rule.id: _default_first(rule.reading, rule.readings) for rule in self.rules.values() if rule.readings}
+        known |= {ob.id: _default_first(ob.reading, ob.readings) for ob in load_obligations().values() if ob.readings}
+        for name, part in self.raw.get("starvation", {}).get("reading", {}).items():
+            known[f"starvation/{name}"] = _default_first(part["default"], part["option"])
+        return MappingProxyType(known)
+
+
+def _default_first(default: str, names: Iterable[str]) -> tuple[str, ...]:
+    return (default, *(name for name in names if name != default))
+
+
+# ------------------------------------------------------------------------------------------ where targets lie
+
+def _roots() -> tuple[Path, ...]:
+    """Folders of encodings: package data of an installed wheel, then the checkout."""
+    package = Path(__file__).resolve().parents[1]
+    return package / "_encodings", package.parent / "encodings"
+
+
+def available_targets() -> tuple[str, ...]:
+    """Names of the machines that ship, sorted."""
+    return tuple(sorted({file.parent.name for root in _roots() for file in root.glob("*/target.toml")}))
+
+
+def _find(name_or_path: str, relative_to: Path | None) -> Path:
+    if name_or_path.isidentifier():
+        for root in _roots():
+            if (root / name_or_path / "target.toml").is_file():
+                return root / name_or_path
+    folder = (relative_to or Path()) / Path(name_or_path).expanduser()
+    if (folder / "target.toml").is_file():
+        return folder.resolve()
+    names = available_targets()
+    hint = suggestion(name_or_path, names) or f"known: {', '.join(names)}; or the path of a folder with a target.toml"
+    raise InputError(f"no target {name_or_path!r}", hint=hint)
+
+
+def load_target(name_or_path: str, relative_to: Path | None = None) -> Target:
+    """The target of that name, or of the folder at that path (below `relative_to`). Read again when its files change.
+
+    Raises InputError with one line and the place for whatever is missing or wrong in it.
+    """
+    folder = _find(name_or_path, relative_to)
+    files = (folder / "target.toml", folder / "rules.smt2")
+    return _load(folder, tuple(file.stat().st_mtime_ns if file.is_file() else 0 for file in files))
+
+
+def _read(file: Path) -> Source:
+    try:
+        return Source(str(file), file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{file}: cannot be read: {error}") from error
+
+
+@lru_cache(maxsize=32)
+def _load(folder: Path, stamp: tuple[int, ...]) -> Target:
+    del stamp  # part of the key: changed files are read again
+    return read_target(_read(folder / "target.toml"), _read(folder / "rules.smt2"), folder)
+
+
+# ------------------------------------------------------------------------------------------ target.toml to values
+
+def read_target(data: Source, predicates: Source, folder: Path = Path()) -> Target:
+    """A target from the texts of its two files. Raises InputError as `load_target` does."""
+    table = Table.parse(data)
+    schema = table.integer("schema")
+    if schema != 1:
+        table.refuse(f"schema is {schema}; this version reads schema 1", "schema")
+    limits = _figures(table, "limit", least=1)
+    for name, figure in limits.items():
+        if name in EVERY_PORT:
+            table.refuse(f"limit {name} has the name of a port", hint=f"call it {figure.name}_max")
+    tiers = {name: _tier(name, part, limits) for name, part in table.tables("tier")}
+    engines = _engines(table.table("engines"))
+    dtypes = _dtypes(table.table("dtypes"))
+    knobs = {name: _knob(name, part) for name, part in table.tables("reading")}
+    scopes = {**SCOPES, **{name: _scope(name, part) for name, part in table.tables("scope")}}
+    names = Names(limits, tuple(tiers), engines.kinds, tuple(knobs), scopes)
+    target = Target(
+        name=table.text("name"),
+        title=table.text("title"),
+        version=table.text("version"),
+        folder=folder,
+        figures=MappingProxyType(_figures(table, "geometry", least=0)),
+        limit_figures=MappingProxyType(limits),
+        constant_figures=MappingProxyType(_figures(table, "constant", least=0)),
+        tiers=MappingProxyType(tiers),
+        engines=engines,
+        dtypes=MappingProxyType(dtypes[0]),
+        removed_dtypes=MappingProxyType(dtypes[1]),
+        internal_dtypes=MappingProxyType(dtypes[2]),
+        routes=MappingProxyType(_routes(table, tiers)),
+        knobs=MappingProxyType(knobs),
+        rules=MappingProxyType(read_rules(table, predicates, names)),
+        scopes=MappingProxyType(scopes),
+        raw=MappingProxyType(dict(table.data)),
+    )
+    table.finish(ignored=LATER_SECTIONS)
+    return target
+
+
+def _figures(table: Table, key: str, least: int) -> dict[str, Figure]:
+    """Named numbers, each with what it is and how we know."""
+    figures: dict[str, Figure] = {}
+    for name, part in table.tables(key):
+        value = part.integer("value")
+        if value < least:
+            part.refuse(f"`value` is {value}; it must be at least {least}", "value")
+        unit, says, source = part.text("unit"), part.text("says"), part.text("source")
+        figures[name] = Figure(name, value, unit, says, source, basis_of(part))
+        part.finish()
+    return figures
+
+
+def _limit(table: Table, key: str, name: str, limits: Mapping[str, Figure]) -> int:
+    if name not in limits:
+        table.refuse(f"`{key}` names {name!r}, which is no limit", key, suggestion(name, limits))
+    return limits[name].value
+
+
+def _tier(name: str, table: Table, limits: Mapping[str, Figure]) -> Tier:
+    places = table.texts("places")
+    sizes = table.strings("sizes", {})
+    for place in places:
+        if place not in sizes:
+            table.refuse(f"`sizes` has no {place}", "sizes")
+    capacity = table.text("capacity", "")
+    tier = Tier(
+        name=name,
+        title=table.text("title"),
+        text=table.text("text", ""),
+        places=places,
+        sizes=MappingProxyType({place: _limit(table, "sizes", limit, limits) for place, limit in sizes.items()}),
+        capacity_bytes=_limit(table, "capacity", capacity, limits) if capacity else None,
+        strides=MappingProxyType(table.integers("strides", {})),
+        base_parts=table.texts("base_parts", ()),
+        part_strides=MappingProxyType(table.integers("part_strides", {})),
+        source=table.text("source"),
+        basis=basis_of(table),
+    )
+    table.finish()
+    return tier
+
+
+def _engines(table: Table) -> Engines:
+    engines = Engines(
+        kinds=table.texts("kinds"),
+        chips=table.integer("chips"),
+        clusters=table.integer("clusters"),
+        per_cluster=table.integer("per_cluster"),
+        slices=table.integer("slices", 0),
+        dmns=table.integer("dmns", 0),
+        source=table.text("source"),
+        basis=basis_of(table),
+    )
+    table.finish()
+    return engines
+
+
+def _dtypes(table: Table) -> tuple[dict[str, int], dict[str, str], dict[str, str]]:
+    """Bits of each type, then those removed and those that no tensor in memory has, each with its reason."""
+    bits, removed = table.integers("bits"), table.strings("removed", {})
+    internal = table.strings("internal", {})
+    table.text("source")
+    basis_of(table)
+    for name, count in bits.items():
+        if count < 1:
+            table.refuse(f"`bits.{name}` must be at least 1", "bits")
+    for name in removed:
+        if name not in bits:
+            table.refuse(f"`removed` names {name!r}, which `bits` does not have", "removed", suggestion(name, bits))
+    table.finish()
+    return bits, removed, internal
+
+
+def _routes(table: Table, tiers: Mapping[str, Tier]) -> dict[tuple[str, str], Route]:
+    routes: dict[tuple[str, str], Route] = {}
+    for part in table.list_of_tables("route"):
+        sources, dests = part.texts("source_tiers"), part.texts("dest_tiers")
+        says, source, basis = part.text("says"), part.text("source"), basis_of(part)
+        part.finish()
+        for name in (*sources, *dests):
+            if name not in tiers:
+                part.refuse(f"tier {name!r} is not declared", hint=suggestion(name, tiers))
+        routes |= {(a, b): Route(a, b, says, source, basis) for a in sources for b in dests}
+    return routes
+
+
+def _scope(name: str, table: Table) -> Scope:
+    """A scope of the target's own: what its module derives, port by port."""
+    if name in SCOPES:
+        table.refuse(f"scope {name} is one of the core's")
+    ports = table.table("port")
+    facts = {}
+    for port in ports.data:
+        part = ports.table(port)
+        least = part.integer("least") if "least" in part.data else None
+        facts[port] = Fact(port, part.text("unit"), part.text("says"), least)
+        part.finish()
+    scope = Scope(name, table.text("says"), MappingProxyType(facts))
+    table.finish()
+    return scope
+
+
+def _knob(name: str, table: Table) -> Knob:
+    options = table.strings("options")
+    knob = Knob(name, table.choice("default", options), MappingProxyType(options), table.text("why"))
+    table.finish()
+    return knob
+
+
+# ------------------------------------------------------------------------------------------ lint
+
+def lint_target(target: Target) -> list[str]:
+    """What is wrong with a target's content, one line each; empty for one that may ship.
+
+    Asks of every rule: does each edge behave, does every reading change something, is the text whole, does the
+    message show the values that are bad.
+    """
+    complaints = [line for rule in target.rules.values() for line in _lint_rule(rule)]
+    used = {port for rule in target.rules.values() for port in rule.ports}
+    used |= _tier_limits(target)
+    return complaints + [f"limit {name}: no rule and no tier uses it" for name in target.limits if name not in used]
+
+
+def _tier_limits(target: Target) -> set[str]:
+    used: set[str] = set()
+    for tier in target.raw.get("tier", {}).values():
+        used |= {tier.get("capacity", ""), *tier.get("sizes", {}).values()}
+    return used
+
+
+def _lint_rule(rule: Rule) -> list[str]:
+    lines = []
+    for edge in rule.edges:
+        if not rule.holds(edge.last_ok):
+            lines.append(f"last_ok {dict(edge.last_ok)} does not hold")
+        if rule.holds(edge.first_bad):
+            lines.append(f"first_bad {dict(edge.first_bad)} holds")
+        if not rule.message(edge.first_bad).strip():
+            lines.append("the message is empty")
+    for reading in rule.readings.values():
+        silent = reading.severity is None and not reading.off and not reading.limits
+        if silent and reading.name != rule.reading:
+            lines.append(f"reading {reading.name} changes nothing")
+    lines += [f"`{key}` is empty" for key in ("hint", "why", "wrong", "right") if not getattr(rule, key)]
+    return [f"rule {rule.id}: {line}" for line in lines]
+
+
+# ------------------------------------------------------------------------------------------ the core's obligations
+
+@dataclass(frozen=True, slots=True)
+class CoreObligation:
+    """One of the core's obligations, in words: see DESIGN section 4. `readings` maps a name to what it means."""
+
+    id: str
+    title: str
+    why: str
+    proof: str
+    wrong: str
+    right: str
+    hint: str
+    source: str
+    severity: Severity
+    readings: Mapping[str, str]
+    reading: str
+    reading_why: str
+
+
+@lru_cache(maxsize=1)
+def load_obligations() -> Mapping[str, CoreObligation]:
+    """The core's obligations in the order in which they are judged. Raises InputError where their file is not whole."""
+    file = next((root / "core" / "obligations.toml" for root in _roots() if (root / "core").is_dir()), None)
+    if file is None:
+        raise InputError("the encodings of the core are not installed")
+    return read_obligations(_read(file))
+
+
+def read_obligations(source: Source) -> Mapping[str, CoreObligation]:
+    """Obligations from the text of `core/obligations.toml`."""
+    table = Table.parse(source)
+    obligations = {name: _obligation(name, part) for name, part in table.tables("obligation")}
+    table.finish()
+    return MappingProxyType(obligations)
+
+
+def _obligation(name: str, table: Table) -> CoreObligation:
+    readings = table.strings("readings", {})
+    default, why = table.text("reading_default", ""), table.text("reading_why", "")
+    if bool(readings) != bool(default) or (default and default not in readings) or bool(default) != bool(why):
+        table.refuse("`readings`, `reading_default` and `reading_why` come together")
+    obligation = CoreObligation(
+        id=name,
+        title=table.text("title"),
+        why=table.text("why"),
+        proof=table.text("proof"),
+        wrong=table.text("wrong"),
+        right=table.text("right"),
+        hint=table.text("hint"),
+        source=table.text("source"),
+        severity=Severity(table.choice("severity", SEVERITIES)),
+        readings=MappingProxyType(readings),
+        reading=default,
+        reading_why=why,
+    )
+    table.finish()
+    return obligation
