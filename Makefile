@@ -11,6 +11,7 @@ PYTEST ?= -n 2 --dist loadgroup
 DEMO   ?= examples/first.toml::relayout
 ARGS   ?=
 PROGRAMS ?= --count 20000
+WRITTEN ?= --count 100000
 
 .DEFAULT_GOAL := help
 .PHONY: help venv demo test slow docs bench fuzz agree calibrate lint wheel clean
@@ -22,7 +23,7 @@ help:
 	@echo "make docs       the documentation as a site in docs/_build/html, offline"
 	@echo "make lint       ruff and mypy --strict"
 	@echo "make bench      speed, as ratios measured in one run"
-	@echo "make fuzz       the agreement tests at large scale (ARGS=... of moves, PROGRAMS=... of programs)"
+	@echo "make fuzz       the agreement tests at large scale (ARGS=... of moves, PROGRAMS=... of programs, WRITTEN=... of all kinds)"
 	@echo "make agree      closed form against simulator on thousands of random and adversarial programs"
 	@echo "make calibrate  fit the measured cost profile to the sample data"
 	@echo "make wheel      build dist/*.whl"
@@ -62,6 +63,7 @@ bench: $(STAMP)
 fuzz: $(STAMP)
 	$(BIN)/python tests/fuzz/run.py $(ARGS)
 	$(BIN)/python tests/fuzz/programs.py $(PROGRAMS)
+	$(BIN)/python tests/fuzz/written.py $(WRITTEN)
 
 agree: $(STAMP)
 	$(BIN)/python tests/bench/agree.py $(ARGS)

@@ -32,7 +32,7 @@ _HOMES = {
     "Port": "dmaverify.program.command",
     "Engine": "dmaverify.program.command",
     "load_target": "dmaverify.targets.target",
-    "synthesize": "dmaverify.synth.synthesize",
+    "synthesize": "dmaverify.api",
 }
 
 __all__ = ["__version__", *_HOMES]

@@ -8,142 +8,23 @@ InputErrors, a plan that is wrong is a Verdict.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError
+from dmaverify.jobs.load import check, load, mapping, program_of, unreadable
 from dmaverify.language import wellformed
-from dmaverify.language.expr import Expr
-from dmaverify.language.parse import parse
-from dmaverify.verdict import Finding, Severity, Status, Verdict
 
 if TYPE_CHECKING:
     from dmaverify.execute import Execution
     from dmaverify.plan.read import Plan
-    from dmaverify.program.command import Command
-    from dmaverify.prove.move.check import Options
+    from dmaverify.program.move import Transfer
+    from dmaverify.synth.result import Synthesis
     from dmaverify.targets.target import Target
 
-
-def mapping(text: str, axes: Mapping[str, int]) -> Expr:
-    """A mapping from its text. Raises InputError where it cannot be read or has no meaning (an indivisible cut, an
-    unknown axis).
-    """
-    expr = parse(text, axes)
-    for problem in wellformed.problems(expr, axes):
-        if problem.fatal:
-            raise InputError(problem.message, problem.span, problem.hint)
-    return expr
-
-
-def load(
-    plan: str | Path | Plan, name: str | None = None, *, target: str | None = None, symbols: bool = False
-) -> Plan:
-    """A plan from a path, `path::name`, or the text of a plan (anything with a line break); a Rust file by its path.
-    A plan with symbols only where the caller judges `symbols`. Raises InputErrors, InputError.
-    """
-    found = _loaded(plan, name, target)
-    if symbols or not found.templates:
-        return found
-    from dmaverify.plan.read import has_numbers
-
-    return has_numbers(found)
-
-
-def _loaded(plan: str | Path | Plan, name: str | None, target: str | None) -> Plan:
-    from dmaverify.plan.read import Plan as PlanType
-    from dmaverify.plan.read import read_plan, read_plan_text, select
-
-    if isinstance(plan, PlanType):
-        return _selected(plan, name)
-    text = str(plan)
-    if "\n" in text:
-        return select(read_plan_text(text, target=target), name)
-    path, _, inner = text.partition("::")
-    if path.endswith(".rs"):
-        from dmaverify.machines.rngd.rust.plans import read_kernel_plan
-
-        return _selected(read_kernel_plan(path, target=target), name or inner or None)
-    return select(read_plan(path, target=target), name or inner or None)
-
-
-def _selected(plan: Plan, name: str | None) -> Plan:
-    """As `select`; in a kernel a name may be that of a function too."""
-    from dmaverify.plan.read import select
-
-    if plan.is_kernel and name is not None:
-        from dmaverify.machines.rngd.rust.plans import KernelPlan, select_kernel
-
-        assert isinstance(plan, KernelPlan)
-        return select_kernel(plan, name)
-    return select(plan, name)
-
-
-def check(
-    plan: str | Path | Plan,
-    name: str | None = None,
-    *,
-    target: str | None = None,
-    options: Options | None = None,
-    keep: dict[str, list[tuple[str, str, str]]] | None = None,
-) -> list[Verdict]:
-    """Verdicts of every transfer, access and program of a plan, in the order of the file.
-
-    `plan` is a path, `path::name`, a Plan or the text of one. `keep` receives the solver's questions per name. Raises
-    InputErrors for what cannot be read, Disagreement where proof and execution contradict each other.
-    """
-    from dmaverify.jobs.verdicts import verdicts_of
-
-    if isinstance(plan, str | Path) and str(plan).partition("::")[0].endswith((".pto", ".mlir")):
-        from dmaverify.machines.pto.check import STANDARD, check_file
-
-        path, _, inner = str(plan).partition("::")
-        return check_file(path, name or inner or None, options or STANDARD)
-    return verdicts_of(load(plan, name, target=target, symbols=True), options, keep)
-
-
-def unreadable(errors: Sequence[InputError], path: str) -> Verdict:
-    """A file that could not be read, as a verdict of status `error`."""
-    findings = tuple(
-        Finding("core/input", Severity.ERROR, e.message, "", e.span, hint=e.hint or "", source="plan file format")
-        for e in errors
-    )
-    line = next((e.span.line for e in errors if e.span is not None), 0)
-    return Verdict(Path(path).stem, "", Status.ERROR, findings, path=path, line=line)
-
-
-@dataclass(frozen=True, slots=True)
-class Derived:
-    """What a stream becomes: the commands, or why there are none."""
-
-    name: str
-    commands: tuple[Command, ...]
-    problem: InputError | None = None
-
-
-def program_of(plan: Plan, name: str, target: Target | None = None) -> tuple[Command, ...]:
-    """The commands of a transfer: those given, else those of its stream. Raises InputError where there are none."""
-    from dmaverify.lower.programs import Trouble, given_program, streamed_program
-
-    item = next(t for t in plan.transfers if t.name == name)
-    transfer = item.transfer
-    machine = target or plan.targets[transfer.target]
-    bits = machine.dtypes[transfer.dtype]
-    if transfer.given:
-        found: object = given_program(transfer.given, transfer.source, transfer.dest, bits, machine)
-        if isinstance(found, list):
-            raise InputError(found[0].message, found[0].span, found[0].hint)
-    else:
-        found = streamed_program(transfer, bits, machine)
-        if found is None:
-            hint = "add `stream = { time, packet }`"
-            raise InputError(f"`{name}` has neither a stream nor commands", transfer.span, hint)
-        if isinstance(found, Trouble):
-            raise InputError(found.message, found.span, found.hint)
-    assert isinstance(found, tuple)
-    return found
+__all__ = ["check", "load", "mapping", "program_of", "run", "synthesize", "unreadable"]
 
 
 def run(
@@ -179,3 +60,38 @@ def run(
         commands,
         limit_units=limit_units,
     )
+
+
+def synthesize(
+    move: Transfer | str | Path | Plan,
+    target: Target | str | None = None,
+    *,
+    name: str | None = None,
+    axes: Mapping[str, int] | None = None,
+    **settings: Any,
+) -> Synthesis:
+    """The cheapest legal plan of one move: the answer that `dmaverify synth` gives, proved as it prints.
+
+    `move` is a Transfer, or a plan (path, `path::name`, text) with one transfer or with `name`. `target` is a Target,
+    or the name or folder of one. `settings` are those of the command line, by the names of `--stdin`: profile, packet
+    (bytes), engines, entries, commands, prefix, budget (seconds), evaluations, simulate, reading. Raises InputError,
+    InputErrors.
+    """
+    from dmaverify.jobs.synthesis import SynthSettings, settings_of, synthesize_move, synthesize_named
+    from dmaverify.language.expr import axes_of
+    from dmaverify.program.move import Transfer as TransferType
+    from dmaverify.targets.target import load_target
+
+    unknown = sorted(set(settings) - {f.name for f in fields(SynthSettings)})
+    if unknown:
+        raise InputError(f"`{unknown[0]}` is no setting of synthesize", None, "see help(dmaverify.synthesize)")
+    chosen = settings_of(settings, SynthSettings())
+    if isinstance(move, TransferType):
+        machine = load_target(target or move.target) if target is None or isinstance(target, str) else target
+        sizes = axes or {**axes_of(move.source.mapping), **axes_of(move.dest.mapping)}
+        return synthesize_move(move, machine, sizes, chosen)
+    plan = load(move, name, target=target if isinstance(target, str) else None)
+    names = [t.name for t in plan.transfers]
+    if len(names) != 1:
+        raise InputError(f"{len(names)} transfers to synthesize ({', '.join(names) or 'none'})", None, "name one")
+    return synthesize_named(plan, names[0], chosen)

@@ -148,8 +148,8 @@ def _kind(value: dict[str, Any]) -> str:
 
 
 def core_page() -> str:
-    from dmaverify.targets.target import load_obligations
     from dmaverify.report.rules import obligation_json
+    from dmaverify.targets.target import load_obligations
 
     parts = ["# Obligations of the core\n\nThey hold for every machine.\n"]
     for obligation in load_obligations().values():

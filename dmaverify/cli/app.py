@@ -264,7 +264,8 @@ def emit(path: str, form: str, as_json: bool) -> None:
 @click.option("--prefix", default="", metavar="A/4,B", help="The outermost loops, by their labels.")
 @click.option("--budget", type=float, metavar="SECONDS", help="Stop with the gap reached by then (not deterministic).")
 @click.option("--evaluations", type=click.IntRange(1), help="Stop after this many priced commands (deterministic).")
-@click.option("--simulate/--no-simulate", default=None, help="Play winner and runners-up; the default for text.")
+@click.option("--routes/--no-routes", default=True, help="Try hops through other memories: the default.")
+@click.option("--simulate/--no-simulate", default=True, help="Play winner and runners-up: the default.")
 @click.option("--certificate", type=click.Path(file_okay=False), metavar="DIR", help="Write plan, bound and questions.")
 @click.option("--output", type=click.Path(dir_okay=False), metavar="FILE", help="Write the plan.")
 @click.option("--emit", metavar="FORM", help="Only the commands, in a form of the machine's own, or `auto` (iDMA).")
@@ -274,15 +275,15 @@ def emit(path: str, form: str, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True)
 @click.option("--stdin", is_flag=True, help="Read one JSON object a line, answer one a line.")
 def synth(
-    paths: tuple[str, ...], simulate: bool | None, certificate: str | None, output: str | None, workers: int,
+    paths: tuple[str, ...], simulate: bool, certificate: str | None, output: str | None, workers: int,
     reading: tuple[str, ...], timings: bool, as_json: bool, stdin: bool, prefix: str, emit: str | None, **fixed: Any
 ) -> None:  # fmt: skip
     """The cheapest legal plan of a move, proved, with a bound and why nothing is better."""
-    from dmaverify.cli.synth import SynthSettings, synth_paths, synth_request, synth_shown, write_certificate
+    from dmaverify.cli.synth import synth_request, synth_shown, write_certificate
+    from dmaverify.jobs.synthesis import SynthSettings, synth_paths
 
     first = tuple(text.strip() for text in prefix.split(",") if text.strip())
-    play = not (as_json or stdin) if simulate is None else simulate
-    settings = SynthSettings(prefix=first, simulate=play, reading=readings_of(reading), **fixed)
+    settings = SynthSettings(prefix=first, simulate=simulate, reading=readings_of(reading), **fixed)
     if stdin:
         return lines(lambda request: synth_request(request, settings))
     if not paths:

@@ -1,167 +1,28 @@
 """What `synth` and `cost` do between arguments and text: plans read, moves searched, results as data, certificates
 written.
 
-Knows: options by name, plan files, the parallel work of several transfers, the files of a certificate.
-Does not know: the terminal, exit codes of other commands.
-Law: results come in the order of the file, whatever the number of processes; the printed plan is parsed again and
-judged by `check`
-before it is handed out (a plan that would not pass raises AssertionError, an internal error).
+Knows: requests of `--stdin`, the files of a certificate, pictures and traces of priced programs.
+Does not know: the terminal, exit codes of other commands, how moves are searched (`jobs.synthesis`).
+Law: results come in the order of the file, whatever the number of processes.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.cli.rust import with_references
 from dmaverify.errors import InputError
+from dmaverify.jobs.synthesis import SynthSettings, settings_of, synthesize_plan
 
 if TYPE_CHECKING:
     from dmaverify.cost.model import Cost
     from dmaverify.plan.read import Plan
     from dmaverify.program.command import Command
     from dmaverify.synth.result import Synthesis
-
-
-@dataclass(frozen=True, slots=True)
-class SynthSettings:
-    """Options of `synth`, by the names that `--stdin` uses. `packet` in bytes, `prefix` labels of the outermost
-    loops.
-    """
-
-    profile: str = "book"
-    packet: int | None = None
-    engines: int | None = None
-    entries: int | None = None
-    commands: int | None = None
-    prefix: tuple[str, ...] = ()
-    budget: float | None = None
-    evaluations: int | None = None
-    simulate: bool = False
-    reading: Mapping[str, str] | None = None
-
-
-def settings_of(request: Mapping[str, Any], base: SynthSettings) -> SynthSettings:
-    """The settings with a request's own. Raises InputError for values of a wrong type."""
-    own: dict[str, Any] = {}
-    for field in fields(SynthSettings):
-        if field.name not in request:
-            continue
-        value = request[field.name]
-        if field.name == "prefix":
-            value = tuple(value.split(",")) if isinstance(value, str) else tuple(value)
-        elif field.name in ("packet", "engines", "entries", "commands", "evaluations") and not _whole(value):
-            raise InputError(f"`{field.name}` is a whole number above 0, not {value!r}")
-        elif field.name == "budget" and not (isinstance(value, (int, float)) and value > 0):
-            raise InputError(f"`budget` is a number of seconds, not {value!r}")
-        own[field.name] = value
-    return replace(base, **own)
-
-
-def _whole(value: Any) -> bool:
-    return value is None or (isinstance(value, int) and not isinstance(value, bool) and value > 0)
-
-
-def synthesize_plan(plan: Plan, settings: SynthSettings) -> list[Synthesis]:
-    """The best plan of every transfer, re-proved from its printed text. Raises InputError for what cannot be read."""
-    return [_one(plan, name, settings) for name in (t.name for t in plan.transfers)]
-
-
-def _one(plan: Plan, name: str, settings: SynthSettings) -> Synthesis:
-    from dmaverify.prove.move.check import Options
-    from dmaverify.synth.members import EVALUATIONS
-    from dmaverify.synth.synthesize import CROSS_CHECK, synthesize
-    from dmaverify.targets.modules import part_of
-
-    item = next(t for t in plan.transfers if t.name == name)
-    fatal = [p for p in item.problems if p.fatal]
-    if fatal:
-        raise InputError(fatal[0].message, fatal[0].span, fatal[0].hint)
-    _well_formed(plan, item.transfer)
-    readings = dict(settings.reading or {})
-    plan.targets[item.transfer.target].check_readings(readings)
-    own = part_of(plan.targets[item.transfer.target], "synth", "search")
-    if own is not None:
-        own.check_settings({n: getattr(settings, n) for n in ("packet", "engines", "entries", "prefix", "budget")})
-        made: Synthesis = own.synthesize(
-            item.transfer,
-            plan.targets[item.transfer.target],
-            axes=plan.axes,
-            commands=settings.commands,
-            readings=readings,
-        )
-        if made.found:
-            _again(made, readings)
-        return made
-    found = synthesize(
-        item.transfer,
-        plan.targets[item.transfer.target],
-        axes=plan.axes,
-        profile=settings.profile,
-        packet=settings.packet,
-        engines=settings.engines,
-        order_prefix=settings.prefix,
-        entries=settings.entries,
-        commands=settings.commands,
-        evaluations=settings.evaluations or EVALUATIONS,
-        budget_seconds=settings.budget,
-        simulate=settings.simulate,
-        options=Options(readings=readings, cross_check=CROSS_CHECK),
-    )
-    if found.found:
-        _again(found, readings)
-    return found
-
-
-def _well_formed(plan: Plan, transfer: Any) -> None:
-    from dmaverify.language import wellformed
-
-    for expr in (transfer.source.mapping, transfer.dest.mapping):
-        for problem in wellformed.problems(expr, plan.axes):
-            if problem.fatal:
-                raise InputError(problem.message, problem.span, problem.hint)
-
-
-def _again(found: Synthesis, readings: Mapping[str, str]) -> None:
-    """The printed text, read and judged: what is written must be what was proved."""
-    from dmaverify import api
-    from dmaverify.prove.move.check import Options
-    from dmaverify.verdict import Status
-
-    verdicts = api.check(found.plan, options=Options(readings=readings))
-    assert [v.status for v in verdicts] == [Status.PROVED], (
-        f"the plan of {found.transfer.name} does not pass as printed"
-    )
-
-
-def synth_job(job: tuple[str, str, SynthSettings]) -> Synthesis:
-    """One transfer of a file, for a process pool."""
-    from dmaverify import api
-
-    path, name, settings = job
-    return _one(api.load(path, name), name, settings)
-
-
-def synth_paths(paths: Sequence[str], settings: SynthSettings, workers: int) -> list[Synthesis]:
-    """The results of all transfers of files, folders and `PATH::NAME`, in order."""
-    from dmaverify import api
-    from dmaverify.jobs.judge import plan_files
-
-    jobs = []
-    for path, name in plan_files(paths):
-        jobs += [(path, item.name, settings) for item in api.load(path, name).transfers]
-    if not jobs:
-        raise InputError("no transfer to synthesize", None, "name a plan file with a [transfer.NAME]")
-    if workers <= 1 or len(jobs) < 2:
-        return [synth_job(job) for job in jobs]
-    from concurrent.futures import ProcessPoolExecutor
-    from multiprocessing import get_context
-
-    with ProcessPoolExecutor(min(workers, len(jobs)), mp_context=get_context("spawn")) as pool:
-        return list(pool.map(synth_job, jobs))
 
 
 def plan_of_request(request: Mapping[str, Any]) -> Plan:
@@ -211,6 +72,9 @@ def write_certificate(folder: Path, found: Synthesis) -> list[str]:
     """Plan, bound with its counts, questions with a script that asks them again, and what is not covered. Names of
     files.
     """
+    if found.route is not None:
+        hops = " and ".join(f"`{hop.transfer.name}`" for hop in found.route.hops)
+        raise InputError(f"a route has a certificate for each hop, {hops}", None, "--output PLAN, then synth PLAN::HOP")
     from dmaverify.cost.constants import cost_data
     from dmaverify.prove.certify.certificate import write_questions
     from dmaverify.report.synth import NOT_COVERED
@@ -288,7 +152,7 @@ def cost_of(
 
     commands = api.program_of(plan, name)
     target = plan.targets[next(t for t in plan.transfers if t.name == name).transfer.target]
-    own = part_of(target, "cost", "price")
+    own = part_of(target, "price")
     if own is not None:
         transfer = next(t for t in plan.transfers if t.name == name).transfer
         made: Cost = own.price(transfer, target, commands)

@@ -111,7 +111,7 @@ def check_job(job: Job) -> tuple[list[Any], str, dict[str, Any]]:
         from dmaverify.machines.pto.check import check_job as check_kernels
 
         return check_kernels(job)
-    from dmaverify import api
+    from dmaverify.jobs.load import check, unreadable
     from dmaverify.plan.read import InputErrors
     from dmaverify.prove.move.check import Options
     from dmaverify.prove.move.witness import Disagreement
@@ -122,9 +122,9 @@ def check_job(job: Job) -> tuple[list[Any], str, dict[str, Any]]:
         listed = listed_verdict(path, settings.get("readings", {}))
         if listed is not None:
             return [listed], "", keep
-        return api.check(path, name, target=target, options=Options(**settings), keep=keep), "", keep
+        return check(path, name, target=target, options=Options(**settings), keep=keep), "", keep
     except (InputErrors, InputError) as error:
-        return [api.unreadable(errors_of(error), path)], "", keep
+        return [unreadable(errors_of(error), path)], "", keep
     except Disagreement as error:
         return [], f"{path}: {error}", keep
 

@@ -39,22 +39,22 @@ def run_page(verdicts: Iterable[Verdict], version: str, code: int) -> str:
 
 def _program(verdict: Verdict, plans: dict[str, Any]) -> tuple[tuple[Any, ...], Any]:
     """The commands of a transfer, and their cost as data, as far as there are any."""
-    from dmaverify import api
     from dmaverify.cost.model import cost
+    from dmaverify.jobs import load as plans_by_name
     from dmaverify.plan.read import InputErrors
     from dmaverify.targets.modules import part_of
 
     try:
         if verdict.path not in plans:
             plans[verdict.path] = None
-            plans[verdict.path] = api.load(verdict.path, target=verdict.target or None)
+            plans[verdict.path] = plans_by_name.load(verdict.path, target=verdict.target or None)
         plan = plans[verdict.path]
         if plan is None or verdict.name not in {item.name for item in plan.transfers}:
             return (), None
-        commands = api.program_of(plan, verdict.name)
+        commands = plans_by_name.program_of(plan, verdict.name)
         transfer = next(item.transfer for item in plan.transfers if item.name == verdict.name)
         target = plan.targets[transfer.target]
-        own = part_of(target, "cost", "price")
+        own = part_of(target, "price")
         if own is not None:
             return commands, own.price(transfer, target, commands).as_data()
         if "hbm" not in target.tiers:

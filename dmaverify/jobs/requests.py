@@ -65,7 +65,7 @@ def check_request(
     """The verdicts of `{"plan": text}` or `{"path": ...}`, as `check --json` gives them. Raises InputError for a bad
     line.
     """
-    from dmaverify import api
+    from dmaverify.jobs import load as calls
     from dmaverify.plan.read import InputErrors, read_plan_text
     from dmaverify.plan.read import select as select_
     from dmaverify.prove.move.check import Options
@@ -98,10 +98,10 @@ def check_request(
         if text is not None:
             plan = select_(read_plan_text(text, target=where), request.get("name"))
         else:
-            plan = api.load(str(path), request.get("name"), target=where, symbols=True)
-        verdicts = api.check(plan, options=Options(**own))
+            plan = calls.load(str(path), request.get("name"), target=where, symbols=True)
+        verdicts = calls.check(plan, options=Options(**own))
     except (InputErrors, InputError) as error:
-        return [verdict_json(api.unreadable(errors_of(error), "<stdin>" if text is not None else str(path)))]
+        return [verdict_json(calls.unreadable(errors_of(error), "<stdin>" if text is not None else str(path)))]
     except Disagreement as error:
         return {"error": f"internal: {error}", "where": ""}
     return [
@@ -114,8 +114,8 @@ def check_request(
 
 def _kernel_request(request: dict[str, Any], options: Any, select: Sequence[str], ignore: Sequence[str]) -> Any:
     """The verdicts of PTO text: `{"kernel": text}`, or `{"path": ...}` of a .pto or .mlir file."""
-    from dmaverify import api
     from dmaverify.errors import Source
+    from dmaverify.jobs import load as calls
     from dmaverify.machines.pto.check import check_file, check_text
     from dmaverify.report.machine import verdict_json
 
@@ -130,7 +130,7 @@ def _kernel_request(request: dict[str, Any], options: Any, select: Sequence[str]
         else:
             verdicts = check_text(Source("<stdin>", text), name, options)
     except InputError as error:
-        return [verdict_json(api.unreadable(errors_of(error), path))]
+        return [verdict_json(calls.unreadable(errors_of(error), path))]
     chosen = [*select, *texts_of(request.get("select", []))], [*ignore, *texts_of(request.get("ignore", []))]
     return [verdict_json(v) for v in only(verdicts, *chosen)]
 
@@ -151,7 +151,7 @@ def cells_request(request: dict[str, Any], raw: bool) -> Any:
 def cells_json(
     text: str, axes: dict[str, int], raw: bool, start: int, count: int | None
 ) -> tuple[dict[str, Any], list[str]]:
-    from dmaverify.api import mapping
+    from dmaverify.jobs.load import mapping
     from dmaverify.language import wellformed
     from dmaverify.language.expr import axes_of
     from dmaverify.language.meaning import cell_json

@@ -141,7 +141,7 @@ def text_of(poly: Poly) -> str:
     """As people write it: `4 * B * C + 2`, higher products first."""
     if not poly.terms:
         return "0"
-    parts = []
+    parts: list[str] = []
     for mono, c in sorted(poly.terms.items(), key=lambda item: (-len(item[0]), item[0])):
         names = [f"{n}^{k}" if k > 1 else n for n, k in _powers(mono)]
         factors = ([] if abs(c) == 1 and names else [str(abs(c))]) + names
@@ -168,23 +168,23 @@ class Symbolic:
 
     def quotient(self, by: Any, *, exact: bool) -> Any:
         """Rounded down; where `exact`, of numbers that divide, else None where they do not."""
-        raise NotImplementedError
+        raise TypeError("not asked of such a number")
 
     def quotient_of(self, one: int, *, exact: bool) -> Any:
         """The same, of a plain number by this one."""
-        raise NotImplementedError
+        raise TypeError("not asked of such a number")
 
     def divisor_with(self, values: Sequence[Any]) -> Any:
         """The greatest common divisor of `values`, of which it is one."""
-        raise NotImplementedError
+        raise TypeError("not asked of such a number")
 
     def step_divisor(self, base: Any, steps: Sequence[tuple[Any, Any]]) -> Any:
         """`step_gcd`, of numbers of which it is one."""
-        raise NotImplementedError
+        raise TypeError("not asked of such a number")
 
     def extreme_of(self, values: Sequence[Any], *, most: bool) -> Any:
         """The greatest or least of `values`, of which it is one."""
-        raise NotImplementedError
+        raise TypeError("not asked of such a number")
 
     def is_same(self, other: Any) -> bool:
         """Whether both are known to be one number at every size."""

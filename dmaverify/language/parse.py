@@ -403,8 +403,8 @@ class _Parser(Explainer):
         assert self.evaluate is not None
         value = self.evaluate(self.text[opener.start : self.token.end], opener.start)
         if value < 0:
-            hint = "numbers of a mapping are never negative"
-            raise NoValue(f"`{self.text[opener.start : self.token.end]}` is {value}", self.span(opener.start, self.token.end), hint)
+            message = f"`{self.text[opener.start : self.token.end]}` is {value}"
+            raise NoValue(message, self.span(opener.start, self.token.end), "numbers of a mapping are never negative")
         return value
 
     def _parameter(self, token: Token) -> int:

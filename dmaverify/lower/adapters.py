@@ -271,7 +271,7 @@ def runs_per_packet(command: Command, access: Access, dtype_bits: int) -> int:
     """Contiguous runs of memory that a packet lies in; 1 where all of it follows itself."""
     packet = packet_units(command, access, dtype_bits)
     run = _run(_entries(command, access), dtype_bits // command.unit_bits)
-    return packet // max(1, gcd(packet, run))
+    return packet // (gcd(packet, run) or 1)
 
 
 def _run(entries: Sequence[tuple[int, int]], width: int) -> int:

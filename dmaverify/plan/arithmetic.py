@@ -8,8 +8,8 @@ Law: a text denotes exactly one number or raises one InputError at the character
     signed  := { "+" | "-" } atom [ "^" signed ]      atom    := integer | constant | "(" sum ")"
     integer := decimal digits, with single underscores between them, or 0x and hexadecimal digits
 
-Names are constants of the target and, where a text may have them, sizes; with sizes there is division: `/` must be exact,
-`//` rounds down, `%` is the remainder.
+Names are constants of the target and, where a text may have them, sizes; with sizes there is division: `/` must be
+exact, `//` rounds down, `%` is the remainder.
 
 Source: "DMA Engine" (Detailed Examples), facts/rngd 1.6.
 """
@@ -69,7 +69,12 @@ class Cursor:
     """A place in a text that is read token by token; every failure is an InputError at its characters."""
 
     def __init__(
-        self, text: str, source: Source, offset: int, constants: Mapping[str, int], sizes: Mapping[str, int] | None = None
+        self,
+        text: str,
+        source: Source,
+        offset: int,
+        constants: Mapping[str, int],
+        sizes: Mapping[str, int] | None = None,
     ) -> None:
         self.text = text
         self.source = source
@@ -258,7 +263,8 @@ class Cursor:
             return f"did you mean `{lower[close[0]]}`?"
         if len(name) == 1 or name.endswith(("_i", "_j", "_k")):
             return "a place has to be a number: write one command per engine"
-        return f"known names: {', '.join((*self.constants, *self.sizes))}" if lower else "this target has no named constants"
+        known = ", ".join((*self.constants, *self.sizes))
+        return f"known names: {known}" if lower else "this target has no named constants"
 
     def _enter(self) -> None:
         self._depth += 1

@@ -69,9 +69,8 @@ def parse_config(
     """A sequencer from its text. Spans are those of `source` from character `offset` on.
 
     `element_units` and `byte_units` say how many units an element and a byte are, `constants` are in units,
-    `unit_is_elements` says in what the text counts, `media` are the memories it may name (in capitals), `sizes` the names
-    that stand for a size.
-    Raises InputError at the exact place, with a hint.
+    `unit_is_elements` says in what the text counts, `media` are the memories it may name (in capitals), `sizes` the
+    names that stand for a size. Raises InputError at the exact place, with a hint.
     """
     scale = element_units if unit_is_elements else byte_units
     cursor = Cursor(text, source, offset, constants or {}, sizes)

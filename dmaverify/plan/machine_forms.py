@@ -35,7 +35,7 @@ def formed_commands(
     """The commands of a text in one of the machine's forms, for a plan with the options `written`; None where it is in
     none. Raises InputError.
     """
-    module: Any = part_of(target, "inputs", "forms")
+    module: Any = part_of(target, "forms")
     found: Formed | None = (
         None if module is None else module.read_commands(text, target, unit_bits, source, offset, written)
     )

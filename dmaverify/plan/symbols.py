@@ -115,7 +115,9 @@ def _quotient(top: Poly, by: Poly, floors: dict[str, Floor]) -> Any:
     return _Term(Poly.symbol(name), floors)
 
 
-def relations_of(reader: PlanReader, names: Sequence[str], sizes: Mapping[str, int]) -> tuple[list[Fact], tuple[Floor, ...]]:
+def relations_of(
+    reader: PlanReader, names: Sequence[str], sizes: Mapping[str, int]
+) -> tuple[list[Fact], tuple[Floor, ...]]:
     """The facts of every relation of the file. Raises InputError at what cannot be read."""
     floors: dict[str, Floor] = {}
     known: dict[str, Any] = {**sizes, **{name: _Term(Poly.symbol(name), floors) for name in names}}

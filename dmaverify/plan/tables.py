@@ -51,7 +51,7 @@ class TableReader:
 
     def bind(self, sizes: Mapping[str, Any]) -> None:
         """Reads texts with these values of the symbols; none in a plan without symbols."""
-        axes = {name: value if isinstance(value, int) else sizes.get(name, 0) for name, value in self.table.axes.items()}
+        axes = {name: size if isinstance(size, int) else sizes.get(name, 0) for name, size in self.table.axes.items()}
         self.texts = Texts(self.doc, axes, self.table.let, {**axes, **sizes} if self.has_symbols else None)
 
     def collect(self, build: Callable[[], T]) -> T | None:

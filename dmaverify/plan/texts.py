@@ -129,7 +129,8 @@ class Texts:
             return value
         if not self.sizes:
             message = f'`{path[-1]}` must be an integer, not "{value}"'
-            raise InputError(message, self.doc.span(path), "a byte address or a place is a number; arithmetic is for plans with symbols")
+            hint = "a byte address or a place is a number; arithmetic is for plans with symbols"
+            raise InputError(message, self.doc.span(path), hint)
 
         def read(source: Source, offset: int) -> int:
             return evaluated(value, self.sizes, source, offset)

@@ -16,7 +16,7 @@ from dmaverify.synth.result import Played, Synthesis
 
 NOT_COVERED = (
     "the model's distance from silicon: contention with Fetch and Commit, refresh, clocks, arbitration between engines",
-    "plans outside of the space: other refinements than those of the layouts, streams through another memory",
+    "plans outside of the space: other refinements than those of the layouts, layouts in between that no route tried",
     "the closed form is what no order avoids; the simulator may need more (its figure stands beside it)",
 )
 """What no result claims."""
@@ -37,6 +37,8 @@ def _lines(result: Synthesis, timings: bool) -> Iterator[str]:
             if hint:
                 yield f"    help: {hint}"
         return
+    if result.route is not None:
+        yield f"  route     through {_tensor(result.route.middle)}"
     yield from _table(result)
     word = (
         "OPTIMAL for this model" if result.optimal else f"GAP {100 * result.gap:.1f} % (best bound {result.bound:,.1f})"

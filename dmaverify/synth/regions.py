@@ -59,7 +59,7 @@ class Atom:
         pieces = self.pieces
         if pieces is not None:
             return " x ".join(label_of(*piece) for piece in pieces)
-        names = " x ".join(name for name, _ in parts_of(self.axis or ""))
+        names = " x ".join(dict.fromkeys(name.split("|")[0] for name, _ in parts_of(self.axis or "")))
         return label_of(names, self.weight, self.count, self.size)
 
     @property
@@ -76,10 +76,10 @@ class Atom:
                 if rest or size % own or (left > size // own and left % (size // own)):
                     return None
                 take = min(left, size // own)
-                out.append((name, own, take, size))
+                out.append(_piece_of(name, own, take, size))
                 left, weight = left // take, weight * take
             base *= size
-        return tuple(reversed(out)) if left == 1 else None
+        return tuple(_one_piece(out[::-1])) if left == 1 else None
 
     def cut(self, at: int) -> tuple[Atom, Atom]:
         """(high, low) with `at` values in the low part. `at` divides the count."""
@@ -87,6 +87,26 @@ class Atom:
             self, weight=self.weight * at, count=self.count // at, read=self.read * at, write=self.write * at
         )
         return high, replace(self, count=at)
+
+
+def _piece_of(name: str, own: int, take: int, size: int) -> tuple[str | None, int, int, int]:
+    """(axis, weight, count, size of the axis) of `take` values; `H|2|8` is the piece of H = 8 with weight 2."""
+    axis, weight, whole = (*name.split("|"), "1", str(size))[:3] if "|" in name else (name, "1", str(size))
+    return axis, own * int(weight), take, int(whole)
+
+
+def _one_piece(pieces: Sequence[tuple[str | None, int, int, int]]) -> Iterator[tuple[str | None, int, int, int]]:
+    """Neighbours that are one piece of their axis, as one."""
+    held: tuple[str | None, int, int, int] | None = None
+    for axis, weight, count, size in pieces:
+        if held is not None and held[0] == axis and held[1] == weight * count:
+            held = (axis, weight, held[2] * count, size)
+            continue
+        if held is not None:
+            yield held
+        held = (axis, weight, count, size)
+    if held is not None:
+        yield held
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +168,7 @@ def _boxes(parts: Sequence[Sequence[_Part]], source: Layout, dest: Layout) -> It
         atoms = [atom for part in chosen for atom in part.atoms if atom.count > 1] + list(replicas)
         atoms.sort(key=lambda atom: (-abs(atom.write), -abs(atom.read), atom.axis or ""))
         read, write = source.origin + sum(p.read for p in chosen), dest.origin + sum(p.write for p in chosen)
-        yield Box(read, write, tuple(_joined(atoms)))
+        yield Box(read, write, tuple(_run_on(_joined(atoms))))
 
 
 def _joined(atoms: Sequence[Atom]) -> list[Atom]:
@@ -168,6 +188,39 @@ def _joined(atoms: Sequence[Atom]) -> list[Atom]:
         else:
             out.append(atom)
     return out[::-1]
+
+
+def _run_on(atoms: Sequence[Atom]) -> list[Atom]:
+    """Loops of different pieces that step as one on both sides, as one loop: the normal form of a box.
+
+    A box is a product of its loops, so that its addresses do not change; moves that are the same copy under other names
+    (`H % 2, H / 2, D` on both sides, and `H, D`) get the same box.
+    """
+    out: list[Atom] = []
+    for atom in reversed(atoms):
+        low = out[-1] if out else None
+        named = low is not None and {atom.axis, low.axis}.isdisjoint({None, BYTE})
+        if (
+            low is not None
+            and named
+            and atom.read == low.count * low.read
+            and atom.write == low.count * low.write
+            and (both := _as_parts(atom)) is not None
+            and (under := _as_parts(low)) is not None
+        ):
+            count = low.count * atom.count
+            out[-1] = Atom(f"{both}*{under}", 1, count, low.read, low.write, count)
+        else:
+            out.append(atom)
+    return out[::-1]
+
+
+def _as_parts(atom: Atom) -> str | None:
+    """The loop as part of a name of several: `H|2|8@4`; None where it cuts a fused axis."""
+    pieces = atom.pieces
+    if pieces is None:
+        return None
+    return "*".join(f"{axis}|{weight}|{size}@{count}" for axis, weight, count, size in pieces)
 
 
 # ---------------------------------------------------------------- one axis

@@ -12,7 +12,7 @@ Source: the plan file format, `schema = 1`; DESIGN section 9 (JSON of `synth`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dmaverify.cost.model import Cost
@@ -72,6 +72,15 @@ class Before:
 
 
 @dataclass(frozen=True)
+class Route:
+    """Two hops through a tensor in between, each an answer of its own; `direct` is the direct plan, in cycles."""
+
+    middle: Tensor
+    hops: tuple[Synthesis, Synthesis]
+    direct: float | None
+
+
+@dataclass(frozen=True)
 class Synthesis:
     """The cheapest plan found. `cycles` is the closed form of the cost model, what `cost` says of the plan; infinite
     without a plan. `bound` is what no plan of the space can beat.
@@ -102,6 +111,7 @@ class Synthesis:
     evaluations: int = 0
     not_covered: tuple[str, ...] = ()  # what the machine's own synthesis does not claim
     seconds: float = 0.0
+    route: Route | None = None
 
     @property
     def found(self) -> bool:
@@ -116,6 +126,8 @@ class Synthesis:
     @property
     def plan(self) -> str:
         """The plan file's text; empty without a plan."""
+        if self.route is not None:
+            return route_text(self.transfer.name, self.route)
         return plan_text(self) if self.found else ""
 
     def as_data(self) -> dict[str, Any]:
@@ -152,6 +164,16 @@ class Synthesis:
                 t.__dict__ if hasattr(t, "__dict__") else _term(t) for t in (self.floor.terms if self.floor else ())
             ],
         }
+        if self.route is not None:
+            data["proved"] = all(hop.verdict is not None for hop in self.route.hops)
+            data["route"] = {
+                "middle": _tensor(self.route.middle),
+                "hops": [
+                    {"name": hop.transfer.name, "cycles": hop.cycles, "bound": hop.bound, "optimal": hop.optimal}
+                    for hop in self.route.hops
+                ],
+                "direct_cycles": self.route.direct,
+            }
         if self.played is not None:
             data["simulated"] = {"cycles": self.played.cycles, "share": self.played.share}
         if self.before is not None:
@@ -194,12 +216,31 @@ def transfer_text(
     move: Transfer, axes: Mapping[str, int], target: Target, commands: Sequence[Command], dtype_bits: int | None = None
 ) -> str:
     """A plan file with one transfer."""
+    return "\n".join([*_head([move], axes), *_transfer(move, target, commands)]) + "\n"
+
+
+def route_text(name: str, route: Route) -> str:
+    """A plan file with both hops, and the program that runs them one after the other."""
+    first, second = route.hops
+    lines = list(_head([first.transfer, second.transfer], {**first.axes, **second.axes}))
+    for hop in route.hops:
+        lines += _transfer(hop.transfer, hop.target, hop.commands)
+    into, out = first.transfer.name, second.transfer.name
+    steps = f'{{ transfer = "{into}" }}, {{ transfer = "{out}", after = ["{into}"] }}'
+    lines += ["", f"[program.{name}]", f"step = [{steps}]"]
+    return "\n".join(lines) + "\n"
+
+
+def _head(moves: Sequence[Transfer], axes: Mapping[str, int]) -> list[str]:
     named = dict(axes)
-    for expr in _exprs(move):
+    for expr in (e for move in moves for e in _exprs(move)):
         named.update(axes_of(expr))
-    lines = ["schema = 1", f"target = {_text(move.target)}", "", "[axes]"]
-    lines += [f"{_key(name)} = {size}" for name, size in named.items()]
-    lines += ["", f"[transfer.{move.name}]", f"dtype  = {_text(move.dtype)}"]
+    lines = ["schema = 1", f"target = {_text(moves[0].target)}", "", "[axes]"]
+    return lines + [f"{_key(name)} = {size}" for name, size in named.items()]
+
+
+def _transfer(move: Transfer, target: Target, commands: Sequence[Command]) -> list[str]:
+    lines = ["", f"[transfer.{move.name}]", f"dtype  = {_text(move.dtype)}"]
     lines += [f"source = {_tensor(move.source)}", f"dest   = {_tensor(move.dest)}"]
     if move.stream is not None:
         lines.append(f"stream = {_stream(move.stream)}")
@@ -213,7 +254,7 @@ def transfer_text(
     else:
         for one in commands:
             lines += ["", f"[[transfer.{move.name}.command]]", *_command(one, target)]
-    return "\n".join(lines) + "\n"
+    return lines
 
 
 def _exprs(move: Transfer) -> Iterator[Expr]:
@@ -256,4 +297,5 @@ def _command(one: Command, target: Target) -> Iterator[str]:
         assert text is not None
         parts = target.tiers[port.tier].base_parts
         place = tuple({"chip": port.chip, "cluster": port.cluster}.get(part, 0) for part in parts)
-        yield f"{side:6} = {_text(sequencer_text(text, target.constants, one.unit_bits, place))}"
+        whole = replace(text, tier=port.tier, base=port.base)  # the port's base counts what the text's place left out
+        yield f"{side:6} = {_text(sequencer_text(whole, target.constants, one.unit_bits, place))}"

@@ -6,13 +6,12 @@ Law: a returned plan was proved by `check_transfer` on its commands as they prin
 that cannot be
 proved is never returned. Without a legal plan the rule or obligation that refuses is named.
 
-Source: DESIGN section 8.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from dmaverify.cost.constants import CostData, cost_data
@@ -75,6 +74,7 @@ def synthesize(
     options: Options = DEFAULTS,
     simulate: bool = False,
     advise: bool = True,
+    accept: Callable[[Synthesis], bool] | None = None,
 ) -> Synthesis:
     """The cheapest legal plan of a move, proved, with a bound and its evidence.
 
@@ -82,7 +82,9 @@ def synthesize(
     limit of loop
     entries a side, `commands` at most. `evaluations` is the deterministic budget; with `budget_seconds` results may
     differ from run
-    to run, and say so. Raises InputError where a tier has no cost model or a fixed part makes no sense.
+    to run, and say so. `accept` is asked of every plan before it is handed out; a plan that it refuses, because its
+    printed text does not hold, is dropped, and the search goes on with the next. Raises InputError where a tier has no
+    cost model or a fixed part makes no sense.
     """
     started = time.perf_counter()
     move = replace(transfer, limits=_limits(transfer, entries))
@@ -100,7 +102,7 @@ def synthesize(
         return _refused(move, target, named, profile, [(f.rule, f.message, f.hint) for f in broken], started)
     try:
         found = _search(move, machine, data, law, limits, entries is not None)
-        return _proved(move, target, named, found, machine, data, options, simulate, advise, started)
+        return _proved(move, target, named, found, machine, data, options, simulate, advise, started, accept)
     except NoPlan as error:
         return _refused(move, target, named, profile, [(error.rule, error.message, error.hint)], started)
 
@@ -188,6 +190,14 @@ def covers_of(move: Transfer, machine: Machine) -> list[Cover]:
     ]
 
 
+def plainest_cover(move: Transfer, target: Target, engines: int | None = None) -> Cover | None:
+    """The cover of a move with the fewest boxes; None where it has none."""
+    try:
+        return covers_of(move, machine_of(move, target, engines))[0]
+    except NoPlan:
+        return None
+
+
 # ---------------------------------------------------------------- proof
 
 
@@ -202,6 +212,7 @@ def _proved(
     simulate: bool,
     advise: bool,
     started: float,
+    accept: Callable[[Synthesis], bool] | None,
 ) -> Synthesis:
     """The best member that the check proves. A member that it does not prove is dropped, with its cover."""
     table = contest(found, data, simulate)
@@ -239,7 +250,11 @@ def _proved(
             member.layering.split,
             found.evaluations,
         )
-        result = _or_as_given(result, move, found)
+        if accept is not None and not accept(result):
+            reasons.append("core/well-formed: its printed text is not proved")
+            continue
+        kept = _or_as_given(result, move, found, options)
+        result = kept if kept is result or accept is None or accept(kept) else result
         if advise:
             from dmaverify.synth.advice import why_not_better
 
@@ -251,7 +266,7 @@ def _proved(
     )
 
 
-def _or_as_given(result: Synthesis, move: Transfer, found: Found) -> Synthesis:
+def _or_as_given(result: Synthesis, move: Transfer, found: Found, options: Options) -> Synthesis:
     """The plan's own program where it is proved and cheaper than what the budget found, or as cheap and faster in the
     simulator.
     """
@@ -262,7 +277,7 @@ def _or_as_given(result: Synthesis, move: Transfer, found: Found) -> Synthesis:
     seen = before.played is not None and result.played is not None
     if not cheaper and not (seen and expected(before.played) < expected(result.played)):  # type: ignore[arg-type]
         return result
-    verdict = check_transfer(replace(move, expect=None), axes=result.axes, target=result.target)
+    verdict = check_transfer(replace(move, expect=None), axes=result.axes, target=result.target, options=options)
     if verdict.status is not Status.PROVED:
         return result
     kept = replace(move, expect=None, streams=())

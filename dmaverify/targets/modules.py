@@ -3,9 +3,10 @@
 Knows: `[machine] module` of a target, the functions that such a module has. Does not know: any machine.
 Law: a target without a module derives nothing; whatever a module derives belongs to a scope that its target declares.
 
-A machine's module is a package of this room with `derive.py`: `check_options(target, options)` raises InputError for
-options of a transfer that mean nothing, `derived(transfer, target, commands)` gives what the rules of the target's own
-scopes look at. Rooms below find their own part of the machine by the same name.
+A machine's folder is a package of the room `machines`. Its `derive.py` has `check_options(target, options)`, which
+raises InputError for options of a transfer that mean nothing, and `derived(transfer, target, commands)`, which gives
+what the rules of the target's own scopes look at. `forms.py`, `price.py` and `search.py`, where it has them, read its
+texts, price its commands and search its plans; the loader finds them by the folder's name.
 """
 
 from __future__ import annotations
@@ -39,25 +40,26 @@ def module_name(target: Target) -> str | None:
     return str(name) if name else None
 
 
-def part_of(target: Target, room: str, part: str) -> Any:
-    """The machine's module `part` of a room; None where the target names no module. Raises InputError where its module
-    has no such part.
+def part_of(target: Target, part: str) -> Any:
+    """Module `part` of the machine's folder under `machines/`; None where the target names no folder.
+
+    Raises InputError where the folder has no such module.
     """
     name = module_name(target)
     if name is None:
         return None
-    path = f"dmaverify.{room}.{name}" + (f".{part}" if part else "")
+    path = f"dmaverify.machines.{name}.{part}"
     try:
         return import_module(path)
     except ModuleNotFoundError as error:
         if error.name is None or not path.startswith(error.name):
             raise
-        raise InputError(f"{target.name} has no {room} of its own") from None
+        raise InputError(f"{target.name} has no {part} of its own") from None
 
 
 def check_options(target: Target, options: Mapping[str, int | str]) -> None:
     """Raises InputError unless the options of a transfer are ones that the machine reads."""
-    module = part_of(target, "machines", "derive")
+    module = part_of(target, "derive")
     if module is not None:
         module.check_options(target, options)
     elif options:
@@ -66,7 +68,7 @@ def check_options(target: Target, options: Mapping[str, int | str]) -> None:
 
 def derived(transfer: Transfer, target: Target, commands: Sequence[Command]) -> Sequence[Derived]:
     """What the rules of the target's own scopes look at in a transfer."""
-    module = part_of(target, "machines", "derive")
+    module = part_of(target, "derive")
     found: list[Derived] = [] if module is None else list(module.derived(transfer, target, commands))
     found += [Derived(scope, dict(values), place) for scope, values, place in transfer.facts]
     assert all(one.scope in target.scopes for one in found)

@@ -82,11 +82,16 @@ def _parts(rng: random.Random, name: str, ranges: dict[str, dict[str, int]]) -> 
                 _Part(f"{name} / ({name} / {cut})", str(cut), f"{name}/{cut}", name),
                 _Part(f"{name} % ({name} / {cut})", f"{name}/{cut}", "1", name),
             ]
-        return [_Part(f"{name} / {cut}", f"{name}/{cut}", str(cut), name), _Part(f"{name} % {cut}", str(cut), "1", name)]
+        return _halves(name, cut, "/")
     if rng.random() < 0.12:
         cut = rng.choice((2, 3))
-        return [_Part(f"{name} / {cut}", f"{name}//{cut}", str(cut), name), _Part(f"{name} % {cut}", str(cut), "1", name)]
+        return _halves(name, cut, "//")
     return [_Part(name, name, "1", name)]
+
+
+def _halves(name: str, cut: int, sign: str) -> list[_Part]:
+    low = _Part(f"{name} % {cut}", str(cut), "1", name)
+    return [_Part(f"{name} / {cut}", f"{name}{sign}{cut}", str(cut), name), low]
 
 
 def _strides(side: list[_Part]) -> dict[_Part, str]:
@@ -113,7 +118,8 @@ def _assume(rng: random.Random, names: str) -> list[str]:
     if rng.random() < 0.6:
         return []
     one = rng.choice(names)
-    clauses = [f"{one} <= {rng.randint(2, 40)}", f"{' * '.join(names)} <= {rng.choice((16, 100, 4096))}", f"{one} % 2 == 0"]
+    clauses = [f"{one} <= {rng.randint(2, 40)}", f"{one} % 2 == 0"]
+    clauses.append(f"{' * '.join(names)} <= {rng.choice((16, 100, 4096))}")
     if len(names) > 1:
         clauses += [f"{names[0]} <= {names[1]}", f"{names[0]} >= 2 * {names[1]}", f"{names[0]} | {names[1]}"]
     return [f'assume = ["{rng.choice(clauses)}"]']

@@ -1,7 +1,9 @@
-"""Plans with symbols against the ordinary checker and the executor, at every small size: `tests/fuzz/sizes.py [PLANS] [SEED]`.
+"""Plans with symbols against the ordinary checker and the executor, at every small size.
 
-A region that a run proves is a claim about each of its sizes; here each small one is judged by the ordinary checker, with
-numpy beside it. The verdict over small ranges is compared with enumeration: proved, refuted at the same smallest sizes.
+    tests/fuzz/sizes.py [PLANS] [SEED]
+
+A region that a run proves is a claim about each of its sizes; here each small one is judged by the ordinary checker,
+with numpy beside it. Verdicts are compared with enumeration: proved, or refuted at the same smallest sizes.
 """
 
 import random
@@ -63,9 +65,8 @@ def compare(seed: int, counts: Counter[str]) -> list[str]:
                 counts["compared"] += done.region.holds(other)
                 if done.region.holds(other) and known[tuple(other.values())] is not want:
                     found = known[tuple(other.values())].value
-                    wrong.append(
-                        f"seed {seed}: run at {values} (generic {generic}) says {done.status} {done.rule}, {other} is {found}"
-                    )
+                    said = f"run at {values} (generic {generic}) says {done.status} {done.rule}"
+                    wrong.append(f"seed {seed}: {said}, {other} is {found}")
                     break
     wrong += verdicts(seed, template, sizes, known, counts)
     return wrong
@@ -79,9 +80,9 @@ def verdicts(seed: int, template: Template, sizes: list, known: dict, counts: Co
         return [f"seed {seed}: proved for all, {refuted[0]} is refuted"]
     if verdict.smallest is not None and refuted and template.key(refuted[0]) < template.key(verdict.smallest):
         return [f"seed {seed}: {refuted[0]} is smaller than {verdict.smallest}"]
-    if verdict.smallest is not None and tuple(verdict.smallest.values()) in known:
-        if known[tuple(verdict.smallest.values())] is not Status.REFUTED:
-            return [f"seed {seed}: {verdict.smallest} is not refuted"]
+    smallest = tuple((verdict.smallest or {}).values())
+    if smallest in known and known[smallest] is not Status.REFUTED:
+        return [f"seed {seed}: {verdict.smallest} is not refuted"]
     return []
 
 

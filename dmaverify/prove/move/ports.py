@@ -39,7 +39,9 @@ def contiguous_run(command: Command) -> int:
 def address_gcd(command: Command, side: str) -> int:
     """Units: divides every address at which the side starts a packet."""
     port = command.read if side == "read" else command.write
-    return step_gcd(port.base, [(loop.read if side == "read" else loop.write, loop.count) for loop in command.loops])
+    steps = [(loop.read if side == "read" else loop.write, loop.count) for loop in command.loops]
+    found: int = step_gcd(port.base, steps)
+    return found
 
 
 def command_facts(

@@ -35,7 +35,8 @@ from dmaverify.prove.options import Options
 from dmaverify.prove.sizes.facts import Fact, Instance, Region, Template, Why
 from dmaverify.prove.sizes.judge import Unproved, judge
 from dmaverify.prove.sizes.predicate import decide
-from dmaverify.prove.sizes.shadow import Restart, Stuck, Trace
+from dmaverify.prove.sizes.shadow import number_of
+from dmaverify.prove.sizes.trace import Restart, Stuck, Trace
 from dmaverify.targets.modules import derived as derived_facts
 from dmaverify.targets.rule import Rule
 from dmaverify.targets.target import Target, load_obligations
@@ -65,7 +66,9 @@ class Attempt:
     obligations: dict[str, str] = field(default_factory=dict)
 
 
-def attempt(template: Template, values: Mapping[str, int], options: Options, *, generic: bool, pinned: Sequence[str] = ()) -> Attempt:
+def attempt(
+    template: Template, values: Mapping[str, int], options: Options, *, generic: bool, pinned: Sequence[str] = ()
+) -> Attempt:
     """Runs the plan at these sizes. Not `generic`: decisions are recorded as they fall, as a broken rule needs them."""
     divisors = known_divisors(template, values)
     ends = {one.name: (one.first, one.last) for one in template.symbols}
@@ -74,12 +77,13 @@ def attempt(template: Template, values: Mapping[str, int], options: Options, *, 
         try:
             return _Run(template, trace, options, pinned).run()
         except Restart as again:
-            divisors[again.name] = divisors.get(again.name, Poly.of(1)) * again.by if _grows(divisors, again) else again.by
+            old = divisors.get(again.name, Poly.of(1))
+            divisors[again.name] = old * again.by if _grows(divisors, again) else again.by
         except Unproved as error:
             return Attempt("open", None, error.why, error.obligation)
         except Broken as error:
             return Attempt("broken", trace.region(error.facts), "", error.rule)
-        except (Stuck, NotDigits, ValueError, TypeError, NotImplementedError, InputError) as error:
+        except (Stuck, NotDigits, ValueError, TypeError, InputError) as error:
             return Attempt("open", None, f"symbols do not go through here: {error}")
     return Attempt("open", None, "too many divisibilities at once")
 
@@ -104,7 +108,9 @@ def known_divisors(template: Template, values: Mapping[str, int]) -> dict[str, P
 def _grows(divisors: Mapping[str, Poly], again: Restart) -> bool:
     """Whether the new divisor is beside the old one; one with symbols of its own multiplies, a number replaces."""
     old = divisors.get(again.name)
-    return old is not None and (old.constant is None or again.by.constant is None) and old.symbols.isdisjoint(again.by.symbols)
+    if old is None or (old.constant is not None and again.by.constant is not None):
+        return False
+    return old.symbols.isdisjoint(again.by.symbols)
 
 
 class _Run:
@@ -133,7 +139,7 @@ class _Run:
         return Attempt("proved", self.trace.region(), units=units)
 
     def _number(self, name: str) -> Any:
-        number = self.trace.number(name)
+        number = number_of(self.trace, name)
         if name in self.pinned and isinstance(number, Symbolic):
             return int(number)  # type: ignore[call-overload]
         return number
@@ -262,7 +268,12 @@ class _Run:
     # ------------------------------------------------------------ rules
 
     def _rules(
-        self, target: Target, engine: str, transfer: Transfer, limits: Mapping[str, int], places: Callable[[], Iterator[_Place]]
+        self,
+        target: Target,
+        engine: str,
+        transfer: Transfer,
+        limits: Mapping[str, int],
+        places: Callable[[], Iterator[_Place]],
     ) -> None:
         """Every rule that is an error holds; each rule is asked of facts of its own."""
         readings = self.options.readings
@@ -314,7 +325,8 @@ def _instances(
         yield _Place("command", _ports(command_facts, command, commands))
         for side, text, tensor in (("read", command.read_text, source), ("write", command.write_text, dest)):
             if text is not None:
-                yield _Place("sequencer", _ports(sequencer_facts, text, command, limits, command.unit_bits), side, tensor.tier)
+                ports = _ports(sequencer_facts, text, command, limits, command.unit_bits)
+                yield _Place("sequencer", ports, side, tensor.tier)
     for one in derived_facts(transfer, target, commands):
         yield _Place(one.scope, _ports(_as_they_are, one.values), one.side)
 
@@ -328,10 +340,10 @@ def _ports(function: Callable[..., Mapping[str, Any]], *given: Any) -> Callable[
 
 
 def _has_meaning(expr: Expr) -> bool:
-    """Whether a mapping has no problem that is an error: sizes positive, cuts that divide, no `#` below, no `=` beyond."""
+    """Whether a mapping has no problem that is an error: positive sizes, even cuts, no `#` below, no `=` beyond."""
     match expr:
         case Symbol(_, size) | Broadcast(size):
-            return bool(0 < size) and bool(size < SIZE_LIMIT)
+            return bool(size > 0) and bool(size < SIZE_LIMIT)
         case Pair(left, right):
             return _has_meaning(left) and _has_meaning(right) and bool(expr.size < SIZE_LIMIT)
         case Stride(inner, by) | Modulo(inner, by):

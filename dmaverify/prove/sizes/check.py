@@ -2,9 +2,9 @@
 
 Knows: runs at chosen sizes, the search for sizes that are left, the ordinary checker.
 Does not know: plan files, how a verdict is shown.
-Law: proved, only if every admitted size lies in a region of a proved run or was proved by the ordinary checker; refuted,
-with the smallest sizes in the order of the template at which the ordinary checker refutes; all else is unknown, with
-the sizes from which on it is open.
+Law: proved, only if every admitted size lies in a region of a proved run or was proved by the ordinary checker;
+refuted, with the smallest sizes in the order of the template at which the ordinary checker refutes; all else is
+unknown, with the sizes from which on it is open.
 """
 
 from __future__ import annotations
@@ -99,8 +99,8 @@ def verdict_at(template: Template, values: Mapping[str, int], options: Options) 
         instance: Instance = template.at(values)
     except NoValue as error:
         finding = Finding(
-            "core/well-formed", Severity.ERROR, error.message, "plan", error.span, source="the plan file format, Symbols",
-            hint=error.hint or "",
+            "core/well-formed", Severity.ERROR, error.message, "plan", error.span,
+            source="the plan file format, Symbols", hint=error.hint or "",
         )  # fmt: skip
         return Verdict(template.name, template.machine.name, Status.REFUTED, (finding,))
     plain = replace(options, repair=False)
@@ -126,14 +126,15 @@ def samples(template: Template, fixed: Mapping[str, int] | None = None) -> Itera
                 values[one.name] = value if one.last is None else min(value, one.last)
             for one in template.symbols:
                 values.setdefault(one.name, one.first)
-            values = _as_multiples(template, values) | fixed
+            values = {**_as_multiples(template, values), **fixed}
             key = tuple(values.values())
             if key not in seen and template.admits(values):
                 seen.add(key)
                 yield values
     last = {one.name: one.last or max(one.first, 4096 // one.multiple * one.multiple) for one in template.symbols}
-    if template.admits(last | fixed):
-        yield last | fixed
+    last.update(fixed)
+    if template.admits(last):
+        yield last
 
 
 def _as_multiples(template: Template, values: dict[str, int]) -> dict[str, int]:
@@ -249,7 +250,8 @@ def _refuted(cover: Cover, single: Verdict, values: Mapping[str, int]) -> Verdic
             raise Disagreement(f"{cover.template.name}: proved for sizes at which the ordinary check refutes it")
     note = f"at {sizes_text(values)}, the smallest sizes that break it"
     findings = tuple(
-        replace(f, notes=(*f.notes, note), edits=(), fix=()) if f.severity is Severity.ERROR else f for f in single.findings
+        replace(f, notes=(*f.notes, note), edits=(), fix=()) if f.severity is Severity.ERROR else f
+        for f in single.findings
     )
     claim = f"not for {sizes_text(values)}"
     return replace(single, findings=findings, smallest=dict(values), claim=claim)

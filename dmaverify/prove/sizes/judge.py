@@ -106,7 +106,8 @@ def _lower(form: Form, entry: Driven) -> Any:
 
 def _guard_form(guard: Guard, digits: Sequence[Form]) -> Form:
     """`value - bound` of a guard, over pieces: it holds where this is at least 0."""
-    constant, terms = guard.constant - guard.bound, {}
+    constant: Any = guard.constant - guard.bound
+    terms: dict[int, Any] = {}
     for index, k in guard.terms:
         own, parts = digits[index]
         constant = constant + k * own
@@ -196,9 +197,9 @@ def _coordinates(layout: Layout, forms: Sequence[Form]) -> dict[str, Form]:
     return out
 
 
-def _dead(joint: Joint, write: Sequence[Form], *kinds: Any) -> list[Form]:
+def _dead(joint: Joint, write: Sequence[Form]) -> list[Form]:
     """Where destination cells are not live."""
-    return [_guard_form(g, write) for g in joint.dest.guards if g.kind is not Gap.VOID and (not kinds or g.kind in kinds)]
+    return [_guard_form(g, write) for g in joint.dest.guards if g.kind is not Gap.VOID]
 
 
 def _reads_live(joint: Joint, entry: Driven, read: Sequence[Form], write: Sequence[Form]) -> None:
@@ -297,7 +298,7 @@ def _wanted(layout: Layout, boxes: Sequence[Box]) -> list[Any]:
 
 
 def _dead_from(guard: Guard, at: int, value: Any) -> bool:
-    """Whether the guard holds for every cell whose digit `at` is at least `value`: its coefficients are not negative."""
+    """Whether the guard holds for every cell whose digit `at` is at least `value`; no coefficient is negative."""
     k = dict(guard.terms).get(at)
     return k is not None and guard.kind is not Kind.ZERO and bool(guard.constant + k * value >= guard.bound)
 

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Any
 
 from dmaverify.prove.sizes.facts import Fact
-from dmaverify.prove.sizes.shadow import Trace
+from dmaverify.prove.sizes.trace import Trace
 from dmaverify.targets.smtlib import Apply, Let, Literal, Name, Node
 from dmaverify.targets.smtlib_eval import euclid_div, euclid_mod
 

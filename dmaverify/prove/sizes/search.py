@@ -273,7 +273,11 @@ class Search:
                 wide[one.name] = (-FAR, None)
                 continue
             start = low // bottom if low < 0 else 0 if most is None else low // -most
-            wide[one.name] = (start, None if high is None else max(start, -high // (bottom if high <= 0 else -(most or -FAR))))
+            if high is None:
+                wide[one.name] = (start, None)
+                continue
+            by = bottom if high <= 0 else -(most or -FAR)
+            wide[one.name] = (start, max(start, -high // by))
         return wide
 
     def _product_outside(self, fact: Fact, box: Ends, wide: Ends, low: int) -> int:
@@ -352,7 +356,8 @@ def _split(box: Ends, symbols: Sequence[SizeSymbol], asked: Sequence[Fact]) -> I
             value = -fact.poly.terms.get((), 0) * fact.poly.terms.get((name,), 0)
             step = next(one.multiple for one in symbols if one.name == name)
             low, high = box[name]
-            if abs(fact.poly.terms.get((name,), 0)) == 1 and low <= value and (high is None or value < high) and value % step == 0:
+            inside = low <= value and (high is None or value < high) and value % step == 0
+            if abs(fact.poly.terms.get((name,), 0)) == 1 and inside:
                 yield {**box, name: (low, value)}
                 yield {**box, name: (value + step, high)}
                 return

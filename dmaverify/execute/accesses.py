@@ -1,0 +1,232 @@
+"""Fetch and Commit accesses, run: which bytes of each slice in which order, and the banks that they hold.
+
+Knows: streams and printed configurations against the memory of one slice, accesses to memory, runs on a bank.
+Does not know: digits, derived configurations, summaries of nests, solvers.
+Law: complete and exact. Every slice that the view shows does the same on its own memory. An access takes the bytes that
+the context takes at once; a bank's run ends where an access of the same slice misses it.
+
+Source: "Sequencer", Configuration; "Memory Performance", Bank Starvation; facts on access sizes: a Fetch of the main
+context reads the largest of 1, 2, 4, 8, 16 or 32 bytes that divides packet and contiguous run, a Commit writes a packet
+in one go where its memory is contiguous, the sub-context moves 8 bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import gcd
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dmaverify.execute.moves import NONE, among, find, walked
+from dmaverify.execute.outcome import Outcome
+from dmaverify.execute.tensors import (
+    BOTTOM,
+    ZERO,
+    Names,
+    Seen,
+    kinds_at,
+    laid_out,
+    seen,
+    sizes_of,
+    streamed,
+    unit_bits,
+    units,
+)
+from dmaverify.execute.work import Beyond, Held, Machine, Reach, iterations
+from dmaverify.language.expr import Expr
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[np.int64]
+
+SIZES = (32, 16, 8, 4, 2, 1)
+WHOLE = (8, 16, 24, 32)
+SUB = 8
+
+
+@dataclass(frozen=True)
+class Done:
+    """One iteration: unit addresses within a slice, in order, with the packet's units; the slices; accesses as first
+    byte and bytes. `live` are the units that are elements.
+    """
+
+    at: Numbers
+    live: Numbers
+    slices: Numbers
+    starts: Numbers
+    width: int
+
+
+class Fetching:
+    """An access, ready to be run at any iteration."""
+
+    def __init__(self, reach: Reach, machine: Machine) -> None:
+        self.reach, self.machine = reach, machine
+        memory = reach.memory
+        self.unit = unit_bits(reach.bits)
+        inner = tuple(tile for tile in memory.tiles if tile.place == "element")
+        outer = tuple(tile for tile in memory.tiles if tile.place != "element")
+        self.inside = Held("", (("element", memory.at("element") or reach.flow.packet),), (), memory.base, inner)
+        places = tuple((place, expr) for place, expr in memory.fields if place != "element")
+        self.outside = Held(memory.tier, places, memory.first, 0, outer)
+        self.cells = laid_out(self.inside, machine, reach.bits, written=not reach.reads)
+        self.rooms = laid_out(self.outside, machine, 8, written=False) if places else None
+        self.all_slices = np.zeros(1, np.int64) if self.rooms is None else self.rooms.address
+        self.flow = streamed(reach.flow)
+        exprs: list[Expr] = [expr for _, expr in memory.fields]
+        exprs += [reach.flow.time, reach.flow.packet]
+        self.names = Names(sizes_of(exprs))
+        flow = reach.flow
+        if any(e.size > 1 for e in (flow.chip, flow.cluster, flow.slice)):
+            raise Beyond("a stream of an access that names places")
+
+    def at(self, values: Mapping[str, int]) -> tuple[Done, Outcome]:
+        outcome = Outcome()
+        view = seen(self.cells, self.inside, values)
+        slices = np.zeros(1, np.int64)
+        views = [view]
+        if self.rooms is not None:
+            room = seen(self.rooms, self.outside, values)
+            views.append(room)
+            hidden = self.rooms.live & ~room.shown
+            slices = self.rooms.address[~hidden]
+        for one in views:
+            if one.outside:
+                outcome.break_("core/in-bounds", f"the tile: {one.outside}")
+            elif one.ragged:
+                outcome.leave("core/in-bounds", "the tile reaches into padding, or beyond its digit")
+        stream = self._stream(view, outcome)
+        at, live = stream
+        if self.reach.config is not None:
+            self._printed(view, stream, outcome)
+            at = walked(self.reach.config)
+            live = at
+        outcome.ran += len(at) * len(slices)
+        starts, width = self.accesses(at)
+        return Done(at, live[live != NONE], slices, starts, width), outcome
+
+    def _stream(self, view: Seen, outcome: Outcome) -> tuple[Numbers, Numbers]:
+        """Unit addresses of all positions (padding follows its neighbours, or nowhere), and those of elements."""
+        cells, flow = self.cells, self.flow
+        live = np.flatnonzero(view.shown)
+        own = self.names.of({a: c[live] for a, c in view.coords.items()}, len(live), cells.named)
+        wanted = self.names.of(flow.coords, len(flow.at), cells.named)
+        order = np.argsort(own, kind="stable")
+        place, found = find(own[order], wanted)
+        if len(np.unique(own)) < len(own):
+            raise Beyond("an element of an access lies at several places of one slice")
+        address = np.where(found, cells.address[live[order[place]]], NONE) if len(live) else np.full(len(wanted), NONE)
+        if not found.all():
+            word = "core/same-element"
+            if self.reach.reads:
+                outcome.leave(word, "the stream has elements that memory lacks")
+            else:
+                outcome.break_(word, "the stream has elements that memory has no place for")
+        if not self.reach.reads:
+            once, count = np.unique(address[address != NONE], return_counts=True)
+            if (count > 1).any():
+                outcome.break_("core/writes-once", f"{int(once[count > 1][0]):#x} is written {int(count.max())} times")
+            if len(once) < len(live):
+                outcome.break_("core/covers", "a cell of the memory is never written")
+            if flow.padded and (len(kinds_at(cells, ZERO)) or len(kinds_at(cells, BOTTOM))):
+                outcome.leave("core/padding", "whether a stream's padding is written is nobody's word")
+        whole = np.full(flow.positions, NONE, np.int64)
+        whole[flow.at] = address
+        return units(whole, cells.width), units(address, cells.width)
+
+    def _printed(self, view: Seen, stream: tuple[Numbers, Numbers], outcome: Outcome) -> None:
+        config = self.reach.config
+        assert config is not None
+        at = walked(config)
+        if len(at) != len(stream[0]):
+            raise Beyond("the configuration moves another amount than the stream")
+        extent = np.sort(units(self.cells.address, self.cells.width))
+        if not among(at, extent).all():
+            outcome.break_("core/in-bounds", f"{int(at[~among(at, extent)][0]):#x}")
+        known = stream[0] >= 0
+        if (at[known] != stream[0][known]).any():
+            outcome.break_("core/same-element", "a position of the stream is another element in memory")
+        if not self.reach.reads:
+            live = units(self.cells.address[view.shown], self.cells.width)
+            if not np.isin(live, at).all():
+                outcome.break_("core/covers", "a cell of the memory is never written")
+            if len(np.unique(at)) < len(at):
+                outcome.break_("core/writes-once", "a unit is written twice")
+
+    # ------------------------------------------------------------ banks
+
+    def accesses(self, at: Numbers) -> tuple[Numbers, int]:
+        """First byte and bytes of each access; no bytes where units are half bytes or padding has no place."""
+        if self.unit != 8 or not len(at) or (at == NONE).any():
+            return np.zeros(0, np.int64), 0
+        packet = self.flow.packet * self.cells.width
+        width = self._bytes(at, packet)
+        return at[::width], width
+
+    def _bytes(self, at: Numbers, packet: int) -> int:
+        ends = np.flatnonzero(np.diff(at) != 1) + 1
+        run = int(np.gcd.reduce(np.r_[ends, len(at)]))
+        most = gcd(packet, run)
+        if not self.reach.reads and self.reach.context != "sub" and most == packet and packet in WHOLE:
+            return packet
+        if self.reach.context == "sub":
+            return SUB if most % SUB == 0 else gcd(most, SUB)
+        return next(size for size in SIZES if most % size == 0)
+
+
+class Ledger:
+    """For each slice the runs of accesses on each bank: now, and the longest."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self.now: dict[int, Numbers] = {}
+        self.longest: dict[int, Numbers] = {}
+
+    def pause(self) -> None:
+        """Another operation of the same context: the runs end (an assumption of the document's wording)."""
+        self.now.clear()
+
+    def add(self, done: Done) -> None:
+        if not done.width or not self.machine.banks:
+            return
+        banks, width = self.machine.banks, self.machine.width
+        first = done.starts // width
+        last = (done.starts + done.width - 1) // width
+        touched = np.zeros((len(first), banks), np.bool_)
+        for step in range(int((last - first).max()) + 1):
+            rows = np.flatnonzero(first + step <= last)
+            touched[rows, (first[rows] + step) % banks] = True
+        prefix, best, suffix = _runs(touched)
+        whole = touched.all(axis=0)
+        for slice_ in done.slices.tolist():
+            before = self.now.get(slice_, np.zeros(banks, np.int64))
+            longest = self.longest.get(slice_, np.zeros(banks, np.int64))
+            self.longest[slice_] = np.maximum(longest, np.maximum(best, before + prefix))
+            self.now[slice_] = np.where(whole, before + len(first), suffix)
+
+
+def _runs(touched: NDArray[np.bool_]) -> tuple[Numbers, Numbers, Numbers]:
+    """For each bank: accesses before the first miss, the longest run, accesses after the last miss."""
+    count = len(touched)
+    prefix, best, suffix = (np.zeros(touched.shape[1], np.int64) for _ in range(3))
+    for bank in range(touched.shape[1]):
+        misses = np.flatnonzero(~touched[:, bank])
+        if not len(misses):
+            prefix[bank] = best[bank] = suffix[bank] = count
+            continue
+        prefix[bank], suffix[bank] = misses[0], count - 1 - misses[-1]
+        best[bank] = np.diff(np.r_[-1, misses, count]).max() - 1
+    return prefix, best, suffix
+
+
+def run_access(reach: Reach, machine: Machine) -> Outcome:
+    """All iterations of an access. Raises Beyond."""
+    outcome = Outcome()
+    one = Fetching(reach, machine)
+    for values in iterations(reach.loops):
+        where = ", ".join(f"{name} = {value}" for name, value in values.items())
+        outcome.take(one.at(values)[1], where)
+    return outcome

@@ -1,0 +1,36 @@
+"""What running something showed: promises broken, with the first sight of each, and what the run cannot say.
+
+Knows: obligations by name. Does not know: how they were run.
+Law: `wrong` holds only what some execution really does; what no source settles is `unsaid`, neither wrong nor right.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Outcome:
+    """`ran` counts the units that were moved."""
+
+    wrong: dict[str, str] = field(default_factory=dict)
+    unsaid: dict[str, str] = field(default_factory=dict)
+    ran: int = 0
+
+    @property
+    def right(self) -> bool:
+        """Whether every execution keeps every promise that the run can speak of, and it could speak of all."""
+        return not self.wrong and not self.unsaid
+
+    def break_(self, rule: str, sight: str) -> None:
+        self.wrong.setdefault(rule, sight)
+
+    def leave(self, rule: str, why: str) -> None:
+        self.unsaid.setdefault(rule, why)
+
+    def take(self, other: Outcome, where: str = "") -> None:
+        for rule, sight in other.wrong.items():
+            self.break_(rule, f"{where}: {sight}" if where else sight)
+        for rule, why in other.unsaid.items():
+            self.leave(rule, f"{where}: {why}" if where else why)
+        self.ran += other.ran

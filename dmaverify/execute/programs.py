@@ -1,0 +1,402 @@
+"""Programs, run: every step of every iteration, in every order that lanes, `after` and the program's order allow.
+
+Knows: pieces of work (one lane of one step in one iteration), who waits for whom, bytes read and written by each.
+Does not know: equations of nests, digits, solvers.
+Law: two orders differ only where two pieces that nothing orders touch one byte, one of them writing: then a byte read
+or left behind depends on the order, which is a race. Where no such pair exists all orders are one (a trace), so that
+one run stands for all of them; nothing is sampled.
+
+Lanes: the engines of a transfer, `tdma` without engine, the context of an access; `context` of the step overrides.
+Steps in a row with the same loops are the body of these loops; `after` within a body speaks of the same iteration, and
+from outside of all iterations. What a lane does in a change of operation is an assumption: a bank's run ends there.
+Source: "DMA Engine", Implementation Details (commands of an engine in sequence, engines in parallel); "Memory
+Performance", Bank Starvation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dmaverify.execute.accesses import Fetching, Ledger
+from dmaverify.execute.moves import NONE, Copies, Run
+from dmaverify.execute.order import bodies_of, cliques, closed, mask
+from dmaverify.execute.outcome import Outcome
+from dmaverify.execute.rows import Moved, lists_of
+from dmaverify.execute.tensors import MOST, unit_bits, units
+from dmaverify.execute.work import (
+    Beyond,
+    Held,
+    Loops,
+    Machine,
+    Move,
+    Program,
+    Reach,
+    Rows,
+    Step,
+    iterations,
+    start_at,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[np.int64]
+
+MOST_PIECES = 3000
+
+
+@dataclass
+class Touched:
+    """Half bytes of one memory, sorted: `sure` those that every execution touches, `maybe` all that one may."""
+
+    tier: str
+    writes: bool
+    sure: Numbers
+    maybe: Numbers
+
+
+@dataclass
+class Piece:
+    """The work of one lane in one iteration of one step."""
+
+    step: int
+    lane: str
+    turn: int
+    touched: list[Touched] = field(default_factory=list)
+    rooms: frozenset[int] = frozenset()  # slices with banks that its DMA works in
+
+
+@dataclass(frozen=True)
+class Written:
+    """What one iteration of one step writes of a tensor: which live cells, through which starts."""
+
+    step: int
+    starts: tuple[int, ...]
+    cells: Numbers
+    tiled: bool
+    partial: bool
+
+
+def run_program(program: Program, machine: Machine) -> Outcome:
+    """Raises Beyond where it is too large, or where a step has no meaning of its own."""
+    return _Program(program, machine).run()
+
+
+class _Program:
+    def __init__(self, program: Program, machine: Machine) -> None:
+        self.program, self.machine = program, machine
+        self.pieces: list[Piece] = []
+        self.bodies = bodies_of(program.steps)
+        self.outputs: dict[tuple[object, ...], tuple[Numbers, list[Written]]] = {}
+        self.banks: dict[tuple[int, int], Ledger] = {}
+        self.outcome = Outcome()
+
+    def run(self) -> Outcome:
+        for body in dict.fromkeys(self.bodies):
+            members = [i for i, number in enumerate(self.bodies) if number == body]
+            self._body(members)
+        before = self._order()
+        if before is None:
+            self.outcome.break_("core/well-formed", "steps wait for each other")
+            return self.outcome
+        self._races(before)
+        self._outputs()
+        self._starving(before)
+        return self.outcome
+
+    # ------------------------------------------------------------ the steps
+
+    def _body(self, members: Sequence[int]) -> None:
+        loops = self.program.steps[members[0]].loops
+        if prod(count for _, count in loops) * len(members) > MOST_PIECES:
+            raise Beyond("too many iterations")
+        runs = {i: [self._runner(work, loops) for work in self.program.steps[i].work] for i in members}
+        last: dict[str, tuple[int, int]] = {}
+        for turn, values in enumerate(iterations(loops)):
+            for i in members:
+                for number, run in enumerate(runs[i]):
+                    self._one(i, number, run, turn, values, last)
+
+    def _runner(self, work: Move | Reach | Rows, loops: Loops) -> Run | Fetching | Moved:
+        if isinstance(work, Move):
+            return Run(work, self.machine)
+        return Fetching(work, self.machine) if isinstance(work, Reach) else Moved(work, self.machine)
+
+    def _one(
+        self, i: int, number: int, run: Run | Fetching | Moved, turn: int, values: Mapping[str, int],
+        last: dict[str, tuple[int, int]],
+    ) -> None:  # fmt: skip
+        step = self.program.steps[i]
+        if isinstance(run, Run):
+            self._moved(i, step, run, turn, values)
+            return
+        if isinstance(run, Moved):
+            self._rows(i, step, run, turn)
+            return
+        done, found = run.at(values)
+        self.outcome.take(found, step.name)
+        lane = step.context or run.reach.context
+        piece = self._piece(i, lane, turn)
+        unit = run.unit
+        live = _everywhere(done.live, done.slices, unit)
+        every = _everywhere(done.at[done.at != NONE], done.slices, unit)
+        piece.touched.append(Touched(run.reach.memory.tier, not run.reach.reads, live, every))
+        if not run.reach.reads:
+            whole = _everywhere(units(run.cells.address[run.cells.live], run.cells.width), run.all_slices, unit)
+            self._note(i, run.reach.memory, whole, live, values, run.reach.bits)
+        ledger = self.banks.setdefault((i, number), Ledger(self.machine))
+        if run.machine.tiers[run.reach.memory.tier].strides.get("slice"):
+            side = f"{lane} {run.reach.reads}"
+            if last.get(side, (i, number)) != (i, number):
+                ledger.pause()
+            last[side] = (i, number)
+            if not done.width and len(done.at):
+                self.outcome.leave(self.machine.rule, "the accesses of a padded stream have no addresses")
+            ledger.add(done)
+
+    def _piece(self, step: int, lane: str, turn: int) -> Piece:
+        for piece in reversed(self.pieces):
+            if (piece.step, piece.lane, piece.turn) == (step, lane, turn):
+                return piece
+            if piece.step == step and piece.turn != turn:
+                break
+        self.pieces.append(Piece(step, lane, turn))
+        return self.pieces[-1]
+
+    def _moved(self, i: int, step: Step, run: Run, turn: int, values: Mapping[str, int]) -> None:
+        move = run.move
+        claims = list(run.at(values))
+        for word, _, found in claims:
+            self.outcome.take(found, f"{step.name}, {word}")
+        copies = claims[-1][1]
+        unit = unit_bits(move.bits)
+        if copies is None:
+            raise Beyond("nothing says how a step moves")
+        dest = units(run.dest.address[run.dest.live], run.width)
+        feeds = np.isin(copies.write, dest)
+        for engine, lane in self._lanes(step, move, copies):
+            mine = copies.engine == engine if engine is not None else np.ones(len(copies.read), np.bool_)
+            piece = self._piece(i, lane, turn)
+            for writes, at, tier in ((False, copies.read, move.source.tier), (True, copies.write, move.dest.tier)):
+                sure, maybe = at[mine & feeds & (at != NONE)], at[mine & (at != NONE)]
+                piece.touched.append(Touched(tier, writes, _halves(sure, unit), _halves(maybe, unit)))
+                piece.rooms |= self._slices(tier, sure, unit)
+        self._note(i, move.dest, _halves(dest, unit), _halves(copies.write[feeds], unit), values, move.bits)
+
+    def _slices(self, tier: str, at: Numbers, unit: int) -> frozenset[int]:
+        """The slices with banks that units lie in, by the address of their first byte."""
+        stride = self.machine.tiers[tier].strides.get("slice")
+        if not stride or not self.machine.banks:
+            return frozenset()
+        return frozenset((np.unique(at // (stride * 8 // unit)) * stride).tolist())
+
+    def _lanes(self, step: Step, move: Move, copies: Copies) -> Iterator[tuple[int | None, str]]:
+        if step.context:
+            yield None, step.context
+            return
+        named = [nest.engine for nest in move.nests] if move.nests else [flow.engine for flow in move.flows]
+        known = list(dict.fromkeys(named))
+        for engine in np.unique(copies.engine).tolist():
+            if move.nests:
+                yield engine, known[engine] or "tdma"
+            elif len(known) > 1 or (known and known[0]):
+                yield engine, known[engine // 4096] or "tdma"
+            else:
+                many = len(np.unique(copies.engine)) > 1
+                yield engine, f"engine of the stream {engine}" if many else "tdma"
+
+    def _rows(self, i: int, step: Step, run: Moved, turn: int) -> None:
+        lists = [run.known()] if run.rows.values is not None else list(lists_of(run.rows))
+        piece = self._piece(i, step.context or "tdma", turn)
+        unit = unit_bits(run.rows.bits)
+        sides: list[list[Numbers]] = [[], []]
+        for listed in lists:
+            if listed is None:
+                self.outcome.break_("core/in-bounds", "a number of the index names no row")
+                continue
+            found, reads, writes = run.run(listed)
+            self.outcome.take(found, step.name)
+            for side, at in zip(sides, (reads, writes), strict=True):
+                side.append(_halves(at[at != NONE], unit))
+        tiers = (run.rows.source.tier, run.rows.dest.tier)
+        for is_write, tier, units_ in zip((False, True), tiers, sides, strict=True):
+            if units_:
+                maybe = np.unique(np.concatenate(units_))
+                sure = units_[0]
+                for one in units_[1:]:
+                    sure = np.intersect1d(sure, one)
+                piece.touched.append(Touched(tier, is_write, maybe, maybe))
+                piece.rooms |= self._slices(tier, maybe // 2, 8)
+                if is_write:
+                    dest = run.table if run.rows.scatter else run.load
+                    whole = _halves(units(dest.address[dest.live], dest.width), unit)
+                    self._note(i, run.rows.dest, whole, sure, {}, run.rows.bits)
+        piece.touched.append(
+            Touched(run.rows.index.tier, False, _halves(run.index_units(), 8), _halves(run.index_units(), 8))
+        )
+
+    def _note(self, i: int, held: Held, whole: Numbers, written: Numbers, values: Mapping[str, int], bits: int) -> None:
+        key = (replace(held, tiles=()), bits)
+        starts = tuple(start_at(tile.start, values) for tile in held.tiles)
+        partial = any(tile.partial for tile in held.tiles)
+        _, found = self.outputs.setdefault(key, (np.sort(whole), []))
+        found.append(Written(i, starts, np.unique(written), bool(held.tiles), partial))
+
+    # ------------------------------------------------------------ order
+
+    def _order(self) -> list[int] | None:
+        """Bit i of entry j: piece i ends before piece j begins. None where pieces wait in a circle."""
+        pieces, steps = self.pieces, self.program.steps
+        index = {step.name: number for number, step in enumerate(steps)}
+        of: dict[tuple[int, int], list[int]] = {}
+        for number, piece in enumerate(pieces):
+            of.setdefault((piece.step, piece.turn), []).append(number)
+        direct = [0] * len(pieces)
+        lanes: dict[str, int] = {}
+        mine: dict[tuple[int, str], int] = {}
+        everything = 0
+        for j in sorted(range(len(pieces)), key=lambda n: self._rank(pieces[n])):
+            piece = pieces[j]
+            if self.program.order == "contexts" and piece.lane in lanes:
+                direct[j] |= 1 << lanes[piece.lane]
+            if (piece.step, piece.lane) in mine:
+                direct[j] |= 1 << mine[piece.step, piece.lane]
+            if self.program.order == "written":
+                direct[j] |= everything & ~mask(of[piece.step, piece.turn])
+            everything |= 1 << j
+            lanes[piece.lane] = j
+            mine[piece.step, piece.lane] = j
+            for name in steps[piece.step].after:
+                other = index[name]
+                same = self.bodies[other] == self.bodies[piece.step] and self.bodies[other] >= 0
+                for (step, turn), numbers in of.items():
+                    if step == other and (not same or turn == piece.turn):
+                        direct[j] |= mask(numbers)
+        return closed(direct)
+
+    def _rank(self, piece: Piece) -> tuple[int, int, int]:
+        body = self.bodies[piece.step]
+        return (body if body >= 0 else piece.step, piece.turn, piece.step)
+
+    def _races(self, before: Sequence[int]) -> None:
+        flat = [(n, t) for n, piece in enumerate(self.pieces) for t in piece.touched if len(t.maybe)]
+        for a, b in combinations(range(len(flat)), 2):
+            (i, one), (j, other) = flat[a], flat[b]
+            if one.tier != other.tier or not (one.writes or other.writes):
+                continue
+            if one.maybe[0] > other.maybe[-1] or other.maybe[0] > one.maybe[-1]:
+                continue
+            if before[j] >> i & 1 or before[i] >> j & 1:
+                continue
+            if i == j and (self.program.steps[self.pieces[i].step].work[0].__class__ is not Reach):
+                continue
+            first, second = (self.pieces[n] for n in (i, j))
+            if (
+                first.step == second.step
+                and first.turn == second.turn
+                and not isinstance(self.program.steps[first.step].work[0], Reach)
+            ):
+                continue  # the two sides of one transfer: its own business
+            if one.writes and other.writes:
+                kind = "core/hazard-waw"
+            else:
+                earlier = one if self._rank(first) <= self._rank(second) else other
+                kind = "core/hazard-raw" if earlier.writes else "core/hazard-war"
+            names = " and ".join(self.program.steps[p.step].name for p in (first, second))
+            if len(np.intersect1d(one.sure, other.sure, assume_unique=False)):
+                self.outcome.break_(kind, f"{names} meet in {one.tier}")
+            elif len(np.intersect1d(one.maybe, other.maybe)):
+                self.outcome.leave(kind, f"{names} may meet in {one.tier}")
+
+    # ------------------------------------------------------------ what the tiles make together
+
+    def _outputs(self) -> None:
+        for whole, found in self.outputs.values():
+            tiled = [one for one in found if one.tiled]
+            if not tiled:
+                continue
+            union = np.unique(np.concatenate([one.cells for one in found]))
+            if not np.isin(whole, union).all() and not all(one.partial for one in tiled):
+                self.outcome.break_(
+                    "core/tiles-cover", f"{int((~np.isin(whole, union)).sum())} cells are never written"
+                )
+            for one, other in combinations(tiled, 2):
+                if one.step == other.step and one.starts == other.starts:
+                    continue
+                if len(np.intersect1d(one.cells, other.cells, assume_unique=True)):
+                    names = [self.program.steps[n].name for n in (one.step, other.step)]
+                    if self._reads_between(one.step, other.step):
+                        self.outcome.leave("core/tiles-once", f"{names} write one cell, and it is read in between")
+                    else:
+                        self.outcome.break_("core/tiles-once", f"{names[0]} and {names[1]} write one cell")
+
+    def _reads_between(self, first: int, second: int) -> bool:
+        """Whether some other step reads what the first writes: a buffer that is used again, perhaps."""
+        writes = [t for p in self.pieces if p.step == first for t in p.touched if t.writes]
+        for piece in self.pieces:
+            if piece.step in (first, second) and first != second:
+                continue
+            for one in piece.touched:
+                if not one.writes and any(
+                    w.tier == one.tier and len(np.intersect1d(w.maybe, one.maybe)) for w in writes
+                ):
+                    return True
+        return False
+
+    # ------------------------------------------------------------ starvation
+
+    def _starving(self, before: Sequence[int]) -> None:
+        if self.machine.allowed < 0:
+            return
+        rooms: dict[int, set[int]] = {}
+        for piece in self.pieces:
+            if piece.rooms:
+                rooms.setdefault(piece.step, set()).update(piece.rooms)
+        accesses = sorted({step for step, _ in self.banks})
+        beside = {a: {b for b in (*accesses, *rooms) if b != a and self._free(a, b, before)} for a in accesses}
+        for dma, slices in rooms.items():
+            near = [a for a in accesses if dma in beside[a]]
+            for group in cliques(near, beside):
+                self._sum(dma, slices, group)
+
+    def _sum(self, dma: int, slices: set[int], group: Sequence[int]) -> None:
+        ledgers = [ledger for (step, _), ledger in self.banks.items() if step in group]
+        for slice_ in slices:
+            total = np.zeros(self.machine.banks, np.int64)
+            for ledger in ledgers:
+                if slice_ in ledger.longest:
+                    total += ledger.longest[slice_]
+            if total.any() and int(total.max()) + self.machine.own > self.machine.allowed:
+                bank = int(total.argmax())
+                name = self.program.steps[dma].name
+                self.outcome.break_(
+                    self.machine.rule,
+                    f"{int(total.max()) + self.machine.own} accesses in a row to bank {bank} beside {name}",
+                )
+                return
+
+    def _free(self, a: int, b: int, before: Sequence[int]) -> bool:
+        """Whether some piece of one step may run beside some piece of the other."""
+        ones = [n for n, p in enumerate(self.pieces) if p.step == a]
+        others = [n for n, p in enumerate(self.pieces) if p.step == b]
+        return any(not (before[j] >> i & 1 or before[i] >> j & 1) for i in ones for j in others)
+
+
+def _halves(at: Numbers, unit: int) -> Numbers:
+    """Units as half bytes, sorted, each once."""
+    at = np.unique(at)
+    return at if unit == 4 else np.sort(np.concatenate([at * 2, at * 2 + 1]))
+
+
+def _everywhere(at: Numbers, slices: Numbers, unit: int) -> Numbers:
+    """Half bytes of a slice's units in all slices (whose addresses are bytes)."""
+    local = _halves(at, unit)
+    if len(local) * len(slices) > MOST:
+        raise Beyond("too many bytes of accesses")
+    return np.sort((slices[:, None] * 2 + local[None, :]).reshape(-1))

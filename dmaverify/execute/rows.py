@@ -1,0 +1,182 @@
+"""Gathers and scatters, run: every row by its own number, as the index says it.
+
+Knows: rows by coordinates, what the machine adds to an address, promises of an index.
+Does not know: digits, digits of rows, derived commands, solvers.
+Law: `out[.., k, ..] = table[.., index[k], ..]`, asked of every cell. What is done: the machine adds only the number of
+the index to the address of row 0, so that a table that holds the key too is read at key 0. Known numbers are taken as
+they are, promised ones all where they are few, else some drawn from a fixed seed.
+
+Source: furiosa-opt v0.6.0 (dma_gather_scaled, dma_gather_unscaled, dma_scatter).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import product
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dmaverify.execute.moves import NONE, find
+from dmaverify.execute.outcome import Outcome
+from dmaverify.execute.tensors import Cells, Names, laid_out, sizes_of, streamed, unit_bits, units
+from dmaverify.execute.work import Beyond, Machine, Rows
+from dmaverify.language.expr import Expr
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[np.int64]
+
+MOST_LISTS, DRAWN = 256, 48
+
+
+def lists_of(rows: Rows) -> Iterator[tuple[int, ...]]:
+    """Lists of rows that the index may hold: the known one, all that are promised, or some of them."""
+    if rows.values is not None or rows.promised is None:
+        raise Beyond("the numbers of the index are known otherwise")
+    low, high = rows.promised
+    count = high - low + 1
+    if rows.distinct and count < rows.keys:
+        raise Beyond("no such list")
+    if count**rows.keys <= MOST_LISTS:
+        every = product(range(low, high + 1), repeat=rows.keys)
+        yield from (one for one in every if not rows.distinct or len(set(one)) == rows.keys)
+        return
+    draw = random.Random(rows.keys * 1_000_003 + count)
+    for turn in range(DRAWN):
+        if rows.distinct:
+            first = min(turn, count - rows.keys)
+            known = list(range(low, high + 1)) if turn else list(range(low + first, high + 1))
+            yield tuple(draw.sample(known, rows.keys)) if turn else tuple(known[: rows.keys])
+        else:
+            yield tuple(draw.choice((low, high, draw.randint(low, high))) for _ in range(rows.keys))
+
+
+class Moved:
+    """A gather or scatter, ready to be run for any list of rows."""
+
+    def __init__(self, rows: Rows, machine: Machine) -> None:
+        self.rows, self.machine = rows, machine
+        self.table = laid_out(rows.dest if rows.scatter else rows.source, machine, rows.bits, written=rows.scatter)
+        self.load = laid_out(rows.source if rows.scatter else rows.dest, machine, rows.bits, written=not rows.scatter)
+        exprs: list[Expr] = [expr for held in (rows.source, rows.dest) for _, expr in held.fields]
+        if rows.flow is not None:
+            flow = rows.flow
+            exprs += [flow.chip, flow.cluster, flow.slice, flow.time, flow.packet]
+        self.names = Names({**sizes_of(exprs), rows.axis: rows.rows, rows.key: rows.keys})
+        self.maps = (_by_element(self.table, self.names), _by_element(self.load, self.names))
+        self.index = laid_out(rows.index, machine, rows.index_bits, written=False)
+
+    def known(self) -> tuple[int, ...] | None:
+        """Rows of a known index; None where a number names none (a broken index)."""
+        values = self.rows.values
+        assert values is not None
+        if not self.rows.scaled:
+            return values if all(0 <= v < self.rows.rows for v in values) else None
+        step = self.distance()
+        if any(v % step or not 0 <= v // step < self.rows.rows for v in values):
+            return None
+        return tuple(v // step for v in values)
+
+    def distance(self) -> int:
+        """Bytes from row 0 to row 1."""
+        column = {self.rows.axis: np.arange(2)}
+        zero, one = self._addresses(0, column, 2).tolist()
+        if NONE in (zero, one) or one == zero:
+            return 1
+        return max(1, int(abs(one - zero)) * unit_bits(self.rows.bits) // 8)
+
+    def run(self, listed: tuple[int, ...]) -> tuple[Outcome, Numbers, Numbers]:
+        """Units read and written, and what that breaks, for one list of rows."""
+        rows, outcome = self.rows, Outcome()
+        flow = rows.flow
+        if flow is None:
+            outcome.leave("core/covers", "nothing says how it is moved")
+            return outcome, np.zeros(0, np.int64), np.zeros(0, np.int64)
+        stream = streamed(flow)
+        count = len(stream.at)
+        keys = stream.coords.get(rows.key, np.zeros(count, np.int64))
+        row = np.array(listed, np.int64)[keys]
+        other = {a: c for a, c in stream.coords.items() if a not in (rows.key, rows.axis)}
+        zero = np.zeros(count, np.int64)
+        table_at = self._addresses(0, {**other, rows.axis: row, rows.key: zero}, count)
+        load_at = self._addresses(1, {**other, rows.key: keys}, count)
+        asked = self._addresses(0, {**other, rows.axis: row, rows.key: keys}, count)
+        read, write = (load_at, table_at) if rows.scatter else (table_at, load_at)
+        if (write == NONE).any() or (read == NONE).any():
+            outcome.break_("core/in-bounds", "the stream has elements that a side has no place for")
+        if (asked != table_at).any():
+            outcome.break_("core/same-element", "the machine adds the row alone; the table holds the key too")
+        real = write[write != NONE]
+        if len(np.unique(real)) < len(real):
+            outcome.break_("core/writes-once", "an element is written twice")
+        self._covered(listed, real, outcome)
+        width = self.table.width
+        outcome.ran += count
+        reads, writes = units(read, width), units(write, width)
+        self._list_kept(writes, outcome)
+        self._in_place(reads, writes, outcome)
+        return outcome, reads, writes
+
+    def _addresses(self, side: int, coords: Mapping[str, Numbers], count: int) -> Numbers:
+        sorted_, address = self.maps[side]
+        place, found = find(sorted_, self.names.of(coords, count, (self.table, self.load)[side].named))
+        return np.where(found, address[place], NONE) if len(address) else np.full(count, NONE)
+
+    def _covered(self, listed: tuple[int, ...], real: Numbers, outcome: Outcome) -> None:
+        """A gather fills its destination, a scatter the rows that are named."""
+        dest = self.table if self.rows.scatter else self.load
+        live = dest.live
+        wanted = dest.address[live]
+        if self.rows.scatter:
+            column = dest.coords.get(self.rows.axis, np.zeros(len(live), np.int64))[live]
+            wanted = wanted[np.isin(column, np.array(sorted(set(listed)), np.int64))]
+        if not np.isin(wanted, real).all():
+            outcome.break_("core/covers", "a cell of the destination is never written")
+
+    def index_units(self) -> Numbers:
+        """The bytes of the index list, in units of the rows' memory."""
+        bytes_ = units(self.index.address, self.index.width)
+        return bytes_ if self.rows.bits != 4 else np.concatenate([bytes_ * 2, bytes_ * 2 + 1])
+
+    def _list_kept(self, writes: Numbers, outcome: Outcome) -> None:
+        if self.rows.index.tier == self.rows.dest.tier and np.isin(writes, self.index_units()).any():
+            outcome.break_("core/overlap", "the index list is overwritten")
+
+    def _in_place(self, reads: Numbers, writes: Numbers, outcome: Outcome) -> None:
+        if self.rows.source.tier == self.rows.dest.tier and np.isin(reads, writes).any():
+            outcome.leave("core/overlap", "rows move within one memory")
+
+
+def _by_element(cells: Cells, names: Names) -> tuple[Numbers, Numbers]:
+    live = np.flatnonzero(cells.live)
+    own = names.of({a: c[live] for a, c in cells.coords.items()}, len(live), cells.named)
+    order = np.argsort(own, kind="stable")
+    own, address = own[order], cells.address[live[order]]
+    if len(np.unique(own)) < len(own):
+        raise Beyond("an element of a row lies at several places")
+    return own, address
+
+
+def run_rows(rows: Rows, machine: Machine) -> Outcome:
+    """All lists of rows. Raises Beyond."""
+    moved, outcome = Moved(rows, machine), Outcome()
+    if rows.values is not None:
+        known = moved.known()
+        if known is None:
+            outcome.break_("core/in-bounds", "a number of the index names no row")
+            return outcome
+        outcome.take(moved.run(known)[0])
+        return outcome
+    if rows.promised is None:
+        outcome.leave("core/in-bounds", "nothing is promised of the index")
+        rows = replace(rows, promised=(0, rows.rows - 1))
+    elif rows.promised[1] >= rows.rows:
+        outcome.break_("core/in-bounds", "a promised number names no row")
+        return outcome
+    for listed in lists_of(rows):
+        outcome.take(moved.run(listed)[0], f"rows {', '.join(map(str, listed[:8]))}")
+    return outcome

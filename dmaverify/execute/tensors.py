@@ -1,0 +1,217 @@
+"""Tensors cell by cell: where each unit lies, which element it is, and what a view shows of it.
+
+Knows: the literal cells of mappings, places and addresses, tiles as shifts of coordinates.
+Does not know: digits, sequencers, order.
+Law: `laid_out` has one row for each position of the tensor, `seen` says of each which coordinates a view gives it.
+
+A tile of the digit I from `start` on shifts coordinates by the index of I at `start`: the element x of the view is the
+element x + shift of the tensor. It shows those elements whose digit lies in the tile. Tiles of tiles shift again.
+Source: facts on cells and views as in `language.meaning`; furiosa-opt v0.6.0 (views: the offset added is the index of
+the digit at its start).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dmaverify.execute.work import Beyond, Flow, Held, Machine, Tile, start_at
+from dmaverify.language.expr import Expr, Kind, axes_of, pair
+from dmaverify.language.meaning import BOTTOM, INDEX, ZERO, cells_array, finalize_array
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[np.int64]
+    Mask = NDArray[np.bool_]
+
+MOST = 1 << 21
+WIDE = 1 << 61
+
+
+def unit_bits(bits: int) -> int:
+    """A unit is a byte, or half a byte of 4-bit elements."""
+    return 4 if bits == 4 else 8
+
+
+@dataclass(frozen=True)
+class Cells:
+    """All positions of a tensor: the address of the first unit of each, its kind, its coordinates."""
+
+    address: Numbers
+    kind: NDArray[np.int8]
+    coords: Mapping[str, Numbers]
+    width: int
+    named: frozenset[str]  # the axes that the mapping names
+
+    @property
+    def live(self) -> Mask:
+        found: Mask = self.kind == INDEX
+        return found
+
+
+def cells_of(expr: Expr, fill: Kind) -> tuple[NDArray[np.int8], dict[str, Numbers]]:
+    """Finalized kinds and coordinates of all positions."""
+    if expr.size > MOST:
+        raise Beyond(f"{expr.size:,} positions")
+    try:
+        found = finalize_array(cells_array(expr, np.arange(expr.size)), axes_of(expr), fill)
+    except ValueError as error:
+        raise Beyond(str(error)) from None
+    return found.kind, dict(found.coords)
+
+
+def laid_out(held: Held, machine: Machine, bits: int, *, written: bool) -> Cells:
+    """The tensor itself, without its tiles."""
+    unit = unit_bits(bits)
+    width = bits // unit
+    whole = pair(*(expr for _, expr in held.fields))
+    kind, coords = cells_of(whole, Kind.BOTTOM if written else Kind.TOP)
+    at = np.arange(whole.size)
+    address = np.full(whole.size, held.base * 8 // unit, np.int64)
+    first, inner = dict(held.first), 1
+    for place, expr in reversed(held.fields):
+        step = width if place == "element" else machine.stride(held.tier, place, unit)
+        address += (at // inner % expr.size + first.get(place, 0)) * step
+        inner *= expr.size
+    order = np.sort(address)
+    if len(order) > 1 and int((order[1:] - order[:-1]).min()) < width:
+        raise Beyond("two positions share an address")
+    return Cells(address, kind, coords, width, frozenset(axes_of(whole)))
+
+
+# ---------------------------------------------------------------- views
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A tensor through its tiles at one iteration: what is shown, with the coordinates of the view.
+
+    Where the view lacks elements that the same tiles from 0 on would show, `outside` says which tile reaches beyond its
+    digit. `ragged`: it reaches into padding, or a tile of the tile cuts off what reaches beyond. `shift` is where the
+    view's coordinates begin.
+    """
+
+    cells: Cells
+    shown: Mask
+    coords: Mapping[str, Numbers]
+    shift: Mapping[str, int]
+    outside: str = ""
+    ragged: bool = False
+
+
+def seen(cells: Cells, held: Held, values: Mapping[str, int]) -> Seen:
+    shown, coords, outside = cells.live.copy(), dict(cells.coords), ""
+    shift: dict[str, int] = {}
+    bare = shown.copy()
+    for tile in held.tiles:
+        if tile.length > tile.digit.size:
+            raise Beyond(f"a tile of {tile.length} of `{tile.digit}`")
+        start = start_at(tile.start, values)
+        size = tile.digit.size
+        if start < 0 or start + tile.length > size:
+            outside = outside or f"`{tile.digit}` has {size} positions, the tile is {start}..{start + tile.length - 1}"
+        kind, found = cells_of(tile.digit, Kind.TOP)
+        inside = 0 <= start < size and int(kind[start]) == INDEX
+        if not inside:
+            outside = outside or f"`{tile.digit}` holds no element at {start}"
+            shown[:] = False
+        moved = {axis: int(column[start]) for axis, column in found.items()} if inside else {}
+        bare &= _within(tile, found, cells.coords)
+        for axis, by in moved.items():
+            shift[axis] = shift.get(axis, 0) + by
+            coords[axis] = coords[axis] - by
+            shown &= coords[axis] >= 0
+        shown &= _within(tile, found, coords)
+    if int(np.count_nonzero(shown)) == int(np.count_nonzero(bare)):
+        return Seen(cells, shown, coords, shift, "", bool(outside))  # a tile of the tile cuts off what reaches beyond
+    return Seen(cells, shown, coords, shift, outside, not outside)
+
+
+def _within(tile: Tile, found: Mapping[str, Numbers], coords: Mapping[str, Numbers]) -> Mask:
+    """Which coordinates have the digit below the tile's length."""
+    moving = [axis for axis, column in found.items() if column.any()]
+    if len(moving) > 1 or (not moving and tile.digit.size > 1 and tile.length < tile.digit.size):
+        raise Beyond(f"`{tile.digit}` is no digit of one axis")
+    if not moving or tile.digit.size == 1:
+        some = next(iter(coords.values()), None)
+        return np.ones(0 if some is None else len(some), np.bool_)
+    (axis,) = moving
+    if axis not in coords:
+        raise Beyond(f"the tensor has no {axis}")
+    weight = int(found[axis][1])
+    value = coords[axis] // weight % tile.digit.size
+    answer: Mask = value < tile.length
+    return answer
+
+
+# ---------------------------------------------------------------- names of elements
+
+
+class Names:
+    """Elements as numbers: coordinates on the axes of a move, in mixed radix."""
+
+    def __init__(self, sizes: Mapping[str, int]) -> None:
+        self.sizes = dict(sizes)
+        if prod(self.sizes.values()) > WIDE:
+            raise Beyond("too many elements to number")
+
+    def of(self, coords: Mapping[str, Numbers], count: int, kept: frozenset[str]) -> Numbers:
+        """One number for each row; axes that are not `kept` count as 0, as they do in an index that lacks them."""
+        total = np.zeros(count, np.int64)
+        for axis, size in self.sizes.items():
+            total *= size
+            if axis in kept and axis in coords:
+                total += coords[axis]
+        return total
+
+
+def units(address: Numbers, width: int) -> Numbers:
+    """All units of elements, in order."""
+    if width == 1:
+        return address
+    return (address[:, None] + np.arange(width)).reshape(-1)
+
+
+@dataclass(frozen=True)
+class Streamed:
+    """The positions of a stream that are elements: their coordinates, place in the stream, engine."""
+
+    coords: Mapping[str, Numbers]
+    at: Numbers
+    engine: Numbers
+    positions: int
+    packet: int
+    padded: bool
+    named: frozenset[str]
+
+
+def streamed(flow: Flow) -> Streamed:
+    whole = pair(flow.chip, flow.cluster, flow.slice, flow.time, flow.packet)
+    kind, coords = cells_of(whole, Kind.TOP)
+    live = np.flatnonzero(kind == INDEX)
+    inside = flow.time.size * flow.packet.size
+    return Streamed(
+        {axis: column[live] for axis, column in coords.items()}, live, live // max(1, inside), whole.size,
+        flow.packet.size, len(live) < whole.size, frozenset(axes_of(whole)),
+    )  # fmt: skip
+
+
+def sizes_of(exprs: Sequence[Expr]) -> dict[str, int]:
+    out: dict[str, int] = {}
+    for expr in exprs:
+        out.update(axes_of(expr))
+    return {axis: out[axis] for axis in sorted(out)}
+
+
+def kinds_at(cells: Cells, code: int) -> Numbers:
+    """The units of all cells of one kind."""
+    return units(cells.address[cells.kind == code], cells.width)
+
+
+__all__ = ["BOTTOM", "ZERO", "Cells", "Names", "Seen", "Streamed", "kinds_at", "laid_out", "seen", "sizes_of",
+           "streamed", "unit_bits", "units"]  # fmt: skip

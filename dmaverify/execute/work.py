@@ -1,0 +1,231 @@
+"""What the interpreter runs: moves, accesses, gathers and programs as a plan writes them, and the machine's numbers.
+
+Knows: mappings as trees, tiles with their starts as written, streams, printed loop nests, steps and their order.
+Does not know: files, digits, commands that something derived, solvers.
+Law: nothing here is computed from anything else than the text: a view is its tiles, a start is its text, a stream its
+mappings, a configuration its counts and strides.
+
+Source: the plan file format, `schema = 1`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import product
+from math import prod
+
+from dmaverify.language.expr import Expr
+
+Loops = tuple[tuple[str, int], ...]
+CHIP, CLUSTER = 1 << 56, 1 << 52  # bytes between places that no address reaches from one another
+
+
+class Beyond(Exception):
+    """More than can be run one by one, or a text that the interpreter gives no meaning."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tier:
+    """A memory: its places outer to inner, `element` left out; bytes between neighbours where addresses reach them."""
+
+    places: tuple[str, ...]
+    strides: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """`request` is the bytes that move as one, 0 where nothing says so. `banks` and `width` are those of a slice;
+    `allowed` is the greatest sum of a bank beside DMA (-1: no such limit), DMA's own request counting `own`, by the
+    rule `rule`.
+    """
+
+    tiers: Mapping[str, Tier]
+    request: int = 0
+    banks: int = 0
+    width: int = 0
+    allowed: int = -1
+    own: int = 1
+    rule: str = ""
+
+    def stride(self, tier: str, place: str, unit_bits: int) -> int:
+        """Units from one place to the next."""
+        far = {"chip": CHIP, "cluster": CLUSTER}
+        return (far[place] if place in far else self.tiers[tier].strides[place]) * 8 // unit_bits
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """`length` positions of a digit from `start` on: a number, or a text over loops."""
+
+    digit: Expr
+    length: int
+    start: int | str = 0
+    place: str = "element"
+    partial: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A tensor in memory: one mapping for each place of its tier and `element`, the first place, a base in bytes."""
+
+    tier: str
+    fields: tuple[tuple[str, Expr], ...]
+    first: tuple[tuple[str, int], ...] = ()
+    base: int = 0
+    tiles: tuple[Tile, ...] = ()
+
+    @property
+    def size(self) -> int:
+        return prod(expr.size for _, expr in self.fields)
+
+    def at(self, place: str) -> Expr | None:
+        return dict(self.fields).get(place)
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """One side of a printed command: loops outer to inner, in units, from an address on; `packet` units at once."""
+
+    start: int
+    loops: tuple[tuple[int, int], ...]
+    packet: int
+
+    @property
+    def amount(self) -> int:
+        return prod(count for count, _ in self.loops)
+
+
+@dataclass(frozen=True, slots=True)
+class Nest:
+    """A printed command. `engine` "": nothing names one."""
+
+    read: Walk
+    write: Walk
+    engine: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """A stream: engines by chip, cluster and slice, then time, then packet."""
+
+    chip: Expr
+    cluster: Expr
+    slice: Expr
+    time: Expr
+    packet: Expr
+    engine: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A transfer. Both `flows` and `nests` may be given; each is then a claim of its own."""
+
+    name: str
+    bits: int
+    source: Held
+    dest: Held
+    flows: tuple[Flow, ...] = ()
+    nests: tuple[Nest, ...] = ()
+    loops: Loops = ()
+    missing_is_broadcast: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """An access: `reads` a tensor into a stream, or writes it from one. `config` is its printed side, if any."""
+
+    name: str
+    bits: int
+    reads: bool
+    context: str
+    memory: Held
+    flow: Flow
+    config: Walk | None = None
+    loops: Loops = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A gather (`scatter` False) or scatter: `values` as written, or the rows that the plan promises."""
+
+    name: str
+    bits: int
+    scatter: bool
+    source: Held
+    dest: Held
+    index: Held
+    index_bits: int
+    axis: str
+    key: str
+    keys: int
+    rows: int
+    scaled: bool
+    values: tuple[int, ...] | None
+    promised: tuple[int, int] | None
+    distinct: bool
+    flow: Flow | None = None
+    loops: Loops = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a program: a move, accesses that run together, or rows."""
+
+    name: str
+    work: tuple[Move | Reach | Rows, ...]
+    context: str = ""
+    after: tuple[str, ...] = ()
+    loops: Loops = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """Steps in the written order. `order`: contexts, written or none."""
+
+    name: str
+    steps: tuple[Step, ...]
+    order: str = "contexts"
+
+
+# ---------------------------------------------------------------- iterations and starts
+
+
+def iterations(loops: Loops) -> Iterator[dict[str, int]]:
+    """The values of all loops, the last one fastest."""
+    names = [name for name, _ in loops]
+    for values in product(*(range(count) for _, count in loops)):
+        yield dict(zip(names, values, strict=True))
+
+
+def start_at(start: int | str, values: Mapping[str, int]) -> int:
+    """The number that a start is at these values of loops; `/` cuts, as it does in the text."""
+    if isinstance(start, int):
+        return start
+    try:
+        return _value(ast.parse(start.strip(), mode="eval").body, values)
+    except (SyntaxError, KeyError) as error:
+        raise Beyond(f"`{start}` has no value") from error
+
+
+def _value(node: ast.expr, values: Mapping[str, int]) -> int:
+    match node:
+        case ast.Constant(value=int(number)):
+            return number
+        case ast.Name(id=name):
+            return values[name]
+        case ast.BinOp(left=left, op=op, right=right):
+            one, other = _value(left, values), _value(right, values)
+            match op:
+                case ast.Add():
+                    return one + other
+                case ast.Sub():
+                    return one - other
+                case ast.Mult():
+                    return one * other
+                case ast.Div() if other:
+                    return one // other
+                case ast.Mod() if other:
+                    return one % other
+    raise Beyond("a start is numbers, loops and + - * / %")

@@ -1,0 +1,336 @@
+"""Plan files as the interpreter takes them: the tables of the text, mappings parsed, numbers as they stand.
+
+Knows: the tables of a plan, which numbers of a printed configuration are addresses, the machine's numbers.
+Does not know: views, digits, derived commands, verdicts.
+Law: nothing that another part of the package made of the plan is used; the text is read anew.
+
+Source: the plan file format, `schema = 1`.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from dmaverify.errors import InputError, Source
+from dmaverify.execute.work import (
+    CHIP,
+    CLUSTER,
+    Beyond,
+    Flow,
+    Held,
+    Loops,
+    Machine,
+    Move,
+    Nest,
+    Program,
+    Reach,
+    Rows,
+    Step,
+    Tier,
+    Tile,
+    Walk,
+)
+from dmaverify.language.expr import Expr, axes_of
+from dmaverify.language.parse import parse
+from dmaverify.plan import schema
+from dmaverify.plan.config import parse_config, parse_paired
+from dmaverify.plan.texts import units
+from dmaverify.program.command import Sequencer
+from dmaverify.targets.target import Target, load_target
+
+Work = Move | Reach | Rows | Program
+ENGINE_PLACES = ("chip", "cluster", "dmn")
+STARVATION, MISSING = "starvation", "core/same-element"
+
+
+class Execution:
+    """One plan file, to be run by name. Raises Beyond for what the interpreter does not take."""
+
+    def __init__(self, text: str, *, target: str | None = None, readings: Mapping[str, str] | None = None) -> None:
+        table, complaints = schema.validate(tomllib.loads(text))
+        if table is None or complaints:
+            raise Beyond("the plan cannot be read")
+        self.table, self.override, self.readings = table, target, dict(readings or {})
+        if any(not isinstance(size, int) or size < 1 for size in table.axes.values()):
+            raise Beyond("an axis has no size")
+        self.axes = {name: size for name, size in table.axes.items() if isinstance(size, int)}
+        self.lets: dict[str, Expr] = {}
+        for name, value in table.let.items():
+            self.lets[name] = self.mapping(value)
+        self.machines: dict[str, tuple[Target, Machine]] = {}
+
+    def names(self) -> list[str]:
+        one = self.table
+        return [*one.transfer, *one.access, *one.gather, *one.scatter, *one.program]
+
+    def work(self, name: str) -> tuple[Work, Machine]:
+        one = self.table
+        if name in one.program:
+            return self.program(name, one.program[name])
+        if name in one.transfer:
+            return self.move(name, one.transfer[name])
+        if name in one.access:
+            return self.access(name, one.access[name])
+        if name in one.gather:
+            return self.rows(name, one.gather[name], scatter=False)
+        if name in one.scatter:
+            return self.rows(name, one.scatter[name], scatter=True)
+        raise Beyond(f"nothing is called {name}")
+
+    # ------------------------------------------------------------ machines
+
+    def machine(self, own: str | None) -> tuple[Target, Machine]:
+        key = self.override or own or self.table.target
+        if key is None:
+            raise Beyond("no target")
+        if key not in self.machines:
+            try:
+                target = load_target(key)
+            except InputError as error:
+                raise Beyond(str(error)) from None
+            self.machines[key] = (target, machine_of(target, self.readings))
+        return self.machines[key]
+
+    # ------------------------------------------------------------ parts
+
+    def mapping(self, text: str, params: Mapping[str, int] | None = None) -> Expr:
+        try:
+            found = parse(text, self.axes, lets=self.lets, params=params)
+        except InputError as error:
+            raise Beyond(str(error)) from None
+        if found.size < 1 or any(size < 1 for size in axes_of(found).values()):
+            raise Beyond(f"`{text}` has no positions")
+        return found
+
+    def held(self, table: schema.TensorTable, target: Target) -> Held:
+        if table.tier not in target.tiers:
+            raise Beyond(f"no tier {table.tier}")
+        places = target.tiers[table.tier].places
+        for place in ("chip", "cluster", "slice"):
+            if place not in places and getattr(table, place) != "1":
+                raise Beyond(f"{table.tier} has no {place}")
+        fields = tuple((place, self.mapping(getattr(table, place))) for place in (*places, "element"))
+        base = table.base
+        if isinstance(base, str):
+            raise Beyond("a base in arithmetic")
+        first = () if isinstance(base, int) else tuple((p, int(getattr(base, p))) for p in places)
+        byte = base if isinstance(base, int) else int(base.element)
+        given = table.view if isinstance(table.view, list) else [] if table.view is None else [table.view]
+        tiles = tuple(self.tile(one) for one in given if one.tile is not None)
+        return Held(table.tier, fields, first, byte, tiles)
+
+    def tile(self, table: schema.ViewTable) -> Tile:
+        assert table.tile is not None
+        return Tile(self.mapping(table.tile), table.length, table.start, table.place, table.partial)
+
+    def flow(self, table: schema.StreamTable, engine: str = "", params: Mapping[str, int] | None = None) -> Flow:
+        parts = [self.mapping(getattr(table, n), params) for n in ("chip", "cluster", "slice", "time", "packet")]
+        return Flow(parts[0], parts[1], parts[2], parts[3], parts[4], engine)
+
+    def flows(self, given: schema.StreamTable | list[schema.CaseTable] | None) -> tuple[Flow, ...]:
+        if given is None:
+            return ()
+        if isinstance(given, schema.StreamTable):
+            return (self.flow(given),)
+        out = []
+        for case in given:
+            for chip in _numbers(case.when.chip):
+                for cluster in _numbers(case.when.cluster):
+                    for dmn in _numbers(case.when.dmn):
+                        engine = f"engine {chip} {cluster} {dmn}"
+                        out.append(self.flow(case, engine, {"i": chip, "j": cluster, "k": dmn}))
+        return tuple(out)
+
+    # ------------------------------------------------------------ transfers
+
+    def move(self, name: str, table: schema.TransferTable) -> tuple[Move, Machine]:
+        target, machine = self.machine(table.target)
+        if table.commands is not None:
+            raise Beyond("commands in a syntax of their own")
+        bits = self.bits(target, table.dtype)
+        source, dest = self.held(table.source, target), self.held(table.dest, target)
+        flows = self.flows(table.stream)
+        if table.engine is not None and len(flows) == 1:
+            flows = (replace(flows[0], engine=_engine(table.engine)),)
+        nests = tuple(self.nests(table, target, source, dest))
+        if nests and (source.tiles or dest.tiles or table.loop):
+            raise Beyond("printed commands of a view move with it")
+        missing = self.readings.get(MISSING) == "broadcast-missing"
+        return Move(name, bits, source, dest, flows, nests, tuple(table.loop.items()), missing), machine
+
+    def bits(self, target: Target, dtype: str) -> int:
+        if dtype not in target.dtypes or (target.dtypes[dtype] % 8 and target.dtypes[dtype] != 4):
+            raise Beyond(f"no bytes of {dtype}")
+        return target.dtypes[dtype]
+
+    def nests(self, table: schema.TransferTable, target: Target, source: Held, dest: Held) -> list[Nest]:
+        tables: Sequence[schema.TransferTable | schema.CommandTable] = table.command or [table]
+        out = []
+        for one in tables:
+            counted = units(target, table.dtype, one.unit or table.unit)
+            if one.sequencer is not None:
+                read, write = self.read(partial(parse_paired, **counted), one.sequencer)
+            elif one.read is not None and one.write is not None:
+                read, write = (self.read(partial(parse_config, **counted), text) for text in (one.read, one.write))
+            elif table.command is None:
+                return []
+            else:
+                raise Beyond("a command says nothing")
+            unit = counted["byte_units"]
+            sides = [
+                self.walk(seq, held, target, one.engine, unit)
+                for seq, held in ((read, source), (write, dest))
+            ]  # fmt: skip
+            if sides[0].packet != sides[1].packet:
+                raise Beyond("two packets")
+            out.append(Nest(sides[0], sides[1], "" if one.engine is None else _engine(one.engine)))
+        return out
+
+    def read(self, how: Any, text: str) -> Any:
+        try:
+            return how(text, source=Source("", text))
+        except InputError as error:
+            raise Beyond(str(error)) from None
+
+    def walk(
+        self, seq: Sequencer, held: Held, target: Target, engine: schema.EngineTable | None, byte_units: int
+    ) -> Walk:
+        """Leading parts of a base that are left out come from the engine; no base is the tensor's own first byte."""
+        if seq.tier is not None and seq.tier != held.tier:
+            raise Beyond("another medium")
+        tier = target.tiers[held.tier]
+        named = dict.fromkeys(ENGINE_PLACES, 0) if engine is None else {p: getattr(engine, p) for p in ENGINE_PLACES}
+        parts = tier.base_parts
+        if len(seq.place) > len(parts):
+            raise Beyond("a base with too many parts")
+        named.update(zip(parts[len(parts) - len(seq.place) :], seq.place, strict=True))
+        if seq.base is None:
+            raise Beyond("no base")
+        start = seq.base
+        for part in parts:
+            step = {"chip": CHIP, "cluster": CLUSTER}.get(part) or tier.part_strides.get(part, 0)
+            start += named.get(part, 0) * step * byte_units
+        if any(entry.count < 1 for entry in seq.entries):
+            raise Beyond("a loop that does not run")
+        return Walk(start, tuple((entry.count, entry.stride) for entry in seq.entries), seq.packet)
+
+    # ------------------------------------------------------------ accesses and rows
+
+    def access(self, name: str, table: schema.AccessTable) -> tuple[Reach, Machine]:
+        target, machine = self.machine(table.target)
+        bits = self.bits(target, table.dtype)
+        memory = self.held(table.memory, target)
+        config = None
+        if table.config is not None:
+            if memory.tiles or table.loop:
+                raise Beyond("a printed configuration of a view moves with it")
+            counted = units(target, table.dtype, table.unit)
+            seq = self.read(partial(parse_config, **counted), table.config)
+            if seq.place:
+                raise Beyond("a base with parts")
+            start = memory.base * counted["byte_units"] if seq.base is None else seq.base
+            config = Walk(start, tuple((e.count, e.stride) for e in seq.entries), seq.packet)
+        flow, loops = self.flow(table.stream), tuple(table.loop.items())
+        return Reach(name, bits, table.engine == "fetch", table.context, memory, flow, config, loops), machine
+
+    def rows(self, name: str, table: schema.IndirectTable, *, scatter: bool) -> tuple[Rows, Machine]:
+        target, machine = self.machine(table.target)
+        if table.read is not None or table.write is not None:
+            raise Beyond("printed rows")
+        bits = self.bits(target, table.dtype)
+        source, dest, index = (self.held(t, target) for t in (table.source, table.dest, table.index))
+        picks, load = (dest, source) if scatter else (source, dest)
+        axis = table.axis or next((a for a in _axes(picks) if a not in _axes(load) and self.axes[a] > 1), None)
+        key = table.key or next(iter([a for a in _axes(index) if self.axes[a] > 1]), None)
+        if axis is None or key is None:
+            raise Beyond("no axis or no key")
+        one = table.index
+        values = None if one.values is None else tuple(one.values)
+        promised = None if one.rows is None else (one.rows[0], one.rows[1])
+        flow = None if table.stream is None else self.flow(table.stream)
+        keys, rows = self.axes.get(key, 1), self.axes.get(axis, 1)
+        if values is not None and len(values) != keys:
+            raise Beyond("another number of values than keys")
+        return Rows(
+            name, bits, scatter, source, dest, index, self.bits(target, one.dtype), axis, key, keys, rows, one.scaled,
+            values, promised, one.distinct, flow,
+        ), machine  # fmt: skip
+
+    # ------------------------------------------------------------ programs
+
+    def program(self, name: str, table: schema.ProgramTable) -> tuple[Program, Machine]:
+        if table.regions:
+            raise Beyond("regions")
+        _, machine = self.machine(table.target)
+        steps = tuple(self.step(f"step-{at}", one) for at, one in enumerate(table.step))
+        return Program(name, steps, table.order), machine
+
+    def step(self, spare: str, table: schema.StepTable) -> Step:
+        work: list[Any] = []
+        name = table.name
+        if isinstance(table.transfer, str):
+            work, name = [self.work(table.transfer)[0]], name or table.transfer
+        elif table.transfer is not None:
+            work = [self.move(name or spare, table.transfer)[0]]
+        elif isinstance(table.access, (str, list)):
+            names = [table.access] if isinstance(table.access, str) else table.access
+            work, name = [self.work(one)[0] for one in names], name or "+".join(names)
+        elif table.access is not None:
+            work = [self.access(name or spare, table.access)[0]]
+        elif table.gather or table.scatter:
+            named = str(table.gather or table.scatter)
+            work, name = [self.work(named)[0]], name or named
+        loops: Loops = tuple(table.loop.items())
+        for one in work:
+            loops = loops or one.loops
+            if one.loops and one.loops != loops:
+                raise Beyond("two loops")
+        return Step(name or spare, tuple(work), table.context or "", tuple(table.after), loops)
+
+
+def machine_of(target: Target, readings: Mapping[str, str]) -> Machine:
+    """The machine's numbers that running needs."""
+    tiers = {name: Tier(tier.places, dict(tier.strides)) for name, tier in target.tiers.items()}
+    geometry = {name: int(item["value"]) for name, item in target.raw.get("geometry", {}).items()}
+    section = target.raw.get(STARVATION)
+    allowed, own, rule = -1, 1, ""
+    if section is not None:
+        threshold = _option(section, readings, "threshold")
+        own = int(_option(section, readings, "dma-request")["counts"])
+        engine, slices, port = (int(section[name]["value"]) for name in ("engine_bytes", "slices", "port_bytes"))
+        rule = str(section["rule"])
+        cycles = int(section["noc_timeout_cycles"]["value"])
+        allowed = (cycles - 1) // (engine * slices // port) + int(threshold["allows_over"])
+    banks, width = (geometry.get(name, 0) for name in ("banks_per_slice", "bank_width_bytes"))
+    return Machine(tiers, geometry.get("request_bytes", 0), banks, width, allowed, own, rule)
+
+
+def _option(section: Mapping[str, Any], readings: Mapping[str, str], name: str) -> Mapping[str, Any]:
+    reading = section["reading"][name]
+    found: Mapping[str, Any] = reading["option"][readings.get(f"{STARVATION}/{name}", reading["default"])]
+    return found
+
+
+def _numbers(given: list[int] | str) -> list[int]:
+    if isinstance(given, list):
+        return sorted(set(given))
+    low, _, high = given.partition("..")
+    return list(range(int(low), int(high or low) + 1))
+
+
+def _engine(table: schema.EngineTable) -> str:
+    return f"engine {table.chip} {table.cluster} {table.dmn}"
+
+
+def _axes(held: Held) -> dict[str, int]:
+    out: dict[str, int] = {}
+    for _, expr in held.fields:
+        out.update(axes_of(expr))
+    return out
+
+
+__all__ = ["Execution", "Work", "machine_of"]

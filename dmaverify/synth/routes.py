@@ -1,0 +1,207 @@
+"""Routes: a move in two hops through another memory, with the layout in between searched.
+
+Knows: the digits of the move, the memories and routes of the target, how a tensor is spread over slices.
+Does not know: how one move is searched (the caller does that), plan files, which memory is free at run time.
+Law: a middle tensor holds every live cell of the move once; each hop is searched, proved and printed like any move, so
+that the route holds because both hops hold. A route is offered only where it is cheaper than the direct plan, or where
+there is none. Where the middle tensor lies is a statement, printed with the plan: its bytes must be free.
+
+The middles tried are those that kernel writers use: the outermost digits of one side over slices (and clusters), the
+rest of the digits in the order of either side; in a memory without slices, the order of either side. The best route is
+the best of these, not of all layouts.
+
+Source: "DMA Engine" (introduction: tiers and their routes), "Memory Performance" (DMNs and slices work side by side).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from math import prod
+
+from dmaverify.cost.constants import TICKS, CostData
+from dmaverify.language.expr import ONE, Expr, Padding, pair
+from dmaverify.layout.addresses import BYTE
+from dmaverify.program.move import Tensor, Transfer
+from dmaverify.synth.regions import Atom, Cover
+from dmaverify.synth.result import Route, Synthesis
+from dmaverify.synth.streams import piece
+from dmaverify.targets.target import Target, Tier
+
+WORTH = 0.8
+"""A route is offered when its cycles are below this share of the direct plan's."""
+FAR = 2.0
+"""Routes are looked for where the direct plan takes this many times what two hops take at least."""
+CLOSE = 1.05
+"""Routes whose quick price is within this ratio of the best one are searched in full as well, two at most."""
+
+Search = Callable[[Transfer, bool], Synthesis | None]
+"""The best plan of a move, quickly or in full; None where there is none."""
+
+
+def best_route(
+    move: Transfer, target: Target, cover: Cover | None, direct: Synthesis, data: CostData, search: Search
+) -> Synthesis | None:
+    """The cheapest route found, as an answer of its own; None where the direct plan is near what routes can reach."""
+    if cover is None or len(cover.boxes) != 1:
+        return None
+    atoms = cover.boxes[0].atoms
+    if any(a.axis is None or a.pieces is None for a in atoms):
+        return None
+    least = least_cycles(atoms, target, data, target.dtypes[move.dtype])
+    if direct.found and direct.cycles <= FAR * least:
+        return None
+    ranked: list[tuple[float, int, Transfer, Transfer]] = []
+    for number, middle in enumerate(middles(move, target, atoms)):
+        first, second = _hops(move, middle)
+        there = search(first, True)
+        if there is None or (direct.found and there.cycles >= WORTH * direct.cycles):
+            continue
+        onward = search(second, True)
+        if onward is not None:
+            ranked.append((there.cycles + onward.cycles, number, first, second))
+    found: list[tuple[float, int, Synthesis, Synthesis]] = []
+    ranked.sort(key=lambda r: r[:2])
+    for _, number, first, second in [r for r in ranked if r[0] <= CLOSE * ranked[0][0]][:2]:
+        there, onward = search(first, False), search(second, False)
+        if there is not None and onward is not None:
+            found.append((there.cycles + onward.cycles, number, there, onward))
+    if not found:
+        return None
+    cycles, _, there, onward = min(found, key=lambda f: f[:2])
+    if direct.found and cycles >= WORTH * direct.cycles:
+        return None
+    return _answer(move, direct, there, onward, least)
+
+
+def least_cycles(atoms: Sequence[Atom], target: Target, data: CostData, dtype_bits: int) -> float:
+    """What every route takes at least: two start-ups, and each byte through the engines twice."""
+    bits = prod(a.count for a in atoms) * (dtype_bits if dtype_bits < 8 else 8)
+    engines = target.engines.chips * target.engines.clusters * target.engines.per_cluster
+    startup = min(data.ticks("startup"), data.ticks("startup_store")) / TICKS
+    issue = min(data.ticks("issue"), data.ticks("issue_store")) / TICKS
+    return 2 * (startup + -(-bits // 8 // data.hbm.window) * issue / engines)
+
+
+# ---------------------------------------------------------------- layouts in between
+
+
+def middles(move: Transfer, target: Target, atoms: Sequence[Atom]) -> Iterator[Tensor]:
+    """Tensors that the move may pass through, at most a few a memory."""
+    seen: set[str] = set()
+    orders = [sorted(atoms, key=lambda a, s=side: -abs(getattr(a, s))) for side in ("write", "read")]  # type: ignore[misc]
+    for tier in target.tiers.values():
+        joined = (move.source.tier, tier.name) in target.routes and (tier.name, move.dest.tier) in target.routes
+        if not joined or tier.name == move.dest.tier:
+            continue
+        base = _free_base(move.source, tier, target.dtypes[move.dtype])
+        for outer in orders:
+            for inner in orders:
+                for tensor in _spread(tier, outer, inner, base):
+                    if str(tensor) not in seen:
+                        seen.add(str(tensor))
+                        yield tensor
+
+
+def _spread(tier: Tier, outer: Sequence[Atom], inner: Sequence[Atom], base: int) -> Iterator[Tensor]:
+    """The digits over the tier's slices, the outermost of `outer` first, the rest inside in the order of `inner`."""
+    most = tier.sizes.get("slice", 0)
+    if not most:
+        yield Tensor(tier.name, _expr(inner), base=base)
+        return
+    for clusters in (tier.sizes.get("cluster", 1), 1):
+        groups, left = [], list(outer)
+        for room in (clusters, most):
+            taken, left = _take(left, room)
+            groups.append(taken)
+        place = {id(a): i for i, a in enumerate(inner)}
+        rest = sorted(left, key=lambda a: place.get(id(a), _place_of(a, inner)))
+        if prod(a.count for a in groups[0]) != clusters:
+            continue
+        slices = _expr(groups[1])
+        yield Tensor(tier.name, _expr(rest), cluster=_expr(groups[0]), slice=slices, base=base)
+        if slices.size < most:
+            yield Tensor(tier.name, _expr(rest), cluster=_expr(groups[0]), slice=Padding(slices, most), base=base)
+
+
+def _place_of(atom: Atom, inner: Sequence[Atom]) -> int:
+    """Where the rest of a digit stands: where the digit that it was cut from stands."""
+    return next((i for i, a in enumerate(inner) if a.axis == atom.axis and a.weight == atom.weight), len(inner))
+
+
+def _take(atoms: Sequence[Atom], room: int) -> tuple[list[Atom], list[Atom]]:
+    """(digits for `room` places, the rest): whole digits, and the high part of the first that is too large."""
+    taken: list[Atom] = []
+    rest = list(atoms)
+    while rest and room > 1:
+        atom = rest[0]
+        if atom.count <= room:
+            taken.append(atom)
+            room //= atom.count
+            rest.pop(0)
+            continue
+        high = next(n for n in range(room, 0, -1) if atom.count % n == 0)
+        if high > 1:
+            top, low = atom.cut(atom.count // high)
+            taken.append(top)
+            rest[0] = low
+        break
+    return taken, rest
+
+
+def _expr(atoms: Sequence[Atom]) -> Expr:
+    found = [piece(*one) for a in atoms if a.axis not in (None, BYTE) and a.count > 1 for one in a.pieces or ()]
+    return pair(*found) if found else ONE
+
+
+def _free_base(source: Tensor, tier: Tier, dtype_bits: int) -> int:
+    """The first MiB of the memory, or the first behind the source in its own memory."""
+    if tier.name != source.tier:
+        return 0
+    return -(-(source.base + source.element.size * dtype_bits // 8) // (1 << 20)) * (1 << 20)
+
+
+# ---------------------------------------------------------------- the answer
+
+
+def _hops(move: Transfer, middle: Tensor) -> tuple[Transfer, Transfer]:
+    bare = replace(move, stream=None, streams=(), given=(), expect=None)
+    return (
+        replace(bare, name=f"{move.name}-in", dest=middle),
+        replace(bare, name=f"{move.name}-out", source=middle),
+    )
+
+
+def _answer(move: Transfer, direct: Synthesis, first: Synthesis, second: Synthesis, least: float) -> Synthesis:
+    middle = first.transfer.dest
+    cycles = first.cycles + second.cycles
+    away = f"{direct.cycles:,.1f} cycles directly" if direct.found else "no direct plan"
+    bytes_each = middle.element.size * first.target.dtypes[move.dtype] // 8
+    where = "of each slice " if first.target.tiers[middle.tier].sizes.get("slice") else ""
+    lines = (
+        f"a route through {middle.tier}: {first.cycles:,.1f} + {second.cycles:,.1f} cycles in sequence; {away}",
+        f"stated: bytes {middle.base:,} to {middle.base + bytes_each - 1:,} {where}of {middle.tier} are free meanwhile",
+        f"no route can beat {least:,.1f} cycles: every byte passes the engines twice, and a hop has its start-up",
+        *(f"{hop.transfer.name}: {line}" for hop in (first, second) for line in hop.evidence[:1]),
+    )
+    return replace(
+        direct,
+        transfer=move,
+        commands=(*first.commands, *second.commands),
+        cost=first.cost,
+        cycles=cycles,
+        bound=min(least, cycles),
+        optimal=False,
+        evidence=lines,
+        floor=None,
+        verdict=None,
+        why=None,
+        played=None,
+        runners_up=(),
+        refused=(),
+        questions=(*first.questions, *second.questions),
+        split=f"through {middle.tier}",
+        evaluations=direct.evaluations + first.evaluations + second.evaluations,
+        route=Route(middle, (first, second), direct.cycles if direct.found else None),
+    )
+

@@ -1,0 +1,1 @@
+; The plain machine has no rules.

@@ -1,0 +1,116 @@
+"""Plans of every kind that can be written, judged by proof and by the interpreter, in numbers.
+
+    python tests/fuzz/written.py --count 100000 --jobs 2
+    python tests/fuzz/written.py --kinds views,banks --count 500 --keep DIR      shrunk disagreements as plan files
+
+Prints one line per disagreement, then for each kind the answers, the rate of UNKNOWN on plans that hold, and the
+slowest cases. Exit code 1 where there is a disagreement. The plans are for the machine in `tests/fuzz/plain`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+from dmaverify.testing.against import complaint, judged_twice, shrunk
+from dmaverify.testing.written import KINDS, seeded
+
+PLAIN = str(Path(__file__).parent / "plain")
+BLOCK = 50
+SLOWEST = 5
+
+
+Answers = Counter[tuple[str, str, str]]
+Block = tuple[Answers, list[tuple[str, str, str]], list[tuple[float, str]]]
+
+
+def block(kind: str, start: int, stop: int) -> Block:
+    """Answers of the plans of these seeds, what disagrees (seed, words, text), the slowest."""
+    answers: Answers = Counter()
+    wrong, slow = [], []
+    for number in range(start, stop):
+        drawn = seeded(f"{kind}-{number}", kind)
+        said, both = complaint(drawn, PLAIN)
+        word = "holds" if drawn.holds else "fault"
+        answers[word, both.proof if both else "crash", both.run if both else "crash"] += 1
+        slow.append((both.seconds if both else 0.0, drawn.seed))
+        if said:
+            wrong.append((drawn.seed, said, drawn.text))
+    return answers, wrong, sorted(slow, reverse=True)[:SLOWEST]
+
+
+def keep(folder: Path, seed: str, said: str, text: str, name: str) -> None:
+    """A shrunk plan file of a disagreement."""
+    if name and (said.startswith(("proved", "refuted"))):
+
+        def still(smaller: str) -> bool:
+            try:
+                return judged_twice(smaller, name, PLAIN).against[:6] == said[:6]
+            except Exception:
+                return False
+
+        text = shrunk(text, still)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{seed}.toml").write_text(f"# {said}\n# found by seed {seed}\n{text}")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=2600, help="plans")
+    parser.add_argument("--start", type=int, default=0, help="first seed of each kind")
+    parser.add_argument("--kinds", default=",".join(KINDS), help="kinds, separated by commas")
+    parser.add_argument("--jobs", type=int, default=2, help="processes")
+    parser.add_argument("--keep", type=Path, help="folder for shrunk plan files of disagreements")
+    options = parser.parse_args()
+    kinds = options.kinds.split(",")
+    each = max(1, options.count // len(kinds))
+    tasks = [
+        (kind, start, min(options.start + each, start + BLOCK))
+        for kind in kinds
+        for start in range(options.start, options.start + each, BLOCK)
+    ]
+    began = time.monotonic()
+    totals: dict[str, Counter[tuple[str, str, str]]] = {kind: Counter() for kind in kinds}
+    slowest: list[tuple[float, str]] = []
+    shown: Counter[tuple[str, str]] = Counter()
+    wrong = 0
+    with ProcessPoolExecutor(options.jobs) as pool:
+        found = pool.map(block, *zip(*tasks, strict=True))
+        for (kind, _, _), (answers, against, slow) in zip(tasks, found, strict=True):
+            totals[kind] += answers
+            slowest = sorted([*slowest, *slow], reverse=True)[:SLOWEST]
+            wrong += len(against)
+            for seed, said, text in against:
+                shown[kind, said[:20]] += 1
+                if shown[kind, said[:20]] <= 3:
+                    sys.stdout.write(f"{seed}: {said}\n")
+                    if options.keep is not None:
+                        keep(options.keep, seed, said, text, seeded(seed, kind).name)
+    report(totals, slowest, wrong, time.monotonic() - began)
+    return int(wrong > 0)
+
+
+def report(
+    totals: dict[str, Counter[tuple[str, str, str]]], slowest: list[tuple[float, str]], wrong: int, seconds: float
+) -> None:
+    for kind, answers in totals.items():
+        shown = ", ".join(f"{count} {' '.join(key)}" for key, count in sorted(answers.items()))
+        sys.stdout.write(f"{kind}: {shown}\n")
+    every: Counter[tuple[str, str, str]] = sum(totals.values(), Counter())
+    holds = sum(count for (word, _, _), count in every.items() if word == "holds")
+    unknown = sum(count for (word, proof, _), count in every.items() if word == "holds" and proof == "unknown")
+    sys.stdout.write("slowest: " + ", ".join(f"{seed} {took:.2f} s" for took, seed in slowest) + "\n")
+    rate = 100 * unknown / max(1, holds)
+    total = sum(every.values())
+    sys.stdout.write(
+        f"{total:,} plans, {wrong} disagreements, {unknown} UNKNOWN of {holds:,} that hold ({rate:.2f} %), "
+        f"{seconds:.0f} s\n"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

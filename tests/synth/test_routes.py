@@ -1,0 +1,90 @@
+"""Routes: two hops through another memory, where the direct plan is dear or does not exist."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from dmaverify import api
+from dmaverify.cli.app import invoke
+from dmaverify.jobs.synthesis import SynthSettings, synthesize_plan
+
+HEAD = 'schema = 1\ntarget = "rngd"\n'
+HEAD_SPLIT = (
+    HEAD
+    + """[axes]
+T = 512
+N = 32
+D = 128
+[transfer.split]
+dtype = "f8e4m3"
+source = { tier = "hbm", base = 0, element = "T, N, D" }
+dest = { tier = "hbm", base = 1073741824, element = "N, T, D" }
+"""
+)
+TRANSPOSE = (
+    HEAD
+    + """[axes]
+K = 64
+N = 64
+[transfer.turn]
+dtype = "bf16"
+source = { tier = "hbm", base = 0, element = "K, N" }
+dest = { tier = "dm", base = 0, slice = "N", element = "K" }
+"""
+)
+COPY = (
+    HEAD
+    + """[axes]
+A = 64
+[transfer.copy]
+dtype = "i8"
+source = { tier = "hbm", base = 0, element = "A" }
+dest = { tier = "hbm", base = 1048576, element = "A" }
+"""
+)
+QUICK = SynthSettings(simulate=False)
+
+
+def test_a_head_split_goes_through_dm_unasked_and_both_hops_are_proved_as_one_program() -> None:
+    (found,) = synthesize_plan(api.load(HEAD_SPLIT), QUICK)
+    assert found.route is not None
+    assert found.route.middle.tier == "dm"
+    assert found.cycles <= 7142 < found.route.direct / 10
+    assert found.cycles == sum(hop.cycles for hop in found.route.hops)
+    assert not found.optimal
+    assert found.bound <= found.cycles
+    verdicts = api.check(found.plan)
+    assert [(v.name, v.status.value) for v in verdicts] == [
+        ("split-in", "proved"),
+        ("split-out", "proved"),
+        ("split", "proved"),
+    ]
+
+
+def test_a_transpose_of_two_byte_elements_into_dm_has_no_direct_plan_and_a_route() -> None:
+    (found,) = synthesize_plan(api.load(TRANSPOSE), QUICK)
+    assert found.route is not None
+    assert found.route.direct is None
+    assert {v.status.value for v in api.check(found.plan)} == {"proved"}
+    (direct,) = synthesize_plan(api.load(TRANSPOSE), SynthSettings(simulate=False, routes=False))
+    assert not direct.found
+
+
+def test_a_copy_near_its_bound_keeps_its_direct_plan() -> None:
+    (found,) = synthesize_plan(api.load(COPY), QUICK)
+    assert found.route is None
+    assert found.optimal
+
+
+def test_the_command_tells_the_route_and_its_json_has_the_hops(tmp_path: Path, capsys) -> None:
+    file = tmp_path / "plan.toml"
+    file.write_text(TRANSPOSE, encoding="utf-8")
+    assert invoke(["synth", str(file), "--no-simulate", "--json"]) == 0
+    (data,) = json.loads(capsys.readouterr().out)
+    assert [hop["name"] for hop in data["route"]["hops"]] == ["turn-in", "turn-out"]
+    assert data["route"]["direct_cycles"] is None
+    assert data["proved"]
+    assert data["optimal"] is False
+    assert invoke(["synth", str(file), "--no-simulate", "--no-routes"]) == 1
+    assert "NO PLAN" in capsys.readouterr().out
