@@ -16,7 +16,8 @@ from dmaverify.plan.read import InputErrors, read_plan_text
 from dmaverify.prove.options import Options
 from dmaverify.prove.sizes.attempt import attempt
 from dmaverify.prove.sizes.check import check_template, samples, verdict_at
-from dmaverify.prove.sizes.facts import Template
+from dmaverify.prove.sizes.conditions import conditions
+from dmaverify.prove.sizes.facts import Template, with_floors
 from dmaverify.testing.random_templates import random_template
 from dmaverify.verdict import Status
 
@@ -69,7 +70,23 @@ def compare(seed: int, counts: Counter[str]) -> list[str]:
                     wrong.append(f"seed {seed}: {said}, {other} is {found}")
                     break
     wrong += verdicts(seed, template, sizes, known, counts)
+    wrong += conditions_of(seed, template, sizes, known, counts)
     return wrong
+
+
+def conditions_of(seed: int, template: Template, sizes: list, known: dict, counts: Counter[str]) -> list[str]:
+    """Every size of a condition is proved; where it is exact, every other size is refuted."""
+    found = conditions(template, Options())
+    counts[f"condition {found.status}"] += 1
+    for values in sizes:
+        whole = with_floors(values, found.floors)
+        held = any(all(fact.holds(whole) for fact in facts) for facts in found.any)
+        status = known[tuple(values.values())]
+        if held and status is not Status.PROVED:
+            return [f"seed {seed}: a condition holds at {values}, which is {status.value}"]
+        if found.status == "exact" and not held and status is not Status.REFUTED:
+            return [f"seed {seed}: an exact condition does not hold at {values}, which is {status.value}"]
+    return []
 
 
 def verdicts(seed: int, template: Template, sizes: list, known: dict, counts: Counter[str]) -> list[str]:

@@ -43,15 +43,24 @@ from dmaverify.targets.target import Target, load_obligations
 from dmaverify.verdict import Severity
 
 MOST_RESTARTS = 12
+LOOP_PORTS = frozenset({
+    "entries", "iterations", "stride_low", "stride_high", "burst_bytes", "inner_count", "inner_stride",
+    "packet_run_bytes", "access_bytes", "runs_per_packet", "stride_gcd",
+})  # fmt: skip
+"""Ports that may be others where a loop that runs once is left out of a nest."""
+STEP_PORTS = frozenset({"read_gcd", "write_gcd", "read_gcd_bits", "write_gcd_bits", "tail_bits", "tail_stride_bits"})
+"""Ports that depend on how a stream is taken apart."""
+PLAIN_SCOPES = frozenset({"command", "sequencer", "tensor", "transfer", "access"})
 
 
 class Broken(Exception):
     """A rule, or being well-formed, is broken here; the facts of it alone."""
 
-    def __init__(self, rule: str, facts: Sequence[Fact]) -> None:
+    def __init__(self, rule: str, facts: Sequence[Fact], *, needs_loops: bool = False) -> None:
         super().__init__(rule)
         self.rule = rule
         self.facts = facts
+        self.needs_loops = needs_loops  # so only if loops that run once are told from others
 
 
 @dataclass
@@ -67,21 +76,31 @@ class Attempt:
 
 
 def attempt(
-    template: Template, values: Mapping[str, int], options: Options, *, generic: bool, pinned: Sequence[str] = ()
+    template: Template,
+    values: Mapping[str, int],
+    options: Options,
+    *,
+    generic: bool,
+    pinned: Sequence[str] = (),
+    breaking: bool = False,
 ) -> Attempt:
-    """Runs the plan at these sizes. Not `generic`: decisions are recorded as they fall, as a broken rule needs them."""
+    """Runs the plan at these sizes. Not `generic`: decisions are recorded as they fall, as some broken rules need them.
+    `breaking`: only a broken rule is looked for, and what the core asks is left out; such a run proves nothing.
+    """
     divisors = known_divisors(template, values)
     ends = {one.name: (one.first, one.last) for one in template.symbols}
     for _ in range(MOST_RESTARTS):
         trace = Trace(values, tuple(divisors.items()), generic=generic, ends=ends)
         try:
-            return _Run(template, trace, options, pinned).run()
+            return _Run(template, trace, options, pinned, breaking).run()
         except Restart as again:
             old = divisors.get(again.name, Poly.of(1))
             divisors[again.name] = old * again.by if _grows(divisors, again) else again.by
         except Unproved as error:
             return Attempt("open", None, error.why, error.obligation)
         except Broken as error:
+            if generic and error.needs_loops:
+                return Attempt("open", None, f"{error.rule} is broken at this size", error.rule)
             return Attempt("broken", trace.region(error.facts), "", error.rule)
         except (Stuck, NotDigits, ValueError, TypeError, InputError) as error:
             return Attempt("open", None, f"symbols do not go through here: {error}")
@@ -114,12 +133,17 @@ def _grows(divisors: Mapping[str, Poly], again: Restart) -> bool:
 
 
 class _Run:
-    def __init__(self, template: Template, trace: Trace, options: Options, pinned: Sequence[str]) -> None:
+    def __init__(
+        self, template: Template, trace: Trace, options: Options, pinned: Sequence[str], breaking: bool
+    ) -> None:
+        self.breaking = breaking
         self.template = template
         self.trace = trace
         self.options = options
         self.pinned = pinned
         self.structure: list[Fact] = []
+        self.as_read: list[Fact] = []
+        self.printed = False
         self.records = load_obligations()
 
     def run(self) -> Attempt:
@@ -129,6 +153,7 @@ class _Run:
             instance = self.template.at(numbers)
         except NoValue:
             raise Broken("core/well-formed", list(self.trace.facts.values())) from None
+        self.as_read = self._so_far()
         if any(True for _ in instance.problems):
             raise Broken("core/well-formed", list(self.trace.facts.values()))
         target: Target = self.template.machine
@@ -136,6 +161,8 @@ class _Run:
             units = self._access(instance.item, target)
         else:
             units = self._transfer(instance, instance.item, target)
+        if self.breaking:
+            return Attempt("open", None, "no rule is broken")
         return Attempt("proved", self.trace.region(), units=units)
 
     def _number(self, name: str) -> Any:
@@ -163,11 +190,12 @@ class _Run:
                 exprs += [stream.chip, stream.cluster, stream.slice, stream.time, stream.packet]
         self._well_formed(exprs)
         programs: list[tuple[Command, ...]] = []
+        self.printed = bool(transfer.given)
         derived = streamed_program(transfer, bits, target)
         given = given_program(transfer.given, transfer.source, transfer.dest, bits, target) if transfer.given else ()
         for program in (derived, given):
             if isinstance(program, list | Trouble):
-                raise Broken("core/well-formed", self._so_far())
+                raise Broken("core/well-formed", self._so_far(), needs_loops=True)
             if program:
                 programs.append(program)
         if not programs:
@@ -202,7 +230,7 @@ class _Run:
             found.append(given_access(access, bits))
         for one in found:
             if not isinstance(one, Command):
-                raise Broken("core/well-formed", self._so_far())
+                raise Broken("core/well-formed", self._so_far(), needs_loops=True)
             self._core(source, dest, target, bits, (one,))
         limits = target.limits_with(access.limits)
         command = found[-1]
@@ -227,6 +255,8 @@ class _Run:
     def _core(self, source: Tensor, dest: Tensor, target: Target, bits: int, commands: Sequence[Command]) -> None:
         spaces = (space_of(target, source.tier), space_of(target, dest.tier))
         self.structure = self._so_far()
+        if self.breaking:
+            return
         self._about("core/in-bounds")
         for side, space in zip((source, dest), spaces, strict=True):
             if has_window(side):
@@ -260,6 +290,8 @@ class _Run:
     def _apart(self, transfer: Transfer, target: Target, bits: int) -> None:
         from dmaverify.prove.move.check import lie_apart
 
+        if self.breaking:
+            return
         self._about("core/overlap")
         source, dest = transfer.source, transfer.dest
         if source.tier == dest.tier and not lie_apart(source, dest, space_of(target, source.tier).places, bits):
@@ -290,6 +322,13 @@ class _Run:
                     continue
                 self._rule(rule, place, limits, before)
 
+    def _as_written(self, rule: Rule, place: _Place) -> bool:
+        """Whether the ports are numbers of the text, whatever way the rest takes: where that ends otherwise, it ends as
+        not well-formed, which is broken too.
+        """
+        own = set(rule.ports)
+        return place.scope == "tensor" or own.isdisjoint(STEP_PORTS) or self.printed
+
     def _rule(self, rule: Rule, place: _Place, limits: Mapping[str, int], before: Mapping[Fact, Fact]) -> None:
         self.trace.facts, kept = {}, self.trace.facts
         self.trace.why = Why(rule.id, rule.source)
@@ -299,7 +338,9 @@ class _Run:
         own = self.trace.facts
         if not holds:
             self.trace.facts = {**before, **own}
-            raise Broken(rule.id, [*self.structure, *own.values()])
+            fragile = bool(LOOP_PORTS & set(rule.ports)) or place.scope not in PLAIN_SCOPES
+            known = self.structure if fragile or not self._as_written(rule, place) else self.as_read
+            raise Broken(rule.id, [*known, *own.values()], needs_loops=fragile)
         self.trace.facts = {**kept, **own}
 
 

@@ -148,6 +148,23 @@ def lowered(fact: Fact, floors: Mapping[str, Floor]) -> Fact:
     return lowered(replace(fact, poly=one.bottom.scaled(greatest + 1) - one.top - Poly.of(1)), floors)
 
 
+def normal(fact: Fact) -> Fact:
+    """Without a factor that all products have: `8 C <= 100` is `C <= 12`."""
+    moving = Poly({m: c for m, c in fact.poly.terms.items() if m})
+    common, constant = moving.content(), fact.poly.terms.get((), 0)
+    if common <= 1:
+        return fact
+    if fact.by is not None:
+        by = fact.by.constant
+        if by is None or constant % common or by % common:
+            return fact
+        smaller = Poly({m: c // common for m, c in fact.poly.terms.items()})
+        return replace(fact, poly=smaller, by=Poly.of(by // common)) if by > common else fact
+    if fact.op == "ge" or constant % common == 0:
+        return replace(fact, poly=Poly({m: c // common for m, c in fact.poly.terms.items()}))
+    return fact
+
+
 @dataclass(frozen=True, slots=True)
 class Region:
     """Sizes at which all facts hold."""

@@ -14,10 +14,11 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import lru_cache
 from itertools import product
-from math import prod
+from math import gcd, prod
 from typing import Any
 
 from dmaverify.language.numbers import Mono, Poly, without
@@ -26,6 +27,8 @@ from dmaverify.prove.sizes.facts import Fact, Floor, Region, SizeSymbol, Templat
 Ends = dict[str, tuple[int, int | None]]
 MOST_BOXES = 1000
 MOST_DIVISORS = 7
+FLAT = 60  # boxes of one bound, after which products are gone through instead
+LARGEST_PRODUCT, MOST_PRODUCTS = 1 << 40, 200
 FAR = 1 << 100
 NOTHING, OPEN = "nothing", "open"
 
@@ -156,6 +159,8 @@ class Search:
             name = Poly.symbol(one.name)
             self.given.append(one.top - one.bottom * name)
             self.given.append(one.bottom * name + one.bottom - one.top - Poly.of(1))
+        self.multiples = {one.name: one.multiple for one in self.template.symbols}
+        self.tight = [tuple(tight(fact, self.multiples) for fact in region.facts) for region in self.regions]
         self.admitted = {fact for fact in self.template.assume if fact.by is not None}
 
     def first_outside(self) -> dict[str, int] | str:
@@ -174,7 +179,7 @@ class Search:
                 heapq.heappush(heap, ((bound, corner), count, box, asked))
 
         push(start)
-        looked = 0
+        looked, flat, reached = 0, 0, 0
         while heap:
             (bound, _), _, box, asked = heapq.heappop(heap)
             values = {one.name: box[one.name][0] for one in self.template.symbols}
@@ -184,9 +189,44 @@ class Search:
             looked += 1
             if looked > self.most_boxes:
                 return OPEN
+            flat = flat + 1 if bound == reached else 0
+            reached = bound
+            if flat > FLAT and (found := self._by_products(bound)) is not None:
+                return found
             for part in _split(box, self.template.symbols, asked):
                 push(part)
         return NOTHING
+
+    def any_outside(self) -> dict[str, int] | str:
+        """Some admitted sizes in no region, NOTHING or OPEN: quicker than the smallest."""
+        start: Ends = {one.name: (one.first, one.last) for one in self.template.symbols}
+        todo, looked = [start], 0
+        while todo:
+            box = todo.pop()
+            asked: list[Fact] = []
+            if self._bound(box, asked) is None:
+                continue
+            for values in _corners(box, self.template.symbols):
+                if self._outside(values):
+                    return values
+            looked += 1
+            if looked > self.most_boxes:
+                return OPEN
+            todo += list(_split(box, self.template.symbols, asked))[::-1]
+        return NOTHING
+
+    def _by_products(self, first: int) -> dict[str, int] | None:
+        """The smallest sizes from a product on, product by product; None where that is not quick."""
+        symbols = self.template.symbols
+        if any(not one.axis for one in symbols) or first > LARGEST_PRODUCT:
+            return None
+        step = prod(one.multiple for one in symbols)
+        least = -(-first // step) * step
+        for product_ in range(least, least + MOST_PRODUCTS * step, step):
+            found = next((v for v in _factored(product_, symbols) if self._outside(v)), None)
+            if found is not None:
+                return found
+        return None
 
     def _outside(self, values: Mapping[str, int]) -> bool:
         return self.template.admits(values) and not any(region.holds(values) for region in self.regions)
@@ -195,7 +235,7 @@ class Search:
         """The least product that a size of the box outside of all regions can have; None if there is no such size.
         `asked` receives what is neither sure to hold nor sure to fail.
         """
-        wide = self._with_quotients(box)
+        wide = self.with_quotients(box)
         low = 1
         for one in self.template.symbols:
             if one.axis:
@@ -205,7 +245,7 @@ class Search:
             return None
         best = low
         left: list[list[Fact]] = []
-        for region in self.regions:
+        for region in self.tight:
             facts = self._undecided(region, wide, given)
             if facts is None:
                 continue
@@ -222,49 +262,47 @@ class Search:
                 best = max(best, self._product_outside(fact.negated(), box, wide, low))
         return None if self._complete(left, wide) else best
 
-    def _undecided(self, region: Region, wide: Ends, given: Sequence[Poly]) -> list[Fact] | None:
+    def _undecided(self, region: Sequence[Fact], wide: Ends, given: Sequence[Poly]) -> list[Fact] | None:
         """The facts of a region that do not surely hold on the box; None if one surely fails."""
         out = []
-        for fact in region.facts:
-            if fact in self.admitted or surely(fact, wide, given) or self._always(fact):
+        for fact in region:
+            if fact in self.admitted or surely(fact, wide, given) or self.always(fact):
                 continue
-            if surely(fact.negated(), wide, ()):
+            if surely(tight(fact.negated(), self.multiples), wide, ()):
                 return None
             out.append(fact)
         return out
 
-    def _always(self, fact: Fact) -> bool:
+    def always(self, fact: Fact) -> bool:
         """Divisibility that the declared multiples, or an assumed divisibility, give."""
         if fact.op != "div" or fact.by is None or fact.by.constant is None:
             return False
-        multiples = {one.name: one.multiple for one in self.template.symbols}
         by = fact.by.constant
-        if all(c * prod(multiples.get(n, 1) for n in m) % by == 0 for m, c in fact.poly.terms.items()):
+        if all(c * prod(self.multiples.get(n, 1) for n in m) % by == 0 for m, c in fact.poly.terms.items()):
             return True
         return any(
             f.op == "div" and f.by is not None and f.by.constant is not None
-            and _follows(f.poly, f.by.constant, fact.poly, by)
+            and follows(f.poly, f.by.constant, fact.poly, by)
             for f in self.admitted
         )  # fmt: skip
 
     def _complete(self, left: Sequence[Sequence[Fact]], wide: Ends) -> bool:
         """Whether the regions hold all of the box, whatever the answers to the questions of divisibility are."""
-        if any(all(f.by is None for f in facts) for facts in left) and len(left) == 1:
+        if len(left) < 2:
             return False
-        kept = [facts for facts in left if all(f.by is not None for f in facts)]
-        questions = list(dict.fromkeys((f.poly, f.by) for facts in kept for f in facts))
+        sets = [{_question(f, self.multiples) for f in facts} for facts in left]
+        questions = list(dict.fromkeys(q for own in sets for q, _ in own))
         if not questions or len(questions) > MOST_DIVISORS:
             return False
-        sets = [{((f.poly, f.by), f.op == "div") for f in facts} for facts in kept]
         for answers in product((True, False), repeat=len(questions)):
             case = dict(zip(questions, answers, strict=True))
-            if not _possible(case):
+            if not _possible(case, self.multiples):
                 continue
             if not any(all(case[q] is want for q, want in own) for own in sets):
                 return False
         return True
 
-    def _with_quotients(self, box: Ends) -> Ends:
+    def with_quotients(self, box: Ends) -> Ends:
         wide = dict(box)
         for one in self.floors:
             low, high = least_of(one.top, wide), least_of(-one.top, wide)
@@ -309,22 +347,54 @@ class Search:
         return best if best is not None else low
 
 
-def _possible(case: Mapping[tuple[Poly, Poly | None], bool]) -> bool:
-    """No multiple of a number is no multiple of its divisors, and equal questions have equal answers."""
-    for (poly, by), answer in case.items():
+Question = tuple[str, Poly, Poly | None]
+
+
+def tight(fact: Fact, multiples: Mapping[str, int]) -> Fact:
+    """A comparison with its number rounded to what the declared multiples let its products be."""
+    if fact.op != "ge":
+        return fact
+    step = gcd(*(c * prod(multiples.get(n, 1) for n in m) for m, c in fact.poly.terms.items() if m))
+    constant = fact.poly.terms.get((), 0)
+    if step <= 1 or constant % step == 0:
+        return fact
+    return replace(fact, poly=fact.poly - Poly.of(constant % step))
+
+
+def _question(fact: Fact, multiples: Mapping[str, int]) -> tuple[Question, bool]:
+    """A fact as a question and the answer it asks for: a fact and its negation are one question."""
+    if fact.op in ("ne", "ndiv"):
+        question, answer = _question(fact.negated(), multiples)
+        return question, not answer
+    other = tight(fact.negated(), multiples).poly if fact.op == "ge" else -fact.poly if fact.op == "eq" else fact.poly
+    if fact.op != "div" and repr(other) < repr(fact.poly):
+        return (fact.op, other, None), fact.op == "eq"
+    return (fact.op, fact.poly, fact.by), True
+
+
+def _possible(case: Mapping[Question, bool], multiples: Mapping[str, int]) -> bool:
+    """No multiple of a number is no multiple of its divisors; a number is not on both sides of another."""
+    for (op, poly, by), answer in case.items():
+        if op == "ge":
+            side = poly if answer else tight(Fact("ge", -poly - Poly.of(1)), multiples).poly
+            for (op2, other, _), no in case.items():
+                facing = other if no else tight(Fact("ge", -other - Poly.of(1)), multiples).poly
+                total = side + facing if op2 == "ge" else Poly({})
+                if op2 == "ge" and total.constant is not None and total.constant < 0:
+                    return False
         if not answer or by is None or by.constant is None:
             continue
-        for (other, low), no in case.items():
+        for (_, other, low), no in case.items():
             if no or low is None or low.constant is None:
                 continue
             if other == poly and by.constant % low.constant == 0:
                 return False
-            if _follows(poly, by.constant, other, low.constant):
+            if follows(poly, by.constant, other, low.constant):
                 return False
     return True
 
 
-def _follows(poly: Poly, by: int, other: Poly, low: int) -> bool:
+def follows(poly: Poly, by: int, other: Poly, low: int) -> bool:
     """Whether `by | poly` gives `low | other`, because the other is a multiple of the first."""
     if len(poly.terms) != 1 or len(other.terms) != 1:
         return False
@@ -343,6 +413,44 @@ def _as_given(fact: Fact) -> list[Poly]:
     if fact.op == "div" and fact.by is not None and fact.by.constant is None:
         return [fact.poly - fact.by]  # a multiple of a positive number that is not 0
     return []
+
+
+def _corners(box: Ends, symbols: Sequence[SizeSymbol]) -> Iterable[dict[str, int]]:
+    lows = {one.name: box[one.name][0] for one in symbols}
+    yield lows
+    highs = {n: low if high is None else high for n, (low, high) in ((n, box[n]) for n in lows)}
+    yield highs
+    for one in symbols:
+        yield {**lows, one.name: highs[one.name]}
+        yield {**highs, one.name: lows[one.name]}
+
+
+def _factored(number: int, symbols: Sequence[SizeSymbol]) -> Iterable[dict[str, int]]:
+    """All values of the symbols, in their ranges, with this product, in the order of declaration."""
+    one, *rest = symbols
+    if not rest:
+        if number >= one.first and (one.last is None or number <= one.last) and number % one.multiple == 0:
+            yield {one.name: number}
+        return
+    for value in _divisors(number):
+        if value % one.multiple == 0 and one.first <= value and (one.last is None or value <= one.last):
+            for others in _factored(number // value, rest):
+                yield {one.name: value, **others}
+
+
+@lru_cache(maxsize=512)
+def _divisors(number: int) -> tuple[int, ...]:
+    out, left, prime = [1], number, 2
+    while prime * prime <= left:
+        powers, power = [], 1
+        while left % prime == 0:
+            left, power = left // prime, power * prime
+            powers.append(power)
+        out += [value * power for value in out for power in powers]
+        prime += 1 if prime == 2 else 2
+    if left > 1:
+        out += [value * left for value in out]
+    return tuple(sorted(out))
 
 
 def _split(box: Ends, symbols: Sequence[SizeSymbol], asked: Sequence[Fact]) -> Iterable[Ends]:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from dmaverify.language.numbers import Poly
-from dmaverify.prove.sizes.facts import Fact, Floor, Region, Why, floor_name, lowered
+from dmaverify.prove.sizes.facts import Fact, Floor, Region, Why, floor_name, lowered, normal
 
 MOST_FACTS = 4000
 
@@ -80,7 +80,7 @@ class Trace:
         out: dict[Fact, Fact] = {}
         exact = {name: self.floors[name] for name in self.floors if self._is_exact(name)}
         for fact in self.facts.values() if facts is None else facts:
-            found = _cleared(lowered(_cleared(fact, exact), self.floors), exact)
+            found = normal(_cleared(lowered(_cleared(fact, exact), self.floors), exact))
             if found.known is not True:
                 out.setdefault(found, found)
         used = _floors_used(out, self.floors)
