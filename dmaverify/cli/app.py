@@ -79,6 +79,7 @@ LATE = {
     "bursts": "cli.bursts",
     "cache": "cli.tools",
     "cells": "cli.mappings",
+    "conditions": "cli.sizes",
     "derive": "cli.mappings",
     "doctor": "cli.reference",
     "explain": "cli.reference",
