@@ -141,7 +141,9 @@ def _conjunctions(condition: Condition, names: Mapping[str, str], both: str, eit
     return either.join(f"({group})" if len(groups) > 1 else group for group in groups)
 
 
-def _checks(condition: Condition, template: Template, names: Mapping[str, str], signs: tuple[str, str]) -> Iterator[str]:
+def _checks(
+    condition: Condition, template: Template, names: Mapping[str, str], signs: tuple[str, str]
+) -> Iterator[str]:
     """Ranges first, then relations, then the clauses."""
     for name, low, high, multiple in _ranges(template):
         text = f"{low} <= {names[name]}{signs[0]}{names[name]} <= {high}"
@@ -172,8 +174,7 @@ def _rust(condition: Condition, template: Template) -> str:
     names = _names(condition, template, lower=True)
     arguments = ", ".join(f"{names[one.name]}: u64" for one in template.symbols)
     lines = [f"/// {_about(condition)}.", f"pub fn {_function(condition).lower()}({arguments}) {{"]
-    for one in template.symbols:
-        lines.append(f"    let {names[one.name]} = i128::from({names[one.name]});")
+    lines += [f"    let {names[one.name]} = i128::from({names[one.name]});" for one in template.symbols]
     checks = list(_checks(condition, template, names, (" && ", " || ")))
     size = len(template.symbols)
     lines += [f"    assert!({text});" for text in checks[:size]]
@@ -190,8 +191,7 @@ def _c(condition: Condition, template: Template) -> str:
     arguments = ", ".join(f"uint64_t {names[one.name]}_" for one in template.symbols)
     lines = ["#include <assert.h>", "#include <stdint.h>", "", f"/* {_about(condition)}. */"]
     lines.append(f"static void {_function(condition)}({arguments}) {{")
-    for one in template.symbols:
-        lines.append(f"    const __int128 {names[one.name]} = {names[one.name]}_;")
+    lines += [f"    const __int128 {names[one.name]} = {names[one.name]}_;" for one in template.symbols]
     checks = [_long(text) for text in _checks(condition, template, names, (" && ", " || "))]
     size = len(template.symbols)
     lines += [f"    assert({text});" for text in checks[:size]]
@@ -215,8 +215,7 @@ def _mlir(condition: Condition, template: Template) -> str:
     arguments = ", ".join(f"%{names[one.name]}_: i64" for one in template.symbols)
     lines = [f"// {_about(condition)}.", f"func.func @{_function(condition)}({arguments}) {{"]
     writer = _Writer(lines, names)
-    for one in template.symbols:
-        lines.append(f"  %{names[one.name]} = arith.extui %{names[one.name]}_ : i64 to i128")
+    lines += [f"  %{names[one.name]} = arith.extui %{names[one.name]}_ : i64 to i128" for one in template.symbols]
     for name, low, high, multiple in _ranges(template):
         size = Poly.symbol(name)
         facts = [Fact("ge", size - Poly.of(low)), Fact("ge", Poly.of(high) - size)]

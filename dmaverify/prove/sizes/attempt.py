@@ -45,11 +45,10 @@ from dmaverify.verdict import Severity
 MOST_RESTARTS = 12
 LOOP_PORTS = frozenset({
     "entries", "iterations", "stride_low", "stride_high", "burst_bytes", "inner_count", "inner_stride",
-    "packet_run_bytes", "access_bytes", "runs_per_packet", "stride_gcd",
+    "packet_run_bytes", "access_bytes", "runs_per_packet", "stride_gcd", "read_gcd", "write_gcd", "read_gcd_bits",
+    "write_gcd_bits", "same_dmn", "padded_splits", "tail_bits", "tail_stride_bits",
 })  # fmt: skip
-"""Ports that may be others where a loop that runs once is left out of a nest."""
-STEP_PORTS = frozenset({"read_gcd", "write_gcd", "read_gcd_bits", "write_gcd_bits", "tail_bits", "tail_stride_bits"})
-"""Ports that depend on how a stream is taken apart."""
+"""Ports that may be others where a loop that runs once is left out of a nest, or two that step as one are joined."""
 PLAIN_SCOPES = frozenset({"command", "sequencer", "tensor", "transfer", "access"})
 
 
@@ -143,7 +142,6 @@ class _Run:
         self.pinned = pinned
         self.structure: list[Fact] = []
         self.as_read: list[Fact] = []
-        self.printed = False
         self.records = load_obligations()
 
     def run(self) -> Attempt:
@@ -190,7 +188,6 @@ class _Run:
                 exprs += [stream.chip, stream.cluster, stream.slice, stream.time, stream.packet]
         self._well_formed(exprs)
         programs: list[tuple[Command, ...]] = []
-        self.printed = bool(transfer.given)
         derived = streamed_program(transfer, bits, target)
         given = given_program(transfer.given, transfer.source, transfer.dest, bits, target) if transfer.given else ()
         for program in (derived, given):
@@ -322,13 +319,6 @@ class _Run:
                     continue
                 self._rule(rule, place, limits, before)
 
-    def _as_written(self, rule: Rule, place: _Place) -> bool:
-        """Whether the ports are numbers of the text, whatever way the rest takes: where that ends otherwise, it ends as
-        not well-formed, which is broken too.
-        """
-        own = set(rule.ports)
-        return place.scope == "tensor" or own.isdisjoint(STEP_PORTS) or self.printed
-
     def _rule(self, rule: Rule, place: _Place, limits: Mapping[str, int], before: Mapping[Fact, Fact]) -> None:
         self.trace.facts, kept = {}, self.trace.facts
         self.trace.why = Why(rule.id, rule.source)
@@ -339,8 +329,9 @@ class _Run:
         if not holds:
             self.trace.facts = {**before, **own}
             fragile = bool(LOOP_PORTS & set(rule.ports)) or place.scope not in PLAIN_SCOPES
-            known = self.structure if fragile or not self._as_written(rule, place) else self.as_read
-            raise Broken(rule.id, [*known, *own.values()], needs_loops=fragile)
+            # Ports that no loop has a part in are numbers of the text, whatever way the rest takes: where that ends
+            # otherwise, it ends as not well-formed, which is broken too.
+            raise Broken(rule.id, [*(self.structure if fragile else self.as_read), *own.values()], needs_loops=fragile)
         self.trace.facts = {**kept, **own}
 
 
