@@ -186,6 +186,14 @@ class Symbolic:
         """The greatest or least of `values`, of which it is one."""
         raise TypeError("not asked of such a number")
 
+    def times(self, one: Any, other: Any) -> Any:
+        """`other / one` where that is one polynomial, else None; it is one of the two."""
+        return None
+
+    def can_reach(self, value: Any, bound: Any) -> bool:
+        """`value >= bound`, or yes; it is one of the two."""
+        return bool(value >= bound)
+
     def is_same(self, other: Any) -> bool:
         """Whether both are known to be one number at every size."""
         return False
@@ -236,6 +244,24 @@ def same(one: Any, other: Any) -> bool:
     if isinstance(other, Symbolic):
         return other.is_same(one)
     return bool(one == other)
+
+
+def below(one: Any, other: Any) -> bool:
+    """Whether `one < other`; of a symbolic number and its multiple, whether that many steps may move."""
+    if isinstance(one, Symbolic) or isinstance(other, Symbolic):
+        symbolic = one if isinstance(one, Symbolic) else other
+        times = symbolic.times(one, other)
+        if times is not None:
+            return moves(times)
+    return bool(one < other)
+
+
+def may_reach(value: Any, bound: Any) -> bool:
+    """Whether `value >= bound`, where yes may be said of more than that."""
+    for one in (value, bound):
+        if isinstance(one, Symbolic):
+            return one.can_reach(value, bound)
+    return bool(value >= bound)
 
 
 def most(values: Iterable[Any]) -> Any:

@@ -379,8 +379,8 @@ class _Parser(Explainer):
             value = self._parameter(token)
         elif token.kind == "number":
             value = self.decimal()
-        elif self.evaluate is not None and after and token.kind == "name" and token.text in self.axes:
-            value = self.axes[token.text]
+        elif self.evaluate is not None and after and token.kind == "name":
+            value = self.evaluate(token.text, token.start)
         elif self.evaluate is not None and after and token.text == "(":
             value = self._arithmetic(token)
         else:

@@ -36,7 +36,7 @@ from dmaverify.language.expr import (
     axes_of,
     pair,
 )
-from dmaverify.language.numbers import Symbolic, moves, same
+from dmaverify.language.numbers import Symbolic, may_reach, moves, same
 
 
 class NotDigits(Exception):
@@ -116,7 +116,7 @@ def compile_digits(expr: Expr) -> Form:
             return _first(form, to) if to <= form.size else _extend(form, to, Gap.OUT)
         case Padding(inner, to, kind):
             form = compile_digits(inner)
-            return _first(form, to) if to <= form.size else _extend(form, to, kind)
+            return _first(form, to) if same(to, form.size) or to < form.size else _extend(form, to, kind)
         case Drop(inner, first):
             return _skip(compile_digits(inner), first, expr)
         case Pair(left, right):
@@ -160,7 +160,7 @@ def _is_multiple(step: int, by: int) -> bool:
 
 def _first(form: Form, count: int) -> Form:
     """`e % count` and `e = count` up to the size: the first `count` positions."""
-    if count == form.size:
+    if same(count, form.size):
         return form
     changes: dict[int, tuple[int, Digit | None]] = {}
     exact = True
@@ -168,8 +168,8 @@ def _first(form: Form, count: int) -> Form:
         if not (isinstance(count, Symbolic) and same(digit.step, 1)) and digit.step >= count:
             changes[index] = (0, None)
             continue
-        slots = min(digit.slots, -(-count // digit.step))
-        changes[index] = (1, replace(digit, slots=slots, live=min(digit.live, slots)) if moves(slots) else None)
+        slots = min(-(-count // digit.step), digit.slots)
+        changes[index] = (1, replace(digit, slots=slots, live=min(slots, digit.live)) if moves(slots) else None)
         exact = count % digit.step == 0
         break
     guards = form.guards
@@ -257,7 +257,7 @@ def _normal(form: Form) -> Form:
         return _rebuilt(form, form.size, {i: (0, None) for i, d in enumerate(form.digits) if not moves(d.slots)})
     guards: list[Guard] = []
     for guard in form.guards:
-        if _most(guard, form.digits) >= guard.bound and not any(_shadows(earlier, guard) for earlier in guards):
+        if may_reach(_most(guard, form.digits), guard.bound) and not any(_shadows(earlier, guard) for earlier in guards):
             guards.append(guard)
     return replace(form, guards=tuple(guards), digits=_with_live(form.digits, guards))
 
@@ -276,7 +276,7 @@ def _with_live(digits: tuple[Digit, ...], guards: Sequence[Guard]) -> tuple[Digi
     for guard in guards:
         if len(guard.terms) == 1 and guard.kind is not Gap.VOID:
             index, coefficient = guard.terms[0]
-            live[index] = min(live[index], max(0, -(-(guard.bound - guard.constant) // coefficient)))
+            live[index] = min(max(0, -(-(guard.bound - guard.constant) // coefficient)), live[index])
     return tuple(d if d.live == n else replace(d, live=n) for d, n in zip(digits, live, strict=True))
 
 

@@ -17,7 +17,7 @@ from math import prod
 
 from dmaverify.errors import Span
 from dmaverify.language.expr import Expr, axes_of, terms_of
-from dmaverify.language.numbers import moves, same
+from dmaverify.language.numbers import below, moves, same
 from dmaverify.layout.addresses import BYTE, Layout
 from dmaverify.layout.digits import Digit, Form, Gap, NotDigits, compile_digits
 from dmaverify.program.command import Command, Engine, Entry, Loop, Port, Sequencer
@@ -94,7 +94,7 @@ def _reach(layout: Layout, axis: str, weight: int, term: Expr) -> _Reach:
         if weight % digit.weight:
             raise Incompatible(_clash(axis, weight, digit.weight, term))
         ratio = weight // digit.weight
-        outer = any(d is not digit and d.weight >= digit.weight * digit.slots for d in held)
+        outer = any(not same(d.weight, 1) and d.weight >= digit.weight * digit.slots for d in held if d is not digit)
         if outer and digit.slots % ratio:
             raise Incompatible(_clash(axis, weight, digit.weight * digit.slots, term))
         return _Reach(digit.step * ratio, -(-digit.slots // ratio), digit.weight * digit.slots)
@@ -112,7 +112,7 @@ def _starts_by(digit: Digit, weight: int) -> bool:
 
 
 def _ends_behind(digit: Digit, weight: int) -> bool:
-    return moves(digit.slots) if same(weight, digit.weight) else weight < digit.weight * digit.slots
+    return below(weight, digit.weight * digit.slots)
 
 
 def _clash(axis: str, cut: int, other: int, term: Expr) -> Problem:

@@ -24,11 +24,13 @@ from dmaverify.prove.move.witness import Disagreement
 from dmaverify.prove.options import Options
 from dmaverify.prove.sizes.attempt import Attempt, attempt
 from dmaverify.prove.sizes.facts import Fact, Instance, Region, Template
-from dmaverify.prove.sizes.search import NOTHING, Search
+from dmaverify.prove.sizes.search import MOST_BOXES, NOTHING, Search
 from dmaverify.verdict import Finding, Obligation, Severity, Status, Verdict
 
-MOST_SINGLE = 48
+MOST_SINGLE = 40
 """Sizes that one verdict asks the ordinary checker about."""
+MOST_LOOKED = 1200
+"""Boxes of sizes that one verdict looks at, over all its searches."""
 FEW = 12
 """So few sizes are asked one by one, without symbols."""
 _STEPS = ((2, 3, 5, 7, 11, 13), (8, 24, 40, 56, 88, 104), (32, 96, 160, 224), (64, 128, 256, 512), (1, 1, 1, 1, 1, 1))
@@ -42,6 +44,7 @@ class Cover:
     options: Options
     regions: list[Region] = field(default_factory=list)
     singles: int = 0
+    looked: int = 0
     why: str = ""
     rule: str = ""
     units: str = ""
@@ -57,7 +60,10 @@ class Cover:
         return done
 
     def outside(self) -> dict[str, int] | str:
-        return Search(self.template, self.regions).first_outside()
+        search = Search(self.template, self.regions, max(1, min(MOST_BOXES, MOST_LOOKED - self.looked)))
+        found = search.first_outside()
+        self.looked += search.looked
+        return found
 
     def single(self, values: Mapping[str, int]) -> Verdict:
         """The ordinary verdict at sizes."""
@@ -177,7 +183,11 @@ def _checked(cover: Cover) -> Verdict:
         for values in samples(template):
             done = cover.run(values)
             tries += done.rule.startswith("core/") or done.rule == "digits"
-            if done.status == "proved" or tries > 2:
+            if done.status == "proved":
+                left = cover.outside()
+                if left == NOTHING:
+                    return _proved(cover)
+            if tries > 2 or len(cover.regions) > 2:
                 break
     while cover.singles < MOST_SINGLE:
         left = cover.outside() if cover.regions else left

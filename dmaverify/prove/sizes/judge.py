@@ -212,7 +212,7 @@ def _reads_live(joint: Joint, entry: Driven, read: Sequence[Form], write: Sequen
 
 
 def _padding(joint: Joint, entry: Driven, read: Sequence[Form], write: Sequence[Form]) -> None:
-    """No Bottom cell is touched, nothing out of bounds written. Zero cells must end as zero, which is not judged here."""
+    """No Bottom cell is touched, nothing out of bounds written. That Zero cells end as zero is not judged here."""
     zero = any(guard.kind is Kind.ZERO for guard in joint.dest.guards)
     need(not zero, "core/padding", "zero padding of a destination is judged at single sizes only")
     own = _own_guards(entry)
@@ -290,7 +290,7 @@ def _wanted(layout: Layout, boxes: Sequence[Box]) -> list[Any]:
         for box in boxes[1:]:
             if not same(box.ends[at], reach) and box.ends[at] > reach:
                 reach = box.ends[at]
-        if at in layout.beyond_index or same(reach, digit.slots) or reach >= digit.slots:
+        if at in layout.beyond_index or same(reach, digit.slots):
             out.append(digit.slots)
         elif any(_dead_from(guard, at, reach) for guard in layout.guards):
             out.append(reach)

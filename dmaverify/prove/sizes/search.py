@@ -25,7 +25,7 @@ from dmaverify.language.numbers import Mono, Poly, without
 from dmaverify.prove.sizes.facts import Fact, Floor, Region, SizeSymbol, Template
 
 Ends = dict[str, tuple[int, int | None]]
-MOST_BOXES = 1000
+MOST_BOXES = 400
 MOST_DIVISORS = 7
 FLAT = 60  # boxes of one bound, after which products are gone through instead
 LARGEST_PRODUCT, MOST_PRODUCTS = 1 << 40, 200
@@ -146,6 +146,7 @@ class Search:
     most_boxes: int = MOST_BOXES
     given: list[Poly] = field(default_factory=list)
     floors: list[Floor] = field(default_factory=list)
+    looked: int = 0
 
     def __post_init__(self) -> None:
         names = set()
@@ -179,15 +180,15 @@ class Search:
                 heapq.heappush(heap, ((bound, corner), count, box, asked))
 
         push(start)
-        looked, flat, reached = 0, 0, 0
+        flat, reached = 0, 0
         while heap:
             (bound, _), _, box, asked = heapq.heappop(heap)
             values = {one.name: box[one.name][0] for one in self.template.symbols}
             key = self.template.key(values)
             if key[0] <= bound and self._outside(values):
                 return values
-            looked += 1
-            if looked > self.most_boxes:
+            self.looked += 1
+            if self.looked > self.most_boxes:
                 return OPEN
             flat = flat + 1 if bound == reached else 0
             reached = bound

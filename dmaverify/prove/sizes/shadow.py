@@ -183,6 +183,17 @@ class Shadow(Symbolic):
             return bool(self == other)
         return isinstance(other, Shadow | int) and (self.poly - poly_of(other)).constant == 0
 
+    def times(self, one: Any, other: Any) -> Any:
+        if not self.trace.generic or not poly_of(one).terms:
+            return None
+        quotient, rest = divided(poly_of(other), poly_of(one))
+        return None if rest.terms else made(self.trace, value_of(other) // value_of(one), quotient)
+
+    def can_reach(self, value: Any, bound: Any) -> bool:
+        if self.trace.generic and value_of(value) >= value_of(bound):
+            return True
+        return bool(value >= bound)
+
     def divisor_with(self, values: Sequence[Any]) -> Any:
         from dmaverify.prove.sizes.divisors import divisor
 
@@ -222,7 +233,7 @@ def floor(trace: Trace, top: Any, bottom: Any) -> Any:
             raise Stuck("a negative divisor")
         return made(trace, value // by, quotient)
     left = rest.at(trace.values)
-    while not 0 <= left < by and abs(left) <= 4 * by:
+    while rest.constant is not None and not 0 <= left < by and abs(left) <= 4 * by:
         step = 1 if left >= by else -1
         quotient, rest, left = quotient + Poly.of(step), rest - d.scaled(step), left - step * by
     if not rest.terms or 0 <= left < by:
@@ -276,6 +287,9 @@ def _rest(trace: Trace, top: Any, bottom: Any) -> Any:
         return 0
     if d.constant is not None and p.constant is None and all(c % d.constant == 0 for m, c in p.terms.items() if m):
         return p.terms.get((), 0) % d.constant
+    if 0 <= value < by and d.constant is None:
+        _within(trace, p, d)
+        return top
     return Rest(trace, top, bottom)
 
 

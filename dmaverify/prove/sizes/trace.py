@@ -104,8 +104,21 @@ def _cleared(fact: Fact, exact: dict[str, Floor]) -> Fact:
     for name in reversed(exact):
         degree = max((m.count(name) for m in poly.terms), default=0)
         if degree:
-            poly = _multiplied(poly, exact[name], degree)
+            poly = _without_common(_multiplied(poly, exact[name], degree), exact[name].bottom)
     return replace(fact, poly=poly)
+
+
+def _without_common(poly: Poly, bottom: Poly) -> Poly:
+    """Without symbols of a divisor, which are positive, that every product has."""
+    for name in bottom.symbols:
+        while poly.terms and all(name in mono for mono in poly.terms):
+            poly = Poly({_less_one(mono, name): c for mono, c in poly.terms.items()})
+    return poly
+
+
+def _less_one(mono: tuple[str, ...], name: str) -> tuple[str, ...]:
+    at = mono.index(name)
+    return (*mono[:at], *mono[at + 1 :])
 
 
 def _multiplied(poly: Poly, one: Floor, degree: int) -> Poly:
