@@ -23,7 +23,7 @@ help:
 	@echo "make docs       the documentation as a site in docs/_build/html, offline"
 	@echo "make lint       ruff and mypy --strict"
 	@echo "make bench      speed, as ratios measured in one run"
-	@echo "make fuzz       the agreement tests at large scale (ARGS=... of moves, PROGRAMS=... of programs, WRITTEN=... of all kinds)"
+	@echo "make fuzz       the agreement tests at large scale (ARGS=... of moves, PROGRAMS=... of programs, WRITTEN=... of all kinds, SIZES=... with symbols)"
 	@echo "make agree      closed form against simulator on thousands of random and adversarial programs"
 	@echo "make calibrate  fit the measured cost profile to the sample data"
 	@echo "make wheel      build dist/*.whl"
@@ -64,6 +64,7 @@ fuzz: $(STAMP)
 	$(BIN)/python tests/fuzz/run.py $(ARGS)
 	$(BIN)/python tests/fuzz/programs.py $(PROGRAMS)
 	$(BIN)/python tests/fuzz/written.py $(WRITTEN)
+	$(BIN)/python tests/fuzz/sizes.py $(SIZES)
 
 agree: $(STAMP)
 	$(BIN)/python tests/bench/agree.py $(ARGS)

@@ -257,7 +257,8 @@ def _normal(form: Form) -> Form:
         return _rebuilt(form, form.size, {i: (0, None) for i, d in enumerate(form.digits) if not moves(d.slots)})
     guards: list[Guard] = []
     for guard in form.guards:
-        if may_reach(_most(guard, form.digits), guard.bound) and not any(_shadows(earlier, guard) for earlier in guards):
+        reached = may_reach(_most(guard, form.digits), guard.bound)
+        if reached and not any(_shadows(earlier, guard) for earlier in guards):
             guards.append(guard)
     return replace(form, guards=tuple(guards), digits=_with_live(form.digits, guards))
 

@@ -21,8 +21,9 @@ from dmaverify.prove.sizes.facts import Fact, Floor, Region, Template, normal
 from dmaverify.prove.sizes.search import NOTHING, Ends, Search, follows, surely
 from dmaverify.verdict import Status
 
-MOST_ROUNDS = 40
-MOST_SECONDS = 4.0
+MOST_ROUNDS = 24
+MOST_LOOKED = 1200
+"""Regions that are looked for, and boxes of sizes that are looked at, over all searches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +59,16 @@ class _Finder:
             if self.cover.run(values).status == "proved":
                 break
             self._break(values)
-        started = time.perf_counter()
+        looked = 0
         found: Mapping[str, int] | str = ""
         for _ in range(MOST_ROUNDS):
             self._reduce()
-            found = Search(self.template, [*self.cover.regions, *self.broken]).any_outside()
+            search = Search(self.template, [*self.cover.regions, *self.broken])
+            found = search.any_outside()
+            looked += search.looked
             if isinstance(found, str):
                 return found
-            if time.perf_counter() - started > MOST_SECONDS:
+            if looked > MOST_LOOKED:
                 break
             if self._break(found):
                 continue

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import product
-from math import gcd, prod
+from math import gcd, lcm, prod
 from typing import Any
 
 from dmaverify.language.numbers import Mono, Poly, without
@@ -154,13 +154,13 @@ class Search:
             if one.name not in names:
                 names.add(one.name)
                 self.floors.append(one)
+        self.multiples = _multiples(self.template)
         for fact in self.template.assume:
-            self.given += _as_given(fact)
+            self.given += _as_given(tight(fact, self.multiples))
         for one in self.floors:
             name = Poly.symbol(one.name)
             self.given.append(one.top - one.bottom * name)
             self.given.append(one.bottom * name + one.bottom - one.top - Poly.of(1))
-        self.multiples = {one.name: one.multiple for one in self.template.symbols}
         self.tight = [tuple(tight(fact, self.multiples) for fact in region.facts) for region in self.regions]
         self.admitted = {fact for fact in self.template.assume if fact.by is not None}
 
@@ -201,7 +201,7 @@ class Search:
     def any_outside(self) -> dict[str, int] | str:
         """Some admitted sizes in no region, NOTHING or OPEN: quicker than the smallest."""
         start: Ends = {one.name: (one.first, one.last) for one in self.template.symbols}
-        todo, looked = [start], 0
+        todo = [start]
         while todo:
             box = todo.pop()
             asked: list[Fact] = []
@@ -210,8 +210,8 @@ class Search:
             for values in _corners(box, self.template.symbols):
                 if self._outside(values):
                     return values
-            looked += 1
-            if looked > self.most_boxes:
+            self.looked += 1
+            if self.looked > self.most_boxes:
                 return OPEN
             todo += list(_split(box, self.template.symbols, asked))[::-1]
         return NOTHING
@@ -349,6 +349,17 @@ class Search:
 
 
 Question = tuple[str, Poly, Poly | None]
+
+
+def _multiples(template: Template) -> dict[str, int]:
+    """What divides each symbol: as declared, and as relations say."""
+    out = {one.name: one.multiple for one in template.symbols}
+    for fact in template.assume:
+        by = fact.by.constant if fact.by is not None else None
+        ((mono, c),) = fact.poly.terms.items() if len(fact.poly.terms) == 1 else (((), 0),)
+        if fact.op == "div" and by and len(mono) == 1 and c == 1 and mono[0] in out:
+            out[mono[0]] = lcm(out[mono[0]], by)
+    return out
 
 
 def tight(fact: Fact, multiples: Mapping[str, int]) -> Fact:
