@@ -11,10 +11,11 @@ PYTEST ?= -n 2 --dist loadgroup
 DEMO   ?= examples/first.toml::relayout
 ARGS   ?=
 PROGRAMS ?= --count 20000
+MUTANTS ?=
 WRITTEN ?= --count 100000
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test slow docs bench fuzz agree calibrate lint wheel clean
+.PHONY: coq help venv demo test slow docs bench fuzz fuzz-idma fuzz-inputs mutants agree calibrate lint wheel clean
 
 help:
 	@echo "make demo       check the examples; derive, run, explain; a broken plan"
@@ -24,7 +25,11 @@ help:
 	@echo "make lint       ruff and mypy --strict"
 	@echo "make bench      speed, as ratios measured in one run"
 	@echo "make fuzz       the agreement tests at large scale (ARGS=... of moves, PROGRAMS=... of programs, WRITTEN=... of all kinds, SIZES=... with symbols)"
+	@echo "make fuzz-idma  mutants of iDMA texts in every form, and texts read back"
+	@echo "make fuzz-inputs  mutated inputs of every kind, ten minutes (ARGS='--seconds 60 --seed 2')"
+	@echo "make mutants    faults put into what proves, one at a time; the tests must notice each (MUTANTS=... names)"
 	@echo "make agree      closed form against simulator on thousands of random and adversarial programs"
+	@echo "make coq        the theorems behind certificates, and the examples by them (needs coqc; Debian: apt install coq)"
 	@echo "make calibrate  fit the measured cost profile to the sample data"
 	@echo "make wheel      build dist/*.whl"
 	@echo "make clean      remove caches and build output; the virtual environment stays"
@@ -63,8 +68,28 @@ bench: $(STAMP)
 fuzz: $(STAMP)
 	$(BIN)/python tests/fuzz/run.py $(ARGS)
 	$(BIN)/python tests/fuzz/programs.py $(PROGRAMS)
+	$(BIN)/python tests/fuzz/checker.py
 	$(BIN)/python tests/fuzz/written.py $(WRITTEN)
 	$(BIN)/python tests/fuzz/sizes.py $(SIZES)
+
+fuzz-inputs: $(STAMP)
+	$(BIN)/python tests/fuzz/inputs.py --keep $(ARGS)
+
+mutants: $(STAMP)
+	$(BIN)/python tests/mutants/run.py $(MUTANTS)
+
+COQ := build/coq
+
+coq: $(STAMP)
+	mkdir -p $(COQ)
+	cp proofs/coq/Move.v proofs/coq/Printed.v $(COQ)
+	$(BIN)/python proofs/coq/export.py examples/first.toml examples/dma-engine/*.toml examples/sequencer/*.toml > $(COQ)/Examples.v
+	cd $(COQ) && coqc -Q . Dmaverify Move.v && coqc -Q . Dmaverify Printed.v && coqc -Q . Dmaverify Examples.v
+	@echo "$$(grep -c ^Theorem $(COQ)/Examples.v) examples are accepted, and what is accepted holds the tensor"
+
+fuzz-idma: $(STAMP)
+	$(BIN)/python tests/fuzz/idma.py mutants 2000
+	$(BIN)/python tests/fuzz/idma.py emit 10000
 
 agree: $(STAMP)
 	$(BIN)/python tests/bench/agree.py $(ARGS)

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError
-from dmaverify.jobs.load import check, load, mapping, program_of, unreadable
-from dmaverify.language import wellformed
+from dmaverify.jobs.load import check, load, mapping, program_of
+from dmaverify.prove.move.preconditions import unmet
 
 if TYPE_CHECKING:
     from dmaverify.execute import Execution
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dmaverify.synth.result import Synthesis
     from dmaverify.targets.target import Target
 
-__all__ = ["check", "load", "mapping", "program_of", "run", "synthesize", "unreadable"]
+__all__ = ["check", "load", "mapping", "program_of", "run", "synthesize"]
 
 
 def run(
@@ -41,15 +41,11 @@ def run(
         names = ", ".join(t.name for t in loaded.transfers) or "none"
         raise InputError(f"{loaded.path} has {len(loaded.transfers)} transfers ({names})", None, "name one: PATH::NAME")
     item = loaded.transfers[0]
-    fatal = [p for p in item.problems if p.fatal]
-    if fatal:
-        raise InputError(fatal[0].message, fatal[0].span, fatal[0].hint)
     transfer = item.transfer
-    for expr in (transfer.source.mapping, transfer.dest.mapping):
-        for problem in wellformed.problems(expr, loaded.axes):
-            if problem.fatal:
-                raise InputError(problem.message, problem.span, problem.hint)
     machine = loaded.targets[transfer.target]
+    for problem in unmet(transfer, loaded.axes, machine, item.problems):
+        if problem.fatal:
+            raise InputError(problem.message, problem.span, problem.hint)
     commands = program_of(loaded, item.name)
     return execute(
         transfer.source,

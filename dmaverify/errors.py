@@ -1,6 +1,6 @@
 """Where text stands, and what is wrong with it.
 
-Knows: sources, spans, the one exception for input that cannot be read.
+Knows: sources, spans, the exceptions for input that cannot be read and for a contradiction of our own.
 Does not know: mappings, machines, solvers, how anything is printed.
 Law: a span is a half-open range of characters of one source; it never takes part in equality of what carries it.
 """
@@ -8,6 +8,7 @@ Law: a span is a half-open range of characters of one source; it never takes par
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -94,3 +95,28 @@ class NoValue(InputError):
 
     At some sizes of a plan with symbols this is no mistake of the text but the answer for those sizes.
     """
+
+
+class InputErrors(InputError):
+    """Everything in a text that cannot be read, in its order, each once; never empty."""
+
+    def __init__(self, errors: Iterable[InputError]) -> None:
+        once = {str(one): one for error in errors for one in errors_of(error)}
+        self.errors = tuple(sorted(once.values(), key=lambda error: error.span.start if error.span else -1))
+        first = self.errors[0]
+        super().__init__(first.message, first.span, first.hint)
+
+    def __str__(self) -> str:
+        return "; ".join(map(str, self.errors))
+
+    def __reduce__(self) -> tuple[type[InputErrors], tuple[tuple[InputError, ...]]]:
+        return type(self), (self.errors,)
+
+
+class Disagreement(Exception):
+    """Two opinions that share no code contradict each other on one unit: a mistake of dmaverify."""
+
+
+def errors_of(error: Exception) -> list[InputError]:
+    """The input errors that an exception stands for; at least one."""
+    return list(getattr(error, "errors", [])) or [error if isinstance(error, InputError) else InputError(str(error))]

@@ -6,12 +6,15 @@ Law: unknown, unread and empty are never a pass; `exit_code` has the precedence 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
 from dmaverify.errors import Span
+
+OURS = frozenset({"core/internal", "core/disagreement"})
+"""Rule ids of errors that are mistakes of dmaverify, whatever the input."""
 
 
 class Severity(Enum):
@@ -104,6 +107,7 @@ class Verdict:
     line: int = 0
     expect: tuple[str, ...] | None = None
     claim: str = ""  # the bound of the claim: "all 16,777,216 bytes"
+    scope: str = ""  # what the verdict speaks of where rules were left out: "of core/same-element only"
     sizes: Mapping[str, Mapping[str, int]] | None = None  # of a plan with symbols: their ranges
     smallest: Mapping[str, int] | None = None  # the smallest sizes that break it
 
@@ -119,6 +123,10 @@ class Verdict:
         left = {f.rule for f in self.errors if f.excuse is None}
         return left == set(self.expect) if self.expect else bool(self.errors) and not left
 
+    def __bool__(self) -> bool:
+        """Whether it is proved, as a whole; an expected refutation is not (`as_expected`)."""
+        return self.status is Status.PROVED and not self.scope
+
     @property
     def excused(self) -> tuple[Finding, ...]:
         return tuple(f for f in self.findings if f.excuse is not None)
@@ -127,7 +135,7 @@ class Verdict:
 def exit_code(verdicts: Iterable[Verdict], *, internal: bool = False) -> int:
     """0 all as expected, 1 violated, 2 unreadable or empty, 3 inconclusive, 4 internal."""
     seen = list(verdicts)
-    if internal:
+    if internal or any(f.rule in OURS for v in seen if v.status is Status.ERROR for f in v.findings):
         return 4
     if not seen or any(v.status is Status.ERROR for v in seen):
         return 2
@@ -136,27 +144,3 @@ def exit_code(verdicts: Iterable[Verdict], *, internal: bool = False) -> int:
     if any(v.status is Status.UNKNOWN for v in seen):
         return 3
     return 0
-
-
-def only(verdicts: Sequence[Verdict], select: Sequence[str], ignore: Sequence[str]) -> list[Verdict]:
-    """Verdicts with the selected findings only, less the ignored ones; what was left out is said as an assumption."""
-
-    def chosen(rule: str) -> bool:
-        return (not select or any(rule == s or rule.startswith(s.rstrip("*")) for s in select)) and not any(
-            rule == s or rule.startswith(s.rstrip("*")) for s in ignore
-        )
-
-    out = []
-    for verdict in verdicts:
-        kept = tuple(f for f in verdict.findings if chosen(f.rule) or verdict.status is Status.ERROR)
-        dropped = sorted({f.rule for f in verdict.findings if f not in kept})
-        if not dropped:
-            out.append(verdict)
-            continue
-        status = verdict.status
-        if status is Status.REFUTED and not any(f.severity is Severity.ERROR for f in kept):
-            undecided = any(o.status == "unknown" for o in verdict.obligations)
-            status = Status.UNKNOWN if undecided else Status.PROVED
-        said = (*verdict.assumptions, f"left out on request: {', '.join(dropped)}")
-        out.append(replace(verdict, findings=kept, status=status, assumptions=said))
-    return out

@@ -1,5 +1,9 @@
 ; claim: For every size n and every position: quotient and remainder are unique. If h n + l = h' n + l' with 0 <= l, l'
 ;   < n, then h = h' and l = l'. This is what lets digits stand for div and mod.
+; relied on by: dmaverify.layout.addresses.lay_out
+; relied on by: dmaverify.layout.refine.drive
+; relied on by: dmaverify.prove.move.units.compare
+; relied on by: dmaverify.prove.move.script.Writer
 ; relied on by: dmaverify.layout.digits.compile_digits
 ; relied on by: dmaverify.prove.move.obligations.nest_claims
 ; quotes: encodings/core/mapping.smt2#core/in-range

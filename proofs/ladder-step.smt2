@@ -1,6 +1,7 @@
 ; claim: Injectivity ladder, any stride: if the inner loops stay within [0, w) and a loop has stride s >= w, then equal
 ;   addresses have equal counters of this loop and equal inner offsets. So strides that climb like a ladder never write
 ;   a byte twice (sufficient, not necessary), and an address has one digit per step even where steps leave gaps.
+; relied on by: dmaverify.prove.move.units.compare
 ; relied on by: dmaverify.prove.move.obligations.once_claim
 ; relied on by: dmaverify.prove.move.obligations.nest_claims
 ; relied on by: dmaverify.layout.refine.drive

@@ -1,6 +1,7 @@
 ; claim: Two loops n1:s1, n2:s2 with s1 = n2 s2 are the one loop n1 n2 : s2, for all counts and strides: the merged
 ;   counter c1 n2 + c2 is in range and has the same address. The same holds of any weighted sum of the two counters:
 ;   coordinates, guards.
+; relied on by: dmaverify.prove.move.units.compare
 ; relied on by: dmaverify.lower.derive.coalesce
 ; relied on by: dmaverify.layout.digits.coalesce
 ; quotes: encodings/core/mapping.smt2#core/in-range

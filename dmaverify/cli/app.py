@@ -12,7 +12,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +20,13 @@ import click
 
 from dmaverify import __version__
 from dmaverify.cli.check import Outcome, Terminal
-from dmaverify.cli.options import OPTIONS, options
+from dmaverify.cli.options import MEMORY, OPTIONS, TIME, options
 from dmaverify.cli.rust import extract_command, with_references
-from dmaverify.errors import InputError
-from dmaverify.jobs.judge import errors_of, is_copy_text, readings_of
+from dmaverify.errors import InputError, errors_of
+from dmaverify.jobs.judge import is_copy_text, readings_of
+
+COMMAND_SECONDS = 24 * 3600.0  # of a whole command that was given no limit; `check` bounds each verdict
+COMMAND_BYTES = 8 << 30
 
 
 class Stop(Exception):
@@ -68,19 +71,43 @@ class Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in LATE:
-            return super().get_command(ctx, cmd_name)
+            return _with_limits(super().get_command(ctx, cmd_name))
         from importlib import import_module
 
-        found: click.Command = getattr(import_module(f"dmaverify.{LATE[cmd_name]}"), cmd_name)
-        return found
+        return _with_limits(getattr(import_module(f"dmaverify.{LATE[cmd_name]}"), cmd_name))
+
+
+def _with_limits(command: click.Command | None) -> click.Command | None:
+    """The command with --timeout and --memory for all that it does; `check` and its kin bound each verdict."""
+    from dmaverify.prove.limits import set_limits
+
+    def bound(context: click.Context, option: click.Parameter, value: Any) -> None:
+        if value is not None:
+            set_limits(**{"timeout": None, "memory": None, str(option.name): value})
+
+    taken = {option for one in command.params for option in one.opts} if command is not None else set()
+    if command is not None and "--config" not in taken:
+        for name, kind, said in (("timeout", TIME, "Time"), ("memory", MEMORY, "Memory")):
+            if f"--{name}" in taken:
+                continue  # the command means something else by it, or has it already
+            command.params.append(
+                click.Option(
+                    (f"--{name}",), type=kind, metavar=said.upper(), expose_value=False, callback=bound,
+                    help=f"{said} that all this may take; `none` for any.",
+                )
+            )  # fmt: skip
+    return command
 
 
 LATE = {
+    "address": "cli.address",
     "bursts": "cli.bursts",
     "cache": "cli.tools",
     "cells": "cli.mappings",
     "conditions": "cli.sizes",
+    "certificate": "cli.certificate",
     "derive": "cli.mappings",
+    "diff": "cli.diff",
     "doctor": "cli.reference",
     "explain": "cli.reference",
     "rules": "cli.reference",
@@ -113,18 +140,18 @@ def cli() -> None:
 @options(*OPTIONS)
 def check(**given: Any) -> None:
     """Prove every transfer and access of plan files and Rust kernels, or refute it with the smallest counterexample."""
-    from dmaverify.cli.check import check_once, options_of, request_of, shown_settings, watched
+    from dmaverify.cli.check import check_once, options_of, request_of, shown_files, shown_settings, watched
 
     if given["stdin"]:
-        from dmaverify.jobs.requests import check_request
+        from dmaverify.jobs.requests import check_request, code_of
 
         asked = given["target"], given["select"], given["ignore"]
-        return lines(lambda request: check_request(request, options_of(given), *asked))
+        return lines(lambda request: check_request(request, options_of(given), *asked), code_of)
     request = request_of(given)
     if given["show_settings"]:
         raise told(shown_settings(request))
     if given["show_files"]:
-        raise told("\n".join(dict.fromkeys(file for file, _ in request.files)))
+        raise told(shown_files(request))
     if given["watch"]:
         for outcome in watched(request, terminal(), progress, lambda: time.sleep(0.2)):
             show(outcome)
@@ -158,28 +185,65 @@ def progress(total: int) -> Callable[[int], None]:
     return tick
 
 
-def lines(answer: Callable[[dict[str, Any]], Any]) -> None:
-    """One JSON object a line in, one out, in order; a bad line answers `{"error", "where"}` and the rest go on."""
+def lines(answer: Callable[[dict[str, Any]], Any], code_of: Callable[[Any], int] = lambda reply: 0) -> None:
+    """One JSON object a line in, one out, in order; a bad line answers `{"error", "where"}` and the rest go on.
+
+    The exit code follows: that of the answers (`code_of`), 2 for a bad line, 4 for a mistake of our own.
+    """
+    codes = {0}
+    try:
+        for number, line in enumerate(_lines_of(sys.stdin), 1):
+            if line.strip():
+                reply, code = _answered(line, number, answer, code_of)
+                codes.add(code)
+                say(reply)
+                sys.stdout.flush()
+    except KeyboardInterrupt:
+        say("interrupted; the lines before were answered", error=True)
+        codes.add(3)
+    raise Stop(max(codes, key=(0, 3, 1, 2, 4).index))
+
+
+def _lines_of(stream: Any) -> Iterator[str]:
+    """The lines of a text stream; bytes that are no UTF-8 spoil their line alone."""
+    raw = getattr(stream, "buffer", None)
+    if raw is None:
+        yield from stream
+        return
+    for line in raw:
+        yield line.decode("utf-8", "surrogateescape")
+
+
+def _answered(
+    line: str, number: int, answer: Callable[[dict[str, Any]], Any], code_of: Callable[[Any], int]
+) -> tuple[str, int]:
+    """The answer to one line as text, and its exit code."""
     from dmaverify.jobs.requests import decoded
+    from dmaverify.prove.boundary import internal_text
+    from dmaverify.prove.limits import MEMORY, TIMEOUT, Exhausted, Limits, bounded
     from dmaverify.report.machine import dumps
 
-    for number, line in enumerate(sys.stdin, 1):
-        if not line.strip():
-            continue
-        try:
-            request = decoded(line)
-            if not isinstance(request, dict):
-                raise InputError("a line is one JSON object")
+    try:
+        request = decoded(line)
+        if not isinstance(request, dict):
+            raise InputError("a line is one JSON object")
+        with bounded(Limits(10 * TIMEOUT, MEMORY)):
             reply = answer(request)
-        except InputError as error:
-            place = f"line {number}" + (f", {error.span}" if error.span else "")
-            reply = {"error": error.message, "where": place, **({"hint": error.hint} if error.hint else {})}
-        except (json.JSONDecodeError, RecursionError) as error:
-            reply = {"error": f"not JSON: {error}", "where": f"line {number}"}
-        except (TypeError, ValueError, OverflowError) as error:
-            reply = {"error": f"cannot be read: {error}", "where": f"line {number}"}
-        say(reply if isinstance(reply, str) else dumps(reply))
-        sys.stdout.flush()
+        return (reply if isinstance(reply, str) else dumps(reply)), code_of(reply)
+    except InputError as error:
+        place = f"line {number}" + (f", {error.span}" if error.span else "")
+        return dumps({"error": error.message, "where": place, **({"hint": error.hint} if error.hint else {})}), 2
+    except (json.JSONDecodeError, UnicodeError, RecursionError) as error:
+        return dumps({"error": f"not JSON: {error}", "where": f"line {number}"}), 2
+    except Exhausted as error:
+        return dumps({"error": f"no answer: {error.said}", "where": f"line {number}"}), 3
+    except OSError as error:
+        said = f"{error.filename or 'a file'}: {error.strerror or error}"
+        return dumps({"error": said, "where": f"line {number}"}), 2
+    except (TypeError, ValueError, OverflowError) as error:
+        return dumps({"error": f"cannot be read: {error}", "where": f"line {number}"}), 2
+    except Exception as error:
+        return dumps({"error": f"internal error: {internal_text(error)}", "where": f"line {number}"}), 4
 
 
 def load(path: str) -> Any:
@@ -243,12 +307,20 @@ def equiv(a: str, b: str, axes: str, rlimit: int, as_json: bool) -> None:
 
 @cli.command()
 @click.argument("path", metavar="PATH[::NAME]")
-@click.option("--as", "form", type=click.Choice(("inline", "registers", "words", "slices")), required=True)
+@click.option("--as", "form", required=True, help="inline, registers, words, slices; iDMA: auto, reg32_3d, nd, ...")
 @click.option("--json", "as_json", is_flag=True, help="Words as JSON, which `equiv` reads.")
 def emit(path: str, form: str, as_json: bool) -> None:
-    """A kernel with its copies in the other surface, their configuration words, or what they move."""
+    """A kernel with its copies in the other surface, their configuration words, or what they move; the commands of a
+    plan in a form of the machine's own, read back and proved.
+    """
+    if path.partition("::")[0].endswith(".toml"):
+        from dmaverify.cli.idma import emitted_plan
+
+        raise told(emitted_plan(path, form))
     from dmaverify.cli.pto import written
 
+    if form not in ("inline", "registers", "words", "slices"):
+        raise InputError(f"a kernel has no form {form!r}", None, "one of inline, registers, words, slices")
     raise told(written(path, form, as_json=as_json))
 
 
@@ -301,8 +373,8 @@ def synth(
     if results[0].found and output is not None:
         Path(output).write_text(results[0].plan, encoding="utf-8")
     if results[0].found and certificate is not None:
-        written = write_certificate(Path(certificate), results[0])
-        asks = "python recheck.py asks the questions again"
+        written = write_certificate(Path(certificate), results[0], settings)
+        asks = f"dmaverify certificate check {certificate}"
         say(f"certificate: {len(written)} files in {certificate}; {asks}", error=True)
     raise Stop(0 if all(result.found for result in results) else 1)
 
@@ -370,10 +442,15 @@ def _copy_texts_only(words: Sequence[str]) -> bool:
 
 
 def invoke(arguments: Sequence[str] | None = None) -> int:
-    from dmaverify.errors import InputError as Unreadable
+    from dmaverify.prove.limits import Exhausted, Limits, bounded
 
     try:
-        cli.main(args=list(arguments) if arguments is not None else None, prog_name="dmaverify", standalone_mode=False)
+        with bounded(Limits(COMMAND_SECONDS, COMMAND_BYTES)):
+            words = None if arguments is None else list(arguments)
+            cli.main(args=words, prog_name="dmaverify", standalone_mode=False)
+    except Exhausted as error:
+        say(f"no answer: {error.said} (--timeout and --memory raise the limits)", error=True)
+        return 3
     except Stop as stop:
         return _flushed(stop.code)
     except click.exceptions.Exit as stop:
@@ -387,13 +464,11 @@ def invoke(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except Unreadable as error:
-        return fail([error]).code
+    except InputError as error:
+        return fail(errors_of(error)).code
     except OSError as error:
         return fail([InputError(f"{error.filename or 'a file'}: {error.strerror or error}")]).code
     except Exception as error:
-        if error.__class__.__name__ == "InputErrors":
-            return fail(errors_of(error)).code
         return _internal(error)
     return 0
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,9 +20,12 @@ from typing import Any
 from dmaverify.cli.options import NOTHING
 from dmaverify.errors import InputError
 from dmaverify.jobs.judge import FORMATS, Job, output_of, plan_files, readings_of, rendered, run_jobs, what_next
+from dmaverify.language.files import write_text
+from dmaverify.prove.limits import MEMORY, TIMEOUT
 
 Tick = Callable[[int], None]
 
+MOST_MISTAKES = 3  # of our own, told with a reduced input each
 SHOW_FIXES = {"full", "json", "json-lines", "sarif", "html"}
 
 
@@ -62,20 +66,25 @@ class Request:
     @property
     def files(self) -> list[tuple[str, str | None]]:
         """The files to check, without those that the settings exclude."""
+        return self.chosen_files()[0]
+
+    def chosen_files(self) -> tuple[list[tuple[str, str | None]], list[str]]:
+        """The files to check, and what of the folders a file of the project hides: settings, or .gitignore."""
         from dmaverify.plan.settings import matching
 
-        found = plan_files(self.paths)
+        hidden: list[str] = []
+        found = plan_files(self.paths, hidden, lists="engine" in self.options)
         asked = {path.partition("::")[0] for path in self.paths}
         left = self.settings.exclude
-        return [
-            (file, name)
-            for file, name in found
-            if file in asked or not (left and matching(file, left, self.settings.folder))
-        ]
+        out = {(f, n) for f, n in found if f not in asked and left and matching(f, left, self.settings.folder)}
+        return [pair for pair in found if pair not in out], [*hidden, *(file for file, _ in sorted(out, key=str))]
 
     @property
     def jobs(self) -> list[Job]:
-        return [(path, name, self.target, dict(self.options)) for path, name in self.files]
+        return self.jobs_of(self.files)
+
+    def jobs_of(self, files: Sequence[tuple[str, str | None]]) -> list[Job]:
+        return [(path, name, self.target, dict(self.options)) for path, name in files]
 
 
 # ---------------------------------------------------------------- options and settings
@@ -86,13 +95,19 @@ def options_of(given: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "readings": readings_of(given["reading"]),
         "rlimit": given["rlimit"] or 20_000_000,
+        "timeout": TIMEOUT if given["timeout"] is None else given["timeout"] or None,
+        "memory": MEMORY if given["memory"] is None else given["memory"] or None,
         "cross_check": 0 if given["no_execute"] else 1 << 16,
+        "allow": tuple(given["allow_path"]),
+        "prove": "full" if given.get("certify") else given["prove"] or "fast",
     }
 
 
 def request_of(asked: Mapping[str, Any]) -> Request:
     """Options and the settings of the project as one request. Raises InputError."""
     given = {**NOTHING, **asked}
+    if given["features"]:
+        os.environ["DMAVERIFY_FEATURES"] = given["features"]  # for the processes of `-j` as well
     from dmaverify.plan.settings import Settings, find_settings, read_settings
 
     if given["config"] and given["isolated"]:
@@ -104,7 +119,12 @@ def request_of(asked: Mapping[str, Any]) -> Request:
     own = options_of(given)
     own["readings"] = {**settings.reading, **own["readings"]}
     own["rlimit"] = given["rlimit"] or settings.rlimit
+    for key in ("timeout", "memory"):
+        own[key] = (getattr(settings, key) or None) if given[key] is None else own[key]
+    own["prove"] = "full" if given["certify"] else given["prove"] or settings.prove
     own["cross_check"] = own["cross_check"] if settings.execute else 0
+    if given["engine"] or given["dims"] is not None:
+        own |= {"engine": tuple(given["engine"] or ()), "dims": given["dims"]}
     said = given["format_"] or settings.format
     if said not in (None, *FORMATS):
         raise InputError(f"{settings.origin}: no format `{said}`", None, f"formats: {', '.join(FORMATS)}")
@@ -126,6 +146,35 @@ def request_of(asked: Mapping[str, Any]) -> Request:
     )
 
 
+def check_rules(request: Request) -> None:
+    """Raises InputError for a rule that is selected or ignored, here or in the settings, and that nothing has."""
+    given, settings = request.given, request.settings
+    asked = [("--select", given["select"]), ("--ignore", given["ignore"])]
+    asked += [(f"{settings.origin}: select", settings.select), (f"{settings.origin}: ignore", settings.ignore)]
+    asked += [(f"{settings.origin}: per-path-ignore", rules) for rules in settings.per_path_ignore.values()]
+    if any(rules for _, rules in asked):
+        from dmaverify.report.rules import check_patterns
+
+        own = list(own_targets(request))
+        for said, rules in asked:
+            check_patterns(rules, said, own)
+
+
+def own_targets(request: Request) -> Iterator[Any]:
+    """The machines of the request that do not ship: its `--target`, and those that its plans name by a path."""
+    from dmaverify.plan.read import target_names
+    from dmaverify.targets.target import available_targets, load_target
+
+    shipped = available_targets()
+    if request.target is not None and request.target not in shipped:
+        yield load_target(request.target)
+    for file in {file for file, _ in request.files if file.endswith(".toml")}:
+        for name in target_names(Path(file)):
+            if name not in shipped:
+                with suppress(InputError):  # said where the plan is read
+                    yield load_target(name, Path(file).parent)
+
+
 def shown_settings(request: Request) -> dict[str, Any]:
     """The settings in force as data: the file's, with those of the command line over them."""
     data: dict[str, Any] = request.settings.as_data()
@@ -139,10 +188,26 @@ def shown_settings(request: Request) -> dict[str, Any]:
         "reading": dict(sorted(request.options["readings"].items())),
         "jobs": request.workers,
         "rlimit": request.options["rlimit"],
+        "timeout": request.options["timeout"],
+        "memory": request.options["memory"],
+        "prove": request.options["prove"],
         "execute": bool(request.options["cross_check"]),
-        "cache": request.settings.cache and not request.given["no_cache"],
+        "cache": request.settings.cache and not (request.given["no_cache"] or request.given["locked"]),
         "baseline": _baseline(request),
     }
+
+
+def shown_files(request: Request) -> str:
+    """Every file that is checked, and every one that is left, with the reason."""
+    from dmaverify.jobs.walk import walked
+
+    taken = dict.fromkeys(file for file, _ in request.files)
+    seen = {one.path: one for path in request.paths if Path(path).is_dir() for one in walked(path)}
+    lines = [f"{file}  ({seen[file].why})" if file in seen else file for file in taken]
+    for path, one in sorted(seen.items()):
+        if path not in taken:
+            lines.append(f"left out: {path}  ({'is excluded by the settings' if one.taken else one.why})")
+    return "\n".join(lines)
 
 
 def _baseline(request: Request) -> str | None:
@@ -179,28 +244,59 @@ def judged(
 
 
 def _cache(request: Request) -> Any:
-    off = request.given["no_cache"] or request.given["certify"] or os.environ.get("DMAVERIFY_NO_CACHE")
-    if off or not request.settings.cache:
+    off = any(request.given[key] for key in ("no_cache", "locked", "certify"))
+    if off or os.environ.get("DMAVERIFY_NO_CACHE") or not request.settings.cache:
         return None
     from dmaverify.jobs.cache import cache_of
 
-    return cache_of(request.settings.folder / request.settings.cache_dir)
+    own = request.settings.cache_dir
+    return cache_of(request.settings.folder / own if own else None)
 
 
 def check_once(request: Request, terminal: Terminal, ticks: Callable[[int], Tick]) -> Outcome:
     """Judges, excuses, fixes, writes and tells, once. Raises InputError."""
     if not request.paths:
         raise InputError("nothing to check", None, what_next())
+    check_rules(request)
     internal: list[str] = []
     asked: dict[str, Any] = {}
-    jobs = request.jobs
+    files, hidden = request.chosen_files()
+    jobs, since = request.jobs_of(files), _since(request)
+    if since is not None:
+        jobs = [job for job in jobs if any(file == str(Path(job[0]).resolve()) for file, _ in since)]
+        if not jobs:
+            return Outcome((f"no transfer changed since {request.given['since']}",))
+    note: tuple[str, ...] = ()
+    if hidden:
+        note = (f"left out by .gitignore or the settings: {_many(len(hidden), 'path')} (--show-files)",)
     verdicts: list[Any] = []
-    results = judged(jobs, request.workers, _cache(request), ticks(len(jobs)))
-    for job, (found, trouble, keep) in zip(jobs, results, strict=True):
-        verdicts += found
-        internal += [trouble] if trouble else []
-        asked |= {f"{Path(job[0]).with_suffix('')}.{name}": questions for name, questions in keep.items()}
-    return finished(request, terminal, verdicts, internal, asked)
+    cache = _cache(request)
+    results: Any = judged(jobs, request.workers, cache, ticks(len(jobs)))
+    done = 0
+    try:
+        for job, (found, trouble, keep) in zip(jobs, results, strict=True):
+            verdicts += [v for v in found if since is None or (str(Path(job[0]).resolve()), v.name) in since]
+            internal += [trouble] if trouble else []
+            asked |= {f"{Path(job[0]).with_suffix('')}.{name}": questions for name, questions in keep.items()}
+            done += 1
+    except KeyboardInterrupt:
+        results.close()
+        outcome = finished(request, terminal, verdicts, internal, asked)
+        said = f"interrupted: {done} of {_many(len(jobs), 'file')} judged; the others have no verdict"
+        code = max(outcome.code if verdicts else 3, 3, key=(0, 3, 1, 2, 4).index)
+        return Outcome(outcome.out, (*outcome.err, *note, said), code)
+    if cache is not None and cache.dropped:
+        note += (f"cache: {_many(cache.dropped, 'entry')} dropped: damaged, or not written by this user",)
+    outcome = finished(request, terminal, verdicts, internal, asked)
+    return Outcome(outcome.out, (*outcome.err, *note), outcome.code)
+
+
+def _since(request: Request) -> set[tuple[str, str]] | None:
+    if not request.given["since"]:
+        return None
+    from dmaverify.cli.diff import changed_since
+
+    return changed_since(request.given["since"], request)
 
 
 def finished(
@@ -227,14 +323,17 @@ def finished(
     if request.given["write_baseline"]:
         return _written_baseline(request, verdicts)
     code = exit_code(verdicts, internal=bool(internal))
+    if request.given["strict"] and code in (0, 3) and _warned(verdicts):
+        code = 1
     out += _told(request, verdicts, code, terminal)
     if request.given["explain"] and request.show in ("full", "concise"):
         from dmaverify.cli.rust import explained
 
         out.append(explained(request.jobs, request.options["readings"]))
     err += [f"internal error: {x}\nPlease report this: a proof and an execution disagree." for x in internal]
+    err += own_mistakes(verdicts)
     if request.given["certify"] is not None:
-        code, said, wrong = _certified(request.given["certify"], asked, code)
+        code, said, wrong = _certified(request.given["certify"], request.jobs, code)
         out, err = [*out, said], [*err, *wrong]
     if request.given["playback"] is not None:
         out.append(_playback(request.given["playback"], verdicts))
@@ -243,10 +342,30 @@ def finished(
     return Outcome(tuple(out), tuple(err), code)
 
 
+def own_mistakes(verdicts: Sequence[Any]) -> list[str]:
+    """What to say of each verdict that tells of a mistake of dmaverify: on which input, and how to report it."""
+    from dmaverify.jobs.reduce import saved
+    from dmaverify.verdict import OURS
+
+    said = []
+    for verdict in verdicts:
+        for finding in verdict.findings:
+            if finding.rule in OURS:
+                name = f"{verdict.path}::{verdict.name}"
+                said.append(f"internal error: {name}: {finding.message}\n{saved(verdict)}")
+    return said[:MOST_MISTAKES] + ([f"and {len(said) - MOST_MISTAKES} more"] if len(said) > MOST_MISTAKES else [])
+
+
+def _warned(verdicts: Sequence[Any]) -> bool:
+    from dmaverify.verdict import Severity
+
+    return any(f.severity is Severity.WARNING and f.excuse is None for v in verdicts for f in v.findings)
+
+
 def _chosen(request: Request, verdicts: Sequence[Any]) -> list[Any]:
     """Less what is ignored, and with what the baseline knows excused."""
+    from dmaverify.jobs.scope import only
     from dmaverify.plan.settings import matching
-    from dmaverify.verdict import only
 
     settings = request.settings
     found = only(verdicts, request.select, request.ignore)
@@ -279,7 +398,7 @@ def _written_baseline(request: Request, verdicts: Sequence[Any]) -> Outcome:
 
     file = request.given["write_baseline"]
     text = baseline_text(verdicts, partial(_placed, Path(file).parent))
-    Path(file).write_text(text, encoding="utf-8")
+    write_text(file, text)
     number = read_baseline(text, file).total()
     left = sum(1 for verdict in verdicts if remarks(verdict) and not verdict.errors)
     said = f"wrote {file}: {number} findings; from now on: --baseline {file}"
@@ -304,7 +423,8 @@ def _fixed(request: Request, verdicts: Sequence[Any]) -> tuple[list[Any], list[s
 
 
 def _many(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
+    many = f"{what[:-1]}ie" if what.endswith("y") else what
+    return f"{number} {what if number == 1 else many + 's'}"
 
 
 # ---------------------------------------------------------------- telling
@@ -320,7 +440,7 @@ def _told(request: Request, verdicts: Sequence[Any], code: int, terminal: Termin
     out = [rendered(request.show, verdicts, code, colour=terminal.colour, **style)]
     for name, file in request.reports:
         Path(file).parent.mkdir(parents=True, exist_ok=True)
-        Path(file).write_text(rendered(name, verdicts, code, colour=False, **style), encoding="utf-8")
+        write_text(file, rendered(name, verdicts, code, colour=False, **style))
     if os.environ.get("GITHUB_ACTIONS") == "true" and not request.chosen and not terminal.person:
         out += [text] if (text := rendered("github", verdicts, code, colour=False, **style)) else []
         if page := os.environ.get("GITHUB_STEP_SUMMARY"):
@@ -329,20 +449,19 @@ def _told(request: Request, verdicts: Sequence[Any], code: int, terminal: Termin
     return out
 
 
-def _certified(folder: str, asked: Mapping[str, Any], code: int) -> tuple[int, str, list[str]]:
-    """Writes the questions and lets cvc5 answer them again; 4 where it contradicts z3, 3 where it cannot answer."""
-    from dmaverify.prove.certify.certificate import recheck, write_questions
+def _certified(folder: str, jobs: Sequence[Job], code: int) -> tuple[int, str, list[str]]:
+    """Writes the certificate and lets cvc5 answer it again; 4 where it contradicts z3, 3 where it cannot answer."""
+    from dmaverify.jobs.certify import write_certificate
+    from dmaverify.prove.certify.certificate import recheck
 
-    files = write_questions(Path(folder), dict(asked))
+    files = write_certificate(Path(folder), jobs)
     results = recheck(files)
     bad = [r for r in results if r.contradicts]
     open_ = [r for r in results if not r.contradicts and not r.agrees]
     agreed = len(results) - len(bad) - len(open_)
-    said = f"certificate: {len(files)} questions in {folder}, cvc5 agrees on {agreed}"
-    without = [name for name, questions in asked.items() if not questions]
-    if without:
-        why = "refused before a solver, or every byte was enumerated"
-        said += f"\nno question to ask again: {', '.join(without)} ({why})"
+    total = sum(len(q.status.split()) for q in files)
+    said = f"certificate: {total} questions in {len(files)} files in {folder}, cvc5 agrees on {agreed} files"
+    said += f"\n             dmaverify certificate check {folder}"
     wrong = [f"internal error: {r.path}: z3 says {r.expected}, cvc5 says {r.answer}" for r in bad]
     wrong += [f"not confirmed: {r.path}: {r.answer}" for r in open_]
     return max(code, 4 if bad else 3 if open_ else 0, key=(0, 3, 1, 2, 4).index), said, wrong
@@ -351,7 +470,7 @@ def _certified(folder: str, asked: Mapping[str, Any], code: int) -> tuple[int, s
 def _playback(file: str, verdicts: Sequence[Any]) -> str:
     from dmaverify.testing.playback import playback_text
 
-    Path(file).write_text(playback_text(verdicts), encoding="utf-8")
+    write_text(file, playback_text(verdicts))
     return f"wrote {file}: run it with pytest"
 
 

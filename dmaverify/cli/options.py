@@ -13,7 +13,29 @@ from typing import Any, TypeVar
 import click
 
 from dmaverify.jobs.judge import FORMATS
+from dmaverify.prove.limits import bytes_of, seconds_of
 
+
+class LimitType(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """A time or an amount of memory as text; `none` becomes 0, which stands for no limit."""
+
+    name = "limit"
+
+    def __init__(self, read: Callable[[str], float], examples: str) -> None:
+        self.read = read
+        self.examples = examples
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not isinstance(value, str):
+            return value
+        try:
+            return 0 if value.strip().lower() == "none" else self.read(value)
+        except (ValueError, OverflowError):
+            self.fail(f"{value!r} is no limit; write for example {self.examples}, or none", param, ctx)
+
+
+TIME = LimitType(seconds_of, "10s, 2m")
+MEMORY = LimitType(bytes_of, "512MiB, 2GiB")
 F = TypeVar("F", bound=Callable[..., Any])
 
 _FILE = click.Path(dir_okay=False)
@@ -36,11 +58,31 @@ OPTIONS: Mapping[str, Callable[[Any], Any]] = {
         "--reading", multiple=True, metavar="RULE=NAME", help="Read a contested point otherwise; repeatable."
     ),
     "workers": click.option("-j", "workers", type=click.IntRange(1, 256), show_default="1", help="Processes."),
+    "engine": click.option(
+        "--engine", multiple=True, metavar="E",
+        help="iDMA files: the engine, a variant (rw_axi), a preset or NAME=VALUE; repeatable. Folders: job files too.",
+    ),
+    "dims": click.option(
+        "--dims", type=click.IntRange(0, 8), help="iDMA job files: dimensions of a job, three lines each."
+    ),
     "rlimit": click.option(
         "--rlimit", type=click.IntRange(1), show_default="20000000", help="Solver resource units a question."
     ),
+    "timeout": click.option(
+        "--timeout", type=TIME, metavar="TIME", show_default="60s",
+        help="Time of one verdict; `none` for any.",
+    ),
+    "memory": click.option(
+        "--memory", type=MEMORY, metavar="SIZE", show_default="1GiB",
+        help="Memory that one verdict may take; `none` for any.",
+    ),
+    "prove": click.option(
+        "--prove", type=click.Choice(("fast", "full")), show_default="fast",
+        help="full: ask the solver every claim once more, from the definitions of mapping and sequencer.",
+    ),
     "certify": click.option(
-        "--certify", type=_FOLDER, metavar="DIR", help="Write every question as SMT-LIB 2; cvc5 re-checks it."
+        "--certify", type=_FOLDER, metavar="DIR",
+        help="Prove in full and write plan, questions and answers; `certificate check DIR` checks them.",
     ),
     "playback": click.option(
         "--playback", type=_FILE, metavar="FILE", help="Write a pytest file that replays the refutations."
@@ -54,6 +96,11 @@ OPTIONS: Mapping[str, Callable[[Any], Any]] = {
     ),
     "watch": click.option("--watch", is_flag=True, help="Check again whenever a file changes."),
     "no_cache": click.option("--no-cache", is_flag=True, help="Prove everything anew."),
+    "locked": click.option("--locked", is_flag=True, help="Use no cache at all, whatever the settings say."),
+    "allow_path": click.option(
+        "--allow-path", type=click.Path(exists=True), multiple=True, metavar="DIR",
+        help="Plans may name files below DIR, too; repeatable.",
+    ),
     "config": click.option("--config", type=_FILE, metavar="FILE", help="Take the settings from this file."),
     "isolated": click.option("--isolated", is_flag=True, help="Take no settings from any file."),
     "show_settings": click.option(
@@ -61,6 +108,13 @@ OPTIONS: Mapping[str, Callable[[Any], Any]] = {
     ),
     "show_files": click.option("--show-files", is_flag=True, help="The files that would be checked."),
     "exit_zero": click.option("--exit-zero", is_flag=True, help="Exit with 0 where the code would be 1 or 3."),
+    "features": click.option(
+        "--features", metavar="A,B", help="Kernels: features of the crate beside its default ones."
+    ),
+    "since": click.option(
+        "--since", metavar="REV", help="Only transfers that are not what they were at a git revision."
+    ),
+    "strict": click.option("--strict", is_flag=True, help="Warnings fail too: exit with 1 where any is left."),
     "no_execute": click.option("--no-execute", is_flag=True, help="Do not cross-check small moves in numpy."),
     "timings": click.option("--timings", is_flag=True, help="Show times."),
     "stdin": click.option("--stdin", is_flag=True, help="Read one JSON object a line, answer one a line."),
@@ -73,14 +127,18 @@ OPTIONS: Mapping[str, Callable[[Any], Any]] = {
 
 NOTHING: Mapping[str, Any] = {
     **dict.fromkeys(OPTIONS),
-    **dict.fromkeys(("paths", "output", "select", "ignore", "reading"), ()),
-    **dict.fromkeys(("as_json", "fix", "watch", "no_cache", "isolated", "no_execute", "timings", "verbose"), False),
+    **dict.fromkeys(("paths", "output", "select", "ignore", "reading", "allow_path"), ()),
+    **dict.fromkeys(("as_json", "fix", "watch", "no_cache", "locked"), False),
+    **dict.fromkeys(("isolated", "no_execute", "timings", "verbose", "strict"), False),
 }
 """What a command without some of these options was given of them."""
-JUDGING = ("paths", "target", "reading", "workers", "rlimit", "config", "isolated", "no_execute")
+JUDGING = (
+    "paths", "target", "reading", "workers", "rlimit", "timeout", "memory", "prove", "config", "isolated",
+    "no_execute", "allow_path",
+)  # fmt: skip
 TELLING = (
     "format_", "as_json", "output", "select", "ignore", "playback", "baseline", "write_baseline", "config", "isolated",
-    "exit_zero", "timings", "verbose",
+    "exit_zero", "strict", "timings", "verbose",
 )  # fmt: skip
 
 

@@ -24,8 +24,7 @@ from dmaverify.errors import InputError
 def conditions(path: str, as_json: bool, guards: str | None, readings: tuple[str, ...], target: str | None) -> None:
     """The sizes for which a plan with symbols holds, as few clauses as it takes, each with what asks for it."""
     from dmaverify.cli.app import Stop, fail, told
-    from dmaverify.jobs.judge import errors_of
-    from dmaverify.plan.read import InputErrors
+    from dmaverify.errors import errors_of
     from dmaverify.report.conditions import condition_json, conditions_text
 
     try:
@@ -34,7 +33,7 @@ def conditions(path: str, as_json: bool, guards: str | None, readings: tuple[str
             from dmaverify.report.guards import guard
 
             raise told("\n".join(guard(one, guards) for one in found).rstrip("\n"))
-    except (InputErrors, InputError) as error:
+    except InputError as error:
         raise fail(errors_of(error)) from None
     code = 0 if all(one.status == "exact" for one in found) else 3
     try:

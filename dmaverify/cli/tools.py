@@ -28,7 +28,7 @@ def cache(clear: bool, as_json: bool) -> None:
     from dmaverify.report.machine import dumps
 
     settings = find_settings(Path())
-    kept = cache_of(settings.folder / settings.cache_dir) if settings.cache else None
+    kept = cache_of(settings.folder / settings.cache_dir if settings.cache_dir else None) if settings.cache else None
     if kept is None:
         raise InputError("the cache is switched off", None, "unset DMAVERIFY_NO_CACHE, or set `cache = true`")
     freed = kept.clear() if clear else 0

@@ -6,6 +6,8 @@ Law: every count is exact and its price grows with the number of loops and of ad
 `spread` answers None where its table of carries would grow beyond `STATES`.
 
 Source: "DMA Engine" (Packet size and internal DMA requests), "Memory Performance" (Misaligned Access), facts/rngd 3.4.
+
+Relied on (proofs/): packet-split-count, windows-aligned, windows-touched.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ class Fetching:
         self.cells = laid_out(self.inside, machine, reach.bits, written=not reach.reads)
         self.rooms = laid_out(self.outside, machine, 8, written=False) if places else None
         self.all_slices = np.zeros(1, np.int64) if self.rooms is None else self.rooms.address
-        self.flow = streamed(reach.flow)
+        self.flow = streamed(reach.flow, machine)
         exprs: list[Expr] = [expr for _, expr in memory.fields]
         exprs += [reach.flow.time, reach.flow.packet]
         self.names = Names(sizes_of(exprs))
@@ -102,7 +102,7 @@ class Fetching:
         at, live = stream
         if self.reach.config is not None:
             self._printed(view, stream, outcome)
-            at = walked(self.reach.config)
+            at = walked(self.reach.config, self.machine)
             live = at
         outcome.ran += len(at) * len(slices)
         starts, width = self.accesses(at)
@@ -140,7 +140,7 @@ class Fetching:
     def _printed(self, view: Seen, stream: tuple[Numbers, Numbers], outcome: Outcome) -> None:
         config = self.reach.config
         assert config is not None
-        at = walked(config)
+        at = walked(config, self.machine)
         if len(at) != len(stream[0]):
             raise Beyond("the configuration moves another amount than the stream")
         extent = np.sort(units(self.cells.address, self.cells.width))
@@ -229,4 +229,5 @@ def run_access(reach: Reach, machine: Machine) -> Outcome:
     for values in iterations(reach.loops):
         where = ", ".join(f"{name} = {value}" for name, value in values.items())
         outcome.take(one.at(values)[1], where)
+        machine.allow(outcome.ran)
     return outcome

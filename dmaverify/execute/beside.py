@@ -10,8 +10,9 @@ import os
 import pickle
 import signal
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 from dmaverify.program.command import Command
 from dmaverify.program.move import Tensor
@@ -40,6 +41,13 @@ class Task:
         except TooLarge:
             return None
         return frozenset(done.broken)
+
+
+class Question(Protocol):
+    """Anything that can be asked in the process beside: pickled there, answered there."""
+
+    def broken(self) -> frozenset[str] | None:
+        """What is broken; None where that cannot be told."""
 
 
 class Beside:
@@ -73,8 +81,16 @@ class Beside:
             os.close(one.answer)
             os.waitpid(one.child, 0)
 
-    def broken(self, task: Task) -> frozenset[str] | None:
-        """As `Task.broken`. Raises OSError or EOFError when the child is gone."""
+    @classmethod
+    def kill(cls) -> None:
+        """Ends the child in the middle of its work."""
+        if cls.running is not None:
+            with suppress(OSError):
+                os.kill(cls.running.child, signal.SIGKILL)
+            cls.end()
+
+    def broken(self, task: Question) -> frozenset[str] | None:
+        """As `task.broken`. Raises OSError or EOFError when the child is gone."""
         _send(self.ask, pickle.dumps(task))
         found: frozenset[str] | None = pickle.loads(_received(self.answer))
         return found
@@ -89,12 +105,19 @@ def broken_by(
     readings: Mapping[str, str],
 ) -> frozenset[str] | None:
     """The obligations that executing every unit finds broken; None for a move that is too large. Raises Aliased."""
-    task = Task(source, dest, spaces, dtype_bits, tuple(commands), dict(readings))
+    return asked_beside(Task(source, dest, spaces, dtype_bits, tuple(commands), dict(readings)))
+
+
+def asked_beside(task: Question) -> frozenset[str] | None:
+    """The answer of the process beside, or of this one where there is none."""
     if Beside.running is not None:
         try:
             return Beside.running.broken(task)
         except (OSError, EOFError):
             Beside.end()
+        except BaseException:  # stopped on the way: the answer to this task would be taken for that to the next
+            Beside.kill()
+            raise
     return task.broken()
 
 
@@ -114,7 +137,7 @@ def _serve(asks: int, answers: int, others: tuple[int, int]) -> None:
         import dmaverify.execute  # noqa: F401 (what takes long)
 
         while True:
-            task: Task = pickle.loads(_received(asks))
+            task: Question = pickle.loads(_received(asks))
             _send(answers, pickle.dumps(task.broken()))
     finally:
         os._exit(0)

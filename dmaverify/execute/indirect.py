@@ -121,7 +121,7 @@ class _Names:
         self.move = move
         steps = [position for position, found in _cells(move.table.element) if found == ((move.axis, 1),)]
         self.step = steps[0] * dtype_bits // 8 if steps else 0
-        self.shared = set(axes_of(move.source.mapping)) & set(axes_of(move.dest.mapping)) - {move.key, move.axis}
+        self.shared = set(axes_of(move.source.mapping)) & set(axes_of(move.dest.mapping)) - {move.axis}
 
     def renamed(self, found: Coordinates) -> Coordinates | None:
         """None where the key names no row."""

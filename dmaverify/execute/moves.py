@@ -7,8 +7,8 @@ there goes from where the source has it to where the destination has it; its pad
 its n-th unit read to its n-th unit written.
 
 Units of the source hold their element (a number), or garbage where the tensor has padding. Requests are read and
-written in order, each as a whole; a packet is cut into requests from its first byte, or at aligned windows: what is
-wrong under both is wrong, under one of them unsaid.
+written in order, each as a whole; a packet is cut into requests from its first byte, or at aligned windows (where no
+size of requests is known: unit by unit, or not at all): what is wrong under both is wrong, under one of them unsaid.
 Source: "DMA Engine", Implementation Details, Performance (packets and requests); facts on padding as in `language`.
 """
 
@@ -23,7 +23,6 @@ import numpy as np
 from dmaverify.execute.outcome import Outcome
 from dmaverify.execute.tensors import (
     BOTTOM,
-    MOST,
     ZERO,
     Cells,
     Names,
@@ -166,7 +165,7 @@ class Run:
         for number, nest in enumerate(self.move.nests):
             if nest.read.amount != nest.write.amount:
                 raise Beyond("the two sides move different amounts")
-            read, write = (walked(walk) for walk in (nest.read, nest.write))
+            read, write = (walked(walk, self.machine) for walk in (nest.read, nest.write))
             count = len(read)
             engine, offset = np.full(count, known[nest.engine]), np.arange(count) % max(1, nest.read.packet)
             parts.append((read, write, engine, offset, np.full(count, number)))
@@ -181,8 +180,10 @@ class Run:
         known: dict[str, int] = {}
         done: dict[int, int] = {}
         for flow in self.move.flows:
-            stream = streamed(flow)
+            stream = streamed(flow, self.machine)
             padded = padded or stream.padded
+            if stream.padded and stream.positions > min(len(view.cells.address) for view in views):
+                outcome.leave("core/in-bounds", "a padded stream has more positions than a side")
             count = len(stream.at)
             read = self._found(views[0], self.names.of(stream.coords, count, self.source.named), self.source.named)
             element = self.names.of(stream.coords, count, self.dest.named)
@@ -304,7 +305,7 @@ class Run:
             return
         answers = {
             written_early(copies, self.machine, cut, alone, source, given, asked, unit_bits(self.move.bits))
-            for cut in ("first", "windows")
+            for cut in (("first", "windows") if self.machine.request else ("units", "packets"))
             for alone in ((False, True) if copies.open_engines else (False,))
         }
         if answers == {True}:
@@ -313,10 +314,9 @@ class Run:
             outcome.leave("core/overlap", "it depends on how packets are cut, or on engines that nothing names")
 
 
-def walked(walk: Walk) -> Numbers:
+def walked(walk: Walk, machine: Machine) -> Numbers:
     """All unit addresses of a side, in order."""
-    if walk.amount > MOST:
-        raise Beyond(f"{walk.amount:,} units")
+    machine.allow(walk.amount)
     at = np.array([walk.start], np.int64)
     for count, stride in walk.loops:
         at = (at[:, None] + np.arange(count, dtype=np.int64) * stride).reshape(-1)
@@ -336,7 +336,9 @@ def requests_of(copies: Copies, most: int, cut: str) -> Numbers:
     if not count:
         return np.zeros(0, np.int64)
     fresh = np.ones(count, np.bool_)
-    if most:
+    if cut == "packets":
+        fresh = copies.offset == 0
+    elif most:
         follows = (np.diff(copies.read) == 1) & (np.diff(copies.write) == 1) & (np.diff(copies.command) == 0)
         fresh[1:] = ~follows | (copies.offset[1:] == 0)
         if cut == "first":
@@ -382,8 +384,7 @@ def run_move(move: Move, machine: Machine) -> Outcome:
         where = ", ".join(f"{name} = {value}" for name, value in values.items())
         for word, _, found in run.at(values):
             outcome.take(found, f"{word} at {where}" if where else word)
-        if outcome.ran > MOST:
-            raise Beyond(f"more than {MOST:,} units")
+        machine.allow(outcome.ran)
     return outcome
 
 

@@ -28,7 +28,7 @@ from dmaverify.execute.moves import NONE, Copies, Run
 from dmaverify.execute.order import bodies_of, cliques, closed, mask
 from dmaverify.execute.outcome import Outcome
 from dmaverify.execute.rows import Moved, lists_of
-from dmaverify.execute.tensors import MOST, unit_bits, units
+from dmaverify.execute.tensors import unit_bits, units
 from dmaverify.execute.work import (
     Beyond,
     Held,
@@ -120,6 +120,7 @@ class _Program:
         last: dict[str, tuple[int, int]] = {}
         for turn, values in enumerate(iterations(loops)):
             for i in members:
+                self.machine.allow(self.outcome.ran)
                 for number, run in enumerate(runs[i]):
                     self._one(i, number, run, turn, values, last)
 
@@ -140,6 +141,7 @@ class _Program:
             self._rows(i, step, run, turn)
             return
         done, found = run.at(values)
+        self.machine.allow(len(done.at) * len(done.slices))
         self.outcome.take(found, step.name)
         lane = step.context or run.reach.context
         piece = self._piece(i, lane, turn)
@@ -397,6 +399,4 @@ def _halves(at: Numbers, unit: int) -> Numbers:
 def _everywhere(at: Numbers, slices: Numbers, unit: int) -> Numbers:
     """Half bytes of a slice's units in all slices (whose addresses are bytes)."""
     local = _halves(at, unit)
-    if len(local) * len(slices) > MOST:
-        raise Beyond("too many bytes of accesses")
     return np.sort((slices[:, None] * 2 + local[None, :]).reshape(-1))

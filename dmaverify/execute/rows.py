@@ -96,7 +96,7 @@ class Moved:
         if flow is None:
             outcome.leave("core/covers", "nothing says how it is moved")
             return outcome, np.zeros(0, np.int64), np.zeros(0, np.int64)
-        stream = streamed(flow)
+        stream = streamed(flow, self.machine)
         count = len(stream.at)
         keys = stream.coords.get(rows.key, np.zeros(count, np.int64))
         row = np.array(listed, np.int64)[keys]
@@ -178,5 +178,6 @@ def run_rows(rows: Rows, machine: Machine) -> Outcome:
         outcome.break_("core/in-bounds", "a promised number names no row")
         return outcome
     for listed in lists_of(rows):
+        machine.allow(outcome.ran)
         outcome.take(moved.run(listed)[0], f"rows {', '.join(map(str, listed[:8]))}")
     return outcome

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.int64]
     Mask = NDArray[np.bool_]
 
-MOST = 1 << 21
 WIDE = 1 << 61
 
 
@@ -56,8 +55,6 @@ class Cells:
 
 def cells_of(expr: Expr, fill: Kind) -> tuple[NDArray[np.int8], dict[str, Numbers]]:
     """Finalized kinds and coordinates of all positions."""
-    if expr.size > MOST:
-        raise Beyond(f"{expr.size:,} positions")
     try:
         found = finalize_array(cells_array(expr, np.arange(expr.size)), axes_of(expr), fill)
     except ValueError as error:
@@ -70,6 +67,7 @@ def laid_out(held: Held, machine: Machine, bits: int, *, written: bool) -> Cells
     unit = unit_bits(bits)
     width = bits // unit
     whole = pair(*(expr for _, expr in held.fields))
+    machine.allow(whole.size * width)
     kind, coords = cells_of(whole, Kind.BOTTOM if written else Kind.TOP)
     at = np.arange(whole.size)
     address = np.full(whole.size, held.base * 8 // unit, np.int64)
@@ -190,8 +188,9 @@ class Streamed:
     named: frozenset[str]
 
 
-def streamed(flow: Flow) -> Streamed:
+def streamed(flow: Flow, machine: Machine) -> Streamed:
     whole = pair(flow.chip, flow.cluster, flow.slice, flow.time, flow.packet)
+    machine.allow(whole.size)
     kind, coords = cells_of(whole, Kind.TOP)
     live = np.flatnonzero(kind == INDEX)
     inside = flow.time.size * flow.packet.size

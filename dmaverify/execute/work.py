@@ -38,7 +38,7 @@ class Tier:
 class Machine:
     """`request` is the bytes that move as one, 0 where nothing says so. `banks` and `width` are those of a slice;
     `allowed` is the greatest sum of a bank beside DMA (-1: no such limit), DMA's own request counting `own`, by the
-    rule `rule`.
+    rule `rule`. `most` is the units of a tensor, of a stream or of all that moves that are still run.
     """
 
     tiers: Mapping[str, Tier]
@@ -48,6 +48,12 @@ class Machine:
     allowed: int = -1
     own: int = 1
     rule: str = ""
+    most: int = 1 << 21
+
+    def allow(self, units: int) -> None:
+        """Raises Beyond where these are too many to be run."""
+        if units > self.most:
+            raise Beyond(f"{units:,} units")
 
     def stride(self, tier: str, place: str, unit_bits: int) -> int:
         """Units from one place to the next."""

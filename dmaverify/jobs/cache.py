@@ -1,15 +1,17 @@
-"""Verdicts that were proved before: a database beside the work, asked before anything is judged.
+"""Verdicts that were proved before: a database of the user, asked before anything is judged.
 
 Knows: what a verdict depends on, SQLite.
 Does not know: how a verdict comes about, formats, exit codes.
 Law: an entry is found only for the same text at the same path, the same machine data, settings, code and libraries;
-UNKNOWN, unreadable input and disagreements are never kept; an entry that is damaged in any way is no entry. A cache
-that cannot be used is no error: the work is done again.
+UNKNOWN, unreadable input and disagreements are never kept. An entry counts only with a code made by a key that lies
+with the user and in no checkout, so that no file of a project can be taken for a proof; any other entry is dropped and
+counted. A cache that cannot be used is no error: the work is done again.
 """
 
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
 import os
 import sqlite3
@@ -24,9 +26,10 @@ from typing import Any
 
 from dmaverify.jobs.judge import Job
 from dmaverify.jobs.record import BadRecord, Unrecordable, record_of, verdicts_of
+from dmaverify.language.files import read_bytes
 from dmaverify.verdict import Status, Verdict
 
-FORMAT = 1
+FORMAT = 2
 FILE = "proofs.sqlite"
 MOST_ENTRIES = 20_000
 MOST_BYTES = 10_000_000  # of one file, as of a plan
@@ -61,6 +64,9 @@ def installed() -> set[str]:
     return found
 
 
+FEATURES = "DMAVERIFY_FEATURES"
+
+
 def key_of(job: Job, crates: dict[Path, bytes] | None = None) -> str | None:
     """The key of a job, over everything that its verdicts depend on; None for one that is always done anew.
 
@@ -70,7 +76,7 @@ def key_of(job: Job, crates: dict[Path, bytes] | None = None) -> str | None:
     try:
         if Path(path).suffix not in (".toml", ".rs") or Path(path).stat().st_size > MOST_BYTES:
             return None
-        text = Path(path).read_bytes()
+        text = read_bytes(path)
         kernel = Path(path).suffix == ".rs"
         machines = (
             _crate(Path(path), {} if crates is None else crates)
@@ -80,7 +86,8 @@ def key_of(job: Job, crates: dict[Path, bytes] | None = None) -> str | None:
         machines += [b"\0".join(_machines(b"", Path(), target))] if kernel and target else []
     except (OSError, ValueError, RecursionError):
         return None
-    asked = json.dumps([path, name, target, settings], sort_keys=True)
+    features = os.environ.get(FEATURES, "") if kernel else ""
+    asked = json.dumps([path, name, target, settings, *([features] if features else [])], sort_keys=True)
     digest = hashlib.sha256(code_version().encode())
     for part in (asked.encode(), text, *machines):
         digest.update(len(part).to_bytes(8, "big") + part)
@@ -93,7 +100,7 @@ def _machines(text: bytes, folder: Path, target: str | None) -> Iterator[bytes]:
     tables = [t for kind in ("transfer", "access", "program", "region", "kernel") for t in _tables(data.get(kind))]
     for kernel in _tables(data.get("kernel")):
         if isinstance(kernel.get("file"), str):
-            yield kernel["file"].encode() + b"\0" + (folder / kernel["file"]).read_bytes()
+            yield kernel["file"].encode() + b"\0" + read_bytes(folder / kernel["file"])
     steps = [step for program in _tables(data.get("program")) for step in program.get("step", [])]
     inner = [step[kind] for step in steps for kind in ("transfer", "access") if isinstance(step.get(kind), dict)]
     named = [target] if target else [table.get("target") for table in (data, *tables, *inner)]
@@ -161,6 +168,7 @@ class Cache:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.hits = 0
+        self.dropped = 0  # entries that this user did not write, or that are damaged
 
     @property
     def file(self) -> Path:
@@ -172,15 +180,27 @@ class Cache:
         try:
             with closing(self._open()) as database:
                 row = database.execute("select digest, body from proof where key = ?", (key,)).fetchone()
-            if row is None or hashlib.sha256(key.encode() + row[1]).hexdigest() != row[0]:
+            if row is None:
+                return None
+            if not hmac.compare_digest(_code(key, row[1]), str(row[0])):
+                self._drop(key)
                 return None
             found = verdicts_of(json.loads(zlib.decompress(row[1])))
-        except (sqlite3.Error, OSError, BadRecord, ValueError, TypeError, zlib.error):
+        except (BadRecord, ValueError, TypeError, zlib.error):
+            self._drop(key)
+            return None
+        except (sqlite3.Error, OSError):
             return None
         if not keepable(found):
             return None
         self.hits += 1
         return found
+
+    def _drop(self, key: str) -> None:
+        """Takes an entry away that is no proof of this user."""
+        self.dropped += 1
+        with suppress(sqlite3.Error, OSError), closing(self._open()) as database, database:
+            database.execute("delete from proof where key = ?", (key,))
 
     def put(self, key: str, verdicts: Sequence[Verdict]) -> None:
         if not keepable(verdicts):
@@ -190,8 +210,8 @@ class Cache:
         except (Unrecordable, ValueError):
             return
         body = zlib.compress(text.encode("utf-8", "surrogatepass"), 1)
-        digest = hashlib.sha256(key.encode() + body).hexdigest()
         try:
+            digest = _code(key, body)
             self._write(key, digest, body)
         except sqlite3.DatabaseError as error:
             if isinstance(error, sqlite3.OperationalError):
@@ -203,11 +223,13 @@ class Cache:
             return
 
     def _open(self) -> sqlite3.Connection:
+        if self.file.is_symlink() or self.folder.is_symlink():
+            raise OSError(f"{self.file} is a link")
         return sqlite3.connect(self.file, timeout=20)
 
     def _write(self, key: str, digest: str, body: bytes) -> None:
         if not self.folder.is_dir():
-            self.folder.mkdir(parents=True, exist_ok=True)
+            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             (self.folder / ".gitignore").write_text("*\n", encoding="utf-8")
         with closing(self._open()) as database, database:
             database.execute("pragma synchronous = off")
@@ -235,8 +257,47 @@ class Cache:
             return 0
 
 
-def cache_of(folder: str | Path) -> Cache | None:
-    """The cache in a folder, or where DMAVERIFY_CACHE_DIR says; None where DMAVERIFY_NO_CACHE is set."""
+def user_folder() -> Path:
+    """Where this user's proofs and the key to them lie, outside of every checkout."""
+    base = os.environ.get("XDG_CACHE_HOME") or (os.environ.get("LOCALAPPDATA") if os.name == "nt" else None)
+    return Path(base) / "dmaverify" if base else Path.home() / ".cache" / "dmaverify"
+
+
+def cache_of(folder: str | Path | None = None) -> Cache | None:
+    """The cache of the user, or in a folder, or where DMAVERIFY_CACHE_DIR says; None where DMAVERIFY_NO_CACHE is set,
+    or there is no place for one.
+    """
     if os.environ.get("DMAVERIFY_NO_CACHE"):
         return None
-    return Cache(Path(os.environ.get("DMAVERIFY_CACHE_DIR") or folder))
+    try:
+        return Cache(Path(os.environ.get("DMAVERIFY_CACHE_DIR") or folder or user_folder()))
+    except RuntimeError:  # a user without a home
+        return None
+
+
+def _code(key: str, body: bytes) -> str:
+    """What shows that this user wrote an entry."""
+    return hmac.new(_secret(user_folder()), key.encode() + body, hashlib.sha256).hexdigest()
+
+
+@lru_cache(maxsize=4)
+def _secret(folder: Path) -> bytes:
+    """The user's key; made when it is first asked for. Raises OSError where it can be neither read nor kept."""
+    file = folder / "key"
+    with suppress(FileNotFoundError):
+        found = read_bytes(file, 64)
+        if len(found) == 32:
+            return found
+        file.unlink()
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    fresh = folder / f"key.{os.getpid()}"
+    with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out:
+        out.write(os.urandom(32))
+    try:
+        os.link(fresh, file)  # whoever is first makes the key of all
+    except FileExistsError:
+        pass
+    except OSError:
+        fresh.replace(file)
+    fresh.unlink(missing_ok=True)
+    return read_bytes(file, 64)

@@ -75,7 +75,8 @@ def _mended(verdict: Verdict, settings: Mapping[str, Any], target: str | None) -
 
 def _transfer_of(verdict: Verdict, target: str | None) -> tuple[Any, Any]:
     """The transfer of a verdict that has one, and its plan, read as it was judged."""
-    from dmaverify.plan.read import InputErrors, read_plan
+    from dmaverify.errors import InputErrors
+    from dmaverify.plan.read import read_plan
 
     try:
         plan = read_plan(verdict.path, target=target)
@@ -99,11 +100,10 @@ def _proved(
 ) -> tuple[Edit, ...]:
     """The edits, in the unit of the text, with which the transfer is proved; () where there are none."""
     source = edits[0].span.source
-    numbers = all(_is_number(edit) for edit in edits)
     if source.name != verdict.path or any(edit.span.source is not source for edit in edits):
         return ()
     edits = [edit for edit in edits if edit.text != edit.span.text]
-    for trial in _trials(edits) if numbers else [tuple(edits)]:
+    for trial in trials_of(edits):
         try:
             text = applied(source.text, trial)
         except Overlap:
@@ -113,9 +113,9 @@ def _proved(
     return ()
 
 
-def _trials(edits: Sequence[Edit]) -> Iterator[tuple[Edit, ...]]:
-    """The edits as they are, then with every number counted in elements."""
-    for unit in UNITS:
+def trials_of(edits: Sequence[Edit]) -> Iterator[tuple[Edit, ...]]:
+    """The edits as they are, then, where all are numbers, with every number counted in elements."""
+    for unit in UNITS if all(_is_number(edit) for edit in edits) else (1,):
         scaled = [_scaled(edit, unit) for edit in edits]
         if all(edit is not None for edit in scaled):
             yield tuple(edit for edit in scaled if edit is not None)
@@ -135,10 +135,10 @@ def _scaled(edit: Edit, unit: int) -> Edit | None:
 
 def _holds(source: Source, text: str, name: str, settings: Mapping[str, Any], target: str | None) -> bool:
     """Whether the plan with that text proves what `name` promises."""
+    from dmaverify.errors import Disagreement, InputErrors
     from dmaverify.jobs.verdicts import verdicts_of
-    from dmaverify.plan.read import InputErrors, read_plan_text, select
+    from dmaverify.plan.read import read_plan_text, select
     from dmaverify.prove.move.check import Options
-    from dmaverify.prove.move.witness import Disagreement
 
     try:
         plan = select(read_plan_text(text, source.name, target=target, folder=Path(source.name).parent), name)

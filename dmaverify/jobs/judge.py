@@ -21,11 +21,6 @@ Job = tuple[str, str | None, str | None, dict[str, Any]]
 """Path, name of a transfer or None for all, target or None for the file's own, settings of `Options`."""
 
 
-def errors_of(error: Exception) -> list[InputError]:
-    """The input errors that an exception stands for; at least one."""
-    return list(getattr(error, "errors", [])) or [error if isinstance(error, InputError) else InputError(str(error))]
-
-
 def readings_of(pairs: Sequence[str]) -> dict[str, str]:
     out: dict[str, str] = {}
     for pair in pairs:
@@ -38,9 +33,11 @@ def readings_of(pairs: Sequence[str]) -> dict[str, str]:
     return out
 
 
-def plan_files(paths: Sequence[str]) -> list[tuple[str, str | None]]:
-    """Files with the transfer asked for, sorted: folders are searched for plan files, `PATH::NAME` names one
-    transfer.
+def plan_files(
+    paths: Sequence[str], left: list[str] | None = None, *, lists: bool = False
+) -> list[tuple[str, str | None]]:
+    """Files with the transfer asked for, sorted: folders are searched for plan files, with `lists` also for a machine's
+    job files and lists; `PATH::NAME` names one transfer. `left` receives what .gitignore hides.
     """
     out: list[tuple[str, str | None]] = []
     for path in paths:
@@ -50,9 +47,12 @@ def plan_files(paths: Sequence[str]) -> list[tuple[str, str | None]]:
         if Path(file).is_dir():
             if name:
                 raise InputError(f"{file} is a folder, so `::{name}` names nothing", None, "name a plan file")
-            found = sorted(str(p) for p in Path(file).rglob("*.toml") if not _hidden(p, file) and is_plan(p))
-            texts = [str(p) for p in Path(file).rglob("*") if not _hidden(p, file) and is_copy_text(str(p))]
-            found = sorted([*found, *kernel_files(Path(file)), *texts])
+            from dmaverify.jobs.walk import IGNORED, walked
+
+            seen = walked(file, lists=lists)
+            found = [one.path for one in seen if one.taken]
+            if left is not None:
+                left += [one.path for one in seen if one.why == IGNORED]
             if not found:
                 raise InputError(
                     f"{file} holds no plan file (*.toml with `schema = 1`) and no kernel (*.rs with a transfer, *.pto, "
@@ -66,98 +66,123 @@ def plan_files(paths: Sequence[str]) -> list[tuple[str, str | None]]:
     return list(dict.fromkeys(out))
 
 
-def _hidden(path: Path, folder: str) -> bool:
-    """Whether it lies in a folder like `.venv`, which belongs to a tool."""
-    return any(part.startswith(".") for part in path.relative_to(folder).parts[:-1])
-
-
-def is_plan(path: Path) -> bool:
-    """A TOML file that says `schema =` at the start of a line; a machine's own target.toml is none."""
-    if path.name == "target.toml":
-        return False
-    try:
-        with path.open("rb") as file:
-            return any(line.lstrip().startswith(b"schema") and b"=" in line for line in file.read(1 << 16).splitlines())
-    except OSError:
-        return False
-
-
-def kernel_files(folder: Path) -> list[str]:
-    """Rust files of a folder that hold a transfer, without Cargo's build output."""
-    from dmaverify.machines.rngd.rust.moves import TRANSFERS
-
-    marks = [f"{sign}{name}".encode() for name in TRANSFERS for sign in (".", "::")]
-    found = []
-    for path in folder.rglob("*.rs"):
-        if "target" in path.relative_to(folder).parts[:-1]:
-            continue
-        try:
-            data = path.read_bytes()
-        except OSError:
-            continue
-        if any(mark in data for mark in marks):
-            found.append(str(path))
-    return found
-
-
 def is_copy_text(path: str) -> bool:
     """PTO text, by its suffix."""
     return path.endswith((".pto", ".mlir"))
 
 
 def check_job(job: Job) -> tuple[list[Any], str, dict[str, Any]]:
-    """Verdicts of one file, or of an unreadable one; an internal disagreement as text; the questions asked."""
-    if is_copy_text(job[0]):
-        from dmaverify.machines.pto.check import check_job as check_kernels
-
-        return check_kernels(job)
-    from dmaverify.jobs.load import check, unreadable
-    from dmaverify.plan.read import InputErrors
-    from dmaverify.prove.move.check import Options
-    from dmaverify.prove.move.witness import Disagreement
+    """Verdicts of one file, whatever is wrong with it; an internal contradiction as text; the questions asked."""
+    from dmaverify.language.files import allowing
+    from dmaverify.prove.boundary import guarded
+    from dmaverify.prove.options import Options
 
     path, name, target, settings = job
     keep: dict[str, Any] = {}
-    try:
-        listed = listed_verdict(path, settings.get("readings", {}))
-        if listed is not None:
-            return [listed], "", keep
-        return check(path, name, target=target, options=Options(**settings), keep=keep), "", keep
-    except (InputErrors, InputError) as error:
-        return [unreadable(errors_of(error), path)], "", keep
-    except Disagreement as error:
-        return [], f"{path}: {error}", keep
+    options = Options(**{key: value for key, value in settings.items() if key not in ("engine", "dims")})
+
+    def judge() -> list[Verdict]:
+        from dmaverify.jobs.load import check
+
+        with allowing(options.allow):
+            listed = listed_verdict(path, settings)
+            return [listed] if listed is not None else check(path, name, target=target, options=options, keep=keep)
+
+    return guarded(judge, options.limits, name=Path(path).stem, path=path), "", keep
 
 
-def listed_verdict(path: str, readings: Mapping[str, str]) -> Verdict | None:
-    """The verdict on a file of a machine's own (burst lists, job files, images); None for all others. Raises
-    InputError.
+def listed_verdict(path: str, settings: Mapping[str, Any]) -> Verdict | None:
+    """The verdict on a file of a machine's own (burst lists, job files, images); None for all others. `engine` and
+    `dims` of the settings say whose it is. Raises InputError.
     """
     if path.endswith(".toml"):
         return None
     from dmaverify.machines.idma.check import verdict_of_file
 
-    return verdict_of_file(path, readings)
+    return verdict_of_file(
+        path, settings.get("readings", {}), engine=settings.get("engine", ()), dims=settings.get("dims")
+    )
 
 
-def run_jobs(jobs: Sequence[Job], workers: int, tick: Callable[[int], None]) -> Iterator[Any]:
-    """What `check_job` gives for each job, in order. `tick` is told how many are done, when one process does them
-    all.
+Result = tuple[list[Any], str, dict[str, Any]]
+
+
+def run_jobs(jobs: Sequence[Job], workers: int, tick: Callable[[int], None]) -> Iterator[Result]:
+    """What `check_job` gives for each job, in order. `tick` is told how many are done.
+
+    A process that is ended from outside spoils the verdict that it was at, and no other.
     """
     if workers <= 1 or len(jobs) < 2:
         for number, job in enumerate(jobs, 1):
             yield check_job(job)
             tick(number)
         return
+    size = max(1, len(jobs) // (4 * workers))
+    chunks = [list(jobs[at : at + size]) for at in range(0, len(jobs), size)]
+    done = 0
+    for results in _in_processes(chunks, min(workers, len(jobs))):
+        yield from results
+        done += len(results)
+        tick(done)
+
+
+def _in_processes(chunks: Sequence[Sequence[Job]], workers: int) -> Iterator[list[Result]]:
     from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures.process import BrokenProcessPool
     from multiprocessing import get_context
 
-    with ProcessPoolExecutor(min(workers, len(jobs)), mp_context=get_context("spawn")) as pool:
-        yield from pool.map(check_job, jobs, chunksize=max(1, len(jobs) // (4 * workers)))
+    def pool(size: int) -> ProcessPoolExecutor:
+        return ProcessPoolExecutor(size, mp_context=get_context("spawn"), initializer=_without_interrupts)
+
+    at = 0
+    while at < len(chunks):
+        shared = pool(workers)
+        try:
+            futures = [shared.submit(_check_chunk, chunk) for chunk in chunks[at:]]
+            for future in futures:
+                yield future.result()
+                at += 1
+        except BrokenProcessPool:
+            if len(chunks[at]) > 1:
+                chunks = [*chunks[:at], *([job] for job in chunks[at]), *chunks[at + 1 :]]
+                workers = 1  # which one it was shows when they are judged one by one
+            else:
+                yield [_ended(chunks[at][0])]
+                at += 1
+        finally:
+            processes = list((getattr(shared, "_processes", None) or {}).values())
+            shared.shutdown(wait=False, cancel_futures=True)
+            for process in processes:
+                process.terminate()
+
+
+def _check_chunk(jobs: Sequence[Job]) -> list[Result]:
+    return [check_job(job) for job in jobs]
+
+
+def _without_interrupts() -> None:
+    """Ctrl-C is for the process that started this one, which ends it."""
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _ended(job: Job) -> Result:
+    """A job at which its process ended, by the system or by a library."""
+    from dmaverify.prove.boundary import LIMIT
+    from dmaverify.verdict import Obligation, Status
+
+    why = "the process that judged it was ended, most likely for its memory; nothing was decided"
+    path = job[0]
+    open_ = Obligation(LIMIT, "unknown", "", why)
+    return [Verdict(Path(path).stem, "", Status.UNKNOWN, (), (open_,), path=path)], "", {}
 
 
 def what_next() -> str:
-    here = sorted(str(p) for p in Path().rglob("*.toml") if is_plan(p))[:1] or sorted(kernel_files(Path()))[:1]
+    """What to type where nothing was named: a file of this folder, as far as one is found quickly."""
+    from dmaverify.jobs.walk import walked
+
+    here = [seen.path for seen in walked(".") if seen.taken][:1]
     return f"dmaverify check {here[0]}" if here else "name a plan file or a folder: dmaverify check PATH[::NAME]"
 
 
@@ -179,11 +204,12 @@ def rendered(
         style: Literal["full", "concise"] = "full" if format_ == "full" else "concise"
         return render_report(verdicts, style, code=code, width=width, colour=colour, timings=timings, verbose=verbose)
     from dmaverify import __version__
+    from dmaverify.report.snippet import escaped
 
     if format_ == "html":
         from dmaverify.jobs.page import run_page
 
-        return run_page(verdicts, __version__, code)
+        return escaped(run_page(verdicts, __version__, code))
     from dmaverify.report.machine import write
 
-    return write(format_, verdicts, __version__)
+    return escaped(write(format_, verdicts, __version__))

@@ -8,7 +8,7 @@ InputErrors, a plan that is wrong is a Verdict.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ from dmaverify.errors import InputError
 from dmaverify.language import wellformed
 from dmaverify.language.expr import Expr
 from dmaverify.language.parse import parse
-from dmaverify.verdict import Finding, Severity, Status, Verdict
+from dmaverify.verdict import Verdict
 
 if TYPE_CHECKING:
     from dmaverify.plan.read import Plan
@@ -90,7 +90,7 @@ def check(
     """Verdicts of every transfer, access and program of a plan, in the order of the file.
 
     `plan` is a path, `path::name`, a Plan or the text of one. `keep` receives the solver's questions per name. Raises
-    InputErrors for what cannot be read, Disagreement where proof and execution contradict each other.
+    InputError for what cannot be read; whatever goes wrong with one entry is told in its own verdict.
     """
     from dmaverify.jobs.verdicts import verdicts_of
 
@@ -102,24 +102,18 @@ def check(
     return verdicts_of(load(plan, name, target=target, symbols=True), options, keep)
 
 
-def unreadable(errors: Sequence[InputError], path: str) -> Verdict:
-    """A file that could not be read, as a verdict of status `error`."""
-    findings = tuple(
-        Finding("core/input", Severity.ERROR, e.message, "", e.span, hint=e.hint or "", source="plan file format")
-        for e in errors
-    )
-    line = next((e.span.line for e in errors if e.span is not None), 0)
-    return Verdict(Path(path).stem, "", Status.ERROR, findings, path=path, line=line)
-
-
 def program_of(plan: Plan, name: str, target: Target | None = None) -> tuple[Command, ...]:
     """The commands of a transfer: those given, else those of its stream. Raises InputError where there are none."""
     from dmaverify.lower.programs import Trouble, given_program, streamed_program
+    from dmaverify.prove.move.preconditions import unmet
 
     item = next(t for t in plan.transfers if t.name == name)
     transfer = item.transfer
     machine = target or plan.targets[transfer.target]
     bits = machine.dtypes[transfer.dtype]
+    for problem in unmet(transfer, plan.axes, machine, item.problems):
+        if problem.fatal:
+            raise InputError(problem.message, problem.span, problem.hint)
     if transfer.given:
         found: object = given_program(transfer.given, transfer.source, transfer.dest, bits, machine)
         if isinstance(found, list):

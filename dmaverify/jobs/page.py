@@ -40,8 +40,8 @@ def run_page(verdicts: Iterable[Verdict], version: str, code: int) -> str:
 def _program(verdict: Verdict, plans: dict[str, Any]) -> tuple[tuple[Any, ...], Any]:
     """The commands of a transfer, and their cost as data, as far as there are any."""
     from dmaverify.cost.model import cost
+    from dmaverify.errors import InputErrors
     from dmaverify.jobs import load as plans_by_name
-    from dmaverify.plan.read import InputErrors
     from dmaverify.targets.modules import part_of
 
     try:

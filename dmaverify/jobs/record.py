@@ -196,8 +196,8 @@ def _to_verdict(data: Any, texts: Sequence[Source]) -> Verdict:
         int(data["line"]),
         None if expect is None else _strings(expect),
         _str(data["claim"]),
-        None if data["sizes"] is None else {_str(name): _numbers(one) for name, one in data["sizes"].items()},
-        None if data["smallest"] is None else _numbers(data["smallest"]),
+        sizes=None if data["sizes"] is None else {_str(name): _numbers(one) for name, one in data["sizes"].items()},
+        smallest=None if data["smallest"] is None else _numbers(data["smallest"]),
     )
 
 

@@ -9,11 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from dmaverify.errors import InputError
-from dmaverify.jobs.judge import errors_of, is_copy_text, readings_of
-from dmaverify.verdict import only
+from dmaverify.jobs.judge import is_copy_text, readings_of
+from dmaverify.jobs.scope import only
+from dmaverify.language.files import allowing
+from dmaverify.prove.boundary import guarded
+from dmaverify.prove.options import Options
+from dmaverify.verdict import OURS, Status, Verdict
 
 MOST_CELLS = 1 << 20
 
@@ -65,74 +70,108 @@ def check_request(
     """The verdicts of `{"plan": text}` or `{"path": ...}`, as `check --json` gives them. Raises InputError for a bad
     line.
     """
-    from dmaverify.jobs import load as calls
-    from dmaverify.plan.read import InputErrors, read_plan_text
-    from dmaverify.plan.read import select as select_
-    from dmaverify.prove.move.check import Options
-    from dmaverify.prove.move.witness import Disagreement
     from dmaverify.report.machine import verdict_json
 
-    known = {"plan", "path", "name", "target", "select", "ignore", "reading", "rlimit", "execute", "bursts", "kernel"}
-    only_known(request, known)
+    only_known(request, _KEYS)
+    options = _options(request, settings)
+    _well_typed(request)
     if "bursts" in request:
         from dmaverify.machines.idma.check import judged_list
 
         only_known(request, {"bursts"})
         return [verdict_json(judged_list(request["bursts"]))]
+    chosen = (
+        [*select, *texts_of(request.get("select", []))],
+        [*ignore, *texts_of(request.get("ignore", []))],
+    )
+    if any(chosen):
+        from dmaverify.report.rules import check_patterns
+
+        check_patterns(chosen[0], "`select`")
+        check_patterns(chosen[1], "`ignore`")
+    path = str(request["path"]) if isinstance(request.get("path"), str) else "<stdin>"
+
+    def judge() -> list[Verdict]:
+        with allowing(options.allow):
+            return _judged_line(request, options, request.get("target", target))
+
+    verdicts = guarded(judge, options.limits, name=Path(path.partition("::")[0]).stem or path, path=path)
+    return [verdict_json(v) for v in only(verdicts, *chosen)]
+
+
+_KEYS = {
+    "plan", "path", "name", "target", "select", "ignore", "reading", "rlimit", "prove", "timeout", "memory",
+    "execute", "bursts", "kernel",
+}  # fmt: skip
+
+
+def _options(request: dict[str, Any], settings: dict[str, Any]) -> Options:
     own = dict(settings)
     reading = request.get("reading", {})
+    if isinstance(reading, dict) and not all(isinstance(name, str) for name in reading.values()):
+        raise InputError("`reading` maps rules to names")
     own["readings"] = {**own["readings"], **(reading if isinstance(reading, dict) else readings_of(texts_of(reading)))}
-    own["rlimit"] = int(request.get("rlimit", own["rlimit"]))
+    own["prove"] = request.get("prove", own["prove"])
+    if own["prove"] not in ("fast", "full"):
+        raise InputError(f"`prove` is {own['prove']!r}", None, "fast or full")
+    own["rlimit"] = int(_at_least(request, "rlimit", 1, own["rlimit"]))
+    for key, least in (("timeout", 0), ("memory", 1 << 20)):
+        if key in request:
+            own[key] = _at_least(request, key, least, None)
     if request.get("execute") is False:
         own["cross_check"] = 0
-    text, path = request.get("plan"), request.get("path")
-    if "kernel" in request or (isinstance(path, str) and text is None and is_copy_text(path.partition("::")[0])):
-        return _kernel_request(request, Options(**own), select, ignore)
-    if (text is None) == (path is None):
+    return Options(**own)
+
+
+def _well_typed(request: dict[str, Any]) -> None:
+    """Raises InputError where a text is none, or there is not one thing to judge."""
+    for key in ("plan", "path", "kernel", "name", "target"):
+        if not isinstance(request.get(key), str | None):
+            raise InputError(f"`{key}` is a text")
+    if "bursts" not in request and sum(request.get(key) is not None for key in ("plan", "path", "kernel")) != 1:
         raise InputError("give either `plan` (the text of a plan file) or `path`")
-    if not isinstance(text if text is not None else path, str):
-        raise InputError("`plan` and `path` are texts")
-
-    where = request.get("target", target)
-    try:
-        if text is not None:
-            plan = select_(read_plan_text(text, target=where), request.get("name"))
-        else:
-            plan = calls.load(str(path), request.get("name"), target=where, symbols=True)
-        verdicts = calls.check(plan, options=Options(**own))
-    except (InputErrors, InputError) as error:
-        return [verdict_json(calls.unreadable(errors_of(error), "<stdin>" if text is not None else str(path)))]
-    except Disagreement as error:
-        return {"error": f"internal: {error}", "where": ""}
-    return [
-        verdict_json(v)
-        for v in only(
-            verdicts, [*select, *texts_of(request.get("select", []))], [*ignore, *texts_of(request.get("ignore", []))]
-        )
-    ]
 
 
-def _kernel_request(request: dict[str, Any], options: Any, select: Sequence[str], ignore: Sequence[str]) -> Any:
-    """The verdicts of PTO text: `{"kernel": text}`, or `{"path": ...}` of a .pto or .mlir file."""
-    from dmaverify.errors import Source
+def code_of(reply: Any) -> int:
+    """The exit code that an answer of `check_request` asks for."""
+    seen = {(v["status"], v["as_expected"]) for v in reply}
+    if any(f["rule"] in OURS for v in reply for f in v["findings"] if v["status"] == Status.ERROR.value):
+        return 4
+    if not reply or any(status == Status.ERROR.value for status, _ in seen):
+        return 2
+    if any(status != Status.UNKNOWN.value and not met for status, met in seen):
+        return 1
+    return 3 if any(status == Status.UNKNOWN.value for status, _ in seen) else 0
+
+
+def _at_least(request: dict[str, Any], key: str, least: int, otherwise: Any) -> Any:
+    value = request.get(key, otherwise)
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or not value >= least):
+        raise InputError(f"`{key}` is {value!r}", None, f"a number, at least {least}")
+    return value
+
+
+def _judged_line(request: dict[str, Any], options: Options, target: str | None) -> list[Verdict]:
+    """The verdicts that a line asks for. Raises InputError."""
     from dmaverify.jobs import load as calls
-    from dmaverify.machines.pto.check import check_file, check_text
-    from dmaverify.report.machine import verdict_json
+    from dmaverify.plan.read import read_plan_text
+    from dmaverify.plan.read import select as select_
 
-    text = request.get("kernel")
-    path, _, inner = str(request.get("path", "<stdin>")).partition("::")
-    name = request.get("name") or inner or None
-    if text is not None and not isinstance(text, str):
-        raise InputError("`kernel` is a text")
-    try:
-        if text is None:
-            verdicts = check_file(path, name, options)
-        else:
-            verdicts = check_text(Source("<stdin>", text), name, options)
-    except InputError as error:
-        return [verdict_json(calls.unreadable(errors_of(error), path))]
-    chosen = [*select, *texts_of(request.get("select", []))], [*ignore, *texts_of(request.get("ignore", []))]
-    return [verdict_json(v) for v in only(verdicts, *chosen)]
+    text, path, name = request.get("plan"), request.get("path"), request.get("name")
+    if request.get("kernel") is not None or (path is not None and is_copy_text(path.partition("::")[0])):
+        from dmaverify.errors import Source
+        from dmaverify.machines.pto.check import check_file, check_text
+
+        kernel = request.get("kernel")
+        if kernel is not None:
+            return check_text(Source("<stdin>", kernel), name, options)
+        file, _, inner = str(path).partition("::")
+        return check_file(file, name or inner or None, options)
+    if text is not None:
+        plan = select_(read_plan_text(text, target=target), name)
+    else:
+        plan = calls.load(str(path), name, target=target, symbols=True)
+    return calls.check(plan, options=options)
 
 
 def cells_request(request: dict[str, Any], raw: bool) -> Any:

@@ -22,6 +22,8 @@ from dmaverify.jobs.record import BadRecord, Unrecordable, record_of, verdicts_o
 from dmaverify.verdict import Verdict
 
 VERSION = 1
+MOST_SHARDS = 1_000_000
+MOST_JOBS = 10_000_000
 BATCH = 16
 _HINT = "each shard is written by `dmaverify sweep PATH... --shard K/N --out FILE`"
 
@@ -44,7 +46,8 @@ class Shard:
 def shard_of(text: str) -> Shard:
     """`K/N`. Raises InputError."""
     number, slash, total = text.partition("/")
-    if not (slash and number.isdecimal() and total.isdecimal() and 1 <= int(number) <= int(total) <= 1_000_000):
+    whole = bool(slash) and number.isdecimal() and total.isdecimal() and max(len(number), len(total)) < 9
+    if not (whole and 1 <= int(number) <= int(total) <= MOST_SHARDS):
         raise InputError(f"`--shard {text}` is not K/N", None, "K counts from 1: --shard 1/8 ... --shard 8/8")
     return Shard(int(number), int(total))
 
@@ -162,6 +165,8 @@ def _shard(name: str, text: str) -> tuple[dict[str, Any], dict[int, tuple[list[V
         number, total = head["shard"]
         if not (isinstance(head["id"], str) and type(head["jobs"]) is type(number) is type(total) is int):
             raise ValueError("head")
+        if not (1 <= number <= total <= MOST_SHARDS and 0 <= head["jobs"] <= MOST_JOBS):
+            raise ValueError("numbers")
         found = {int(row["job"]): (verdicts_of(row["verdicts"]), str(row["trouble"])) for row in rows}
         if end["end"] != len(found) or len(found) != len(rows):
             raise ValueError("end")

@@ -2,14 +2,19 @@
 
 Knows: which function judges which kind of entry, and that a program needs the verdicts of what it names.
 Does not know: files, command lines, how verdicts are shown.
-Law: every transfer, access, gather, scatter and program has exactly one verdict, with what the plan suppresses.
+Law: every transfer, access, gather, scatter and program has its verdict, with what the plan suppresses; what goes wrong
+with one is told in its own verdict, and the others are judged.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from dmaverify.jobs.confirm import Confirming
+from dmaverify.jobs.retold import retell
+from dmaverify.prove.boundary import guarded
 from dmaverify.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -23,11 +28,12 @@ Asked = dict[str, list[tuple[str, str, str]]]
 def verdicts_of(plan: Plan, options: Options | None = None, keep: Asked | None = None) -> list[Verdict]:
     """Judges everything in `plan`; `keep` receives the solver's questions.
 
-    Raises InputError for a reading that a machine has not, Disagreement as `check`.
+    Raises InputError for a reading that a machine has not.
     """
     from dmaverify.prove.move.check import Options as OptionsType
     from dmaverify.prove.move.check import check_access, check_transfer
     from dmaverify.report.excuses import with_suppressions
+    from dmaverify.targets.modules import part_of
 
     chosen = options or OptionsType()
     for machine in plan.targets.values():
@@ -42,8 +48,18 @@ def verdicts_of(plan: Plan, options: Options | None = None, keep: Asked | None =
 
     def judge(check: Callable[..., Verdict], item: Any, target: str, **more: Any) -> None:
         asked: list[tuple[str, str, str]] = []
-        found.append(
-            check(item, axes=plan.axes, target=plan.targets[target], options=chosen, path=plan.path, keep=asked, **more)
+
+        def verdict() -> list[Verdict]:
+            machine = plan.targets[target]
+            one = check(item, axes=plan.axes, target=machine, options=chosen, path=plan.path, keep=asked, **more)
+            retell(plan.source.text, item.name, target, one, chosen)
+            return [one]
+
+        span = getattr(item, "span", None)
+        line = more.get("line") or getattr(item, "line", 0) or (span.line if span else 0)
+        named = plan.targets[target].name
+        found.extend(
+            guarded(verdict, chosen.limits, name=item.name, path=plan.path, line=line, target=named, span=span)
         )
         if keep is not None:
             keep[item.name] = asked
@@ -57,6 +73,9 @@ def verdicts_of(plan: Plan, options: Options | None = None, keep: Asked | None =
         return with_suppressions(sorted(found, key=lambda verdict: verdict.line), plan.source)
     for one in plan.transfers:
         judge(check_transfer, one.transfer, one.transfer.target, problems=one.problems, line=one.line)
+        if one.transfer.form is not None and chosen.repair:
+            machine = plan.targets[one.transfer.target]
+            found[-1] = part_of(machine, "reword").in_words(one.transfer, machine, plan.axes, found[-1])
     for access in plan.accesses:
         judge(check_access, access, access.target)
     if plan.indirects:
@@ -73,5 +92,13 @@ def verdicts_of(plan: Plan, options: Options | None = None, keep: Asked | None =
     if plan.kernels:
         from dmaverify.machines.pto.check import check_plan_kernel
 
-        found += [verdict for kernel in plan.kernels for verdict in check_plan_kernel(kernel, plan, chosen)]
+        for kernel in plan.kernels:
+            found += guarded(
+                partial(check_plan_kernel, kernel, plan, chosen), chosen.limits, name=kernel.name, path=plan.path,
+                line=kernel.line, target=plan.targets[kernel.target].name, span=kernel.span,
+            )  # fmt: skip
+    if chosen.repair:
+        formed = {one.name for one in plan.transfers if one.transfer.form is not None}
+        trying = Confirming(plan, chosen, found)
+        found = [verdict if verdict.name in formed else trying.verdict(verdict) for verdict in found]
     return with_suppressions(sorted(found, key=lambda verdict: verdict.line), plan.source)

@@ -4,7 +4,7 @@ Knows: how the digits of every place become one layout of addresses, where an ad
 Does not know: mappings as text, machines, solvers, nests of loops.
 Law: `address_of` and `values_at` are inverse on every address of the layout; cutting a digit keeps both.
 
-Relied on: proofs/ragged-cut.smt2, proofs/euclid-uniqueness.smt2.
+Relied on (proofs/): euclid-uniqueness, loop-cut, ragged-cut.
 """
 
 from __future__ import annotations

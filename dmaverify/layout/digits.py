@@ -11,7 +11,10 @@ alone.
 A constructor that cuts inside a digit's carry (`[A, B] / 2` with B = 3) has no digits: `compile_digits` raises
 `NotDigits`, and the caller takes the guarded encoding of the whole expression instead. Source: DESIGN section 3,
 facts/rngd 1.2 and 1.3.
-Relied on: proofs/digits-*.smt2, proofs/euclid-uniqueness.smt2.
+
+Relied on (proofs/): bound-step, digits-unique-step, digits-unique-two, divide-inside-digit, euclid-existence,
+euclid-uniqueness, merge-keeps-addresses, merge-needs-contiguity, modulo-is-resize, padding-off-boundary,
+padding-on-boundary, recombine-off-boundary, recombine-on-boundary, refinement-step.
 """
 
 from __future__ import annotations

@@ -8,7 +8,9 @@ exactly that value.
 
 `drive` proposes those sums; the obligations prove them before they are used (address = sum of step * digit, digits in
 range).
-Relied on: proofs/loop-cut.smt2, proofs/ragged-cut.smt2, proofs/euclid-uniqueness.smt2.
+
+Relied on (proofs/): euclid-existence, euclid-uniqueness, ladder-step, loop-cut, ragged-cut, refinement-step,
+reversal.
 """
 
 from __future__ import annotations

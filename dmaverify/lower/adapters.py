@@ -302,7 +302,12 @@ def live_prefix(packet: Expr) -> int:
 
 
 def access_facts(
-    command: Command, access: Access, dtype_bits: int, only: Collection[str] | None = None
+    command: Command,
+    access: Access,
+    dtype_bits: int,
+    only: Collection[str] | None = None,
+    *,
+    sliced: bool = True,
 ) -> dict[str, int]:
     """The ports of scope "access" (machines.facts): entries merged within time and within packet, never across."""
     packet = packet_units(command, access, dtype_bits)
@@ -318,6 +323,7 @@ def access_facts(
             runs_per_packet(command, access, dtype_bits) if only is None or "runs_per_packet" in only else 1
         ),
         "sub_context": int(access.context == "sub"),
+        "sliced": int(sliced),
     }
 
 

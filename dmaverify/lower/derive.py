@@ -7,6 +7,8 @@ the piece of axis it walks, 0 where the memory does not hold that piece. Where n
 derived: `Problem`.
 
 Source: "Sequencer", Configuration and Configuration Examples; "DMA Engine", Implementation Details; facts/rngd 4.1.
+
+Relied on (proofs/): merge-keeps-addresses, merge-needs-contiguity.
 """
 
 from __future__ import annotations
@@ -127,7 +129,7 @@ def _clash(axis: str, cut: int, other: int, term: Expr) -> Problem:
 
 
 def _fragments_of(
-    term: Expr, index: int, packet: bool, sides: tuple[Layout, Layout], claimed: dict[int, int]
+    term: Expr, index: int, packet: bool, sides: tuple[Layout, Layout], claimed: dict[tuple[int, int], int]
 ) -> list[Fragment]:
     """The entries of one term, outer to inner."""
     try:
@@ -142,28 +144,40 @@ def _fragments_of(
     out: list[Fragment] = []
     for digit in form.digits:
         if digit.axis is None:
-            out.append(_broadcast(digit, index, packet, sides[1], claimed))
+            out.append(_broadcast(digit, index, packet, sides, claimed))
         else:
             out.extend(reversed(list(_walk(term, digit, index, packet, sides, sizes[digit.axis]))))
     return out
 
 
-def _broadcast(digit: Digit, index: int, packet: bool, dest: Layout, claimed: dict[int, int]) -> Fragment:
+def _broadcast(
+    digit: Digit, index: int, packet: bool, sides: tuple[Layout, Layout], claimed: dict[tuple[int, int], int]
+) -> Fragment:
     """A bare number: it stays in the source, and walks replicas in the destination, as far as outer terms left some.
+    One live position and padding behind it (`1 # 8`, an axis of size 1 padded to 8) is no number: where the source has
+    such padding too, it is walked there as well.
 
-    `claimed` says how many values of each replica of the destination outer terms took.
+    `claimed` says how many values of each digit of each side outer terms took.
     """
+    padded = digit.live < digit.slots
+    read = _replica(digit, sides[0], 0, claimed, padded) if padded else 0
+    return Fragment(str(digit.slots), digit.slots, read, _replica(digit, sides[1], 1, claimed, False), index, packet)
+
+
+def _replica(digit: Digit, layout: Layout, side: int, claimed: dict[tuple[int, int], int], alike: bool) -> int:
+    """The step of the digit without axis that fits best, padding to padding; 0 where none does. `alike`: no other."""
     fitting = []
-    for at, other in enumerate(dest.digits):
-        left = other.slots // claimed.get(at, 1)
-        if other.axis is None and at not in dest.beyond_index and left % digit.slots == 0:
-            padded = (other.live < other.slots) != (digit.live < digit.slots)
-            fitting.append((padded, left != digit.slots, at, other.step * (left // digit.slots)))
+    for at, other in enumerate(layout.digits):
+        left = other.slots // claimed.get((side, at), 1)
+        if other.axis is None and at not in layout.beyond_index and left % digit.slots == 0:
+            differ = (other.live < other.slots) != (digit.live < digit.slots)
+            if not (alike and differ):
+                fitting.append((differ, left != digit.slots, at, other.step * (left // digit.slots)))
     if not fitting:
-        return Fragment(str(digit.slots), digit.slots, 0, 0, index, packet)
+        return 0
     _, _, at, step = min(fitting)
-    claimed[at] = claimed.get(at, 1) * digit.slots
-    return Fragment(str(digit.slots), digit.slots, 0, step, index, packet)
+    claimed[side, at] = claimed.get((side, at), 1) * digit.slots
+    return step
 
 
 def _walk(
@@ -302,7 +316,7 @@ def _derive(
     sides = (layouts[0], layouts[1])
     terms = (*terms_of(stream.time), *terms_of(stream.packet))
     times = len(terms_of(stream.time))
-    claimed: dict[int, int] = {}
+    claimed: dict[tuple[int, int], int] = {}
     fragments: list[Fragment] = []
     offsets: dict[str, int] = {}
     for index, term in enumerate(terms):

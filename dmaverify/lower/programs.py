@@ -17,7 +17,7 @@ from dmaverify.errors import Span
 from dmaverify.lower.adapters import STREAM
 from dmaverify.lower.derive import Problem, coalesce, derive
 from dmaverify.lower.pairing import Mismatch, PortRule, pair
-from dmaverify.program.command import Command, GivenCommand
+from dmaverify.program.command import Command, Engine, GivenCommand
 from dmaverify.program.move import Stream, Tensor, Transfer
 from dmaverify.program.space import Space, unit_bits_of
 from dmaverify.targets.target import Target
@@ -61,8 +61,10 @@ def derived_program(
     dtype_bits: int,
     target: Target,
     engine_of: Sequence[GivenCommand] = (),
+    engine: Engine | None = None,
 ) -> tuple[Command, ...] | Trouble:
-    engine = engine_of[0].engine if len(engine_of) == 1 else None
+    """The commands of a stream; their engine is the one named beside it, else that of the one printed command."""
+    engine = engine or (engine_of[0].engine if len(engine_of) == 1 else None)
     spaces = (space_of(target, source.tier), space_of(target, dest.tier))
     found = derive(source, dest, spaces, dtype_bits, stream, engine)
     if isinstance(found, Problem):
@@ -85,7 +87,9 @@ def program_of_transfer(
 def streamed_program(transfer: Transfer, dtype_bits: int, target: Target) -> tuple[Command, ...] | Trouble | None:
     """The commands of the stream, or of the stream of each engine; None where there is none."""
     if transfer.stream is not None:
-        return derived_program(transfer.source, transfer.dest, transfer.stream, dtype_bits, target, transfer.given)
+        return derived_program(
+            transfer.source, transfer.dest, transfer.stream, dtype_bits, target, transfer.given, transfer.engine
+        )
     if not transfer.streams:
         return None
     commands: list[Command] = []

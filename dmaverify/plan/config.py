@@ -23,10 +23,11 @@ from difflib import get_close_matches
 from typing import NoReturn
 
 from dmaverify.errors import Source
-from dmaverify.plan.arithmetic import Cursor, Number, Token
+from dmaverify.plan.arithmetic import LIMIT_BITS, Cursor, Number, Token
 from dmaverify.plan.media import BRACKETS, MEDIA, Medium
 from dmaverify.program.command import Entry, Sequencer
 
+MOST_ENTRIES = 256  # of one configuration
 _MEDIA_SETTINGS = ("media_source", "media_dest")
 _SETTINGS = ("base", "stride0", *_MEDIA_SETTINGS)
 _GRAMMAR = "write [label=count:stride, ...]:packet TIER/D@base, outermost entry first"
@@ -155,9 +156,24 @@ def _entries(cursor: Cursor, *, paired: bool) -> list[_Line]:
     pieces = _split(cursor.tokens, cursor.at, close)
     if pieces[-1][0] == pieces[-1][1]:  # a last comma, or no entry at all
         pieces.pop()
+    if len(pieces) > MOST_ENTRIES:
+        start, end = cursor.tokens[pieces[MOST_ENTRIES][0]].start, cursor.tokens[close].end
+        said = f"{len(pieces):,} entries are too many for one configuration; the limit is {MOST_ENTRIES}"
+        cursor.fail(said, start, end, "a sequencer has a handful of loops; write several commands")
     lines = [_line(cursor, first, last, paired) for first, last in pieces]
+    _movable(cursor, lines)
     cursor.at, cursor.stop = close + 1, len(cursor.tokens)
     return lines
+
+
+def _movable(cursor: Cursor, lines: Sequence[_Line]) -> None:
+    """Refuses counts that multiply to more than any address range, at the count that goes beyond."""
+    amount = 1
+    for line in lines:
+        amount *= abs(line.count.plain) or 1
+        if amount > 1 << LIMIT_BITS:
+            said = f"the counts up to here multiply to more than 2^{LIMIT_BITS}"
+            cursor.no_value(said, line.count.start, line.count.end, "a command moves less than 2^62 bytes")
 
 
 def _closing(cursor: Cursor, first: int) -> int:

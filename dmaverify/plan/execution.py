@@ -34,10 +34,12 @@ from dmaverify.execute.work import (
     Tile,
     Walk,
 )
-from dmaverify.language.expr import Expr, axes_of
+from dmaverify.language.expr import ONE, Expr, axes_of
 from dmaverify.language.parse import parse
 from dmaverify.plan import schema
+from dmaverify.plan.commands import Homogeneous, parse_command
 from dmaverify.plan.config import parse_config, parse_paired
+from dmaverify.plan.machine_forms import formed_commands
 from dmaverify.plan.texts import units
 from dmaverify.program.command import Sequencer
 from dmaverify.targets.target import Target, load_target
@@ -50,7 +52,9 @@ STARVATION, MISSING = "starvation", "core/same-element"
 class Execution:
     """One plan file, to be run by name. Raises Beyond for what the interpreter does not take."""
 
-    def __init__(self, text: str, *, target: str | None = None, readings: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, text: str, *, target: str | None = None, readings: Mapping[str, str] | None = None, most: int = 0
+    ) -> None:
         table, complaints = schema.validate(tomllib.loads(text))
         if table is None or complaints:
             raise Beyond("the plan cannot be read")
@@ -62,6 +66,7 @@ class Execution:
         for name, value in table.let.items():
             self.lets[name] = self.mapping(value)
         self.machines: dict[str, tuple[Target, Machine]] = {}
+        self.most = most
 
     def names(self) -> list[str]:
         one = self.table
@@ -92,7 +97,8 @@ class Execution:
                 target = load_target(key)
             except InputError as error:
                 raise Beyond(str(error)) from None
-            self.machines[key] = (target, machine_of(target, self.readings))
+            machine = machine_of(target, self.readings)
+            self.machines[key] = (target, replace(machine, most=self.most) if self.most else machine)
         return self.machines[key]
 
     # ------------------------------------------------------------ parts
@@ -121,6 +127,9 @@ class Execution:
         byte = base if isinstance(base, int) else int(base.element)
         given = table.view if isinstance(table.view, list) else [] if table.view is None else [table.view]
         tiles = tuple(self.tile(one) for one in given if one.tile is not None)
+        for tile in tiles:
+            if not axes_of(tile.digit).keys() <= axes_of(dict(fields).get(tile.place, ONE)).keys():
+                raise Beyond(f"`{tile.digit}` is no part of the {tile.place}")
         return Held(table.tier, fields, first, byte, tiles)
 
     def tile(self, table: schema.ViewTable) -> Tile:
@@ -149,14 +158,13 @@ class Execution:
 
     def move(self, name: str, table: schema.TransferTable) -> tuple[Move, Machine]:
         target, machine = self.machine(table.target)
-        if table.commands is not None:
-            raise Beyond("commands in a syntax of their own")
         bits = self.bits(target, table.dtype)
         source, dest = self.held(table.source, target), self.held(table.dest, target)
         flows = self.flows(table.stream)
         if table.engine is not None and len(flows) == 1:
             flows = (replace(flows[0], engine=_engine(table.engine)),)
-        nests = tuple(self.nests(table, target, source, dest))
+        formed = table.commands is not None
+        nests = tuple((self.formed if formed else self.nests)(table, target, source, dest))
         if nests and (source.tiles or dest.tiles or table.loop):
             raise Beyond("printed commands of a view move with it")
         missing = self.readings.get(MISSING) == "broadcast-missing"
@@ -188,6 +196,29 @@ class Execution:
             if sides[0].packet != sides[1].packet:
                 raise Beyond("two packets")
             out.append(Nest(sides[0], sides[1], "" if one.engine is None else _engine(one.engine)))
+        return out
+
+    def formed(self, table: schema.TransferTable, target: Target, source: Held, dest: Held) -> list[Nest]:
+        """The commands of a text in a syntax of its own: the document's, or one of the machine's."""
+        text = str(table.commands)
+        unit = 4 if target.dtypes[table.dtype] == 4 else 8
+        try:
+            found = formed_commands(text, target, unit, Source("", text), 0, table.options)
+            given = parse_command(text, self.axes, lets=self.lets, unit_bits=unit) if found is None else found.given
+        except InputError as error:
+            raise Beyond(str(error)) from None
+        if isinstance(given, Homogeneous) or (found is not None and found.problems):
+            raise Beyond("commands that are streams, or make no sense")
+        out = []
+        for one in given:
+            engine = None
+            if one.engine is not None:
+                engine = schema.EngineTable(one.engine.chip, one.engine.cluster, one.engine.dmn)
+            sides = [
+                self.walk(seq, held, target, engine, 8 // unit)
+                for seq, held in ((one.read, source), (one.write, dest))
+            ]
+            out.append(Nest(sides[0], sides[1], "" if engine is None else _engine(engine)))
         return out
 
     def read(self, how: Any, text: str) -> Any:

@@ -99,6 +99,14 @@ def _axes(
         span = reader.doc.span((*path, word)) if getattr(table, word) else reader.doc.span((*path, where))
         if name not in axes_of(tensor.mapping):
             problems.append(PlanProblem(f"{where} does not name {name}", span, f"the {word} lies in the {where}"))
+    if axis in axes_of(payload.mapping) and sizes.get(axis, 1) > 1:
+        where = "source" if scatter else "dest"
+        problems.append(
+            PlanProblem(
+                f"the {where} names {axis}, which the index picks", reader.doc.span((*path, where)),
+                f"leave {axis} out: the {where} has {key} in its place",
+            )
+        )  # fmt: skip
     if table.axis is not None and first is not None and table.axis != first:
         problems.append(
             PlanProblem(

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from dmaverify.errors import InputError, Source, Span
+from dmaverify.language.files import OUTSIDE, is_inside, read_text
 from dmaverify.plan.notes import extent_of
 from dmaverify.program.move import Tensor
 
@@ -99,10 +100,15 @@ def _text(reader: TableReader, name: str, table: schema.KernelTable) -> Source:
     if table.text is not None:
         return Source(f"{reader.doc.source.name}::{name}", table.text)
     file = reader.folder / str(table.file)
+    span = reader.doc.span((*path, "file"))
+    if file.suffix not in (".pto", ".mlir"):
+        raise InputError(f"{table.file} is no kernel", span, "a kernel is PTO text: *.pto or *.mlir")
+    if not is_inside(file, reader.folder):
+        raise InputError(f"{table.file} lies outside of the project", span, OUTSIDE)
     try:
-        return Source(str(file), file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{file}: cannot be read", reader.doc.span((*path, "file"))) from error
+        return Source(str(file), read_text(file))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{file}: cannot be read", span) from error
 
 
 def _range(text: str, span: Span) -> tuple[int, int]:

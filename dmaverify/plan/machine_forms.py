@@ -15,6 +15,7 @@ from typing import Any
 from dmaverify.errors import Source, Span
 from dmaverify.program.access import PlanProblem
 from dmaverify.program.command import GivenCommand
+from dmaverify.program.form import Form
 from dmaverify.targets.modules import Derived, part_of
 from dmaverify.targets.target import Target
 
@@ -27,6 +28,7 @@ class Formed:
     options: Mapping[str, int | str]
     facts: tuple[Derived, ...]
     problems: tuple[tuple[str, Span | None, str], ...]
+    form: Form | None = None
 
 
 def formed_commands(

@@ -6,6 +6,7 @@ Law: a comment that begins with `dmaverify:` is understood whole or refused at i
     // dmaverify: gm %arg0 = 1024x512xf16        or  = 4096 bytes: what the tensor behind an argument holds
     // dmaverify: assume %n in 1..64
     // dmaverify: expect proved                  or the ids of the errors, with commas
+    // dmaverify: other core writes ub 0..1023   bytes of UB that are written wherever the kernel waits for that core
     // dmaverify: allow(pto/tail-block) reason
 """
 
@@ -19,18 +20,21 @@ from dmaverify.errors import InputError, Source, Span
 _GM = re.compile(r"gm\s+%([\w$.-]+)\s*=\s*(?:(\d+)\s+bytes|((?:\d+x)*)(?:(\d*)x)?([a-z]+\d+\w*))\s*")
 _ASSUME = re.compile(r"assume\s+%([\w$.-]+)\s+in\s+(-?\d+)\s*\.\.\s*(-?\d+)\s*")
 _ALLOW = re.compile(r"allow\(([a-z0-9-]+/[a-z0-9-]+)\)\s*(.*)")
+_CORE = re.compile(r"other core writes ub\s+(\d+)\s*\.\.\s*(\d+)\s*")
 _EXPECT = re.compile(r"expect\s+(.+)")
 _ID = re.compile(r"[a-z0-9-]+/[a-z0-9-]+")
 
 
 @dataclass
 class Notes:
-    """What the comments of one function say. `allow` maps a rule to (line, reason), `spans` a name to its notes."""
+    """What the comments of one function say. `allow` maps a rule to (line, reason), `spans` a name to its notes; `core`
+    are bytes (first, first behind) that the other core writes."""
 
     extents: dict[str, int] = field(default_factory=dict)
     ranges: dict[str, tuple[int, int]] = field(default_factory=dict)
     expect: tuple[str, ...] | None = None
     allow: dict[str, tuple[Span, str]] = field(default_factory=dict)
+    core: list[tuple[int, int]] = field(default_factory=list)
     spans: dict[tuple[str, str], Span] = field(default_factory=dict)
 
 
@@ -48,12 +52,20 @@ def _note(notes: Notes, text: str, span: Span) -> None:
     if found := _GM.fullmatch(text):
         notes.spans["gm", found[1]] = span
         notes.extents[found[1]] = int(found[2]) if found[2] else extent_of(text.split("=", 1)[1].strip(), span)
+        if notes.extents[found[1]] > 1 << 64:
+            said = f"%{found[1]} would hold {notes.extents[found[1]]:,} bytes, more than 64 bits can address"
+            raise InputError(said, span, "state what the tensor holds")
     elif found := _ASSUME.fullmatch(text):
         low, high = int(found[2]), int(found[3])
         if low > high:
             raise InputError(f"the range {low}..{high} is empty", span)
         notes.ranges[found[1]] = (low, high)
         notes.spans["assume", found[1]] = span
+    elif found := _CORE.fullmatch(text):
+        if int(found[1]) > int(found[2]):
+            raise InputError(f"the bytes {found[1]}..{found[2]} are none", span, "first..last, as in 0..1023")
+        notes.core.append((int(found[1]), int(found[2]) + 1))
+        notes.spans["core", f"{found[1]}..{found[2]}"] = span
     elif found := _ALLOW.fullmatch(text):
         if not found[2].strip():
             raise InputError(f"allow({found[1]}) without a reason", span, "write why behind it")
@@ -64,7 +76,7 @@ def _note(notes: Notes, text: str, span: Span) -> None:
             raise InputError("expect takes `proved` or ids such as core/in-bounds", span)
         notes.expect = () if words == ["proved"] else tuple(words)
     else:
-        hint = "gm %arg = 32x32xf32, assume %n in 1..64, expect proved, or allow(rule) reason"
+        hint = "gm %arg = 32x32xf32, assume %n in 1..64, expect proved, allow(rule) why, other core writes ub 0..1023"
         raise InputError("this note is not understood", span, hint)
 
 

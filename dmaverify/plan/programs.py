@@ -25,6 +25,7 @@ from dmaverify.plan.texts import did_you_mean
 from dmaverify.plan.toml_spans import Path
 from dmaverify.program.access import Access, PlanProblem
 from dmaverify.program.command import Engine, GivenCommand
+from dmaverify.program.form import Form
 from dmaverify.program.indirect import Indirect
 from dmaverify.program.move import EngineStream, Stream, Tensor, Transfer
 from dmaverify.program.schedule import Box, Program, Region, Step
@@ -104,6 +105,7 @@ class Written:
     problems: tuple[PlanProblem, ...] = ()
     options: Mapping[str, int | str] = field(default_factory=dict)
     facts: tuple[Derived, ...] = ()
+    form: Form | None = None
 
 
 def written_commands(
@@ -125,7 +127,7 @@ def written_commands(
         span = reader.doc.span(place)
         options, differ = merged_options(table.options, formed.options, span)
         problems = [PlanProblem(what, at or span, hint, False) for what, at, hint in formed.problems]
-        return Written(formed.given, problems=(*problems, *differ), options=options, facts=formed.facts)
+        return Written(formed.given, (), (*problems, *differ), options, formed.facts, formed.form)
     found = reader.texts.commands(place, text, unit_bits_of(bits))
     if not isinstance(found, Homogeneous):
         return Written(given=found)

@@ -11,7 +11,7 @@ Source: the plan file format, `schema = 1`; "DMA Engine" and "Sequencer" for the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -20,14 +20,14 @@ from pathlib import Path as FilePath
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from dmaverify.errors import InputError, Source, Span
+from dmaverify.errors import InputError, InputErrors, Source, Span
 from dmaverify.language.expr import Expr
 from dmaverify.plan.tables import TableReader
 from dmaverify.plan.texts import did_you_mean, units
 from dmaverify.plan.toml_spans import Document, Path, parse_toml, read_source, source_of
 from dmaverify.program.access import Access, PlanProblem
 from dmaverify.program.command import GivenCommand
-from dmaverify.program.move import Stream, Tensor, Transfer
+from dmaverify.program.move import Stream, Tensor, Told, Transfer
 from dmaverify.targets.target import Target
 
 if TYPE_CHECKING:
@@ -39,15 +39,6 @@ if TYPE_CHECKING:
     from dmaverify.prove.sizes.facts import Template
 
 T = TypeVar("T")
-
-
-class InputErrors(Exception):
-    """Everything in a plan that cannot be read, in the order of the file, each once; never empty."""
-
-    def __init__(self, errors: Iterable[InputError]) -> None:
-        once = {str(error): error for error in errors}
-        self.errors = tuple(sorted(once.values(), key=lambda error: error.span.start if error.span else -1))
-        super().__init__("; ".join(map(str, self.errors)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +116,26 @@ def read_plan_text(
         return _read(parse_toml(source_of(data, name)), folder or FilePath(), target)
     except InputError as error:
         raise InputErrors([error]) from None
+
+
+def target_names(path: FilePath) -> set[str]:
+    """The targets that a plan file names, wherever; none for a file that cannot be read."""
+    from tomllib import loads
+
+    try:
+        data = loads(read_source(path).text)
+    except (InputError, ValueError, RecursionError):
+        return set()
+    kinds = ("transfer", "access", "program", "gather", "scatter", "kernel")
+    tables = [t for kind in kinds for t in _inner(data, kind)]
+    steps = [step for t in tables for step in t.get("step", []) if isinstance(step, dict)]
+    inner = [step[key] for step in steps for key in ("transfer", "access") if isinstance(step.get(key), dict)]
+    return {name for t in (data, *tables, *inner) if isinstance(name := t.get("target"), str)}
+
+
+def _inner(data: Mapping[str, Any], kind: str) -> list[dict[str, Any]]:
+    tables = data.get(kind)
+    return [t for t in tables.values() if isinstance(t, dict)] if isinstance(tables, dict) else []
 
 
 def select(plan: Plan, name: str | None) -> Plan:
@@ -312,7 +323,8 @@ class PlanReader(TableReader):
         source, dest = (_seen(views, side, made[side]) for side in ("source", "dest"))
         given, streams = made["given"], made["stream"] if isinstance(made["stream"], tuple) else ()
         options: tuple[tuple[str, int | str], ...] = made["options"]
-        facts: tuple[tuple[str, tuple[tuple[str, int], ...], str], ...] = ()
+        facts: tuple[Told, ...] = ()
+        form = None
         if table.commands is not None:
             from dmaverify.plan.programs import written_commands
 
@@ -320,10 +332,12 @@ class PlanReader(TableReader):
             problems += written.problems
             given, streams = given or written.given, streams or written.streams
             options = tuple(written.options.items()) or options
-            facts = tuple((one.scope, tuple(one.values.items()), one.place) for one in written.facts)
+            facts = tuple((one.scope, tuple(one.values.items()), one.place, one.spans) for one in written.facts)
+            form = written.form
         for command in given:
             problems += self.media(command.read, source, "read", "source", target)
             problems += self.media(command.write, dest, "write", "dest", target)
+        engine = self.engine_of_stream(path, table, made["stream"], given, problems)
         transfer = Transfer(
             name=name,
             target=key,
@@ -336,9 +350,11 @@ class PlanReader(TableReader):
             limits=made["limits"],
             options=options,
             facts=facts,
+            form=form,
             expect=self.expectation(table.expect),
             span=self.doc.key_span(path),
             views=views,
+            engine=engine,
         )
         return PlanTransfer(transfer, self.key_spans.get(path, {}), tuple(problems), self.doc.key_span(path).line)
 

@@ -17,6 +17,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError
+from dmaverify.language.files import is_below
+from dmaverify.prove.limits import MEMORY, TIMEOUT, bytes_of, seconds_of
 
 if TYPE_CHECKING:
     from dmaverify.plan.toml_spans import Document
@@ -50,9 +52,12 @@ class Settings:
     baseline: str | None = None
     jobs: int = 1
     rlimit: int = 20_000_000
+    prove: str = "fast"
+    timeout: float = TIMEOUT
+    memory: int = MEMORY
     execute: bool = True
     cache: bool = True
-    cache_dir: str = ".dmaverify_cache"
+    cache_dir: str = ""
     folder: Path = Path()
     origin: str = ""
 
@@ -89,6 +94,24 @@ def _jobs(value: Any) -> int | None:
     return value if type(value) is int and 1 <= value <= 256 else None
 
 
+def _prove(value: Any) -> str | None:
+    return value if value in ("fast", "full") else None
+
+
+def _limit(read: Callable[[str], float]) -> Callable[[Any], float | None]:
+    """A limit as text or number; 0 for `none`."""
+
+    def reader(value: Any) -> float | None:
+        if value == "none":
+            return 0
+        try:
+            return read(str(value)) if type(value) in (int, float, str) else None
+        except (ValueError, OverflowError):
+            return None
+
+    return reader
+
+
 def _flag(value: Any) -> bool | None:
     return value if isinstance(value, bool) else None
 
@@ -119,6 +142,9 @@ _KINDS: Mapping[str, tuple[Callable[[Any], Any], str]] = {
     "baseline": (_text, 'a path: "dmaverify-baseline.json"'),
     "jobs": (_jobs, "a number of processes, 1 to 256"),
     "rlimit": (_count, "a number of solver resource units, at least 1"),
+    "prove": (_prove, '"fast" or "full"'),
+    "timeout": (_limit(seconds_of), 'a time: "60s", or "none"'),
+    "memory": (_limit(bytes_of), 'an amount of memory: "1GiB", or "none"'),
     "execute": (_flag, "true or false"),
     "cache": (_flag, "true or false"),
     "cache-dir": (_text, 'a path: ".dmaverify_cache"'),
@@ -205,7 +231,19 @@ def _settings(doc: Document, place: tuple[str, ...], table: Mapping[str, Any], p
         if found is None:
             raise InputError(f"`{key}` is not {wanted.split(':')[0]}", doc.span((*place, key)), f"write {wanted}")
         made[key.replace("-", "_")] = found
+    for key in ("output", "baseline", "cache-dir"):
+        for file in _written(made.get(key.replace("-", "_"))):
+            if not is_below(path.parent / file, path.parent):
+                said = f"`{key}` names {file}, which lies outside of the folder of the settings"
+                hint = "settings write below their own folder; the command line may write anywhere"
+                raise InputError(said, doc.span((*place, key)), hint)
     return Settings(**made, folder=path.parent, origin=str(path))
+
+
+def _written(value: Any) -> list[str]:
+    """The files of a setting that names any."""
+    values = [value] if isinstance(value, str) else list(value or ())
+    return [text.partition("=")[2] if "=" in text else text for text in values]
 
 
 def _instead(key: str) -> str:

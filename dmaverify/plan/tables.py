@@ -16,6 +16,8 @@ from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dmaverify.errors import InputError
+from dmaverify.language.expr import ONE
+from dmaverify.language.files import OUTSIDE, is_inside
 from dmaverify.plan.texts import Texts, did_you_mean, units
 from dmaverify.plan.toml_spans import Document, Path
 from dmaverify.program.access import PlanProblem
@@ -74,6 +76,9 @@ class TableReader:
             raise InputError("the target is missing", self.doc.span(()), hint)
         if name in self.known:
             return self.known[name]
+        own_folder = self.override is None and name not in available_targets()
+        if own_folder and not is_inside(self.folder / name, self.folder):
+            raise InputError(f"the target {name!r} lies outside of the project", self.doc.span(place), OUTSIDE)
         try:
             target = load_target(name, None if self.override is not None else self.folder)
         except InputError as error:
@@ -204,6 +209,24 @@ class TableReader:
                 raise InputError("the command says nothing", self.doc.key_span(place), "add `read` and `write`")
         return tuple(commands)
 
+    def engine_of_stream(
+        self, path: Path, table: schema.TransferTable, stream: Stream | tuple[EngineStream, ...] | None,
+        given: tuple[GivenCommand, ...], problems: list[PlanProblem],
+    ) -> Engine | None:  # fmt: skip
+        """The engine that does what a stream says, where a plan names it beside the stream and prints no command."""
+        if table.engine is None or given:
+            return None
+        places = [] if not isinstance(stream, Stream) else [stream.chip, stream.cluster, stream.slice]
+        if isinstance(stream, tuple) or any(place != ONE for place in places):
+            problems.append(
+                PlanProblem(
+                    "the stream names its engines, and `engine` one of them", self.doc.key_span((*path, "engine")),
+                    "leave `engine` out, or the places (chip, cluster, slice, or `when`) of the stream",
+                )
+            )  # fmt: skip
+            return None
+        return self.engine((*path, "engine"), table.engine)
+
     def command(
         self,
         path: Path,
@@ -247,7 +270,7 @@ class TableReader:
         if seq.tier is not None and seq.tier != tensor.tier:
             message = f"the {side} side names {seq.tier}, but the {role} lies in {tensor.tier}"
             text = (target.tiers[tensor.tier].text or tensor.tier).upper()
-            return [PlanProblem(message, span, f"name {text}", fatal=False)]
+            return [PlanProblem(message, span, f"name {text}", fatal=len(seq.place) > len(parts))]
         if len(seq.place) > len(parts):
             message = f"the base has {len(seq.place) + 1} parts, {tensor.tier} has {len(parts) + 1}"
             return [PlanProblem(message, span, f"write ({', '.join((*parts, 'offset'))})")]

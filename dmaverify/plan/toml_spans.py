@@ -20,6 +20,7 @@ from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from dmaverify.errors import InputError, Source, Span
+from dmaverify.language.files import read_bytes
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -142,8 +143,7 @@ def read_source(path: str | FilePath) -> Source:
     """
     name = str(path)
     try:
-        with open(path, "rb") as file:
-            data = file.read(MAX_BYTES + 1)
+        data = read_bytes(path, MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         raise InputError(*_unreadable(name, error)) from None
     return source_of(data, name)

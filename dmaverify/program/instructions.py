@@ -100,11 +100,33 @@ class Copy:
     atomic: str = ""  # what it does instead of writing; MIXED where the path decides it
 
 
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A load that bytes which are stored come from, by its number; -1: something unknown made them.
+
+    A register byte depends on those of its group of `unit` bytes (0: on the whole load), of which the load fills `per`
+    from `bytes` of memory; none from `limit` on depends on it (None: all may). `plain`: where some of a group is
+    garbage, so is what is stored. `past`: the load of any iteration so far. Of a whole load, bytes up to `limit` count;
+    if one is garbage, so are the `first` bytes of the register.
+    """
+
+    load: int
+    unit: int = 1
+    bytes: int = 1
+    per: int = 1
+    limit: Lin | None = None
+    plain: bool = True
+    past: bool = False
+    first: int = 0
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Use:
     """An access of memory by a pipe that is no copy. `inferred` names what no text tells of it: in which `order`
     other pipes come behind it (what its pipe does later waits as any other), or whether it touches these `bytes`.
-    `gives` are the values that it reads, where later numbers depend on them."""
+    `gives` are the values that it reads, where later numbers depend on them. `load` is the number of a load of
+    registers, `sources` say where the bytes that it stores come from; of `per` bytes of a register it stores `bytes`.
+    """
 
     number: int
     pipe: str
@@ -114,6 +136,10 @@ class Use:
     when: tuple[Cond, ...] = ()
     inferred: str = ""
     gives: tuple[Lin, ...] = ()
+    load: int = 0
+    sources: tuple[Source, ...] = ()
+    bytes: int = 1
+    per: int = 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -132,6 +158,14 @@ class Fence:
     """What `pipe` was given before is done before what it is given next; `ALL` speaks of all pipes."""
 
     pipe: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Arrival:
+    """A wait for somebody else (another core), who may have written shared memory before."""
+
+    what: str
     span: Span
 
 
@@ -166,7 +200,7 @@ class Branch:
     span: Span
 
 
-Event = Copy | Use | Signal | Fence | Token | Loop | Branch
+Event = Copy | Use | Signal | Fence | Arrival | Token | Loop | Branch
 
 
 def accumulate(one: Event, two: Event) -> bool:
@@ -180,6 +214,17 @@ def accumulate(one: Event, two: Event) -> bool:
     numbers = [two.write.address - one.write.address, one.row, two.row, *strides]
     alike = (one.write.dtype, item) == (two.write.dtype, two.write.item_bytes)
     return alike and not any(n.is_const and n.const % item for n in numbers)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fit:
+    """That a value fits its type, wherever `when` holds; all that is said of the kernel takes it for granted."""
+
+    claim: Cond
+    when: tuple[Cond, ...]
+    span: Span
+    value: Lin
+    type: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -19,7 +19,11 @@ from dmaverify.language.expr import ONE, Expr, pair
 from dmaverify.program.command import Engine, GivenCommand
 
 if TYPE_CHECKING:
+    from dmaverify.program.form import Form
     from dmaverify.program.views import Views
+
+Told = tuple[str, tuple[tuple[str, int], ...], str, tuple[tuple[str, Span], ...]]
+"""Scope, ports, place, and the characters that single ports come from."""
 
 PLACES = ("chip", "cluster", "slice", "element")
 
@@ -89,8 +93,8 @@ class Transfer:
     """One named move of a plan: what is promised, and whatever the plan says of how it is kept.
 
     `streams` are those of a heterogeneous aggregate, one per command, instead of `stream`. `given` are the sequencers
-    as written, in order, not yet paired. `expect` is None where the plan says nothing, `()` for proved. With `views`,
-    source and dest are what the first iteration moves.
+    as written, in order, not yet paired. `engine` is the one that does the stream, where the plan names it. `expect` is
+    None where the plan says nothing, `()` for proved. With `views`, source and dest are what the first iteration moves.
     """
 
     name: str
@@ -105,5 +109,7 @@ class Transfer:
     span: Span | None = field(default=None, compare=False, repr=False)
     streams: tuple[EngineStream, ...] = ()
     options: tuple[tuple[str, int | str], ...] = ()  # what the machine's own module reads
-    facts: tuple[tuple[str, tuple[tuple[str, int], ...], str], ...] = ()  # scope, ports, place
+    facts: tuple[Told, ...] = ()
+    form: Form | None = field(default=None, compare=False, repr=False)  # where `given` was told in a form
     views: Views | None = None
+    engine: Engine | None = None

@@ -23,7 +23,8 @@ def rewritten(event: Event, number: Number, condition: Condition) -> Event:
     if isinstance(event, Use):
         touches = tuple(_touch(t, number) for t in event.touches)
         gives = tuple(map(number, event.gives))
-        return replace(event, touches=touches, when=tuple(map(condition, event.when)), gives=gives)
+        sources = tuple(s if s.limit is None else replace(s, limit=number(s.limit)) for s in event.sources)
+        return replace(event, touches=touches, when=tuple(map(condition, event.when)), gives=gives, sources=sources)
     if isinstance(event, Signal):
         return replace(event, event=number(event.event))
     if isinstance(event, Token):

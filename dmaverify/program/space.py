@@ -106,6 +106,15 @@ def aliased_place(tensor: Tensor, space: Space, dtype_bits: int) -> str | None:
     return None
 
 
+def beyond_every_memory(tensor: Tensor, space: Space, dtype_bits: int) -> bool:
+    """Whether the region of one chip and cluster ends where global addresses of the next begin."""
+    unit_bits = unit_bits_of(dtype_bits)
+    end = tensor.base * 8 // unit_bits + tensor.element.size * dtype_bits // unit_bits
+    if "slice" in space.places:
+        end += (tensor.at_slice + tensor.slice.size - 1) * space.stride("slice", unit_bits)
+    return end >= LOCAL_LIMIT
+
+
 def _opaque(place: str, expr: Expr) -> Form:
     size = expr.size
     return Form(size, (Digit(opaque_axis(place), 1, 1, size, size),) if size > 1 else ())

@@ -11,6 +11,8 @@ positions of I; coordinates within a tile count from its start. `pad` widens the
 `unpad` takes Top padding off it; addresses stay. Tiles of tiles add their starts.
 
 Source: furiosa-opt v0.6.0 (views: tile, chip_tile, cluster_tile, slice_tile, pad, unpad), facts/rngd 7.2.
+
+Relied on (proofs/): alignment-step.
 """
 
 from __future__ import annotations
@@ -133,6 +135,7 @@ class Window:
     start: Affine
     axis: str | None
     weight: int
+    room: int  # positions that the digit has with its padding
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
@@ -140,7 +143,8 @@ class Window:
 class View:
     """A tensor seen through its operations. `shown` is what the first iteration moves; `shift` is how its place moves:
     units of chip, cluster and slice, and bytes. `buffer` is the memory it lies in. `partial`: the rest of the tensor is
-    left as it is, on purpose.
+    left as it is, on purpose. `windows` say where it looks, one per digit; `steps` has the window of every tile by
+    itself, for a tile of a tile must lie within that tile.
     """
 
     base: Tensor
@@ -149,6 +153,11 @@ class View:
     windows: tuple[Window, ...]
     shift: tuple[Affine, Affine, Affine, Affine]
     partial: bool = False
+    steps: tuple[Window, ...] = ()
+
+    def visible(self, place: str) -> tuple[tuple[int, int], ...]:
+        """Positions of a class of place that the view shows, as loops (count, stride) from where it begins."""
+        return visible_positions(self.base.field(place).size, [w for w in self.windows if w.place == place])
 
     def moved(self, counters: Sequence[int]) -> Tensor:
         """What the iteration at `counters` moves."""
@@ -164,6 +173,19 @@ class View:
     def turning(self) -> frozenset[int]:
         """The turns that move it."""
         return frozenset(i for w in self.windows for i, step in enumerate(w.start.steps) if step)
+
+
+def visible_positions(size: int, windows: Sequence[Window]) -> tuple[tuple[int, int], ...]:
+    """The positions that windows on digits of `size` positions leave, as loops (count, stride), outer to inner."""
+    out: list[tuple[int, int]] = []
+    below = 1
+    for window in sorted(windows, key=lambda w: w.stride):
+        if window.size == 1 or window.stride < below:
+            continue  # of a digit that an inner window has cut already, all is shown
+        out += [(window.stride // below, below), (window.length, window.stride)]
+        below = window.stride * window.room
+    out.append((size // below, below))
+    return tuple((count, stride) for count, stride in reversed(out) if count != 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,12 +212,14 @@ def see(
     hole = Kind.BOTTOM if writes else Kind.TOP
     shown = buffer = base
     windows: list[Window] = []
+    steps: list[Window] = []
     shift = [fixed(0, turns)] * 4
     for op in ops:
         if isinstance(op, Pad):
             shown, buffer = _padded(shown, op), _padded(buffer, op)
             continue
         shown, window = _tiled(shown, op, hole, turns)
+        steps.append(window)
         _add(windows, window)
         amount = window.start.times(window.stride)
         at = PLACES.index(op.place)
@@ -212,7 +236,8 @@ def see(
         shown, at_chip=shown.at_chip + first[0], at_cluster=shown.at_cluster + first[1],
         at_slice=shown.at_slice + first[2], base=shown.base + first[3],
     )  # fmt: skip
-    return View(base, shown, buffer, tuple(windows), (shift[0], shift[1], shift[2], shift[3]), partial)
+    moves = (shift[0], shift[1], shift[2], shift[3])
+    return View(base, shown, buffer, tuple(windows), moves, partial, tuple(steps))
 
 
 def _in_bytes(amount: Affine, dtype_bits: int, op: Tile) -> Affine:
@@ -225,9 +250,12 @@ def _in_bytes(amount: Affine, dtype_bits: int, op: Tile) -> Affine:
 
 
 def _add(windows: list[Window], new: Window) -> None:
-    """A tile of a tile looks further into the same digit."""
+    """A tile of a tile looks further into the same digit; digits of one position share their stride with others, and
+    are not them.
+    """
+    mine = (new.place, new.stride, new.axis, new.weight)
     for index, old in enumerate(windows):
-        if (old.place, old.stride) == (new.place, new.stride):
+        if (old.place, old.stride, old.axis, old.weight) == mine and old.length == new.size and old.size > 1:
             windows[index] = replace(old, start=old.start.plus(new.start), length=new.length)
             return
     windows.append(new)
@@ -249,6 +277,7 @@ def _padded(tensor: Tensor, op: Pad) -> Tensor:
 
 
 def _tiled(tensor: Tensor, op: Tile, hole: Kind, turns: Sequence[Turn]) -> tuple[Tensor, Window]:
+    op = replace(op, digit=_as_shown(tensor.field(op.place), op.digit))
     terms, at = _isolated(tensor.field(op.place), op)
     digit, size = op.digit, op.digit.size
     if op.length > size:
@@ -264,13 +293,25 @@ def _tiled(tensor: Tensor, op: Tile, hole: Kind, turns: Sequence[Turn]) -> tuple
         part = Padding(part, outside.to, outside.kind)
     changed = pair(*terms[:at], part, *terms[at + 1 :])
     window = Window(
-        op.place, str(digit), stride, size, live, op.length, op.start, axis, weight, op.start_span or op.span
-    )
+        op.place, str(digit), stride, size, live, op.length, op.start, axis, weight,
+        outside.to if isinstance(outside, Padding) else size, op.start_span or op.span,
+    )  # fmt: skip
     return _with(tensor, op.place, changed), window
 
 
 def _with(tensor: Tensor, place: str, expr: Expr) -> Tensor:
     return replace(tensor, **{place: expr})  # type: ignore[arg-type]
+
+
+def _as_shown(mapping: Expr, digit: Expr) -> Expr:
+    """The digit as an earlier tile left it: after a tile of 4 of `A`, `A` names those 4."""
+    for term in terms_of(mapping):
+        bare = inner = term.inner if isinstance(term, Padding) else term
+        while isinstance(inner, Resize):
+            inner = inner.inner
+        if inner == digit and term != digit:
+            return bare
+    return digit
 
 
 def _isolated(mapping: Expr, op: Tile) -> tuple[list[Expr], int]:

@@ -9,6 +9,8 @@ Two walks meet when `sum(stride * t) = distance` has a solution, where each t is
 stride, of either walk, are one bounded t. For every cut of the sorted strides the larger ones move in steps of their
 gcd and the smaller ones fill an interval: where no multiple of that gcd falls into it, the walks are apart (intervals,
 columns and residues are special cases; proofs/residue-apart).
+
+Relied on (proofs/): residue-apart.
 """
 
 from __future__ import annotations

@@ -9,14 +9,33 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from dmaverify.prove.limits import MEMORY, QUESTIONS, TIMEOUT, Limits
 from dmaverify.prove.smt import RLIMIT
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to judge. `cross_check`: moves up to this many units are executed by numpy as well (0: none)."""
+    """How to judge. `cross_check`: moves up to this many units are executed by numpy as well (0: none).
+
+    `prove`: `fast` decides on normal forms; `full` asks every claim of what they prove once more, from definitions.
+    One verdict may take `timeout` seconds and `memory` bytes more than there were before (None: any), and of the solver
+    `rlimit` units a question.
+    """
 
     readings: Mapping[str, str] = field(default_factory=dict)
     rlimit: int = RLIMIT
     cross_check: int = 0
     repair: bool = True
+    prove: str = "fast"
+    timeout: float | None = TIMEOUT
+    memory: int | None = MEMORY
+    allow: tuple[str, ...] = ()  # folders beside those of the project whose files inputs may name
+
+    @property
+    def full(self) -> bool:
+        return self.prove == "full"
+
+    @property
+    def limits(self) -> Limits:
+        """The limits of one verdict."""
+        return Limits(self.timeout, self.memory, QUESTIONS * self.rlimit)

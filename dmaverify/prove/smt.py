@@ -8,12 +8,16 @@ Limits are z3 resource units, which do not depend on the clock; the random seed 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from dmaverify.prove import limits
+
 RLIMIT = 20_000_000
 _PLANS_PER_CONTEXT = 500
+_SHARED_RLIMIT = 200_000  # of one question to the shared solver; what takes more is asked in a context of its own
+_SHARED_PRICE = 4  # units charged per character: what the shared solver really spends depends on the plans before
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +102,9 @@ def negation(part: str) -> str:
 class Session:
     """A solver for the questions of one plan. `asked` keeps their texts, for certificates.
 
-    `rlimit` bounds one question; `total`, if set, all of them together: what is asked beyond it is `unknown` at once,
-    so that a plan of many hard questions ends. Both count z3's resource units.
+    `rlimit` bounds one question; `total`, if set, all of them together, and the limits of the verdict
+    (`verdict_limits`) those of all its sessions: what is asked beyond them is `unknown` at once, so that a plan of
+    many hard questions ends. All count z3's resource units.
 
     Contexts cost more than most proofs, so plans share one for their first questions, whose good answer is `unsat`. Any
     other answer is asked again in a context of the plan's own, and from then on everything is, as in a session made
@@ -136,6 +141,10 @@ class Session:
     def ask(self, query: Query, name: str = "") -> Answer:
         """Is there an assignment? `unsat` is the proof that there is none."""
         text = query.text()
+        with limits.solver_at_work():
+            return self._asked(query, text, name)
+
+    def _asked(self, query: Query, text: str, name: str) -> Answer:
         if self.private or not self._refuted_by_the_shared(text):
             self.private = True
             answer = self._answer(self._own_context(), text, query)
@@ -145,7 +154,13 @@ class Session:
         return answer
 
     def _left(self) -> int:
-        return self.rlimit if self.total is None else min(self.rlimit, self.total - self.spent)
+        left = self.rlimit if self.total is None else min(self.rlimit, self.total - self.spent)
+        whole = limits.resources_left()
+        return left if whole is None else min(left, whole)
+
+    def _spend(self, units: int) -> None:
+        self.spent += units
+        limits.spend(units)
 
     def _refuted_by_the_shared(self, text: str) -> bool:
         """Whether the shared solver says `unsat`, in a scope of its own; a scope costs less than a solver."""
@@ -153,32 +168,36 @@ class Session:
 
         if self._left() <= 0:
             return False
+        limits.spend(_SHARED_PRICE * len(text))
         solver = self._shared_solver()
-        context = solver.ctx.ref()
-        solver.set(rlimit=self._left(), random_seed=7)
-        solver.push()
         try:
+            context = solver.ctx.ref()
+            solver.set(rlimit=min(max(1, self._left()), _SHARED_RLIMIT), random_seed=7)
+            solver.push()
             asserted = z3.Z3_parse_smtlib2_string(context, text, 0, None, None, 0, None, None)
             z3.Z3_ast_vector_inc_ref(context, asserted)
             for index in range(z3.Z3_ast_vector_size(context, asserted)):
                 z3.Z3_solver_assert(context, solver.solver, z3.Z3_ast_vector_get(context, asserted, index))
             z3.Z3_ast_vector_dec_ref(context, asserted)
-            return bool(solver.check() == z3.unsat)
-        finally:
+            refuted = _checked(solver) == "unsat"
             solver.pop()
+            return refuted
+        except BaseException:
+            Session._shared = None  # stopped on the way: its state is not known
+            raise
 
     def _answer(self, context: Any, text: str, query: Query) -> Answer:
         import z3
 
         left = self._left()
         if left <= 0:
-            return Answer("unknown", {}, "the resource limit of the plan is used up")
+            return Answer("unknown", {}, "the solver resources of the verdict are used up (--rlimit)")
         solver = z3.SimpleSolver(ctx=context)
         solver.set(rlimit=left, random_seed=7)
         solver.from_string(text)
         before = _resources(solver)
-        outcome = str(solver.check())
-        self.spent += _resources(solver) - before
+        outcome = _checked(solver)
+        self._spend(_resources(solver) - before)
         if outcome == "sat":
             return Answer("sat", _model(solver, query))
         return Answer(outcome, {}, solver.reason_unknown() if outcome == "unknown" else "")
@@ -207,6 +226,34 @@ class Session:
                     return best
             fixed.append(f"(= {name} {number(best.model[name])})")
         return best
+
+
+def answers_to(scripts: Iterable[str], rlimit: int = RLIMIT) -> Iterator[list[str]]:
+    """What z3 says to every `(check-sat)` of each script, in order; an `error: ...` in place of what it cannot read.
+
+    Scripts share a context that is reset before each, and nothing else.
+    """
+    import z3
+
+    context = z3.Context()
+    for script in scripts:
+        limited = f"(reset)(set-option :rlimit {rlimit})\n{script}(set-option :rlimit 0)"  # it outlives its context
+        try:
+            said = z3.Z3_eval_smtlib2_string(context.ref(), limited)
+        except z3.Z3Exception as error:  # a limit that ran out within a scope, for one
+            said = f"error: {error}"
+            context = z3.Context()
+            z3.Z3_eval_smtlib2_string(context.ref(), "(set-option :rlimit 0)")
+        yield [line.strip() for line in said.splitlines() if line.strip()]
+
+
+def _checked(solver: Any) -> str:
+    """The solver's answer. A limit that runs out meanwhile, or Ctrl-C, stops it. Raises KeyboardInterrupt."""
+    with limits.stoppable(solver.ctx.interrupt):
+        outcome = str(solver.check())
+    if outcome == "unknown" and "keyboard" in solver.reason_unknown():
+        raise KeyboardInterrupt
+    return outcome
 
 
 def _resources(solver: Any) -> int:

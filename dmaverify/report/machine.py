@@ -121,6 +121,7 @@ def verdict_json(verdict: Verdict) -> dict[str, Any]:
         "claim": verdict.claim,
         **({} if verdict.sizes is None else {"sizes": plain(verdict.sizes)}),
         **({} if verdict.smallest is None else {"smallest": dict(verdict.smallest)}),
+        "scope": verdict.scope,
         "expect": None if verdict.expect is None else list(verdict.expect),
         "as_expected": verdict.as_expected,
     }
@@ -187,7 +188,10 @@ def _junit_case(suite: ElementTree.Element, verdict: Verdict) -> None:
         return
     open_rules = sorted({finding.rule for finding in verdict.errors if finding.excuse is None})
     rules = open_rules or [name for name, _ in undecided(verdict)]
-    said = unmet(verdict) or ", ".join(rules)
+    first = next((f for f in told(verdict) if f.severity is Severity.ERROR), None)
+    said = unmet(verdict) or (f"{first.rule}: {first.message}" if first is not None else ", ".join(rules))
+    others = [rule for rule in rules if first is not None and rule != first.rule]
+    said += f" (and {', '.join(others)})" if first is not None and others and not unmet(verdict) else ""
     attributes = {"type": verdict.status.value, "message": _xml(f"{verdict.status.value.upper()}: {said}".rstrip(": "))}
     ElementTree.SubElement(case, outcome, attributes).text = text
 

@@ -18,7 +18,7 @@ FILES = (
         "dmaverify.toml, pyproject.toml, Cargo.toml",
         "Settings: all of it, [tool.dmaverify], or [package.metadata.dmaverify]. The nearest folder wins.",
     ),
-    (".dmaverify_cache/", "What was proved before. Safe to delete."),
+    ("~/.cache/dmaverify/", "What was proved before, and the key that signs it. Safe to delete."),
 )
 EXITS = (
     ("0", "everything proved, or refuted exactly as the plan expects"),

@@ -80,6 +80,40 @@ def find_rule(rule_id: str, target: Target | None = None) -> tuple[Rule, Target]
     raise InputError(f"no rule {rule_id!r}", hint=hint or "`dmaverify rules` lists them")
 
 
+def known_ids(targets: Iterable[Target] = ()) -> frozenset[str]:
+    """Every rule and obligation id of the core, of the machines that ship, and of `targets`."""
+    found = set(load_obligations())
+    for candidate in (*map(load_target, available_targets()), *targets):
+        found |= set(candidate.rules)
+        rule = candidate.raw.get("starvation", {}).get("rule")
+        found |= {rule} if isinstance(rule, str) else set()
+    return frozenset(found)
+
+
+def check_patterns(patterns: Iterable[str], said: str, targets: Iterable[Target] = ()) -> None:
+    """Raises InputError for a pattern (an id, or a prefix with or without `*`) that means no rule.
+
+    `said` is where the pattern stands: `--select`, a settings file and its key.
+    """
+    wanted = list(dict.fromkeys(patterns))
+    if not wanted:
+        return
+    known = known_ids(targets)
+    for pattern in wanted:
+        stem = pattern.rstrip("*")
+        if not stem or not any(rule.startswith(stem) for rule in known):
+            hint = _near(pattern, known) or "`dmaverify rules` lists them; a prefix ends in `*`: core/*"
+            raise InputError(f"{said}: no rule `{pattern}`", None, hint)
+
+
+def _near(pattern: str, known: Iterable[str]) -> str | None:
+    listed = sorted(known)
+    if not pattern.strip("*"):
+        return "leave it out: every rule is judged"
+    same_end = [name for name in listed if name.split("/")[-1] == pattern.split("/")[-1]]
+    return f"did you mean {same_end[0]!r}?" if same_end else suggestion(pattern, listed)
+
+
 def _starvation(rule_id: str, target: Target | None) -> tuple[Mapping[str, Any], Target] | None:
     """The section of a target whose rule has that id: one that is judged over programs, not over single commands."""
     for candidate in [target] if target else [load_target(name) for name in available_targets()]:

@@ -8,6 +8,7 @@ text can move the cursor or hide a line, because control and invisible character
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -35,6 +36,13 @@ def paint(text: str, style: str, colour: bool) -> str:
 # ---------------------------------------------------------------- characters
 
 
+_BREAKS = re.compile("[\t\r\n]")
+_STEERING = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\ud800-\udfff\U000e0000-\U000e007f]"
+)
+
+
 def glyph(char: str) -> str:
     """What is drawn for one character of source text."""
     if char == "\t":
@@ -43,8 +51,13 @@ def glyph(char: str) -> str:
 
 
 def visible(text: str) -> str:
-    """One line of prose: line breaks and tabs become blanks, whatever could steer a terminal becomes U+FFFD."""
-    return "".join(" " if char in "\t\r\n" else glyph(char) for char in text)
+    """One line of prose: line breaks and tabs become blanks, whatever could steer a terminal is shown as an escape."""
+    return escaped(_BREAKS.sub(" ", text))
+
+
+def escaped(text: str) -> str:
+    """The text with control and bidirectional characters as `\\u{202e}`; line breaks and tabs stay."""
+    return _STEERING.sub(lambda found: f"\\u{{{ord(found[0]):x}}}", text)
 
 
 def char_width(char: str) -> int:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from enum import Enum
 from typing import Any, Literal
 
@@ -34,6 +35,10 @@ from dmaverify.report.snippet import Mark, draw, glyph, gutter_of, paint, visibl
 from dmaverify.verdict import Finding, Obligation, Severity, Status, Verdict, exit_code
 
 WIDTH = 100
+MANY = 12
+"""Verdicts beyond which a report folds what was proved."""
+FEW = 3
+"""Warnings of one rule that a folded report shows in full."""
 TextFormat = Literal["full", "concise"]
 
 _INK = {Status.PROVED: "proved", Status.REFUTED: "error", Status.UNKNOWN: "warning", Status.ERROR: "error"}
@@ -241,8 +246,9 @@ def _closing(verdict: Verdict, colour: bool, timings: bool) -> str:
     parts = [verdict.name, at, f"target {verdict.target}" if verdict.target else "", said]
     parts += [_excuses(verdict), unmet(verdict)]
     parts.append(f"{verdict.seconds * 1000:.1f} ms" if timings else "")
-    word = paint(f"{verdict.status.value.upper():<7}", _INK[verdict.status], colour)
-    return f"{word} {'  '.join(visible(part) for part in parts if part)}".rstrip()
+    claimed = f"{verdict.status.value.upper()} {visible(verdict.scope)}".rstrip()
+    word = paint(f"{claimed:<7}", _INK[verdict.status], colour)
+    return f"{word} {' ' if verdict.scope else ''}{'  '.join(visible(part) for part in parts if part)}".rstrip()
 
 
 def _excuses(verdict: Verdict) -> str:
@@ -323,13 +329,28 @@ def render_summary(
     lines = [head]
     for name in number:
         own = [verdict for verdict in seen if bucket(verdict) == name]
-        word = paint(f"{name.upper():<8}", _style_of(name), colour and bool(own))
-        lines.append(f"  {number[name]:>{digits},} {word}  {_said_of(name, own)}".rstrip())
+        scopes = " and ".join(dict.fromkeys(visible(verdict.scope) for verdict in own if verdict.scope))
+        said = f"{scopes}  {_said_of(name, own)}" if scopes else _said_of(name, own)
+        word = paint(name.upper() if scopes else f"{name.upper():<8} ", _style_of(name), colour and bool(own))
+        lines.append(f"  {number[name]:>{digits},} {word} {said}".rstrip())
+    lines += _warnings(seen)
     lines += _found_in_source(seen)
     lines += [visible(f"  {place_of_verdict(v)}: `{v.name}` {unmet(v)}") for v in seen if unmet(v)]
     rules = sorted({f.rule for v in seen if bucket(v) == "refuted" for f in v.errors if f.rule and not f.excuse})
     lines += [visible(f"explain: dmaverify explain {rules[0]}")] if rules else []
     return "\n".join([*lines, leave])
+
+
+def _warnings(verdicts: Sequence[Verdict]) -> list[str]:
+    """How many warnings and pieces of advice there are, by rule, the commonest first."""
+    lines = []
+    for severity, word in ((Severity.WARNING, "warning"), (Severity.ADVICE, "advice")):
+        rules = Counter(f.rule for v in verdicts for f in told(v) if f.severity is severity)
+        if rules:
+            number = f"{rules.total():,} {word}{'s' if word == 'warning' and rules.total() != 1 else ''}"
+            ranked = sorted(rules.items(), key=lambda item: (-item[1], item[0]))
+            lines.append(visible(f"  {number}: {', '.join(f'{rule} {count:,}' for rule, count in ranked)}"))
+    return lines
 
 
 def _found_in_source(verdicts: Sequence[Verdict]) -> list[str]:
@@ -354,16 +375,76 @@ def render_report(
 ) -> str:
     """Everything `check` says: the verdicts in order, and in `full` the summary; ends with a line break."""
     seen = in_order(verdicts)
-    texts = [
-        render_verdict(v, format, width=width, colour=colour, verbose=verbose, timings=timings) for v in seen
-    ]
+    style: dict[str, Any] = {"width": width, "colour": colour, "verbose": verbose, "timings": timings}
     if format == "concise":
+        texts = [render_verdict(verdict, format, **style) for verdict in seen]
         return "".join(f"{text}\n" for text in texts if text)
+    many = len(seen) > MANY and not verbose
+    texts = _folded_report(seen, style) if many else [render_verdict(verdict, format, **style) for verdict in seen]
     parts: list[str] = []
     for text in texts:
         alone = "\n\n" in text or (parts and "\n\n" in parts[-1])
         parts += ["", text] if alone and parts else [text]
     return "\n".join([*parts, "", render_summary(seen, code=code, colour=colour, timings=timings)]).lstrip("\n") + "\n"
+
+
+def _folded_report(verdicts: Sequence[Verdict], style: Mapping[str, Any]) -> list[str]:
+    """A long report: what failed first, then what is open, then warnings (the first few of each rule), then what was
+    proved, one line a file.
+    """
+    worst = (bucket_rank(verdict) for verdict in verdicts)
+    ranked = [v for _, v in sorted(zip(worst, verdicts, strict=True), key=lambda pair: pair[0])]
+    out: list[str] = []
+    told_of: Counter[str] = Counter()
+    quiet: dict[str, list[Verdict]] = {}
+    for verdict in ranked:
+        if verdict.status is not Status.PROVED or unmet(verdict):
+            out.append(render_verdict(_one_a_line(verdict), "full", **style))
+            continue
+        warned = [f for f in told(verdict) if f.severity is Severity.WARNING]
+        shown = tuple(f for f in warned if told_of[f.rule] < FEW)
+        told_of.update(f.rule for f in warned)
+        if shown:
+            out.append(render_verdict(replace(verdict, findings=shown), "full", **style))
+        else:
+            quiet.setdefault(verdict.path, []).append(verdict)
+    more = {rule: count - FEW for rule, count in told_of.items() if count > FEW}
+    out += [
+        f"... and {_many(count, 'more warning')} of {rule} (-v shows them)" for rule, count in sorted(more.items())
+    ]
+    return [*out, *(_proved_line(path, own, bool(style["colour"])) for path, own in sorted(quiet.items()))]
+
+
+def _one_a_line(verdict: Verdict) -> Verdict:
+    """Errors of the machine's rules that stand on one line as one finding, with what follows from it below."""
+    first: dict[tuple[str, int], int] = {}
+    out: list[Finding] = []
+    for finding in told(verdict):
+        at = place_of(finding, verdict)
+        key = (at.path, at.line)
+        if finding.severity is not Severity.ERROR or _family(finding.rule) == "core":
+            out.append(finding)
+        elif key in first:
+            note = f"and {finding.rule}: {finding.message}"
+            out[first[key]] = replace(out[first[key]], notes=(*out[first[key]].notes, note))
+        else:
+            first[key] = len(out)
+            out.append(finding)
+    return replace(verdict, findings=(*out, *verdict.excused))
+
+
+def bucket_rank(verdict: Verdict) -> int:
+    """0 for what failed, 1 for what is open, 2 for what passes."""
+    failed = verdict.status in (Status.REFUTED, Status.ERROR) and bucket(verdict) in ("refuted", "error")
+    return 0 if failed or unmet(verdict) else 1 if verdict.status is Status.UNKNOWN else 2
+
+
+def _proved_line(path: str, verdicts: Sequence[Verdict], colour: bool) -> str:
+    """`PROVED  kernels/load.rs  12 transfers  all 4,096 bytes`."""
+    conditions = len({note for verdict in verdicts for note in verdict.assumptions})
+    said = [path, _many(len(verdicts), "transfer"), claims(verdicts)]
+    said.append(f"under {_many(conditions, 'stated condition')} (-v shows them)" if conditions else "")
+    return f"{paint('PROVED ', _INK[Status.PROVED], colour)} {'  '.join(visible(part) for part in said if part)}"
 
 
 def _style_of(name: str) -> str:
@@ -377,7 +458,8 @@ def _many(number: int, name: str) -> str:
 
 def _said_of(name: str, verdicts: Sequence[Verdict]) -> str:
     if name == "proved":
-        families = sorted({_family(o.id) for v in verdicts for o in v.obligations if o.status == "proved"})
+        whole = [o for v in verdicts if not v.scope for o in v.obligations]
+        families = sorted({_family(o.id) for o in whole if o.status == "proved"})
         return "   ".join(part for part in (", ".join(f"{family}/*" for family in families), claims(verdicts)) if part)
     if name == "unknown":
         return visible(", ".join(sorted({rule for verdict in verdicts for rule, _ in undecided(verdict)})))

@@ -8,6 +8,8 @@ proofs/dm-map-bijective); bits 34 and 35 of a legal HBM address are never both 1
 
 Source: "Memory Performance" (Address Space in a Chip, Address Space in a Slice), "DMA Engine" (Example 2), facts/rngd
 2.1, 2.3.
+
+Relied on (proofs/): dm-map-bijective, hbm-48gb, hbm-map-bijective.
 """
 
 from __future__ import annotations

@@ -12,13 +12,14 @@ texts, price its commands and search its plans; the loader finds them by the fol
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError
 
 if TYPE_CHECKING:
+    from dmaverify.errors import Span
     from dmaverify.program.command import Command
     from dmaverify.program.move import Transfer
     from dmaverify.targets.target import Target
@@ -26,12 +27,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """One thing that rules of a target's own scope look at: the scope's ports, where it is in words, which side."""
+    """One thing that rules of a target's own scope look at: the scope's ports, where it is in words, which side.
+
+    `spans` are the characters that single ports come from.
+    """
 
     scope: str
     values: Mapping[str, int]
     place: str
     side: str = ""
+    spans: tuple[tuple[str, Span], ...] = field(default=(), compare=False, repr=False)
 
 
 def module_name(target: Target) -> str | None:
@@ -70,6 +75,17 @@ def derived(transfer: Transfer, target: Target, commands: Sequence[Command]) -> 
     """What the rules of the target's own scopes look at in a transfer."""
     module = part_of(target, "derive")
     found: list[Derived] = [] if module is None else list(module.derived(transfer, target, commands))
-    found += [Derived(scope, dict(values), place) for scope, values, place in transfer.facts]
+    found += [Derived(scope, dict(values), place, "", spans) for scope, values, place, spans in transfer.facts]
     assert all(one.scope in target.scopes for one in found)
     return found
+
+
+def atom_bytes(target: Target, transfer: Transfer) -> int | None:
+    """Bytes that the machine reads, then writes, at once; None where its data does not say."""
+    module = part_of(target, "derive")
+    own = getattr(module, "atom_bytes", None)
+    if own is not None:
+        return int(own(target, transfer))
+    geometry: Mapping[str, Mapping[str, int]] = target.raw.get("geometry", {})
+    found = geometry.get("request_bytes")
+    return None if found is None else int(found["value"])

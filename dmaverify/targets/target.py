@@ -390,7 +390,7 @@ def lint_target(target: Target) -> list[str]:
     """
     complaints = [line for rule in target.rules.values() for line in _lint_rule(rule)]
     used = {port for rule in target.rules.values() for port in rule.ports}
-    used |= _tier_limits(target)
+    used |= _tier_limits(target) | set(target.raw.get("machine", {}).get("limits", ()))
     return complaints + [f"limit {name}: no rule and no tier uses it" for name in target.limits if name not in used]
 
 
@@ -441,10 +441,23 @@ class CoreObligation:
 @lru_cache(maxsize=1)
 def load_obligations() -> Mapping[str, CoreObligation]:
     """The core's obligations in the order in which they are judged. Raises InputError where their file is not whole."""
-    file = next((root / "core" / "obligations.toml" for root in _roots() if (root / "core").is_dir()), None)
-    if file is None:
+    return read_obligations(_read(core_folder() / "obligations.toml"))
+
+
+def core_folder() -> Path:
+    """Where the core's encodings lie. Raises InputError where they are not installed."""
+    folder = next((root / "core" for root in _roots() if (root / "core").is_dir()), None)
+    if folder is None:
         raise InputError("the encodings of the core are not installed")
-    return read_obligations(_read(file))
+    return folder
+
+
+@lru_cache(maxsize=8)
+def core_definitions(*files: str) -> str:
+    """The definitions of the core's SMT-LIB files, without their comments. Raises InputError where one is missing."""
+    folder = core_folder()
+    lines = [line for file in files for line in _read(folder / file).text.splitlines()]
+    return "".join(f"{line}\n" for line in lines if line.strip() and not line.startswith(";"))
 
 
 def read_obligations(source: Source) -> Mapping[str, CoreObligation]:

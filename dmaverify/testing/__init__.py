@@ -20,11 +20,31 @@ if TYPE_CHECKING:
     from dmaverify.testing.oracle import Opinion, compare
     from dmaverify.testing.random_moves import Move
     from dmaverify.testing.random_plans import Plan, seeded_plan
-    from dmaverify.testing.strategies import axes, faults, mappings, moves, plans, streams, tensors
+    from dmaverify.testing.strategies import axes, faults, mappings, moves, plans, streams, tensors, written_plans
+    from dmaverify.testing.written import KINDS, Written
 
 __all__ = [
-    "FAULTS", "Draw", "Move", "NotApplicable", "Opinion", "Plan", "Seeded", "applicable", "axes", "compare", "faults",
-    "mappings", "moves", "plans", "seeded_plan", "streams", "tensors", "with_fault",
+    "FAULTS",
+    "KINDS",
+    "Draw",
+    "Move",
+    "NotApplicable",
+    "Opinion",
+    "Plan",
+    "Seeded",
+    "Written",
+    "applicable",
+    "axes",
+    "compare",
+    "faults",
+    "mappings",
+    "moves",
+    "plans",
+    "seeded_plan",
+    "streams",
+    "tensors",
+    "with_fault",
+    "written_plans",
 ]  # fmt: skip
 
 _HOMES = {
@@ -33,7 +53,8 @@ _HOMES = {
     "oracle": ("Opinion", "compare"),
     "random_moves": ("Move",),
     "random_plans": ("Plan", "seeded_plan"),
-    "strategies": ("axes", "faults", "mappings", "moves", "plans", "streams", "tensors"),
+    "strategies": ("axes", "faults", "mappings", "moves", "plans", "streams", "tensors", "written_plans"),
+    "written": ("KINDS", "Written"),
 }
 
 

@@ -112,7 +112,8 @@ def tiled_transfer(draw: Draw, page: Page, name: str, fault: str, *, base: int =
         starts[at] = (starts[at][0], "0")
     if fault == "count" and loops:
         at = draw.integer(0, len(loops) - 1)
-        loops[at] = (loops[at][0], loops[at][1] + 1)
+        cut = next((int(start.rpartition("/ ")[2].rstrip(")")) for _, start in starts if "/" in start), 1)
+        loops[at] = (loops[at][0], loops[at][1] + cut)  # one tile more; a loop that is cut stays divisible
     if fault == "length":
         digit = draw.choice(list(lengths))
         lengths[digit] += 1
@@ -250,11 +251,11 @@ def both(draw: Draw, fault: str) -> tuple[str, str]:
     if fault == "start":
         other = f"{start} + {length}"
     tiles = [tile("A", length, start), tile("A", length, other)]
-    extra = tile("N", 1, 0)
     shown = "N"
-    if page.axes["N"] == 1 and draw.chance(60):
-        tiles = [views(draw.shuffled([one, extra])) for one in tiles]
     slice_ = draw.choice(("", "N"))
+    if page.axes["N"] == 1 and draw.chance(60):
+        extra = [tile("N", 1, 0), tile("N", 1, 0, "slice" if slice_ else "element")]
+        tiles = [views(draw.shuffled([one, more])) for one, more in zip(tiles, extra, strict=True)]
     rest = ", ".join(t for t in draw.shuffled(["A", "N"]) if t != slice_)
     page.table(
         "transfer.x", 'dtype = "i8"', f"loop = {{ t = {count} }}",

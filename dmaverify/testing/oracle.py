@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from dmaverify.errors import Disagreement
 from dmaverify.execute import Execution, TooLarge, execute
 from dmaverify.execute.address import batches, region_of
 from dmaverify.language import wellformed
@@ -25,7 +26,7 @@ from dmaverify.prove.move import core
 from dmaverify.prove.move.check import Options, check_transfer
 from dmaverify.prove.move.outcome import OBLIGATIONS, CoreResult
 from dmaverify.prove.move.scene import Scene, Side
-from dmaverify.prove.move.witness import Disagreement, finding_of
+from dmaverify.prove.move.witness import finding_of
 from dmaverify.prove.smt import RLIMIT, Session
 from dmaverify.targets.target import Target
 from dmaverify.testing.random_plans import Plan
@@ -193,7 +194,11 @@ def _programs(transfer: Transfer, target: Target) -> list[tuple[Command, ...] | 
     out: list[tuple[Command, ...] | Trouble | None] = [_given(transfer, target)] if transfer.given else []
     if transfer.stream is not None:
         bits = target.dtypes[transfer.dtype]
-        out.append(derived_program(transfer.source, transfer.dest, transfer.stream, bits, target, transfer.given))
+        out.append(
+            derived_program(
+                transfer.source, transfer.dest, transfer.stream, bits, target, transfer.given, transfer.engine
+            )
+        )
     return out
 
 

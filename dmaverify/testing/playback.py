@@ -86,7 +86,7 @@ def _test(verdict: Verdict, taken: set[str]) -> str:
 def _docstring(errors: Sequence[Finding]) -> str:
     said = [f"{finding.rule}: {finding.message}" for finding in errors]
     clean = [re.sub(r'[\\"\x00-\x1f\x7f-\x9f\u2028\u2029]', "'", line) for line in said]
-    return '    """' + "\n    ".join(clean) + ".\n    \"\"\"\n"
+    return '    """' + "\n    ".join(clean) + '.\n    """\n'
 
 
 def _name(verdict: Verdict, taken: set[str]) -> str:
@@ -131,8 +131,14 @@ class BrokenPromise(AssertionError):
 
 
 def replay(
-    path: str, name: str, *, rules: Sequence[str] = (), witnesses: Sequence[Mapping[str, Any]] = (),
-    readings: Mapping[str, str] | None = None, target: str | None = None, limit_units: int = RUN_UNITS,
+    path: str,
+    name: str,
+    *,
+    rules: Sequence[str] = (),
+    witnesses: Sequence[Mapping[str, Any]] = (),
+    readings: Mapping[str, str] | None = None,
+    target: str | None = None,
+    limit_units: int = RUN_UNITS,
 ) -> None:
     """Runs one transfer of a plan file again. Raises BrokenPromise, with the counterexample, where it breaks `rules`.
 
@@ -199,7 +205,9 @@ def _programs(item: PlanTransfer, machine: Target, bits: int) -> list[tuple[Comm
     if transfer.given:
         found.append(given_program(transfer.given, transfer.source, transfer.dest, bits, machine))
     if transfer.stream is not None:
-        derived = derived_program(transfer.source, transfer.dest, transfer.stream, bits, machine, transfer.given)
+        derived = derived_program(
+            transfer.source, transfer.dest, transfer.stream, bits, machine, transfer.given, transfer.engine
+        )
         found.append(derived)
     return [commands for commands in found if isinstance(commands, tuple)]
 

@@ -113,8 +113,8 @@ def _mapping(text: str | Expr, axes: Mapping[str, int]) -> Expr:
 
 def _read(plan: str | Path, name: str | None, target: str | None) -> Plan:
     __tracebackhide__ = True
-    from dmaverify.errors import InputError
-    from dmaverify.plan.read import InputErrors, read_plan, read_plan_text, select
+    from dmaverify.errors import InputError, InputErrors
+    from dmaverify.plan.read import read_plan, read_plan_text, select
     from dmaverify.report.text import render_error
 
     text = str(plan)

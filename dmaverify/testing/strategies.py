@@ -31,6 +31,7 @@ from dmaverify.testing.draw import Draw
 from dmaverify.testing.fault_kinds import FAULTS, NotApplicable, with_fault
 from dmaverify.testing.random_moves import Move
 from dmaverify.testing.random_plans import Plan
+from dmaverify.testing.written import Written, written
 
 T = TypeVar("T")
 
@@ -132,6 +133,11 @@ def plans(
     """
     machine = _target(target)
     return drawn(lambda draw: plan_room.plan(draw, machine, valid=valid, tiers=tiers))
+
+
+def written_plans(kind: str = "", fault: str | None = None) -> SearchStrategy[Written]:
+    """Plan files of a kind (any of `KINDS`), right or with exactly one named fault (None: either, "": right)."""
+    return drawn(lambda draw: written(draw, kind, fault))
 
 
 def faults(target: Target | None = None, *, names: Sequence[str] = FAULTS) -> SearchStrategy[tuple[Plan, Plan]]:

@@ -11,8 +11,8 @@
   (<= dims dims_max))
 (define-fun idma/reps-max ((reps_high Int) (reps_max Int)) Bool
   (<= reps_high reps_max))
-(define-fun idma/address-wrap ((low Int) (end Int) (space Int)) Bool
-  (and (<= 0 low) (<= end space)))
+(define-fun idma/address-wrap ((addressed Int) (low Int) (end Int) (space Int)) Bool
+  (or (= addressed 0) (and (<= 0 low) (<= end space))))
 (define-fun idma/protocol ((port Int)) Bool
   (= port 1))
 (define-fun idma/pattern ((memory Int)) Bool
@@ -23,8 +23,16 @@
   (= over 0))
 (define-fun idma/over-fetch-device ((torn Int)) Bool
   (= torn 0))
-(define-fun idma/overlap ((shared Int) (in_place Int)) Bool
-  (or (= shared 0) (= in_place 1)))
+(define-fun idma/overlap ((early Int)) Bool
+  (< early 0))
+(define-fun idma/wait ((early Int)) Bool
+  (< early 0))
+(define-fun idma/reserved-bits ((reserved Int)) Bool
+  (= reserved 0))
+(define-fun idma/compute ((computes Int)) Bool
+  (= computes 0))
+(define-fun idma/mid-end-released ((shared_out Int)) Bool
+  (= shared_out 0))
 (define-fun idma/decoupled ((decoupled Int) (length Int) (buffer Int)) Bool
   (or (= decoupled 0) (<= length buffer)))
 (define-fun idma/llen-inert ((inert_llen Int)) Bool
@@ -45,8 +53,12 @@
   (or (= last 0) (= left 0)))
 (define-fun idma/burst-pairs ((bytes Int) (pair_bytes Int)) Bool
   (= bytes pair_bytes))
-(define-fun idma/burst-wrap ((address Int) (bytes Int) (space Int)) Bool
-  (<= (+ address bytes) space))
+(define-fun idma/burst-wrap ((addressed Int) (address Int) (bytes Int) (space Int)) Bool
+  (or (= addressed 0) (<= (+ address bytes) space)))
+(define-fun idma/burst-bus-address ((bus Int) (bus_wanted Int)) Bool
+  (= bus bus_wanted))
+(define-fun idma/burst-length-field ((field Int) (field_wanted Int)) Bool
+  (= field field_wanted))
 (define-fun idma/page-4k ((protocol Int) (address Int) (bytes Int) (page_bytes Int)) Bool
   (or (distinct protocol 0) (< bytes 1) (= (div address page_bytes) (div (- (+ address bytes) 1) page_bytes))))
 (define-fun idma/axi-beats ((protocol Int) (beats Int) (axi_beats_max Int)) Bool
@@ -73,6 +85,8 @@
   (= crowded 0))
 (define-fun idma/desc-clobbered ((clobbered Int)) Bool
   (= clobbered 0))
+(define-fun idma/desc-sourced ((sourced Int)) Bool
+  (= sourced 0))
 (define-fun idma/desc-burst ((src_burst Int) (dst_burst Int)) Bool
   (and (= src_burst 1) (= dst_burst 1)))
 (define-fun idma/desc-empty ((length Int)) Bool

@@ -78,6 +78,7 @@
   (<= iterations access_iterations_max))
 (define-fun rngd/access-bytes ((access_bytes Int)) Bool
   (or (= access_bytes 1) (= access_bytes 2) (= access_bytes 4) (= access_bytes 8) (= access_bytes 16) (= access_bytes 32)))
+(define-fun rngd/access-tier ((sliced Int)) Bool (= sliced 1))
 (define-fun rngd/access-divides ((packet_bytes Int) (access_bytes Int)) Bool
   (or (<= access_bytes 1) (= 0 (mod packet_bytes access_bytes))))
 (define-fun rngd/sequencer-packet-bytes ((packet_bytes Int)) Bool

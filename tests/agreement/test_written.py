@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
 
 from dmaverify.execute.interpret import interpret
 from dmaverify.execute.work import Beyond
@@ -12,20 +13,14 @@ from dmaverify.plan.execution import Execution
 from dmaverify.testing.against import complaint, judged_twice, shrunk
 from dmaverify.testing.draw import Seeded
 from dmaverify.testing.drawn_views import twin
-from dmaverify.testing.written import KINDS, seeded
+from dmaverify.testing.strategies import written_plans
+from dmaverify.testing.written import KINDS, Written, seeded
 
 PLAIN = str(Path(__file__).parents[1] / "fuzz" / "plain")
 EACH = 16
 
 
-# Kinds on which the proof is known to be wrong today.
-OPEN = {"views", "tiles", "nested", "apart", "stores", "rows", "in-place", "split-padding", "banks", "both", "engines",
-        "partly", "turns"}  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    "kind", [pytest.param(k, marks=[pytest.mark.xfail(strict=False)] if k in OPEN else []) for k in KINDS]
-)
+@pytest.mark.parametrize("kind", KINDS)
 def test_proof_and_interpreter_agree(kind: str) -> None:
     judged, said = 0, []
     for number in range(EACH):
@@ -82,3 +77,15 @@ def test_a_disagreement_is_shrunk_to_a_smaller_plan() -> None:
     assert still(smaller)
     sizes = [int(line.partition(" = ")[2]) for line in smaller.splitlines() if line[:4] in ("A = ", "N = ", "C = ")]
     assert max(sizes) <= 8
+
+
+@given(written_plans())
+@settings(max_examples=25, deadline=None, derandomize=True)
+def test_what_hypothesis_draws_is_what_a_seed_draws(drawn: Written) -> None:
+    assert drawn.kind in KINDS
+    assert drawn.fault in ("", *KINDS[drawn.kind][1])
+    try:
+        found = interpret(*Execution(drawn.text, target=PLAIN).work(drawn.name))
+    except Beyond:
+        return
+    assert not (drawn.holds and found.wrong), drawn.text

@@ -133,7 +133,7 @@ def test_precedence_is_unreadable_before_violated_before_proved(capsys, plan):
     assert answer(capsys, "check", good, wrong, bad)[0] == 2
 
 
-def test_a_disagreement_of_proof_and_execution_exits_with_4(capsys, plan, monkeypatch):
+def test_a_disagreement_of_proof_and_execution_exits_with_4(capsys, plan, monkeypatch, tmp_path):
     import dmaverify.prove.move.case as case
 
     original = case.judge_core
@@ -143,8 +143,11 @@ def test_a_disagreement_of_proof_and_execution_exits_with_4(capsys, plan, monkey
         return type(result)({**result.status, "core/covers": "refuted"}, (), result.by, units=result.units)
 
     monkeypatch.setattr(case, "judge_core", lying)
-    code, _, err = answer(capsys, "check", plan(GOOD))
+    path = plan(GOOD)
+    monkeypatch.chdir(tmp_path)
+    code, _, err = answer(capsys, "check", path)
     assert code == 4
+    assert len(list(tmp_path.glob("dmaverify-report-*.toml"))) == 1, "the input, reduced, for a report"
     assert "internal error" in err
 
 

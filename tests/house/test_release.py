@@ -42,7 +42,8 @@ def test_what_moves_fast_is_pinned_to_a_range() -> None:
 
 def test_the_package_is_typed_and_its_encodings_are_shipped() -> None:
     wheel = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]
-    assert wheel == {"packages": ["dmaverify"], "force-include": {"encodings": "dmaverify/_encodings"}}
+    shipped = {"encodings": "dmaverify/_encodings", "proofs/checker.py": "dmaverify/_proofs/checker.py"}
+    assert wheel == {"packages": ["dmaverify"], "force-include": shipped}
     assert (ROOT / "dmaverify" / "py.typed").is_file()
     assert PROJECT["tool"]["mypy"]["strict"] is True
 

@@ -271,6 +271,39 @@ def test_the_table_of_the_readme_lists_each_theorem_once() -> None:
     assert text.partition(BEGIN)[2].partition(END)[0].strip() == table(ALL)
 
 
+def cited_by(text: str) -> set[str]:
+    """The theorems that a module says it relies on."""
+    found = re.search(r"^Relied on \(proofs/\): ([\w\s,-]+)\.$", text, re.MULTILINE)
+    return {part.strip() for part in found.group(1).split(",")} if found else set()
+
+
+def modules_that_rely() -> dict[str, set[str]]:
+    """Module -> the theorems whose headers name a function of it."""
+    found: dict[str, set[str]] = {}
+    for proof in ALL:
+        for name in proof.relied_on_by:
+            found.setdefault(name.rpartition(".")[0], set()).add(proof.name)
+    return found
+
+
+def test_code_and_theorems_name_each_other() -> None:
+    assert cited_by("x\n\nRelied on (proofs/): a-b, c,\nd.\n") == {"a-b", "c", "d"}
+    package = ROOT / "dmaverify"
+    cited = {}
+    for path in sorted(package.rglob("*.py")):
+        names = cited_by(path.read_text())
+        if names:
+            cited[".".join(("dmaverify", *path.relative_to(package).with_suffix("").parts))] = names
+    assert cited == modules_that_rely()
+
+
+def test_every_theorem_that_the_code_mentions_exists() -> None:
+    known = {proof.name for proof in ALL}
+    for path in sorted((ROOT / "dmaverify").rglob("*.py")):
+        for name in re.findall(r"proofs/([a-z0-9*-]+)(?!\.py)(?:\.smt2)?[,.;)\s]", path.read_text()):
+            assert any(re.fullmatch(name.replace("*", ".*"), one) for one in known), (path, name)
+
+
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_the_function_that_relies_on_a_theorem_exists(name: str) -> None:
     module, _, function = name.rpartition(".")

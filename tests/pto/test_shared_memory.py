@@ -172,10 +172,34 @@ def test_other_modes_are_not_guessed() -> None:
 @pytest.mark.parametrize("wait", ["pto.sync.wait <PIPE_V>, 3", "pto.wait_flag_dev 3", "%x = pto.tpop %f : i1 -> i1"])
 def test_bytes_that_nothing_wrote_here_are_those_of_the_other_core_where_it_is_waited_for(wait: str) -> None:
     assert errors(check(BOTH)) == {"core/definite"}
-    verdict = check(f"  {wait}\n" + BOTH)
+    unsaid = check(f"  {wait}\n" + BOTH)
+    assert unsaid.status is Status.UNKNOWN
+    (why,) = [o.why for o in unsaid.obligations if o.status == "unknown"]
+    assert "line 11 waits for the other core: state what that wrote (`// dmaverify: other core writes ub 0" in why
+    said = "  // dmaverify: other core writes ub 0..1023\n"
+    verdict = check(f"{said}  {wait}\n" + BOTH)
     assert verdict.status is Status.PROVED
-    said = next(said for said in verdict.assumptions if "other core" in said)
-    assert said.startswith("bytes 0 to 1,023 of UB are taken as written by the other core: line 11 waits for it")
+    assert "bytes 0 to 1,023 of UB are written by the other core before line 12 goes on" in verdict.assumptions
+    assert errors(check(said.replace("1023", "1022") + f"  {wait}\n" + BOTH)) == {"core/definite"}
+    assert errors(check(said + BOTH + f"  {wait}\n")) == {"core/definite"}  # a wait behind the read excuses nothing
+
+
+CORES = """  pto.section.cube {{
+    pto.sync.set <PIPE_FIX>, {0}
+  }}
+  pto.section.vector {{
+    pto.sync.wait <PIPE_V>, {1}
+  }}
+"""
+
+
+@pytest.mark.parametrize(("ids", "said"), [((3, 3), ""), ((19, 3), ""), ((3, 4), "never"), ((3, 5), "never")])
+def test_a_flag_of_the_other_core_that_nobody_sets_is_found(ids: tuple[int, int], said: str) -> None:
+    verdict = check(CORES.format(*ids) + LOAD)
+    assert errors(verdict) == ({"core/flags"} if said else set())
+    assert len(verdict.errors) == (2 if said else 0)
+    alone = check("  pto.sync.wait <PIPE_V>, 4\n" + LOAD)  # its other side stands elsewhere
+    assert alone.status is Status.PROVED
 
 
 def test_the_unknown_rest_of_a_block_is_no_gift_of_another_core() -> None:

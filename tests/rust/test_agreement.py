@@ -83,3 +83,15 @@ def test_a_window_starts_where_its_digit_has_the_start() -> None:
             there = cell(expr, found.low)
             assert isinstance(there, Index)
             assert {a: v for a, v in there.coords if v} == {a: v for a, v in wanted.coords if v}, (text, index, start)
+
+
+def test_aliases_of_functions_are_their_own_however_many_were_read_before() -> None:
+    cuts = [(number, 2 ** (1 + number % 7)) for number in range(150)]
+    text = "axes![P = 1024];\n" + "".join(
+        f"fn own{number}(ctx: &mut Context, x: &HbmTensor<i8, Chip, m![P]>) {{\n"
+        f"    type Slices = m![1 # {256 // cut}, P / {1024 // cut}];\n"
+        f"    let y: DmTensor<i8, Chip, Cluster, Slices, m![P % {1024 // cut}]> = x.to_dm(&mut ctx.tdma);\n}}\n"
+        for number, cut in cuts
+    )
+    found = {item.name: str(item.transfer.dest.slice) for item in plan(text).transfers}
+    assert found == {f"own{number}-y": f"1 # {256 // cut}, P / {1024 // cut}" for number, cut in cuts}

@@ -27,8 +27,12 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(autouse=True)
-def cached(monkeypatch: pytest.MonkeyPatch) -> None:
+def cached(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The cache is on, and the user is a new one; the folder of their caches."""
     monkeypatch.delenv("DMAVERIFY_NO_CACHE", raising=False)
+    home = tmp_path_factory.mktemp("user")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(home))
+    return home / "dmaverify"
 
 
 # ---------------------------------------------------------------- records
@@ -94,7 +98,7 @@ def test_data_that_is_no_record_is_refused_and_never_crashes(junk: object, key: 
 # ---------------------------------------------------------------- hits and misses
 
 
-def test_the_second_run_judges_nothing_and_says_the_same(shell, good, wrong, counted):
+def test_the_second_run_judges_nothing_and_says_the_same(shell, good, wrong, counted, cached):
     shell.write(good, "plans/a.toml")
     shell.write(wrong, "plans/b.toml")
     first = shell("check", "plans", "-v")
@@ -103,7 +107,10 @@ def test_the_second_run_judges_nothing_and_says_the_same(shell, good, wrong, cou
     assert counted() == 2
     assert shell("check", "plans", "-v", "--no-cache") == first
     assert counted() == 4
-    assert (shell.folder / ".dmaverify_cache/.gitignore").read_text() == "*\n"
+    assert shell("check", "plans", "-v", "--locked") == first
+    assert counted() == 6
+    assert sorted(p.name for p in shell.folder.iterdir()) == ["plans"], "nothing is kept in the checkout"
+    assert (cached / "key").stat().st_mode & 0o777 == 0o600
 
 
 def test_whatever_a_verdict_depends_on_is_part_of_the_key(shell, good, monkeypatch):

@@ -217,3 +217,23 @@ def test_a_summary_stays_below_its_limit_and_counts_what_it_leaves_out():
 
 def test_an_empty_run_is_no_pass():
     assert "unreadable or empty (exit 2)" in summary([])
+
+
+ROWS = """schema = 1
+target = "rngd"
+[axes]
+H = 3840
+[transfer.rows]
+dtype = "bf16"
+source = { tier = "dm", cluster = "1 # 2", slice = "H / 120, 1 # 8", element = "H % 120" }
+dest = { tier = "hbm", element = "H" }
+"""
+
+
+def test_strict_fails_where_a_warning_is_left(shell):
+    Path("clean.toml").write_text(ROWS, encoding="utf-8")
+    few = ROWS.replace("H / 120, 1 # 8", "H / 40").replace("H % 120", "H % 40")  # 96 slices
+    Path("warned.toml").write_text(few, encoding="utf-8")
+    assert [shell("check", "clean.toml", *more)[0] for more in ((), ("--strict",))] == [0, 0]
+    assert "warning[" in shell("check", "warned.toml")[1]
+    assert [shell("check", "warned.toml", *more)[0] for more in ((), ("--strict",))] == [0, 1]

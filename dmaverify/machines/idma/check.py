@@ -7,11 +7,12 @@ say so.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from dmaverify.errors import InputError, Source
+from dmaverify.language.files import read_text
 from dmaverify.machines.idma.derive import descriptor_facts
 from dmaverify.machines.idma.engine import NAMES
 from dmaverify.machines.idma.forms import form_of, period_facts, read_image
@@ -19,7 +20,8 @@ from dmaverify.machines.idma.jobs import image_of, read_jobs
 from dmaverify.machines.idma.judge import burst_facts
 from dmaverify.machines.idma.lists import Listed, listed_of, looks_like_lists, read_lists
 from dmaverify.machines.idma.nd import absolute, normal
-from dmaverify.machines.idma.setup import Setup, setup_of
+from dmaverify.machines.idma.order import Found, behind, itself
+from dmaverify.machines.idma.setup import Setup, engine_options, setup_of
 from dmaverify.machines.idma.text import Image, Told
 from dmaverify.prove.flow.listed import Item, judge_listed
 from dmaverify.targets.target import Target, load_target
@@ -29,12 +31,16 @@ NO_MOVE = "no move is given: rules of the engine and its protocols alone were ju
 SUFFIXES = (".csv", ".jsonl", ".job", ".jobs", ".txt", ".idma")
 
 
-def verdict_of_file(path: str, readings: Mapping[str, str] | None = None) -> Verdict | None:
-    """The verdict on a burst list, a job file or an image; None for files that are none of these. Raises InputError."""
+def verdict_of_file(
+    path: str, readings: Mapping[str, str] | None = None, *, engine: Sequence[str] = (), dims: int | None = None
+) -> Verdict | None:
+    """The verdict on a burst list, a job file or an image; None for files that are none of these. `engine` names the
+    engine as a command line does; `dims` are those of a job. Raises InputError.
+    """
     if not path.endswith(SUFFIXES):
         return None
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = read_text(path)
     except UnicodeDecodeError as error:
         raise InputError(f"{path} is no text: {error.reason}", None, "UTF-8") from None
     source, target = Source(path, text), load_target("idma")
@@ -49,20 +55,22 @@ def verdict_of_file(path: str, readings: Mapping[str, str] | None = None) -> Ver
             one if isinstance(one, InputError) else item_of(one, f"line {one.span.line}") for one in read_lists(source)
         )
         return judge_listed(items, target, name=Path(path).stem, path=path, unit="transfers", readings=readings)
-    image = image_of_file(source)
+    given = engine_options(engine)
+    width = setup_of(target, given).backend.address_width if given else 32
+    image = image_of_file(source, dims, width)
     return replace(
         judge_listed(
-            _items(image, target), target, name=Path(path).stem, path=path, unit="descriptors", readings=readings
+            _items(image, target, given), target, name=Path(path).stem, path=path, unit="descriptors", readings=readings
         ),
         assumptions=(NO_MOVE,),
     )
 
 
-def image_of_file(source: Source, dims: int | None = None) -> Image:
+def image_of_file(source: Source, dims: int | None = None, width: int = 32) -> Image:
     """The descriptors of a file: in the form that its first line names, else a job file. Raises InputError."""
     if form_of(source.text) is not None:
-        return read_image(source.text, source)
-    return image_of(read_jobs(source.text, dims, source=source))
+        return read_image(source.text, source, 0, width)
+    return image_of(read_jobs(source.text, dims, source=source, width=width))
 
 
 def item_of(listed: Listed, name: str) -> Item:
@@ -91,15 +99,33 @@ def setup_for(told: Told, target: Target, given: Mapping[str, int | str] | None 
     return setup_of(target, options)
 
 
-def _items(image: Image, target: Target) -> Iterator[Item]:
+_TESTS = frozenset({"idma/zero-length"})
+"""What the jobs of test benches do on purpose, and a back-end that rejects it answers with an error."""
+
+
+def _items(image: Image, target: Target, given: Mapping[str, int | str] | None = None) -> Iterator[Item | InputError]:
+    if image.ordered:  # jobs of test benches fail on purpose
+        yield from (InputError(*problem) for problem in image.problems)
+    known: dict[tuple[object, ...], Setup] = {}
     for number, told in enumerate(image.told):
-        d, setup = told.descriptor, setup_for(told, target)
+        d = told.descriptor
+        wide = max(d.request.src, d.request.dst) >> 32 > 0
+        key = (*told.options.values(), len(told.options), wide, len(d.dims), d.request.src_protocol)
+        setup = known[key] if key in known else known.setdefault(key, setup_for(told, target, given))
         dims = normal(absolute(d.dims), setup.backend.address_width)
         if d.empty:  # judged as what it is: a transfer of nothing
-            facts = list(descriptor_facts(setup, 0, 0, 0, (), "all repetitions are 0"))[:1]
+            facts = list(descriptor_facts(setup, 0, 0, 0, (), "all repetitions are 0", promised=False))[:1]
         else:
-            facts = list(descriptor_facts(setup, d.request.src, d.request.dst, d.request.length, dims, ""))
-        yield Item(f"descriptor {number}", told.span, facts, ("mem", "mem"))
+            request = d.request
+            facts = list(descriptor_facts(setup, request.src, request.dst, request.length, dims, "", promised=False))
+        own = itself(d, setup)
+        other = behind(image.told, number, setup, image.waits) if image.ordered else Found()
+        facts += [*own.facts, *other.facts]
+        mild = _TESTS if not image.ordered and setup.backend.reject_zero else frozenset()
+        yield Item(
+            f"descriptor {number}", told.span, facts, ("mem", "mem"), open=own.open or other.open,
+            mild=mild | (own.mild if not image.ordered else frozenset()),
+        )  # fmt: skip
     if image.periods:
         setup = setup_for(image.told[0], target)
         yield Item("events", image.told[0].span, period_facts(image, setup), counted=False)

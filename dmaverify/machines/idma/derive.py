@@ -10,14 +10,17 @@ Source: `encodings/idma/target.toml`, scopes `descriptor` and `side`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from math import gcd, prod
 
+from dmaverify.errors import Span
 from dmaverify.machines.idma.engine import AXI, NO_ADDRESS, TILELINK
 from dmaverify.machines.idma.judge import own_bursts, starts_of
 from dmaverify.machines.idma.legalizer import tilelink_page_bits
 from dmaverify.machines.idma.nd import Descriptor, Dim, relative
 from dmaverify.machines.idma.setup import Setup, setup_of
 from dmaverify.program.command import Command
+from dmaverify.program.form import part_spans
 from dmaverify.program.move import Transfer
 from dmaverify.targets.modules import Derived
 from dmaverify.targets.target import Target
@@ -29,6 +32,11 @@ REPS_MAX = (1 << 32) - 1
 def check_options(target: Target, options: Mapping[str, int | str]) -> None:
     """Raises InputError for options that mean no engine or no request."""
     setup_of(target, options)
+
+
+def atom_bytes(target: Target, transfer: Transfer) -> int:
+    """A bus word: the engine reads and writes in order, word by word, and holds no transfer as a whole."""
+    return setup_of(target, transfer.options).backend.word
 
 
 def dims_of(command: Command) -> tuple[Dim, ...]:
@@ -67,8 +75,24 @@ def derived(transfer: Transfer, target: Target, commands: Sequence[Command]) -> 
     out: list[Derived] = []
     for number, command in enumerate(commands):
         place = f"command {number}" if len(commands) > 1 else "command"
-        out += _of_command(setup, transfer, target, command, place)
+        facts = _of_command(setup, transfer, target, command, place)
+        words = transfer.form.commands[number] if transfer.form and number < len(transfer.form.commands) else ()
+        spans = part_spans(words)
+        out += [replace(fact, spans=_placed(fact, spans)) for fact in facts]
     return out
+
+
+def _placed(fact: Derived, spans: Mapping[str, Span]) -> tuple[tuple[str, Span], ...]:
+    """Which characters each port of a fact comes from, where the commands were told in a form."""
+    own = "src" if fact.side == "read" else "dst"
+    parts = {
+        "length": ("length",), "dims": ("conf",), "reps_high": ("reps0", "reps1"), "on_error": ("conf",),
+        "decoupled": ("rw_decoupled", "conf", "flags"), "computes": ("compute",), "inert_llen": ("conf",),
+        "port": (f"{own}_protocol", "conf"), "memory": (f"{own}_protocol", "conf"), "low": (own,), "over": ("src",),
+        "burst_type": ("flags",),
+    }  # fmt: skip
+    found = [(port, next((spans[name] for name in names if name in spans), None)) for port, names in parts.items()]
+    return tuple((port, span) for port, span in found if span is not None and port in fact.values)
 
 
 def _of_command(setup: Setup, transfer: Transfer, target: Target, command: Command, place: str) -> Iterator[Derived]:
@@ -76,18 +100,17 @@ def _of_command(setup: Setup, transfer: Transfer, target: Target, command: Comma
     source = transfer.source
     tensor = (source.base, source.base + -(-source.element.size * target.dtypes[transfer.dtype] // 8))
     src, dst = command.read.base * unit // 8, command.write.base * unit // 8
-    apart = source.tier != transfer.dest.tier
-    return descriptor_facts(setup, src, dst, length_of(command), dims_of(command), place, tensor=tensor, apart=apart)
+    return descriptor_facts(setup, src, dst, length_of(command), dims_of(command), place, tensor=tensor)
 
 
 def descriptor_facts(
     setup: Setup, src: int, dst: int, length: int, dims: Sequence[Dim], place: str, *,
-    tensor: tuple[int, int] | None = None, apart: bool = False,
+    tensor: tuple[int, int] | None = None, promised: bool = True,
 ) -> Iterator[Derived]:  # fmt: skip
     """The instances of one descriptor with strides per index.
 
-    `tensor` is the source's first byte and end, where there is one; `apart` says that source and destination are
-    different memories.
+    `tensor` is the source's first byte and end, where there is one. Where no move is `promised`, a side may as well be
+    a pattern or a stream.
     """
     request, backend, word = setup.request, setup.backend, setup.backend.word
     reps = [d.reps for d in dims]
@@ -97,7 +120,6 @@ def descriptor_facts(
         "write": corners(dst, reps, strides["write"], length),
     }
     step = gcd(src, *strides["read"], word)
-    shared = min(ends["read"][1], ends["write"][1]) - max(ends["read"][0], ends["write"][0])
     inert = (request.src_max_llen and not request.src_reduce_len) or (
         request.dst_max_llen and not request.dst_reduce_len
     )
@@ -111,8 +133,8 @@ def descriptor_facts(
         "word": word,
         "over": _over(ends["read"], tensor or ends["read"], word),
         "torn": int(step < word or length % word != 0),
-        "shared": 0 if apart else max(0, shared),
-        "in_place": int(src == dst and strides["read"] == strides["write"]),
+        "computes": int(request.compute),
+        "shared_out": int(setup.region is not None),
         "on_error": setup.on_error,
         "handled": int(request.src_protocol == AXI == request.dst_protocol and not request.compute),
         "transfers": prod(reps),
@@ -126,11 +148,12 @@ def descriptor_facts(
         ("write", request.dst_protocol, backend.variant.writes, setup.dst_burst),
     ):
         own = {
+            "addressed": int(protocol not in NO_ADDRESS),
             "low": ends[side][0],
             "end": ends[side][1],
             "space": setup.space,
             "port": int(protocol in have),
-            "memory": int(protocol not in NO_ADDRESS),
+            "memory": int(protocol not in NO_ADDRESS or not promised),
             "burst_type": burst,
         }
         yield Derived("side", own, f"{place}, {side} side" if place else f"{side} side", side)

@@ -13,14 +13,20 @@ Source: iDMA paper, 2.1 (Descriptor-based); iDMA v0.7.0, `idma_desc64_reader`, `
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
 
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.machines.idma.engine import AXI, Request
 from dmaverify.machines.idma.jobs import request_options
 from dmaverify.machines.idma.nd import Descriptor
-from dmaverify.machines.idma.text import Image, Line, Told, bits, lines_of
+from dmaverify.machines.idma.text import Image, Line, Told, bits, lines_of, reserved
+from dmaverify.program.form import Word as Part
+from dmaverify.program.form import part_spans
 from dmaverify.targets.modules import Derived
 
 END = (1 << 64) - 1
@@ -125,14 +131,71 @@ def write(told: Sequence[Told], *, head: int = 0x8000, fetch: int = 256) -> str:
     return "\n".join(lines) + "\n"
 
 
-def read(text: str, source: Source, offset: int) -> Image:
-    """The chain of an image, in order, with a fact for each of its descriptors. Raises InputError."""
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """A 32-bit word of memory and where it is written."""
+
+    value: int
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Ranges:
+    """Ranges of addresses by their first, with the furthest end so far."""
+
+    ranges: tuple[tuple[int, int], ...]
+    furthest: tuple[int, ...]
+
+    @classmethod
+    def of(cls, ranges: Iterable[tuple[int, int]]) -> Ranges:
+        ordered = tuple(sorted(ranges))
+        return cls(ordered, tuple(accumulate((end for _, end in ordered), max)))
+
+    def shared(self, low: int, high: int, but: tuple[int, int] | None = None) -> int:
+        """The most bytes that one range has in common with `low` to `high`."""
+        at, most = bisect_left(self.ranges, (high, 0)) - 1, 0
+        while at >= 0 and self.furthest[at] > low:
+            if self.ranges[at] != but:
+                most = max(most, min(high, self.ranges[at][1]) - max(low, self.ranges[at][0]))
+            at -= 1
+        return most
+
+
+@dataclass(frozen=True)
+class _Chain:
+    """The descriptors from the head on; `again` is where it comes back to; `ends` whether it ends well."""
+
+    words: tuple[Word, ...]
+    again: int | None
+    ends: bool
+
+    @cached_property
+    def places(self) -> Ranges:
+        return Ranges.of((w.place, w.place + SIZE) for w in self.words)
+
+    @cached_property
+    def dests(self) -> Ranges:
+        return Ranges.of((w.dest, w.dest + w.length) for w in self.words)
+
+    @cached_property
+    def sources(self) -> Ranges:
+        return Ranges.of((w.src, w.src + w.length) for w in self.words)
+
+
+def read(text: str, source: Source, offset: int, begins: int = 0) -> Image:
+    """The chain of an image, in order, with a fact for each of its descriptors. Raises InputError.
+
+    `begins` is where the text of the form begins in `source`; `offset` is where the image does.
+    """
     lines = list(lines_of(source, offset, text))
     settings: dict[str, int] = {}
-    memory: dict[int, tuple[int, Span]] = {}
+    memory: dict[int, _Cell] = {}
     for line in lines:
         word = line.words[0][0].lower()
         if word in ("fetch", "head"):
+            line.just(2, f"{word} = {'256' if word == 'fetch' else '0x8000'}")
+            if word in settings:
+                line.refuse(f"`{word}` is given twice", "keep one of them", 0)
             settings[word] = line.number(1, word)
         else:
             _place_words(line, memory)
@@ -140,68 +203,105 @@ def read(text: str, source: Source, offset: int) -> Image:
         raise InputError("the head of the chain is missing", lines[-1].span if lines else None, "head = 0x8000")
     fetch = settings.get("fetch", 256)
     layout_of(fetch)
-    words, spans, again, ends = _follow(settings["head"], memory, fetch)
-    told = tuple(
-        Told(Descriptor(request_of(w)), request_options(request_of(w)), span)
-        for w, span in zip(words, spans, strict=True)
-    )
-    return Image(told, tuple(_fact(w, words, number, again, ends) for number, w in enumerate(words)))
+    chain = _follow(settings["head"], memory, fetch)
+    told = []
+    for one in chain.words:
+        cells = [memory[one.place + 4 * i] for i in range(SIZE // 4)]
+        parts = _parts(one.place, cells, fetch, begins)
+        span = cells[0].span.to(cells[-1].span)
+        told.append(Told(Descriptor(request_of(one)), request_options(request_of(one)), span, parts))
+    facts = [fact for number, each in enumerate(told) for fact in _facts(chain, number, each)]
+    reached = {one.place + 4 * i for one in chain.words for i in range(SIZE // 4)}
+    idle = [(at, cell) for at, cell in sorted(memory.items()) if at not in reached]
+    problems = [
+        (f"the words from 0x{at:x} on are in no descriptor of the chain", cell.span, "leave them out, or link them")
+        for at, cell in idle[:1]
+    ]
+    return Image(tuple(told), tuple(facts), problems=tuple(problems), fetch=fetch)
 
 
-def _place_words(line: Line, memory: dict[int, tuple[int, Span]]) -> None:
+_HEX = re.compile(r"(0[xX])?[0-9a-fA-F]{1,8}")
+
+
+def _place_words(line: Line, memory: dict[int, _Cell]) -> None:
     place = line.number(0, "the address")
-    if place % 4 or place < 0:
-        line.refuse(f"words at 0x{place:x}", "a multiple of 4", 0)
+    if place % 4 or not 0 <= place < 1 << 64:
+        line.refuse(f"words at 0x{place:x}", "a multiple of 4, below 2^64", 0)
     for number, (text, span) in enumerate(line.words[1:]):
-        try:
-            value = int(text, 16)
-        except ValueError:
-            line.refuse(f"`{text}` is no word", "eight hexadecimal digits", number + 1)
-        if not 0 <= value <= 0xFFFFFFFF:
-            line.refuse(f"`{text}` does not fit 32 bits", "eight hexadecimal digits", number + 1)
-        memory[place + 4 * number] = (value, span)
+        if not _HEX.fullmatch(text):
+            line.refuse(f"`{text}` is no word of 32 bits", "eight hexadecimal digits", number + 1)
+        at = place + 4 * number
+        if at in memory:
+            line.refuse(f"the word at 0x{at:x} is written twice", "a descriptor has eight words", number + 1)
+        memory[at] = _Cell(int(text, 16), span)
 
 
-def _follow(
-    head: int, memory: Mapping[int, tuple[int, Span]], fetch: int
-) -> tuple[list[Word], list[Span], int | None, bool]:
-    """The descriptors from the head on, where the chain comes back to (or None), and whether it ends well."""
+def _follow(head: int, memory: Mapping[int, _Cell], fetch: int) -> _Chain:
     words: list[Word] = []
-    spans: list[Span] = []
     seen: set[int] = set()
     place = head
     while place != END:
         if place in seen:
-            return words, spans, place, True
+            return _Chain(tuple(words), place, True)
         cells = [memory.get(place + 4 * i) for i in range(SIZE // 4)]
         if any(cell is None for cell in cells):
             if not words:
                 raise InputError(f"no descriptor at the head, 0x{place:x}", None, "eight words: 0x8000: ... ...")
-            return words, spans, None, False
-        found = [cell for cell in cells if cell is not None]
-        data = b"".join(value.to_bytes(4, "little") for value, _ in found)
+            return _Chain(tuple(words), None, False)
+        data = b"".join(cell.value.to_bytes(4, "little") for cell in cells if cell is not None)
         words.append(unpacked(place, data, fetch))
-        spans.append(found[0][1].to(found[-1][1]))
         seen.add(place)
         place = words[-1].next
-    return words, spans, None, True
+    if not words:
+        raise InputError("the head is the end of the chain", None, "head = 0x8000")
+    return _Chain(tuple(words), None, True)
 
 
-def _fact(word: Word, words: Sequence[Word], number: int, again: int | None, ends: bool) -> Derived:
-    def shared(a: int, b: int, c: int, d: int) -> int:
-        return max(0, min(b, d) - max(a, c))
+_AS_PART = {"dest": "dst"}
+
+
+def _parts(place: int, cells: Sequence[_Cell], fetch: int, begins: int) -> tuple[Part, ...]:
+    """The words of a descriptor as parts of a command."""
+    out = []
+    for name, at in layout_of(fetch).items():
+        for half in range(_WIDTHS[name] // 4):
+            cell = cells[at // 4 + half]
+            where = f"0x{place + at + 4 * half:x} ({name}{', high half' if half else ''})"
+            span = cell.span
+            out.append(
+                Part(_AS_PART.get(name, name), where, cell.value, 32, span.start - begins, span.end - begins,
+                     32 * half, span)
+            )  # fmt: skip
+    return tuple(out)
+
+
+KNOWN_FLAGS = 0x00FF_FFFF
+"""Bits 31:24 mean nothing to v0.7.0."""
+
+
+def _facts(chain: _Chain, number: int, told: Told) -> Iterator[Derived]:
+    words, word = chain.words, chain.words[number]
 
     low, high = word.place, word.place + SIZE
-    crowded = max((shared(low, high, w.place, w.place + SIZE) for w in words if w is not word), default=0)
-    clobbered = max((shared(low, high, w.dest, w.dest + w.length) for w in words), default=0)
     values = {
         "place": word.place,
-        "again": int(again == word.place),
-        "crowded": crowded,
-        "clobbered": clobbered,
+        "again": int(chain.again == word.place),
+        "crowded": chain.places.shared(low, high, but=(low, high)),
+        "clobbered": chain.dests.shared(low, high),
+        "sourced": chain.sources.shared(low, high),
         "src_burst": bits(word.flags, 2, 1),
         "dst_burst": bits(word.flags, 4, 3),
         "length": word.length,
-        "ends": int(ends or number < len(words) - 1),
+        "ends": int(chain.ends or number < len(words) - 1),
     }
-    return Derived("chain", values, f"descriptor {number} at 0x{word.place:x}")
+    spans = part_spans(told.words)
+    by_port = {
+        "clobbered": "dst", "sourced": "src", "src_burst": "flags", "dst_burst": "flags", "length": "length",
+        "ends": "next",
+    }  # fmt: skip
+    placed = tuple((port, span) for port, part in by_port.items() if (span := spans.get(part)) is not None)
+    where = f"descriptor {number} at 0x{word.place:x}"
+    yield Derived("chain", values, where, "", placed)
+    flags = told.word("flags")
+    if flags is not None and flags.span is not None:
+        yield reserved(flags.value, KNOWN_FLAGS, f"flags of {where}", flags.span)

@@ -10,24 +10,26 @@ Law: a descriptor and the sequencers made of it have the same 1D transfers, in t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.machines.idma import desc64, inst64, registers
 from dmaverify.machines.idma.engine import Request, protocol_named
-from dmaverify.machines.idma.jobs import Job, image_of, read_jobs, request_options, write_jobs
+from dmaverify.machines.idma.jobs import MOST_DIMS, Job, image_of, read_jobs, request_options, write_jobs
 from dmaverify.machines.idma.midends import Event, event_facts
-from dmaverify.machines.idma.nd import Descriptor, Dim, absolute
+from dmaverify.machines.idma.nd import Descriptor, Dim, absolute, signed
 from dmaverify.machines.idma.price import descriptor_cycles
 from dmaverify.machines.idma.setup import Setup, setup_of
 from dmaverify.machines.idma.text import Image, Line, Told, lines_of
 from dmaverify.plan.machine_forms import Formed
 from dmaverify.program.command import Entry, GivenCommand, Sequencer
+from dmaverify.program.form import Form, Word
 from dmaverify.targets.modules import Derived
 from dmaverify.targets.target import Target
 
-PAPER = {one.paper: name for name, one in registers.MAPS.items()} | {"desc_64": "desc64", "inst_64": "inst64"}
+PAPER = {one.paper: name for name, one in registers.MAPS.items()}
+PAPER |= {"desc_64": "desc64", "inst_64": "inst64", "reg_32_rt_3d": "rt3d", "reg32_rt_3d": "rt3d"}
 NAMES = (*registers.MAPS, "desc64", "inst64", "job", "nd", "rt3d")
 
 
@@ -38,16 +40,18 @@ def form_of(text: str) -> str | None:
     return name if name in NAMES else None
 
 
-def read_image(text: str, source: Source | None = None, offset: int = 0) -> Image:
-    """The descriptors of a text in any form. Raises InputError with the place."""
+def read_image(text: str, source: Source | None = None, offset: int = 0, width: int = 32) -> Image:
+    """The descriptors of a text in any form; `width` is that of the engine's addresses. Raises InputError with the
+    place.
+    """
     try:
-        return _read_image(text, source, offset)
+        return _read_image(text, source, offset, width)
     except InputError as error:
         first = next(iter(lines_of(source or Source("<image>", text), offset, text)), None)
         raise InputError(error.message, error.span or (first.span if first else None), error.hint) from None
 
 
-def _read_image(text: str, source: Source | None, offset: int) -> Image:
+def _read_image(text: str, source: Source | None, offset: int, width: int) -> Image:
     origin = source or Source("<image>", text)
     form = form_of(text)
     first = next(iter(lines_of(origin, offset, text)), None)
@@ -57,16 +61,31 @@ def _read_image(text: str, source: Source | None, offset: int) -> Image:
     end = offset + len(text)
     body_at = min(end, start + 1) if start >= 0 else end
     body = origin.text[body_at:end] if origin.text[offset:end] == text else text.split("\n", 1)[-1]
+    first.just(2 if form == "job" else 1, "the first line is the name of the form")
     if form in registers.MAPS:
-        return registers.read(registers.MAPS[form], body, origin, body_at)
+        return registers.read(registers.MAPS[form], body, origin, body_at, offset)
     if form == "desc64":
-        return desc64.read(body, origin, body_at)
+        return desc64.read(body, origin, body_at, offset)
     if form == "inst64":
-        return inst64.read(body, origin, body_at)
+        return inst64.read(body, origin, body_at, offset)
     if form in ("nd", "rt3d"):
-        return _nd(body, origin, body_at)
+        return _nd(body, origin, body_at, offset, form == "rt3d", width)
     dims = first.number(1, "the number of dimensions") if len(first.words) > 1 else 0
-    return image_of(read_jobs(body, dims, source=origin, offset=body_at))
+    if not 0 <= dims <= MOST_DIMS:
+        first.refuse(f"{dims} dimensions", f"0 to {MOST_DIMS}", 1)
+    jobs = read_jobs(body, dims, source=origin, offset=body_at, width=width)
+    return replace(image_of(jobs, offset, width), problems=tuple(_failing(jobs)))
+
+
+def _failing(jobs: Sequence[Job]) -> Iterator[tuple[str, Span | None, str]]:
+    """Bursts that a job says will fail: what it promises of their bytes does not hold."""
+    left = {"continue": "what arrives there is undefined", "abort": "what is behind it is not moved"}
+    for job in jobs:
+        for error in job.errors:
+            yield (
+                f"the {error.side} at 0x{error.address:x} fails, answered by {error.action}: {left[error.action]}",
+                job.span, "leave the error out of a job whose bytes are promised",
+            )  # fmt: skip
 
 
 def write_image(form: str, told: Sequence[Told], **settings: int) -> str:
@@ -75,15 +94,16 @@ def write_image(form: str, told: Sequence[Told], **settings: int) -> str:
     if name in registers.MAPS:
         return registers.write(registers.MAPS[name], told)
     if name == "desc64":
-        return desc64.write([x for one in told for x in one_d(one)], **settings)
+        own = {name: value for name, value in settings.items() if name in ("head", "fetch")}
+        return desc64.write([x for one in told for x in one_d(one)], **own)
     if name == "inst64":
         return inst64.write(told)
     if name == "job":
         dims = max((len(one.descriptor.dims) for one in told), default=0)
         jobs = [Job(padded(one.descriptor, dims)) for one in told]
-        return f"job {dims}\n" + write_jobs(jobs)
-    if name == "nd":
-        return _nd_text(told)
+        return f"job {dims}\n" + write_jobs(jobs, settings.get("width", 32))
+    if name in ("nd", "rt3d"):
+        return _nd_text(told, name)
     raise InputError(f"no form {form!r}", None, f"one of {', '.join(NAMES)}")
 
 
@@ -117,23 +137,45 @@ class _Begun:
     dims: list[Dim] = field(default_factory=list)
     period: int | None = None
     span: Span | None = None
+    words: list[Word] = field(default_factory=list)
 
-    def take(self, line: Line, name: str) -> None:
+    def take(self, line: Line, name: str, begins: int, rt: bool, width: int) -> None:
         """One line that is part of a request. Raises InputError."""
         self.span = line.span if self.span is None else self.span.to(line.span)
+        line.just({"dim": 4, "launch": 1}.get(name, 2), "dim = reps, src_stride, dst_stride; others have one value")
+        if name in self.values or (name == "event" and self.period is not None):
+            line.refuse(f"`{name}` is given twice", "one value a request; `launch` ends it", 0)
         if name == "dim":
-            self.dims.append(Dim(*(line.number(i, w) for i, w in ((1, "reps"), (2, "src_stride"), (3, "dst_stride")))))
-            if self.dims[-1].reps < 0:
-                line.refuse("repetitions below 0", "0 or more", 1)
-        elif name == "event":
+            self._dim(line, begins, width)
+        elif name == "event" and rt:
             self.period = line.number(1, "the period")
         elif name in ("src_protocol", "dst_protocol") and len(line.words) > 1:
             word = line.words[1][0]
             self.values[name] = protocol_named(int(word) if word.isdecimal() else word)
         elif name in _REQUEST:
-            self.values[name] = line.number(1, name)
+            value = self.values[name] = line.number(1, name)
+            if name in _MOST and not 0 <= value <= _MOST[name]:
+                line.refuse(f"{name} is {line.words[1][0]}", f"0 to {_MOST[name]}", 1)
+            if name in ("src", "dst", "length"):
+                self.words.append(line.part(1, name, name, 64, begins))
         elif name != "launch":
-            line.refuse(f"`{name}` is no part of a request", f"{', '.join(_REQUEST)}, dim, launch", 0)
+            hint = "the form rt3d has events" if name == "event" else f"{', '.join(_REQUEST)}, dim, launch"
+            line.refuse(f"`{name}` is no part of a request", hint, 0)
+
+    def _dim(self, line: Line, begins: int, width: int) -> None:
+        values = [line.number(i, w) for i, w in ((1, "reps"), (2, "src_stride"), (3, "dst_stride"))]
+        if not 0 <= values[0] < 1 << 32:
+            line.refuse(f"{line.words[1][0]} repetitions", "0 to 2^32 - 1", 1)
+        for number in (1, 2):
+            if not -(1 << (width - 1)) <= values[number] < 1 << width:
+                line.refuse(
+                    f"a stride of {line.words[number + 1][0]}, which {width} bits do not hold",
+                    "strides are as wide as addresses (--engine address_width=N)", number + 1,
+                )  # fmt: skip
+        k = len(self.dims)
+        self.dims.append(Dim(values[0], signed(values[1], width), signed(values[2], width)))
+        for number, part in enumerate((f"reps{k}", f"src_stride{k}", f"dst_stride{k}"), 1):
+            self.words.append(line.part(number, part, f"dim {k}, number {number}", width if number > 1 else 32, begins))
 
     def told(self, line: Line) -> Told:
         """The request as it stands: options are those that were written."""
@@ -142,10 +184,16 @@ class _Begun:
                 line.refuse(f"`{needed}` is missing", "a request has src, dst and length")
         request = Request(**{k: bool(v) if k in _BOOLS else v for k, v in self.values.items()})  # type: ignore[arg-type]
         options = {k: v for k, v in request_options(request).items() if k in self.values}
-        return Told(Descriptor(request, tuple(self.dims)), options, self.span)
+        return Told(Descriptor(request, tuple(self.dims)), options, self.span, tuple(self.words))
 
 
-def _nd(text: str, source: Source, offset: int) -> Image:
+_MOST = {
+    "src": (1 << 64) - 1, "dst": (1 << 64) - 1, "length": (1 << 64) - 1, "src_max_llen": 7, "dst_max_llen": 7,
+    **dict.fromkeys(_BOOLS, 1),
+}  # fmt: skip
+
+
+def _nd(text: str, source: Source, offset: int, begins: int, rt: bool, width: int) -> Image:
     """`src = 0x0`, `dst = 0x100`, `length = 64`, then `dim = reps, src_stride, dst_stride`, innermost first; `launch`
     ends each request.
 
@@ -156,12 +204,19 @@ def _nd(text: str, source: Source, offset: int) -> Image:
     periods: list[tuple[int, int]] = []
     bypass, begun = 0, _Begun()
     lines = list(lines_of(source, offset, text))
+    waits: list[int] = []
     for number, line in enumerate(lines):
         name = line.words[0][0].lower()
-        if name == "bypass":
+        if name == "wait":
+            line.just(1, "wait: until all requests before are complete")
+            if begun.span is not None:
+                line.refuse("`wait` inside a request", "`launch` ends it", 0)
+            waits.append(len(told))
+        elif name == "bypass" and rt:
+            line.just(2, "bypass = CYCLES")
             bypass = line.number(1, "the bypass transfer")
         else:
-            begun.take(line, name)
+            begun.take(line, name, begins, rt, width)
         if name == "launch" or (number == len(lines) - 1 and begun.span is not None):
             if begun.period is not None:
                 periods.append((len(told), begun.period))
@@ -169,11 +224,11 @@ def _nd(text: str, source: Source, offset: int) -> Image:
             begun = _Begun()
     if not told:
         raise InputError("the text holds no request", None, "src = 0x0, dst = 0x100, length = 64, one a line")
-    return Image(tuple(told), (), tuple(periods), bypass)
+    return Image(tuple(told), (), tuple(periods), bypass, waits=tuple(waits))
 
 
-def _nd_text(told: Sequence[Told]) -> str:
-    out = ["nd"]
+def _nd_text(told: Sequence[Told], name: str) -> str:
+    out = [name]
     for one in told:
         r = one.descriptor.request
         out += [f"src = 0x{r.src:x}", f"dst = 0x{r.dst:x}", f"length = {r.length}"]
@@ -192,15 +247,24 @@ def given_of(told: Told, unit_bits: int = 8) -> GivenCommand:
     d, scale = told.descriptor, 8 // unit_bits
     dims = absolute(d.dims)
     sides = []
+    spans = {w.part: w.span for w in sorted(told.words, key=lambda w: -w.shift)}
+    length = spans.get("length", told.span)
     for side in ("src", "dst"):
         entries = tuple(
-            Entry(x.reps, getattr(x, f"{side}_stride") * scale, span=told.span) for x in reversed(dims) if x.reps > 1
-        )
-        inner = Entry(d.request.length * scale, 1, span=told.span)
+            Entry(
+                x.reps, getattr(x, f"{side}_stride") * scale, f"dim {k}", spans.get(f"{side}_stride{k}", told.span),
+                spans.get(f"reps{k}"), spans.get(f"{side}_stride{k}"),
+            )
+            for k, x in reversed(list(enumerate(dims))) if x.reps > 1
+        )  # fmt: skip
+        inner = Entry(d.request.length * scale, 1, span=length, count_span=length)
         base = getattr(d.request, side) * scale
         sides.append(
-            Sequencer((*entries, inner), d.request.length * scale, None, base, (), told.span, base_span=told.span)
-        )
+            Sequencer(
+                (*entries, inner), d.request.length * scale, None, base, (), told.span, length,
+                base_span=spans.get(side, told.span),
+            )
+        )  # fmt: skip
     return GivenCommand(None, sides[0], sides[1], told.span)
 
 
@@ -220,7 +284,7 @@ def read_commands(
         line = next(iter(lines_of(source, offset, text)), None)
         word, span = line.words[0] if line else ("", None)
         raise InputError(f"`{word}` is no form of commands", span, f"the first line names one of {', '.join(NAMES)}")
-    image = read_image(text, source, offset)
+    image = read_image(text, source, offset, setup_of(target, written).backend.address_width)
     first = image.told[0].options
     for one in image.told[1:]:
         if one.options != first:
@@ -230,12 +294,36 @@ def read_commands(
                 "descriptors of one transfer have the same options; write two transfers",
             )  # fmt: skip
     moved = [one for one in image.told if one.descriptor.bytes]
-    problems = tuple((*_wrong(one), one.span) for one in image.told if not one.descriptor.bytes)
-    periods = period_facts(image, setup_of(target, {**first, **written})) if image.periods else ()
+    problems = [(_wrong(one)[0], _at(one), _wrong(one)[1]) for one in image.told if not one.descriptor.bytes]
+    setup = setup_of(target, {**first, **written})
+    problems += [*image.problems, *_narrow(form_of(text), setup, image)]
+    periods = period_facts(image, setup) if image.periods else ()
+    form = Form(text, tuple(one.words for one in moved), form_of(text) == "desc64", tuple(written.items()))
     return Formed(
-        tuple(given_of(one, unit_bits) for one in moved), first, (*image.facts, *periods),
-        tuple((what, span, hint) for what, hint, span in problems),
-    )  # fmt: skip
+        tuple(given_of(one, unit_bits) for one in moved), first, (*image.facts, *periods), tuple(problems), form
+    )
+
+
+def _at(told: Told) -> Span | None:
+    """The word that makes a descriptor move nothing."""
+    word = told.word("length") if told.descriptor.request.length == 0 else told.word("reps0")
+    return word.span if word is not None else told.span
+
+
+def _narrow(form: str | None, setup: Setup, image: Image) -> list[tuple[str, Span | None, str]]:
+    """Registers of 32 bits on an engine with longer addresses: the high bits have no register."""
+    width = setup.backend.address_width
+    if form == "desc64" and setup.fetch_given and image.fetch != setup.fetch_width:
+        return [(
+            f"the image is laid out for a fetch bus of {image.fetch} bits, the engine has {setup.fetch_width}",
+            image.told[0].span, "the order of the words depends on it",
+        )]  # fmt: skip
+    if form not in registers.MAPS or registers.MAPS[form].width >= width:
+        return []
+    return [(
+        f"{form} has addresses of {registers.MAPS[form].width} bits, the engine {width}", image.told[0].span,
+        "use a map of 64 bits, or say address_width = 32",
+    )]  # fmt: skip
 
 
 def _wrong(told: Told) -> tuple[str, str]:

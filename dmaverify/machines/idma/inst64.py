@@ -9,6 +9,7 @@ before it left behind, as the hardware does.
     dmstr 64, 128           strides of source and destination
     dmrep 8
     dmcpyi 64, 2            length and configuration: bit 1 is 2D, bits 4:2 the channel
+    wait                    dmstat is read until the last launch is complete
 
 Source: iDMA paper, 2.1 (Instruction-based) and 3.5; iDMA v0.7.0, `inst64`, opcode 0x2B.
 """
@@ -21,7 +22,8 @@ from dmaverify.errors import InputError, Source
 from dmaverify.machines.idma.engine import AXI, Request
 from dmaverify.machines.idma.jobs import request_options
 from dmaverify.machines.idma.nd import Descriptor, Dim, signed
-from dmaverify.machines.idma.text import Image, Line, Told, lines_of
+from dmaverify.machines.idma.text import Image, Line, Told, field_of, lines_of, reserved, stride_of
+from dmaverify.targets.modules import Derived
 
 OPCODE = 0x2B
 FUNCT7 = {
@@ -38,6 +40,7 @@ _OPERANDS = {
     "dmuser": 1,
     "dmstat": 1,
     "dmstati": 1,
+    "wait": 0,
 }
 TWO_D = 2
 STRIDE_WIDTH = 32
@@ -81,17 +84,28 @@ def write(told: Sequence[Told]) -> str:
             raise InputError("inst_64 has no back-end options", None, "leave them out")
         say("dmsrc", r.src & 0xFFFFFFFF, r.src >> 32)
         say("dmdst", r.dst & 0xFFFFFFFF, r.dst >> 32)
+        for what, address in (("src", r.src), ("dst", r.dst)):
+            field_of(address, 0, 64, what)
         for dim in d.dims:
+            for what, stride in (("src_stride", dim.src_stride), ("dst_stride", dim.dst_stride)):
+                stride_of(stride, STRIDE_WIDTH, what)
+            field_of(dim.reps, 0, 32, "reps")
             say("dmstr", dim.src_stride & 0xFFFFFFFF, dim.dst_stride & 0xFFFFFFFF)
             say("dmrep", dim.reps)
+        field_of(r.length, 0, 32, "length")
         out.append(f"dmcpyi 0x{r.length:x}, {TWO_D if d.dims else 0}")
     return "\n".join(out) + "\n"
 
 
-def read(text: str, source: Source, offset: int) -> Image:
-    """The launches of a sequence. Strides and repetitions stick, and are 0 at reset. Raises InputError."""
-    state = {"dmsrc": 0, "dmdst": 0, "reps": 0, "src_stride": 0, "dst_stride": 0}
+def read(text: str, source: Source, offset: int, begins: int = 0) -> Image:
+    """The launches of a sequence. Strides and repetitions stick, and are 0 at reset. Raises InputError.
+
+    `begins` is where the text of the form begins in `source`; `offset` is where its instructions do.
+    """
+    held: dict[str, Line] = {}
     told: list[Told] = []
+    facts: list[Derived] = []
+    waits: list[int] = []
     line = None
     for line in lines_of(source, offset, text):
         name = line.words[0][0].lower()
@@ -101,25 +115,49 @@ def read(text: str, source: Source, offset: int) -> Image:
             line.refuse(f"`{name}` is no instruction of inst_64", f"known: {', '.join(_OPERANDS)}", 0)
         if len(line.words) - 1 != _OPERANDS[name]:
             line.refuse(f"{name} has {_OPERANDS[name]} operands", "the values that its registers hold")
-        values = [line.number(i + 1, f"operand {i + 1}") for i in range(_OPERANDS[name])]
-        if name in ("dmsrc", "dmdst"):
-            state[name] = (values[1] & 0xFFFFFFFF) << 32 | values[0] & 0xFFFFFFFF
-        elif name == "dmstr":
-            state["src_stride"], state["dst_stride"] = (signed(v, STRIDE_WIDTH) for v in values)
-        elif name == "dmrep":
-            state["reps"] = values[0] & 0xFFFFFFFF
+        for number in range(1, len(line.words)):
+            value = line.number(number, f"operand {number}")
+            if not -(1 << 31) <= value < 1 << 32:
+                line.refuse(
+                    f"operand {number} of {name} is {line.words[number][0]}: a register of the core has 32 bits, the "
+                    "rest would be cut off",
+                    "an address is a low and a high part; a longer stride needs launches of its own", number,
+                )  # fmt: skip
+        if name in ("dmsrc", "dmdst", "dmstr", "dmrep"):
+            held[name] = line
+        elif name == "wait":
+            waits.append(len(told))
         elif name in ("dmcpy", "dmcpyi"):
-            told.append(_launched(line, state, values))
+            told.append(_launched(line, held, begins))
+            facts.append(reserved(line.number(2, "cfg"), 0x1E, f"configuration of launch {len(told) - 1}",
+                                  line.words[2][1]))  # fmt: skip
     if not told:
         raise InputError("nothing is launched", line.span if line else None, "dmcpy or dmcpyi launches")
-    return Image(tuple(told))
+    return Image(tuple(told), tuple(facts), waits=tuple(waits))
 
 
-def _launched(line: Line, state: dict[str, int], values: list[int]) -> Told:
-    length, cfg = values
+_PARTS = {
+    "dmsrc": (("src", 0), ("src", 32)), "dmdst": (("dst", 0), ("dst", 32)), "dmrep": (("reps0", 0),),
+    "dmstr": (("src_stride0", 0), ("dst_stride0", 0)),
+}  # fmt: skip
+
+
+def _launched(line: Line, held: dict[str, Line], begins: int) -> Told:
+    words = [
+        one.part(number + 1, part, f"{name} operand {number + 1}", 32, begins, shift)
+        for name, one in held.items()
+        for number, (part, shift) in enumerate(_PARTS[name])
+    ]
+    name = line.words[0][0].lower()
+    words += [line.part(1, "length", f"{name} length", 32, begins), line.part(2, "conf", f"{name} cfg", 5, begins)]
+    values: dict[str, int] = {}
+    for word in words:
+        values[word.part] = values.get(word.part, 0) | word.value << word.shift
+    cfg = line.number(2, "the configuration")
     if not 0 <= cfg < 32:
         line.refuse(f"the configuration is {cfg}", "0 for 1D, 2 for 2D, the channel from bit 2 on", 2)
-    request = Request(state["dmsrc"], state["dmdst"], length, AXI, AXI)
-    dims = (Dim(state["reps"], state["src_stride"], state["dst_stride"]),) if cfg & TWO_D else ()
+    request = Request(values.get("src", 0), values.get("dst", 0), values["length"], AXI, AXI)
+    strides = [signed(values.get(part, 0), STRIDE_WIDTH) for part in ("src_stride0", "dst_stride0")]
+    dims = (Dim(values.get("reps0", 0), *strides),) if cfg & TWO_D else ()
     options = {k: v for k, v in request_options(request).items() if "protocol" not in k}
-    return Told(Descriptor(request, dims), options, line.span)
+    return Told(Descriptor(request, dims), options, line.span, tuple(words))

@@ -20,7 +20,8 @@ from dataclasses import dataclass, field
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.machines.idma.engine import MOST_BEATS, NAMES, Request
 from dmaverify.machines.idma.nd import Descriptor, Dim, signed
-from dmaverify.machines.idma.text import Image, Line, Told, lines_of
+from dmaverify.machines.idma.text import Image, Line, Told, lines_of, stride_of
+from dmaverify.program.form import Word
 
 MOST_DIMS = 8
 _NEXT = (
@@ -45,6 +46,21 @@ class Job:
     descriptor: Descriptor
     errors: tuple[JobError, ...] = ()
     span: Span | None = field(default=None, compare=False, repr=False)
+    lines: tuple[Line, ...] = field(default=(), compare=False, repr=False)
+
+    def words(self, offset: int, width: int) -> tuple[Word, ...]:
+        """Its lines as parts of a command; `offset` is where the text begins in its source."""
+        parts = [(name, 64) for name in _NEXT]
+        for k in range(len(self.descriptor.dims)):
+            parts += [(f"reps{k}", 32), (f"src_stride{k}", width), (f"dst_stride{k}", width)]
+        named = zip(self.lines, parts, strict=False)
+        return tuple(line.part(0, part, _said(part), bits, offset) for line, (part, bits) in named)
+
+
+def _said(part: str) -> str:
+    """What a line of a job is called."""
+    found = re.fullmatch(r"(reps|src_stride|dst_stride)(\d+)", part)
+    return part if found is None else f"{found[1]} of dimension {found[2]}"
 
 
 def llen_of(beats: int) -> tuple[bool, int]:
@@ -61,7 +77,9 @@ def read_jobs(
 ) -> list[Job]:
     """The jobs of a file with `dims` dimension lines of three a job (1D: 0).
 
-    Without `dims` the number must be clear from the file: exactly one from 0 to 8 reads it. Raises InputError.
+    Without `dims` the number must be clear from the file: exactly one from 0 to 8 reads it, with addresses and strides
+    in hexadecimal and all else in decimal. A file whose first job is 1-D, and a later one not, is damaged. Raises
+    InputError.
     """
     origin = source or Source("<jobs>", text)
     lines = list(lines_of(origin, offset, text))
@@ -73,8 +91,15 @@ def read_jobs(
     errors: dict[int, InputError] = {}
     for count in range(MOST_DIMS + 1):
         try:
-            found[count] = _jobs(lines, count, width)
+            _job(lines, 0, count, width, strict=True)
         except InputError as error:
+            errors[count] = error
+            continue
+        try:
+            found[count] = _jobs(lines, count, width, strict=True)
+        except InputError as error:
+            if count == 0:  # its first job is 1-D: it is damaged further on
+                raise InputError(error.message, error.span, "read as 1-D jobs: --dims N says otherwise") from None
             errors[count] = error
     if not found:
         best = max(errors.values(), key=lambda e: e.span.start if e.span else 0)
@@ -85,15 +110,15 @@ def read_jobs(
     return next(iter(found.values()))
 
 
-def _jobs(lines: Sequence[Line], dims: int, width: int) -> list[Job]:
+def _jobs(lines: Sequence[Line], dims: int, width: int, *, strict: bool = False) -> list[Job]:
     at, jobs = 0, []
     while at < len(lines):
-        job, at = _job(lines, at, dims, width)
+        job, at = _job(lines, at, dims, width, strict=strict)
         jobs.append(job)
     return jobs
 
 
-def _job(lines: Sequence[Line], at: int, dims: int, width: int) -> tuple[Job, int]:
+def _job(lines: Sequence[Line], at: int, dims: int, width: int, *, strict: bool = False) -> tuple[Job, int]:
     first = at
     wanted = [
         *_NEXT,
@@ -102,6 +127,9 @@ def _job(lines: Sequence[Line], at: int, dims: int, width: int) -> tuple[Job, in
     values = []
     for what in [*wanted, "n_errors"]:
         values.append(_value(lines, at, what))
+        if strict and lines[at].words[0][0].lower().startswith("0x") != (what in ("src", "dst") or "stride" in what):
+            kind = "decimal" if lines[at].words[0][0].lower().startswith("0x") else "hexadecimal, 0x..."
+            lines[at].refuse(f"{what} is `{lines[at].words[0][0]}`", f"it is {kind}", 0)
         at += 1
     length, src, dst, src_protocol, dst_protocol, src_beats, dst_beats, aw, rw = values[:9]
     for number, code in ((3, src_protocol), (4, dst_protocol)):
@@ -116,6 +144,13 @@ def _job(lines: Sequence[Line], at: int, dims: int, width: int) -> tuple[Job, in
     for number, what in enumerate(("length", "src", "dst")):
         if not 0 <= values[number] < (1 << 64):
             lines[first + number].refuse(f"{what} is {values[number]}", "0 to 2^64 - 1", 0)
+    for number in range(3 * dims):
+        stride = values[9 + number]
+        if number % 3 and not -(1 << (width - 1)) <= stride < 1 << width:
+            lines[first + 9 + number].refuse(
+                f"{wanted[9 + number]} is {lines[first + 9 + number].words[0][0]}, which {width} bits do not hold",
+                "strides are as wide as addresses: --engine address_width=N", 0,
+            )  # fmt: skip
     (sr, sl), (dr, dl) = llen_of(src_beats), llen_of(dst_beats)
     request = Request(src, dst, length, src_protocol, dst_protocol, bool(rw), bool(aw), sr, sl, dr, dl)
     shape = []
@@ -129,7 +164,7 @@ def _job(lines: Sequence[Line], at: int, dims: int, width: int) -> tuple[Job, in
         lines[at - 1].refuse(f"n_errors is {count}", "as many lines of errors follow", 0)
     errors = tuple(_error(lines, at + k) for k in range(count))
     span = lines[first].span.to(lines[at + count - 1].span)
-    return Job(Descriptor(request, tuple(shape)), errors, span), at + count
+    return Job(Descriptor(request, tuple(shape)), errors, span, tuple(lines[first : at + count])), at + count
 
 
 def _value(lines: Sequence[Line], at: int, what: str) -> int:
@@ -157,26 +192,30 @@ def write_jobs(jobs: Sequence[Job], width: int = 32) -> str:
         raise InputError("jobs of one file have one number of dimensions", None, "pad with dimensions of 1 repetition")
     out: list[str] = []
     for job in jobs:
-        r, mask = job.descriptor.request, (1 << width) - 1
+        r = job.descriptor.request
         beats = [beats_of_llen(r.src_reduce_len, r.src_max_llen), beats_of_llen(r.dst_reduce_len, r.dst_max_llen)]
         out += [str(r.length), f"0x{r.src:x}", f"0x{r.dst:x}", str(r.src_protocol), str(r.dst_protocol)]
         out += [*map(str, beats), str(int(r.decouple_aw)), str(int(r.decouple_rw))]
         for dim in job.descriptor.dims:
-            out += [str(dim.reps), f"0x{dim.src_stride & mask:x}", f"0x{dim.dst_stride & mask:x}"]
+            strides = [stride_of(dim.src_stride, width, "src_stride"), stride_of(dim.dst_stride, width, "dst_stride")]
+            out += [str(dim.reps), *(f"0x{stride:x}" for stride in strides)]
         out.append(str(len(job.errors)))
         out += [f"{e.side[0]}{e.action[0]}0x{e.address:x}" for e in job.errors]
     return "\n".join(out) + "\n"
 
 
-def image_of(jobs: Sequence[Job]) -> Image:
-    """Jobs as descriptors with options; an error line asks for its action."""
+def image_of(jobs: Sequence[Job], offset: int | None = None, width: int = 32) -> Image:
+    """Jobs as descriptors with options; an error line asks for its action. With `offset`, where their text begins,
+    they know their words.
+    """
     told = []
     for job in jobs:
         options = request_options(job.descriptor.request)
         if job.errors:
             options["on_error"] = job.errors[0].action
-        told.append(Told(job.descriptor, options, job.span))
-    return Image(tuple(told))
+        words = () if offset is None else job.words(offset, width)
+        told.append(Told(job.descriptor, options, job.span, words))
+    return Image(tuple(told), ordered=False)
 
 
 def request_options(request: Request) -> dict[str, int | str]:
@@ -187,4 +226,6 @@ def request_options(request: Request) -> dict[str, int | str]:
     }
     for name in ("decouple_rw", "decouple_aw", "src_reduce_len", "dst_reduce_len"):
         out[name] = int(getattr(request, name))
+    if request.compute:
+        out["compute"] = 1
     return {**out, "src_max_llen": request.src_max_llen, "dst_max_llen": request.dst_max_llen}

@@ -13,13 +13,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from math import gcd
 
-from dmaverify.machines.idma.engine import Backend, Request
+from dmaverify.machines.idma.engine import AXI, NO_ADDRESS, TILELINK, Backend, Request
 from dmaverify.machines.idma.legalizer import is_coupled, legalize
 from dmaverify.machines.idma.setup import Setup
-from dmaverify.machines.idma.wire import beats_of
+from dmaverify.machines.idma.wire import beats_of, on_the_wire
 from dmaverify.targets.modules import Derived
 
-Pairs = Sequence[tuple[int, int]]
+Pairs = Sequence[tuple[int, ...]]
+"""(address, bytes) of each burst, or with what was seen on the bus: (address, bytes, bus address, length field)."""
 NO_LIMIT = 1 << 30
 """Beats that a request without a limit of its own allows."""
 
@@ -30,7 +31,7 @@ def burst_facts(backend: Backend, request: Request, read: Pairs, write: Pairs) -
     """
     coupled = is_coupled(request)
     for side, base, own, other in (("read", request.src, read, write), ("write", request.dst, write, read)):
-        pairs = list(own) or ([(base, 0)] if request.length else [])
+        pairs: list[tuple[int, ...]] = list(own) or ([(base, 0)] if request.length else [])
         yield from _side(backend, request, side, base, pairs, list(other) if coupled else None)
 
 
@@ -43,7 +44,11 @@ def own_bursts(setup: Setup, request: Request, side: str, starts: Iterable[int])
         at = replace(request, src=start) if side == "read" else replace(request, dst=start)
         bursts = legalize(setup.backend, at)
         cuts = bursts.read if side == "read" else bursts.write
-        pairs = bursts.pairs(side)
+        protocol = request.src_protocol if side == "read" else request.dst_protocol
+        pairs: list[tuple[int, ...]] = []
+        for address, count in bursts.pairs(side):
+            sent = on_the_wire(setup.backend, protocol, address, count, write=side == "write")
+            pairs.append((address, count, sent.address, sent.field))
         if cuts.stuck is not None:
             pairs.append(((start + cuts.stuck) % bursts.space, 0))
         yield from _side(setup.backend, at, side, start, pairs, None)
@@ -59,6 +64,20 @@ def starts_of(base: int, dims: Sequence[tuple[int, int]], modulus: int) -> set[i
     return found
 
 
+def _on_bus(backend: Backend, protocol: int, address: int, count: int, seen: Sequence[int]) -> dict[str, int]:
+    """Bus address and length field, as they were seen (where they were) and as the protocol has them."""
+    offset = address % backend.word
+    bus = 0 if protocol in NO_ADDRESS else address - offset
+    field = 0
+    if protocol == AXI and count > 0:
+        field = beats_of(address, count, backend.word) - 1
+    elif protocol == TILELINK:
+        field = max(0, count.bit_length() - 1)
+    return {
+        "bus": seen[0] if seen else bus, "bus_wanted": bus, "field": seen[1] if seen else field, "field_wanted": field,
+    }  # fmt: skip
+
+
 def _side(
     backend: Backend, request: Request, side: str, base: int, pairs: Pairs, other: Pairs | None
 ) -> Iterator[Derived]:
@@ -68,7 +87,7 @@ def _side(
         (request.dst_reduce_len, request.dst_max_llen) if write else (request.src_reduce_len, request.src_max_llen)
     )
     space, word, done = 1 << backend.address_width, backend.word, 0
-    for number, (address, count) in enumerate(pairs):
+    for number, (address, count, *bus) in enumerate(pairs):
         pair = count if other is None else other[number][1] if number < len(other) else 0
         values = {
             "protocol": protocol,
@@ -84,6 +103,8 @@ def _side(
             "space": space,
             "last": int(number == len(pairs) - 1),
             "left": request.length - done - count,
+            "addressed": int(protocol not in NO_ADDRESS),
+            **_on_bus(backend, protocol, address, count, bus),
         }
         yield Derived("burst", values, f"{side} burst {number}", side)
         done += count

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -27,8 +28,8 @@ class Listed:
 
     backend: Backend
     request: Request
-    read: tuple[tuple[int, int], ...]
-    write: tuple[tuple[int, int], ...]
+    read: tuple[tuple[int, ...], ...]
+    write: tuple[tuple[int, ...], ...]
     span: Span
 
 
@@ -74,14 +75,21 @@ def _row(header: list[str], cells: list[str]) -> tuple[dict[str, Any], list[Any]
     return row, lists
 
 
-def _bursts(text: str | None, name: str) -> tuple[tuple[int, int], ...]:
-    out = []
+_BURST = re.compile(r"([0-9a-fA-F]{1,16}):(\d{1,20})(?::([0-9a-fA-F]{1,16}):(\d{1,5}))?")
+
+
+def _bursts(text: str | None, name: str) -> tuple[tuple[int, ...], ...]:
+    out: list[tuple[int, ...]] = []
     for part in (text or "").split():
-        fields = part.split(":")
-        try:
-            out.append((int(fields[0], 16), int(fields[1])))
-        except (ValueError, IndexError):
-            raise InputError(f"`{part}` in {name} is no burst", None, "address in hexadecimal : bytes") from None
+        found = _BURST.fullmatch(part)
+        if found is None:
+            raise InputError(
+                f"`{part}` in {name} is no burst", None,
+                "address in hexadecimal : bytes, and maybe : bus address in hexadecimal : length field",
+            )  # fmt: skip
+        out.append((int(found[1], 16), int(found[2])))
+        if found[3]:
+            out[-1] += (int(found[3], 16), int(found[4]))
     return tuple(out)
 
 
@@ -101,10 +109,13 @@ def object_of(row: Any) -> tuple[dict[str, Any], list[Any]]:
     for name in ("read", "write"):
         pairs = row.get(name)
         if not isinstance(pairs, list) or not all(
-            isinstance(p, list) and len(p) == 2 and all(type(x) is int for x in p) for p in pairs
+            isinstance(p, list) and len(p) in (2, 4) and all(type(x) is int for x in p) for p in pairs
         ):
-            raise InputError(f"`{name}` is no list of [address, bytes]", None, '"read": [[4088, 8], [4096, 2048]]')
-        lists.append(tuple((p[0], p[1]) for p in pairs))
+            raise InputError(
+                f"`{name}` is no list of [address, bytes], or of [address, bytes, bus address, length field]", None,
+                '"read": [[4088, 8], [4096, 2048]]',
+            )  # fmt: skip
+        lists.append(tuple(tuple(p) for p in pairs))
     return {k: v for k, v in row.items() if k not in ("read", "write")}, lists
 
 

@@ -8,6 +8,8 @@ no piece of mp_split crosses its boundary, each piece of mp_dist lies in the reg
 
 Source: iDMA paper, 2.2, 3.2, 3.4 and Table 2; iDMA v0.7.0, `idma_mp_split_midend`, `idma_mp_dist_midend`,
 `idma_rt_midend`.
+
+Relied on (proofs/): idma-dist-owner, idma-split-pieces.
 """
 
 from __future__ import annotations

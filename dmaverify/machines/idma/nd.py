@@ -6,6 +6,8 @@ Law: `relative(absolute(d)) == d` and back, for every dimension list whose repet
 `transfers` are base plus the sum of index times absolute stride, modulo the address space (proofs/idma-stride-*.smt2).
 
 Source: iDMA paper, 2.2 (Tensor Mid-ends); iDMA v0.7.0, `idma_nd_midend`.
+
+Relied on (proofs/): idma-stride-round, idma-stride-step.
 """
 
 from __future__ import annotations
@@ -129,10 +131,10 @@ def walked(descriptor: Descriptor, width: int) -> Iterator[tuple[int, int]]:
 
 
 def requests(descriptor: Descriptor, width: int) -> Iterator[Request]:
-    """The 1D transfers; only the last one is marked so."""
-    rows = starts(descriptor, width)
-    for index, (src, dst) in enumerate(rows.tolist()):
-        yield replace(descriptor.request, src=src, dst=dst, last=index == len(rows) - 1)
+    """The 1D transfers, one by one; only the last one is marked so."""
+    count = descriptor.transfers
+    for index, (src, dst) in enumerate(walked(descriptor, width)):
+        yield replace(descriptor.request, src=src, dst=dst, last=index == count - 1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ else.
 
     0xD0 = 0x20000          a write; several make up a transfer
     read 0x44               the read of next_id that launches
+    wait                    done_id is read until it is the id of the last launch
 
 Source: iDMA paper, 2.1 and Table 1; iDMA v0.7.0, `idma_reg32_3d`, `idma_reg64_2d`, `idma_reg64_1d`. The paper's 32-bit
 maps with fewer dimensions are read as the 32-bit map without those registers.
@@ -17,10 +18,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dmaverify.errors import InputError, Source
+from dmaverify.errors import InputError, Source, Span
 from dmaverify.machines.idma.engine import NAMES, Request
+from dmaverify.machines.idma.jobs import request_options
 from dmaverify.machines.idma.nd import Descriptor, Dim, signed
-from dmaverify.machines.idma.text import Image, Line, Told, bits, field_of, lines_of
+from dmaverify.machines.idma.text import Image, Line, Told, bits, field_of, lines_of, reserved, stride_of
+from dmaverify.program.form import Word
+from dmaverify.targets.modules import Derived
 
 CONF, STATUS, NEXT_ID, DONE_ID = 0x00, 0x04, 0x44, 0x84
 STREAMS = 16
@@ -39,6 +43,7 @@ class Map:
     src: int
     length: int
     first_dim: int
+    compute: int
     paper: str
 
     @property
@@ -52,13 +57,31 @@ class Map:
         base = self.first_dim + 3 * step * k
         return base, base + step, base + 2 * step
 
+    @property
+    def parts(self) -> dict[int, tuple[str, int]]:
+        """What each register is: part of a descriptor, and at which bit of it."""
+        starts = {"conf": CONF, "dst": self.dst, "src": self.src, "length": self.length, "compute": self.compute}
+        for k in range(self.dims):
+            starts |= dict(zip((f"dst_stride{k}", f"src_stride{k}", f"reps{k}"), self.dim(k), strict=True))
+        single = ("conf", "compute")
+        return {
+            at + 4 * word: (part, 32 * word)
+            for part, at in starts.items()
+            for word in range(1 if part in single else self.words)
+        }
+
+    @property
+    def conf_mask(self) -> int:
+        """The bits of `conf` that v0.7.0 looks at."""
+        return (1 << (10 + self.nd_bits + 6)) - 1
+
 
 def _map32(name: str, dims: int, paper: str) -> Map:
-    return Map(name, 32, dims, 3 if dims == 2 else 2, 0xD0, 0xD4, 0xD8, 0xE0, paper)
+    return Map(name, 32, dims, 3 if dims == 2 else 2, 0xD0, 0xD4, 0xD8, 0xE0, 0xF8, paper)
 
 
 def _map64(name: str, dims: int, paper: str) -> Map:
-    return Map(name, 64, dims, 2, 0xD0, 0xD8, 0xE0, 0x100, paper)
+    return Map(name, 64, dims, 2, 0xD0, 0xD8, 0xE0, 0x100, 0x118, paper)
 
 
 MAPS = {
@@ -103,9 +126,10 @@ def write(map_: Map, told: Sequence[Told]) -> str:
         values = [(CONF, conf_of(map_, r, len(d.dims)), 1, "conf"), (map_.dst, r.dst, map_.words, "dst_addr")]
         values += [(map_.src, r.src, map_.words, "src_addr"), (map_.length, r.length, map_.words, "length")]
         for k, dim in enumerate(d.dims):
-            mask = (1 << map_.width) - 1
             for offset, value, name in zip(
-                map_.dim(k), (dim.dst_stride & mask, dim.src_stride & mask, dim.reps),
+                map_.dim(k),
+                (stride_of(dim.dst_stride, map_.width, f"dst_stride of dimension {k}"),
+                 stride_of(dim.src_stride, map_.width, f"src_stride of dimension {k}"), dim.reps),
                 ("dst_stride", "src_stride", "reps"), strict=True,
             ):  # fmt: skip
                 values.append((offset, value, map_.words, f"{name} of dimension {k}"))
@@ -117,63 +141,86 @@ def write(map_: Map, told: Sequence[Told]) -> str:
     return "\n".join(out) + "\n"
 
 
-def read(map_: Map, text: str, source: Source, offset: int) -> Image:
-    """The launches of an image. Registers keep their values, and are 0 after reset. Raises InputError."""
-    held: dict[int, int] = {}
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """The last write of a register: what was written, and the line."""
+
+    value: int
+    line: Line
+
+
+def read(map_: Map, text: str, source: Source, offset: int, begins: int = 0) -> Image:
+    """The launches of an image. Registers keep their values, and are 0 after reset. Raises InputError.
+
+    `begins` is where the text of the form begins in `source`; `offset` is where its registers do.
+    """
+    held: dict[int, _Held] = {}
     told: list[Told] = []
+    facts: list[Derived] = []
     lines = list(lines_of(source, offset, text))
+    waits: list[int] = []
     begun = None
     for line in lines:
         begun = begun or line.span
         if line.words[0][0].lower() == "read":
             register = line.number(1, "the register")
+            line.just(2, f"read 0x{NEXT_ID:02X}")
             if NEXT_ID <= register < NEXT_ID + 4 * STREAMS and register % 4 == 0:
-                told.append(_launched(map_, held, begun.to(line.span)))
+                told.append(_launched(map_, held, begun.to(line.span), begins))
                 begun = None
-            elif not (STATUS <= register < NEXT_ID or DONE_ID <= register < DONE_ID + 4 * STREAMS):
+            elif not (STATUS <= register < NEXT_ID or DONE_ID <= register < DONE_ID + 4 * STREAMS) or register % 4:
                 line.refuse(f"0x{register:X} is no register to read", "next_id is 0x44, and 4 more for each stream", 1)
             continue
+        if line.words[0][0].lower() == "wait":
+            line.just(1, "wait: until done_id is the id of the last launch")
+            waits.append(len(told))
+            continue
         register, value = line.number(0, "the register"), line.number(1, "the value")
-        if len(line.words) > 2:
-            line.refuse("more than a register and a value", "0xD0 = 0x20000", 2)
+        line.just(2, "a register and a value: 0xD0 = 0x20000")
         _known(map_, line, register)
         if not 0 <= value <= 0xFFFFFFFF:
-            line.refuse(f"0x{value:X} does not fit 32 bits", "write the two halves of a 64-bit value", 1)
-        held[register] = value
+            line.refuse(f"{line.words[1][0]} does not fit 32 bits", "write the two halves of a 64-bit value", 1)
+        held[register] = _Held(value, line)
+        if register == CONF:
+            facts.append(reserved(value, map_.conf_mask, "conf", line.words[1][1]))
     if not told:
         span = lines[-1].span if lines else None
         raise InputError("nothing is launched", span, f"a read of next_id launches: read 0x{NEXT_ID:02X}")
-    return Image(tuple(told))
+    return Image(tuple(told), tuple(facts), waits=tuple(waits))
 
 
 def _known(map_: Map, line: Line, register: int) -> None:
-    starts = [map_.dst, map_.src, map_.length, *(o for k in range(map_.dims) for o in map_.dim(k))]
-    known = {CONF, *(s + 4 * w for s in starts for w in range(map_.words))}
-    if register not in known:
-        shown = ", ".join(f"0x{r:X}" for r in sorted(known))
+    if register not in map_.parts:
+        shown = ", ".join(f"0x{r:X}" for r in sorted(map_.parts))
         line.refuse(f"{map_.name} has no register 0x{register:X} to write", shown, 0)
 
 
-def _launched(map_: Map, held: dict[int, int], span: object) -> Told:
-    def value(at: int) -> int:
-        return sum(held.get(at + 4 * w, 0) << (32 * w) for w in range(map_.words))
+def _words(map_: Map, held: dict[int, _Held], begins: int) -> tuple[Word, ...]:
+    parts = map_.parts
+    return tuple(
+        one.line.part(1, parts[register][0], f"0x{register:02X}", 32, begins, parts[register][1])
+        for register, one in sorted(held.items())
+    )
 
-    conf, at = held.get(CONF, 0), 10 + map_.nd_bits
+
+def _launched(map_: Map, held: dict[int, _Held], span: Span, begins: int) -> Told:
+    def value(at: int, words: int = map_.words) -> int:
+        return sum(held[at + 4 * w].value << (32 * w) for w in range(words) if at + 4 * w in held)
+
+    conf, at = value(CONF, 1), 10 + map_.nd_bits
     enabled = min(bits(conf, at - 1, 10), map_.dims)
     protocols = bits(conf, at + 2, at), bits(conf, at + 5, at + 3)
     for code in protocols:
         if code >= len(NAMES):
-            raise InputError(f"conf asks for protocol {code}", span, "0 AXI to 5 AXI-Stream")  # type: ignore[arg-type]
+            raise InputError(f"conf asks for protocol {code}", held[CONF].line.words[1][1], "0 AXI to 5 AXI-Stream")
     request = Request(
         value(map_.src), value(map_.dst), value(map_.length), *protocols, bool(conf & 2), bool(conf & 1),
-        bool(conf & 4), bits(conf, 6, 4), bool(conf & 8), bits(conf, 9, 7),
+        bool(conf & 4), bits(conf, 6, 4), bool(conf & 8), bits(conf, 9, 7), bool(value(map_.compute, 1)),
     )  # fmt: skip
     dims = []
     for k in range(enabled):
         dst, src, reps = (value(o) for o in map_.dim(k))
         dims.append(Dim(reps, signed(src, map_.width), signed(dst, map_.width)))
-    from dmaverify.machines.idma.jobs import request_options
-
     if dims and enabled < map_.dims and all(dim.reps == 0 for dim in dims):
         dims.append(Dim(1, 0, 0))  # what is not enabled counts once, so that not all are 0
-    return Told(Descriptor(request, tuple(dims)), request_options(request), span)  # type: ignore[arg-type]
+    return Told(Descriptor(request, tuple(dims)), request_options(request), span, _words(map_, held, begins))

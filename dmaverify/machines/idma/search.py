@@ -3,7 +3,9 @@
 Knows: boxes of loops of a move, contiguous runs, dimensions of the mid-end, which loops software must unroll.
 Does not know: plan files, forms of front-ends.
 Law: a result was proved by `check_transfer`; `optimal` means that its cycles are at most a bound that holds for every
-set of 1D transfers that moves each live byte once, which is claimed only where the runs were seen to be maximal.
+set of 1D transfers that moves each live byte once. The bound counts the runs where every plan has them: no run ends
+where another begins on both sides, and no padding between two runs could be moved with them. Where padding could be,
+it counts the bus words and windows that hold live bytes.
 
 Source: iDMA paper, 2.2 and 3.1 (higher-dimensional transfers in software); DESIGN section 8.
 """
@@ -15,12 +17,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, permutations, product
 from math import prod
+from typing import TYPE_CHECKING
 
 from dmaverify.cost.model import Cost
 from dmaverify.errors import InputError
 from dmaverify.language.expr import axes_of
+from dmaverify.layout.addresses import Layout
 from dmaverify.lower.programs import given_program, program_of_transfer, space_of
-from dmaverify.machines.idma.law import Depth, bounds
+from dmaverify.machines.idma.law import Depth, Totals, bounds
+from dmaverify.machines.idma.legalizer import is_coupled, window_bits
 from dmaverify.machines.idma.price import measured, memory_of, price_on, programming
 from dmaverify.machines.idma.setup import Setup, setup_of
 from dmaverify.program.command import Command, Entry, GivenCommand, Sequencer
@@ -32,7 +37,15 @@ from dmaverify.synth.result import Before, Synthesis
 from dmaverify.targets.target import Target
 from dmaverify.verdict import Severity, Status
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
 MOST_COMMANDS = 4096
+WALKED = "padding walked"
+"""How a cover says that it moves padding as well."""
+TRIMMED = 1 << 16
+"""Bytes at the end of a run that are looked at for its last live one."""
 MOST_ORDERS = 120
 PRICED_ORDERS = 4096
 """1D transfers up to which every order of the loops is priced by the law."""
@@ -96,6 +109,7 @@ class _Found:
     nests: tuple[Nest, ...]
     how: str
     tried: int
+    live: tuple[Nest, ...] = ()  # the runs of live bytes alone
 
 
 def _found(move: Transfer, target: Target, setup: Setup, most: int) -> _Found:
@@ -113,15 +127,19 @@ def _found(move: Transfer, target: Target, setup: Setup, most: int) -> _Found:
         raise NoPlan("core/well-formed", "the engine moves bytes; a type below a byte does not fill them", "pack it")
     tried = 0
     best: tuple[tuple[float, int], _Found] | None = None
-    for cover in covers(layouts[0], layouts[1]):
-        for program, nests in _programs(cover, setup, most, (move.source.tier, move.dest.tier)):
+    every = covers(layouts[0], layouts[1])
+    alone = next((cover for cover in every if WALKED not in cover.how), None)
+    live = tuple(nest_of(box, setup.length_max) for box in alone.boxes) if alone is not None else ()
+    for cover in every:
+        trim = layouts[1] if WALKED in cover.how else None
+        for program, nests in _programs(cover, setup, most, (move.source.tier, move.dest.tier), trim):
             tried += 1
             made = given_program(program, move.source, move.dest, bits, target)
             if isinstance(made, list):
                 continue
             rank = (price_on(setup, made).cycles, len(program))
             if best is None or rank < best[0]:
-                best = rank, _Found(program, nests, cover.how, tried)
+                best = rank, _Found(program, nests, cover.how, tried, live)
     if best is None:
         raise NoPlan(
             "idma/dims-max", f"more than {most:,} descriptors of {setup.dims} dimensions would be needed",
@@ -131,10 +149,14 @@ def _found(move: Transfer, target: Target, setup: Setup, most: int) -> _Found:
 
 
 def _programs(
-    cover: Cover, setup: Setup, most: int, tiers: tuple[str, str]
+    cover: Cover, setup: Setup, most: int, tiers: tuple[str, str], trim: Layout | None
 ) -> Iterator[tuple[tuple[GivenCommand, ...], tuple[Nest, ...]]]:
-    """Descriptor lists of a cover: the fewest descriptors, in several orders of their loops."""
+    """Descriptor lists of a cover: the fewest descriptors, in several orders of their loops. With `trim`, the layout
+    of the destination, runs end at their last live byte.
+    """
     nests = tuple(nest_of(box, setup.length_max) for box in cover.boxes)
+    if trim is not None:
+        nests = tuple(trimmed(nest, trim) for nest in nests)
     kept = [_fewest(nest, setup.outer) for nest in nests]
     if sum(prod(loop.count for loop in unrolled) for _, unrolled in kept) > most:
         return
@@ -168,6 +190,20 @@ def nest_of(box: Box, length_max: int) -> Nest:
         length *= inner.count
     merged = _merged(loops)
     return Nest(box.read, box.write, length, tuple(sorted(merged, key=lambda x: (-abs(x.write), -abs(x.read)))))
+
+
+def trimmed(nest: Nest, dest: Layout) -> Nest:
+    """The nest with runs that end at their last live byte: padding behind it need not move.
+
+    Iterations further out have no more live bytes than the first: live values are those below a bound, digit by digit
+    and in sum.
+    """
+    length = nest.length
+    for last in range(length - 1, max(-1, length - 1 - TRIMMED), -1):
+        values = dest.values_at(nest.write + last)
+        if values is not None and dest.kind_at(values) is None:
+            return replace(nest, length=last + 1)
+    return nest
 
 
 def _largest_divisor(number: int, limit: int) -> int:
@@ -238,12 +274,15 @@ def _proved(
         )
         raise NoPlan(rule, message, hint)
     cost = price_on(setup, commands)
-    maximal = runs_are_maximal(found.nests)
-    bound = floor_of(setup, commands) if maximal else 0.0
+    live = live_runs(found.live)
+    forced = WALKED not in found.how and runs_are_maximal(found.nests) and live is not None and not bridged(live)
+    maximal = live is not None
+    bound = floor_of(setup, commands) if forced else words_floor(setup, live) if live is not None else 0.0
     before = program_of_transfer(original, bits, target)
     return Synthesis(
         plan, target, axes, cost.profile, commands, cost, cost.cycles, bound or cost.cycles,
-        maximal and cost.exact and cost.cycles <= bound, _evidence(setup, found, commands, cost, bound, maximal),
+        maximal and cost.exact and cost.cycles <= bound,
+        _evidence(setup, found, commands, cost, bound if maximal else None, forced),
         verdict=verdict,
         before=_before(setup, before) if isinstance(before, tuple) and before else None, questions=tuple(asked),
         split=found.how, evaluations=found.tried, not_covered=NOT_COVERED,
@@ -260,6 +299,62 @@ def floor_of(setup: Setup, commands: Sequence[Command]) -> float:
     totals, _ = measured(setup, commands)
     later = sum(1 for name in setup.midends if name != "tensor_nd")
     return max((term.cycles for term in bounds(totals, Depth.of(setup.backend, memory_of(setup)))), default=0.0) + later
+
+
+def live_runs(nests: Sequence[Nest]) -> NDArray[np.int64] | None:
+    """The runs of live bytes as rows (read, write, length), by write address; None where they are too many."""
+    import numpy as np
+
+    if not nests or sum(prod(loop.count for loop in nest.loops) for nest in nests) > SHOWN_RUNS:
+        return None
+    rows = []
+    for nest in nests:
+        points = np.array([[nest.read, nest.write]], dtype=np.int64)
+        for loop in nest.loops:
+            steps = np.arange(loop.count, dtype=np.int64)[:, None] * np.array([[loop.read, loop.write]])
+            points = (points[None, :, :] + steps[:, None, :]).reshape(-1, 2)
+        rows.append(np.column_stack((points, np.full(len(points), nest.length, dtype=np.int64))))
+    found = np.concatenate(rows)
+    ordered: NDArray[np.int64] = found[np.argsort(found[:, 1], kind="stable")]
+    return ordered
+
+
+def bridged(runs: NDArray[np.int64]) -> bool:
+    """Whether some gap between neighbours is as wide on both sides, so that one transfer could move both and it."""
+    ends = runs[:-1, :2] + runs[:-1, 2:]
+    gaps = runs[1:, :2] - ends
+    return bool(((gaps[:, 0] == gaps[:, 1]) & (gaps[:, 1] >= 0)).any())
+
+
+def words_floor(setup: Setup, runs: NDArray[np.int64]) -> float:
+    """Cycles that no plan can beat, whatever padding it moves: each bus word and each burst window that holds a live
+    byte is touched.
+    """
+    r = setup.request
+    read, write = (_touched(runs, side, setup.backend.word) for side in (0, 1))
+    windows = [
+        _touched(runs, side, 1 << window_bits(setup.backend, protocol, reduced, llen))
+        for side, protocol, reduced, llen in (
+            (0, r.src_protocol, r.src_reduce_len, r.src_max_llen),
+            (1, r.dst_protocol, r.dst_reduce_len, r.dst_max_llen),
+        )
+        if is_coupled(r)
+    ]
+    totals = Totals(read, write, max(read, write), max(windows, default=1))
+    depth = Depth.of(setup.backend, memory_of(setup))
+    later = sum(1 for name in setup.midends if name != "tensor_nd")
+    return max((term.cycles for term in bounds(totals, depth)), default=0.0) + later
+
+
+def _touched(runs: NDArray[np.int64], side: int, size: int) -> int:
+    """Aligned pieces of `size` bytes that hold a byte of some run."""
+    import numpy as np
+
+    first, last = runs[:, side] // size, (runs[:, side] + runs[:, 2] - 1) // size
+    order = np.argsort(first, kind="stable")
+    first, last = first[order], np.maximum.accumulate(last[order])
+    before = np.concatenate(([first[0] - 1], last[:-1]))
+    return int(np.maximum(0, last - np.maximum(first - 1, before)).sum())
 
 
 def runs_are_maximal(nests: Sequence[Nest]) -> bool:
@@ -281,7 +376,7 @@ def runs_are_maximal(nests: Sequence[Nest]) -> bool:
 
 
 def _evidence(
-    setup: Setup, found: _Found, commands: Sequence[Command], cost: Cost, bound: float, maximal: bool
+    setup: Setup, found: _Found, commands: Sequence[Command], cost: Cost, bound: float | None, forced: bool
 ) -> tuple[str, ...]:
     """What supports the plan and the bound, in sentences."""
     count, runs = len(commands), sum(prod(loop.count for loop in nest.loops) for nest in found.nests)
@@ -290,12 +385,16 @@ def _evidence(
         f"{shape}; no choice of loops for software needs fewer descriptors",
         f"{found.tried} orders and covers priced; programming takes {programming(setup, commands):,} accesses",
     ]
-    if maximal:
+    if bound is not None and not forced:
+        lines.append(
+            f"padding may be moved or not: every plan touches the words that hold live bytes, {bound:,.0f} cycles"
+        )
+    elif bound is not None:
         lines.append(
             f"no run ends where another begins on both sides: every plan has these runs, and {bound:,.0f} cycles"
         )
     else:
-        lines.append("the runs were not seen to be maximal, so no bound over all plans is claimed")
+        lines.append("the runs are too many to be looked at, so no bound over all plans is claimed")
     if not cost.exact:
         lines.append("the cycles are a lower bound: the law is exact for coupled AXI on up to 65,536 bursts alone")
     return tuple(lines)

@@ -8,23 +8,30 @@ Source: `encodings/idma/target.toml`; iDMA paper, 3.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any
 
 from dmaverify.errors import InputError
 from dmaverify.machines.idma.engine import AXI, AXIS, INIT, Backend, Request, protocol_named, variant_named
+from dmaverify.machines.idma.midends import Region
 from dmaverify.targets.target import Target
 
 ENGINE = (
     "variant", "data_width", "address_width", "length_width", "burst_len_param", "ax_in_flight", "buffer_depth",
-    "system_depth", "reject_zero", "dims", "front_end", "memory",
+    "system_depth", "reject_zero", "dims", "front_end", "memory", "fetch_width", "chain_head",
+    "region_start", "region_end", "region_width", "backends",
 )  # fmt: skip
 FLAGS = ("decouple_rw", "decouple_aw", "src_reduce_len", "dst_reduce_len", "compute")
 NUMBERS = ("src_max_llen", "dst_max_llen", "src_burst", "dst_burst")
 PROTOCOLS = ("src_protocol", "dst_protocol")
 ACTIONS = ("none", "continue", "abort", "replay")
+FETCH_WIDTHS = (64, 128, 256)
+"""Widths of the fetch bus for which v0.7.0 has a consistent order of a descriptor's words."""
+STANDARD_HEAD = 0x8000
+"""Where a chain of descriptors is written, where nothing else is said and nothing else lies there."""
 KNOWN = ("preset", "on_error", *ENGINE, *FLAGS, *NUMBERS, *PROTOCOLS)
 
 
@@ -42,6 +49,12 @@ class Setup:
     src_burst: int = 1
     dst_burst: int = 1
     midends: tuple[str, ...] = ()
+    fetch_width: int = 256
+    fetch_given: bool = False  # else the layout follows the text
+    chain_head: int = STANDARD_HEAD
+    head_given: bool = False
+    region: Region | None = None  # that the back-ends share, where the engine has mp_split or mp_dist
+    backends: int = 1
 
     @property
     def outer(self) -> int:
@@ -64,6 +77,20 @@ def presets(target: Target) -> Mapping[str, Mapping[str, Any]]:
     """The engines of published systems, by name."""
     found: Mapping[str, Mapping[str, Any]] = target.raw["machine"]["preset"]
     return found
+
+
+def engine_options(words: Sequence[str]) -> dict[str, int | str]:
+    """Options of an engine as a command line names it: `NAME=VALUE`, a preset, or a variant. Raises InputError."""
+    out: dict[str, int | str] = {}
+    for word in words:
+        name, equals, value = (part.strip() for part in word.partition("="))
+        if not equals:
+            out["variant" if re.match(r"(rw|r|w)_", name) else "preset"] = name
+        elif not name or not value:
+            raise InputError(f"`--engine {word}` is not NAME=VALUE", None, "cheshire, rw_axi, or data_width=64")
+        else:
+            out[name.replace("-", "_")] = int(value) if value.isdecimal() else value
+    return out
 
 
 def setup_of(target: Target, options: Mapping[str, int | str] | tuple[tuple[str, int | str], ...] = ()) -> Setup:
@@ -113,7 +140,33 @@ def setup_of(target: Target, options: Mapping[str, int | str] | tuple[tuple[str,
         src_burst=_number(types, "src_burst", 0, 2),
         dst_burst=_number(types, "dst_burst", 0, 2),
         midends=tuple(full["midends"]),
+        fetch_width=_fetch(full, backend.data_width),
+        fetch_given="fetch_width" in full,
+        chain_head=_number(full, "chain_head") if "chain_head" in full else STANDARD_HEAD,
+        head_given="chain_head" in full,
+        region=_region(full),
+        backends=_number(full, "backends", 1) if "backends" in full else 2,
     )
+
+
+def _region(full: Mapping[str, Any]) -> Region | None:
+    """The memory that back-ends share out; None for engines without such mid-ends, or without a word about it."""
+    given = [name for name in ("region_start", "region_end", "region_width") if name in full]
+    if not given or not {"mp_split", "mp_dist"} & set(full["midends"]):
+        return None
+    if "region_width" not in full or "region_end" not in full:
+        raise InputError(f"option `{given[0]}` alone makes no region", None, "region_start, region_end, region_width")
+    return Region(_number(full, "region_start"), _number(full, "region_end", 1), _number(full, "region_width", 1))
+
+
+def _fetch(full: Mapping[str, Any], data_width: int) -> int:
+    """Bits of the bus over which descriptors are fetched: as said, else the data width where it has a layout."""
+    if "fetch_width" not in full:
+        return data_width if data_width in FETCH_WIDTHS else FETCH_WIDTHS[-1]
+    width = _number(full, "fetch_width")
+    if width not in FETCH_WIDTHS:
+        raise InputError(f"option `fetch_width` is {width}", None, f"one of {', '.join(map(str, FETCH_WIDTHS))}")
+    return width
 
 
 def _text(full: Mapping[str, Any], name: str, default: str | None = None) -> str:

@@ -14,6 +14,7 @@ from typing import NoReturn
 
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.machines.idma.nd import Descriptor
+from dmaverify.program.form import Word
 from dmaverify.targets.modules import Derived
 
 
@@ -24,11 +25,19 @@ class Told:
     descriptor: Descriptor
     options: Mapping[str, int | str] = field(default_factory=dict)
     span: Span | None = field(default=None, compare=False, repr=False)
+    words: tuple[Word, ...] = field(default=(), compare=False, repr=False)
+
+    def word(self, part: str) -> Word | None:
+        """The lowest word of a part, where the form has one."""
+        return min((w for w in self.words if w.part == part), key=lambda w: w.shift, default=None)
 
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """All that a text tells the engine, in order; `facts` are instances of the scopes of `chain` and the like.
+    """All that a text tells the engine, in order; `facts` are instances of the scopes of `chain` and the like, and
+    `problems` say what makes no sense and where: (what, place, what to write). `waits` are numbers of descriptors in
+    front of which all earlier ones are complete; where not `ordered`, each is a test of its own. `fetch` is the width
+    of the bus for which descriptors in memory are laid out.
 
     `periods` are cycles between launches, by number of the descriptor; `bypass` is how many cycles a transfer takes
     that may come before any of them.
@@ -38,6 +47,10 @@ class Image:
     facts: tuple[Derived, ...] = ()
     periods: tuple[tuple[int, int], ...] = ()
     bypass: int = 0
+    problems: tuple[tuple[str, Span | None, str], ...] = ()
+    waits: tuple[int, ...] = ()
+    ordered: bool = True
+    fetch: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +59,17 @@ class Line:
 
     words: tuple[tuple[str, Span], ...]
     span: Span
+
+    def just(self, count: int, says: str) -> None:
+        """Refuses words behind the first `count`."""
+        if len(self.words) > count:
+            self.refuse(f"`{self.words[count][0]}` is one word too many", says, count)
+
+    def part(self, word: int, part: str, name: str, bits: int, offset: int, shift: int = 0) -> Word:
+        """A word of the line as part of a command; `offset` is where the text of the form begins in its source."""
+        text, span = self.words[word]
+        value = int(text, 0 if "x" in text.lower() else 10) & ((1 << bits) - 1)
+        return Word(part, name, value, bits, span.start - offset, span.end - offset, shift, span)
 
     def refuse(self, message: str, hint: str, word: int | None = None) -> NoReturn:
         span = self.span if word is None or word >= len(self.words) else self.words[word][1]
@@ -81,6 +105,21 @@ def lines_of(source: Source, offset: int, text: str, separators: str = r"[\s,=:]
 def bits(value: int, high: int, low: int) -> int:
     """Bits `high` to `low` of a number."""
     return (value >> low) & ((1 << (high - low + 1)) - 1)
+
+
+def reserved(value: int, known: int, place: str, span: Span) -> Derived:
+    """The instance of scope `word` for a word in which only the bits of `known` mean anything."""
+    return Derived("word", {"reserved": value & ~known}, place, "", (("reserved", span),))
+
+
+def stride_of(value: int, width: int, what: str) -> int:
+    """A stride as a word of `width` bits. Raises InputError where it does not fit."""
+    half = 1 << (width - 1)
+    if not -half <= value < half:
+        raise InputError(
+            f"{what} is {value}, which {width} bits do not hold", None, f"{-half} to {half - 1}; reg64_2d has 64 bits"
+        )
+    return value & ((1 << width) - 1)
 
 
 def field_of(value: int, low: int, width: int, what: str) -> int:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from dmaverify.language.affine import ZERO, Cond, Lin
 from dmaverify.machines.pto import ops
@@ -19,8 +20,9 @@ from dmaverify.machines.pto.carried import Carried
 from dmaverify.machines.pto.distributions import Distribution, VectorUnit, vector_unit
 from dmaverify.machines.pto.lanes import Demand, demands_of
 from dmaverify.machines.pto.ops import Operand
+from dmaverify.machines.pto.sources import Origin, sources_of
 from dmaverify.machines.pto.values import Lanes, Setting, Value
-from dmaverify.program.instructions import Place, Touch, Use
+from dmaverify.program.instructions import Place, Source, Touch, Use
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,7 @@ class Accesses(Carried):
         super().__init__(function, setting)
         self.unit: VectorUnit = vector_unit()
         self.demands: dict[int, Demand] = demands_of(function.body, self.unit)
+        self.origins = sources_of(function.body, self.unit)
         self.lanes_of: dict[int, Lanes] = {}
         self.scopes = 0
         self.uses = 0
@@ -96,7 +99,6 @@ class Accesses(Carried):
                 f"{stmt.what}: the pointer `{stmt.pointer.name}` cannot be resolved",
                 stmt.pointer.span,
                 "its accesses are not judged",
-                always=False,
             )
             return None
         offset = self._offset(stmt, stmt.item_bytes or pointer.item_bytes)
@@ -114,8 +116,28 @@ class Accesses(Carried):
             if touches:
                 self.uses += 1
                 doubtful = "bytes" if start is not starts[0] else "order" if pipe == "S" else ""
-                out.append(Use(-self.uses, pipe, touches, stmt.span, stmt.what, self.when, doubtful))
+                use = Use(-self.uses, pipe, touches, stmt.span, stmt.what, self.when, doubtful)
+                out.append(replace(use, load=self.origins.loads.get(id(stmt), 0), **self._comes_from(stmt)))
         return out
+
+    def _comes_from(self, stmt: ops.Access) -> dict[str, Any]:
+        """Where what an access stores comes from."""
+        held = self.origins.stores.get(id(stmt), frozenset())
+        numbered = {number: self.lanes_of.get(mask) for mask, number in self.origins.masks.items()}
+        sources = []
+        for origin in sorted(held, key=Origin.order):
+            masks = [(lanes, width) for m, width in sorted(origin.masks) if (lanes := numbered[m]) is not None]
+            whole = Lin(self.unit.register_bytes)
+            limit = whole
+            for lanes, width in masks:
+                limit = self.world.least(limit, lanes.count * width)
+            plain = origin.plain and all(lanes.sure for lanes, _ in masks)
+            bound = None if limit == whole else limit
+            shape = (origin.load, origin.unit, origin.bytes, origin.per)
+            sources.append(Source(*shape, bound, plain, origin.past, origin.first))
+        known = self.unit.distribution("w", stmt.dist or "NORM") if stmt.form == "vector" else None
+        share = (known.bytes, known.register) if known is not None and known.register else (1, 1)
+        return {"sources": tuple(sources), "bytes": share[0], "per": share[1]}
 
     def _offset(self, stmt: ops.Access, item_bytes: int) -> Lin | None:
         """Bytes from the pointer; None where an index has no value."""

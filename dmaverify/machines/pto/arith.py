@@ -2,8 +2,9 @@
 
 Knows: what each operation gives, also of negative values, and what it cannot follow.
 Does not know: where values come from, pointers, control flow.
-Law: a result is exactly what the operation gives, or it is opaque. Sums and products are taken to fit their type; an
-unsigned operation on a value that nothing bounds takes it for one that is not negative, and says so.
+Law: a result is exactly what the operation gives in the bits of its type (a value is what these bits say with a sign),
+or it is opaque. What nothing bounds is taken to fit, which is asked later (`fits`); an unsigned operation on such a
+value takes it for one that is not negative, and says so.
 
 Source: MLIR arith.
 """
@@ -14,9 +15,11 @@ from dataclasses import replace
 
 from dmaverify.language.affine import ZERO, Cond, Lin, both, compare
 from dmaverify.machines.pto import ops
-from dmaverify.machines.pto.values import Value, Values
-from dmaverify.program.instructions import Place
+from dmaverify.machines.pto.values import Value, Values, signed
+from dmaverify.program.instructions import Fit, Place
+from dmaverify.prove.flow.ask import Asker
 from dmaverify.prove.flow.ranges import NEVER, settled
+from dmaverify.prove.options import Options
 
 _PREDICATES = {
     "eq": ("eq", 1),
@@ -32,18 +35,28 @@ _PREDICATES = {
 }
 
 
+_GROWING = ("addi", "subi", "muli", "shli", "ceildivui", "ceildivsi")
+
+
 class Arithmetic(Values):
     """Operations on numbers and conditions."""
 
     def _arith(self, stmt: ops.Arith) -> None:
-        self.values[stmt.result] = self._calculated(stmt)
+        made = self._calculated(stmt)
+        if isinstance(made, Lin) and stmt.op in _GROWING:
+            made = self._fitted(stmt, made)
+        self.values[stmt.result] = made
         self.forget_bits([stmt.result])
 
     def _calculated(self, stmt: ops.Arith) -> Value:
         args = [self.value(a) for a in stmt.args]
         op, world = stmt.op, self.world
         if op.startswith(("index_", "ext", "trunc")):
-            return self._narrowed(stmt, args[0]) if op == "trunci" else args[0]
+            if op in ("extui", "index_castui") and isinstance(args[0], Lin):
+                return self._unsigned(stmt, args[0], stmt.bits)
+            if isinstance(args[0], Lin) and (op == "trunci" or stmt.type.bits < stmt.bits):
+                return self._fitted(stmt, args[0])
+            return args[0]
         if op == "select":
             return self._select(self.as_condition(args[0]), args[1], args[2])
         if any(isinstance(a, Cond) for a in args) and op in ("andi", "ori", "xori") and stmt.type.bits == 1:
@@ -66,7 +79,7 @@ class Arithmetic(Values):
                 return None
             what, sign = _PREDICATES[stmt.predicate]
             if stmt.predicate.startswith("u"):
-                a, b = self._unsigned(stmt, a, 64), self._unsigned(stmt, b, 64)
+                a, b = self._unsigned(stmt, a, stmt.bits), self._unsigned(stmt, b, stmt.bits)
             return compare(what, (a - b) * sign)
         if op == "subi":
             return self._less(a, b)
@@ -76,7 +89,7 @@ class Arithmetic(Values):
             return world.times(a, b)
         if op in ("minui", "minsi", "maxui", "maxsi"):
             if op.endswith("ui"):
-                a, b = self._unsigned(stmt, a, 64), self._unsigned(stmt, b, 64)
+                a, b = self._unsigned(stmt, a, stmt.bits), self._unsigned(stmt, b, stmt.bits)
             return world.least(a, b, most=op.startswith("max"))
         if b.is_const:
             return self._with_number(stmt, op, a, b.const)
@@ -156,15 +169,27 @@ class Arithmetic(Values):
         whole = world.quotient(a, divisor)
         return a - world.times(whole, divisor) if op.startswith("rem") else whole
 
-    def _narrowed(self, stmt: ops.Arith, value: Value) -> Value:
-        """A value in fewer bits; one that surely does not fit them is cut, or lost."""
-        bits = stmt.type.bits
-        low, high = self.world.interval(value) if isinstance(value, Lin) else (None, None)
-        if not isinstance(value, Lin) or not bits or low is None or high is None:
+    def _fitted(self, stmt: ops.Arith, value: Lin) -> Lin:
+        """A value in the bits of its type: itself where it fits, else what is left of it. Where nobody says how
+        great it can get, it is taken to fit; whether it does is asked later.
+        """
+        bits = stmt.type.bits or 64
+        low, high = self.world.interval(value)
+        half = 1 << (bits - 1)
+        if bits == 1 or (low is not None and high is not None and -half <= low and high < half):
             return value
-        if low >= -(1 << (bits - 1)) and high < 1 << bits:
+        if value.is_const:
+            return Lin(signed(value.const, bits))
+        claim = both([compare("le", -value - half), compare("lt", value - half)])
+        if low is None or high is None or not all(self.world.symbols[n].stated for n in self.world.roots(value)):
+            if not self.dry:
+                self.kernel.fits.append(Fit(claim, self.when, stmt.span, value, stmt.type.name))
             return value
-        return Lin(value.const % (1 << bits)) if value.is_const else self._lost(stmt)
+        if Asker(self.world, Options().rlimit).surely(claim, self.when):
+            return value
+        said = f"{stmt.op} can give {high if high >= half else low:,}, which {stmt.type.name} does not hold: it wraps"
+        self.remark("note", said, stmt.span, "compute it in more bits, or state a smaller range", always=False)
+        return self.world.modulo(value + half, 2 * half) - half
 
     def _lost(self, stmt: ops.Arith) -> Lin:
         value = self.fresh_opaque(stmt.result)

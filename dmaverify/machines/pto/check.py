@@ -8,15 +8,16 @@ contested point would change the verdict or the bytes, the verdict says so.
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.language.affine import ONE, ZERO, Lin, World
+from dmaverify.language.files import read_text
 from dmaverify.machines.pto.emit import fields_of
 from dmaverify.machines.pto.meaning import meaning_of
 from dmaverify.machines.pto.moves import KNOBS, ORDERED_PIPES, SOURCES, UB_MEMORY, touches_of
@@ -25,7 +26,9 @@ from dmaverify.machines.pto.read import read_kernels
 from dmaverify.machines.pto.values import Kernel, Setting
 from dmaverify.machines.pto.words import misfits
 from dmaverify.plan.notes import Notes, read_notes
-from dmaverify.program.instructions import Copy, Remark, Touch
+from dmaverify.program.instructions import Arrival, Copy, Remark, Touch
+from dmaverify.program.rewrite import every
+from dmaverify.prove.boundary import guarded
 from dmaverify.prove.flow.ask import term_text
 from dmaverify.prove.flow.kernels import Judged, judge_kernel
 from dmaverify.prove.options import Options
@@ -38,7 +41,6 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".pto", ".mlir")
 STANDARD = Options()
-_WAITS_FOR_CORE = re.compile(r"pto\.(sync\.wait|wait_(flag_dev|intra|inter|cross|block)\w*|tpop\w*)")
 
 
 def is_kernel(path: str) -> bool:
@@ -51,26 +53,12 @@ def check_file(
 ) -> list[Verdict]:
     """Verdicts of the functions of a file that hold DMA operations. Raises InputError for what cannot be read."""
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = read_text(path)
     except UnicodeDecodeError as error:
         raise InputError(f"{path} is no UTF-8 text: {error.reason} at byte {error.start}") from error
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error
     return check_text(Source(path, text), name, options, keep)
-
-
-def check_job(job: tuple[str, str | None, str | None, dict[str, Any]]) -> tuple[list[Verdict], str, dict[str, Any]]:
-    """As `jobs.check_job`, for PTO text."""
-    path, name, _, settings = job
-    keep: dict[str, Any] = {}
-    try:
-        return check_file(path, name, Options(**settings), keep), "", keep
-    except InputError as error:
-        finding = Finding(
-            "core/input", Severity.ERROR, error.message, "", error.span, hint=error.hint or "", source="PTO text"
-        )
-        line = error.span.line if error.span is not None else 0
-        return [Verdict(Path(path).stem, "", Status.ERROR, (finding,), path=path, line=line)], "", keep
 
 
 def check_text(
@@ -93,14 +81,22 @@ def check_text(
         previous = previous if function.called and called != name else end  # what stands there is for its caller
         if called == name or (name is None and not function.called):
             asked: list[tuple[str, str, str]] = []
-            verdict = check_function(function, called, notes, target, options, asked)
+            judge = partial(_of_function, function, called, notes, target, options, asked)
+            out += guarded(
+                judge, options.limits, name=called, path=source.name, line=function.span.line, target=target.name,
+                span=function.span,
+            )  # fmt: skip
             if keep is not None:
                 keep[called] = asked
-            if verdict is not None:
-                out.append(verdict)
     if not out:
         raise InputError(f"{source.name} holds no DMA operation", None, "nothing was checked")
     return out
+
+
+def _of_function(*arguments: Any) -> list[Verdict]:
+    """As `check_function`, as a list."""
+    made = check_function(*arguments)
+    return [] if made is None else [made]
 
 
 def settings_of(notes: Notes, readings: Mapping[str, str]) -> Setting:
@@ -127,7 +123,8 @@ def check_function(
     findings = [*map(finding_of, (*kernel.remarks, *_idle(notes, kernel))), *judged.findings]
     findings = _with_corruption(findings, kernel)
     findings = [replace(f, source=f.source or SOURCES.get(f.rule, "")) for f in findings]
-    findings, allowed = _suppressed(findings, notes)
+    open_ = {name for name, found in judged.obligations.items() if found[0] == "unknown"}
+    findings, allowed = _suppressed(findings, notes, open_)
     known = (findings, _is_open(kernel, judged, notes))
     contested = _alternatives(function, kernel, notes, target, options, known, moves)
     obligations = _obligations(kernel, judged, claimed=bool(moves))
@@ -198,7 +195,6 @@ def _plan_verdict(
 
 def _judged(kernel: Kernel, target: Target, options: Options, notes: Notes, moves: Sequence[PlanMove]) -> Judged:
     """All that can be said of a kernel, the moves that its copies should make included."""
-    others = _other_core(kernel)
     shapes = {root: kind.bytes for root, kind in kernel.roots.items() if kind.bytes and kind.space != UB_MEMORY[0]}
     followed = not any(r.kind == "unresolved" for r in kernel.remarks)
     judged = judge_kernel(
@@ -208,7 +204,7 @@ def _judged(kernel: Kernel, target: Target, options: Options, notes: Notes, move
         shapes | notes.extents,
         ORDERED_PIPES,
         UB_MEMORY,
-        others=others,
+        others=notes.core,
         outer=("gm",),
         followed=followed,
     )
@@ -236,15 +232,6 @@ def _judged(kernel: Kernel, target: Target, options: Options, notes: Notes, move
     return judged
 
 
-def _other_core(kernel: Kernel) -> str:
-    """The other core, where an operation that passes by waits for it; it can write UB as well."""
-    name = next((name for name, _ in kernel.passed if _WAITS_FOR_CORE.fullmatch(name)), "")
-    if not name:
-        return ""
-    found = kernel.span.source.text.find(name, kernel.span.start)
-    return f"the other core: line {kernel.span.source.line_of(max(0, found))} waits for it (`{name}`)"
-
-
 def _separate(kernel: Kernel) -> Iterator[str]:
     """What is taken for granted of memories that differ only by the argument that points into them."""
     for space, said in (
@@ -265,12 +252,24 @@ def _claim(kernel: Kernel) -> str:
         numbers = [copy.row, *(step.count for step in copy.steps)]
         if not fixed or not all(n.is_const for n in numbers):
             several = f"{len(kernel.copies)} copies" if len(kernel.copies) > 1 else "the copy"
-            return f"every byte of {several}, for all values and iterations"
+            return f"every byte of {several}, for all values and iterations{_beside(kernel)}"
         size = 1
         for number in numbers:
             size *= number.const
         total += size
-    return f"all {total:,} bytes"
+    return f"all {total:,} bytes{_beside(kernel)}"
+
+
+def _beside(kernel: Kernel) -> str:
+    """What the claim leaves out."""
+    left = ", without the copies of the cube side" if any("of the cube side" in a for a in kernel.assumptions) else ""
+    return f"{left}, {_never(kernel)}" if _never(kernel) else left
+
+
+def _never(kernel: Kernel) -> str:
+    """Copies of the text that no run reaches."""
+    count = len(kernel.idle)
+    return f"{count} {'copies' if count > 1 else 'copy'} never run{'s' if count == 1 else ''}" if count else ""
 
 
 def _idle(notes: Notes, kernel: Kernel) -> Iterator[Remark]:
@@ -280,11 +279,20 @@ def _idle(notes: Notes, kernel: Kernel) -> Iterator[Remark]:
             said = f"this range says nothing: %{name} is no argument, number of a core or value from memory"
             hint = "state the ranges of the arguments that it is computed from"
             yield Remark("note", said, span, hint, always=False)
+        elif what == "core" and not any(isinstance(e, Arrival) for e in every(kernel.events)):
+            said = "this says nothing: the kernel waits for no other core"
+            yield Remark("note", said, span, "write pto.sync.wait where it does", always=False)
         elif what == "gm" and name not in kernel.roots:
             yield Remark("note", f"this extent says nothing: no pointer is called %{name}", span, always=False)
 
 
-_IDS = {"unresolved": "core/unresolved-copy", "state": "core/registers", "ill": "core/well-formed", "note": "core/note"}
+_IDS = {
+    "unresolved": "core/unresolved-copy",
+    "state": "core/registers",
+    "ill": "core/well-formed",
+    "note": "core/note",
+    "flags": "core/flags",
+}
 
 
 def finding_of(remark: Remark) -> Finding:
@@ -366,14 +374,16 @@ def _obligations(kernel: Kernel, judged: Judged, *, claimed: bool) -> tuple[Obli
     lost = [r for r in kernel.remarks if r.kind == "unresolved" and r.always]
     wrong = [r for r in kernel.remarks if r.kind == "state" and r.always]
     out["core/unresolved-copy"] = ("unknown" if lost else "proved", "", f"{len(lost)} not resolved" if lost else "")
+    if any(r.kind == "flags" for r in kernel.remarks):
+        out["core/flags"] = ("refuted", "every flag between the cores", "")
     out["core/registers"] = ("refuted" if wrong else "proved", "every path", "")
     return tuple(Obligation(name, *rest) for name, rest in sorted(out.items()))
 
 
-def _suppressed(findings: Sequence[Finding], notes: Notes) -> tuple[list[Finding], list[str]]:
-    """Findings that a note allows are left out and said; a note that allows nothing is a finding."""
+def _suppressed(findings: Sequence[Finding], notes: Notes, unknown: set[str]) -> tuple[list[Finding], list[str]]:
+    """Findings and open questions that a note allows are said, no more; a note that allows nothing is a finding."""
     kept = [f for f in findings if f.rule not in notes.allow]
-    met = {f.rule for f in findings}
+    met = {f.rule for f in findings} | unknown
     said = [f"{rule} is allowed: {reason}" for rule, (_, reason) in notes.allow.items() if rule in met]
     for rule, (span, _) in notes.allow.items():
         if rule not in met:

@@ -57,6 +57,7 @@ class ControlReader(BufferReader):
         self.own = ""
         self.calls = 0
         self.cube = 0
+        self.cube_parts = 0
         self.cube_copies: Counter[str] = Counter()
 
     def block(self, ops: tuple[Op, ...]) -> tuple[Stmt, ...]:
@@ -233,6 +234,7 @@ class ControlReader(BufferReader):
 
     def _cube_section(self, op: Op) -> list[Stmt]:
         self.passed[op.name] += 1
+        self.cube_parts += 1
         return [s for region in op.regions for s in self.on_cube(region)]
 
     def on_cube(self, ops: tuple[Op, ...]) -> list[Stmt]:
@@ -245,7 +247,7 @@ class ControlReader(BufferReader):
             if isinstance(stmt, Copy):
                 said = "a copy between GM and UB in a part that runs on the cube core"
                 out.append(Problem(stmt.name_span, said, "it belongs to pto.section.vector"))
-            elif isinstance(stmt, Problem):
+            elif isinstance(stmt, Problem) or (isinstance(stmt, Assumed) and stmt.note):
                 out.append(stmt)
         return out
 

@@ -53,7 +53,7 @@ def vector_unit(name: str = "pto") -> VectorUnit:
     """The vector unit of a target."""
     data = load_target(name).raw["vector"]
     pattern = data["pattern"]
-    kinds = ("lanewise", "keeping", "reducing", "converting", "spreading")
+    kinds = ("lanewise", "keeping", "reducing", "converting", "spreading", "making")
     return VectorUnit(
         data["register_bytes"],
         data["block_bytes"],

@@ -214,12 +214,16 @@ class _Machine:
     def _for(self, stmt: ops.For) -> None:
         self.registers_of.sink([o for _, o in stmt.carried])
         carried = [self.values[o.name] if o.value is None else o.value for _, o in stmt.carried]
+        names = [o.name for _, o in stmt.carried]
         for at in range(self._int(stmt.low), self._int(stmt.high), self._int(stmt.step)):
             self.values[stmt.counter] = at
             self.values |= dict(zip([n for n, _ in stmt.carried], carried, strict=True))
+            self.registers_of.rename(dict(zip([n for n, _ in stmt.carried], names, strict=False)))
             given = self._block(stmt.body)
+            names = [o.name for o in stmt.body[-1].args] if stmt.body and isinstance(stmt.body[-1], ops.Yield) else []
             carried = given if stmt.carried else carried
         self.values |= dict(zip(stmt.results, carried, strict=False))
+        self.registers_of.rename(dict(zip(stmt.results, names, strict=False)))
 
     def _arithmetic(self, stmt: ops.Arith) -> int | tuple[str, int, int]:
         op = stmt.op
@@ -228,10 +232,15 @@ class _Machine:
             return self.values[chosen.name] if chosen.value is None else chosen.value
         numbers = [self._int(a) for a in stmt.args]
         if len(numbers) == 1:
-            return numbers[0]
-        a, b = numbers
+            if op in ("extui", "index_castui"):
+                return numbers[0] % (1 << stmt.bits) if stmt.bits > 1 else numbers[0] & 1
+            return _kept(numbers[0], stmt.type.bits)
+        return _kept(self._of_two(stmt, *numbers), 1 if op == "cmpi" else stmt.type.bits)
+
+    def _of_two(self, stmt: ops.Arith, a: int, b: int) -> int:
+        op = stmt.op
         if op in ("divui", "remui", "ceildivui", "shrui", "minui", "maxui") or stmt.predicate.startswith("u"):
-            a, b = a % (1 << 64), b % (1 << 64)
+            a, b = a % (1 << stmt.bits), b % (1 << stmt.bits)
         if op in ("divsi", "remsi"):
             quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
             return quotient if op == "divsi" else a - quotient * b
@@ -453,15 +462,17 @@ class _Machine:
         pipe = "S" if stmt.form == "scalar" and not self.inside else "V"
         empty = np.zeros(0, np.int64)
         if stmt.way == "r":
-            touched = self.registers_of.load(stmt, at, item, len(self.events), place)
+            foul = self.run.memory[place].state != WRITTEN if place == "ub" else None
+            touched = self.registers_of.load(stmt, at, item, len(self.events), place, foul)
             self._bounds(place, touched, 0)
             self._happened(_Event(pipe, {place: empty if stmt.results else touched}, {}))
             return
         stride = 0 if stmt.stride is None else self._int(stmt.stride)
-        touched = self.registers_of.store(stmt, at, item, stride)
+        touched, foul = self.registers_of.store(stmt, at, item, stride)
         self._bounds(place, touched, 0)
-        inside = touched[(touched >= 0) & (touched < len(self.run.memory[place].state))]
-        self.run.memory[place].state[inside] = WRITTEN
+        there = (touched >= 0) & (touched < len(self.run.memory[place].state))
+        inside = touched[there]
+        self.run.memory[place].state[inside] = np.where(foul[there], UNKNOWN, WRITTEN)
         self._happened(_Event(pipe, {}, {place: inside}))
 
     def _happened(self, event: _Event) -> None:
@@ -520,6 +531,14 @@ class _Machine:
                 self.run.found.add("flags")
             else:
                 self.knows.setdefault(stmt.dest, set()).update(self.flags.pop(flag))
+
+
+def _kept(value: int, bits: int) -> int:
+    """What a register of so many bits keeps of a value, read with a sign."""
+    if bits <= 1:
+        return value & 1
+    low = value & ((1 << bits) - 1)
+    return low - (1 << bits) if low >> (bits - 1) else low
 
 
 def _share(one: np.ndarray, two: np.ndarray) -> bool:

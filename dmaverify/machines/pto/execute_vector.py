@@ -10,7 +10,7 @@ Source: PTO v0.6 (vlds, vsts and their distributions, masks, plt).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -39,6 +39,8 @@ class Registers:
     loads: list[_Load] = field(default_factory=list)
     held: dict[str, dict[int, np.ndarray]] = field(default_factory=dict)
     masks: dict[str, np.ndarray | None] = field(default_factory=dict)
+    garbage: dict[str, np.ndarray] = field(default_factory=dict)  # bytes of a register that nothing defined
+    foul: np.ndarray = field(default_factory=lambda: np.zeros(0, bool))
 
     # ------------------------------------------------------------ masks
 
@@ -68,8 +70,33 @@ class Registers:
             for number, own in self.held.get(operand.name, {}).items():
                 self.loads[number].used |= own if on is None else own & on
 
+    def _foul(self, name: str) -> np.ndarray:
+        return self.garbage.get(name, np.zeros(REGISTER, bool))
+
+    def rename(self, names: Mapping[str, str]) -> None:
+        """Registers under other names."""
+        moved = {new: self._foul(old) for new, old in names.items()}
+        self.garbage |= moved
+
+    def _passes_on(self, stmt: ops.VectorOp, on: np.ndarray) -> None:
+        """Garbage in the operands of an operation, in its results."""
+        sides = [self._foul(o.name) for o in stmt.args]
+        foul = np.logical_or.reduce([*sides, np.zeros(REGISTER, bool)])
+        widths = set(stmt.lane_bytes)
+        if _LANEWISE.fullmatch(stmt.name) and len(widths) == 1:
+            foul = np.repeat(foul.reshape(-1, max(widths)).any(1), max(widths)) & on
+        elif stmt.name == "vcvt" and stmt.part in ("EVEN", "P0"):
+            foul = np.repeat(foul.reshape(-1, max(widths)).any(1), max(widths))
+        elif _REDUCING.fullmatch(stmt.name):
+            foul = np.full(REGISTER, bool((foul & on).any()))
+        elif stmt.args:
+            foul = np.full(REGISTER, bool(foul.any()))
+        for result in stmt.results:
+            self.garbage[result] = foul
+
     def operate(self, stmt: ops.VectorOp) -> None:
         on = self._on(stmt.mask)
+        self._passes_on(stmt, on)
         for result in stmt.results:
             self.held[result] = {}
         if _REDUCING.fullmatch(stmt.name):
@@ -92,8 +119,11 @@ class Registers:
 
     # ------------------------------------------------------------ memory
 
-    def load(self, stmt: ops.Access, at: int, item: int, event: int, place: str) -> np.ndarray:
-        """Fills registers; all bytes of memory that are read for it, needed or not."""
+    def load(
+        self, stmt: ops.Access, at: int, item: int, event: int, place: str, foul: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Fills registers; all bytes of memory that are read for it, needed or not. `foul` are bytes that hold none."""
+        self.foul = np.zeros(0, bool) if foul is None else foul
         if stmt.form == "scalar":
             return np.arange(at, at + item)
         if stmt.form != "vector":
@@ -123,9 +153,31 @@ class Registers:
     def _fill(self, name: str, source: np.ndarray, event: int, place: str) -> None:
         self.loads.append(_Load(event, place, source, np.zeros(REGISTER, bool)))
         self.held[name] = {len(self.loads) - 1: np.ones(REGISTER, bool)}
+        inside = (source >= 0) & (source < len(self.foul))
+        found = np.zeros(source.shape, bool)
+        found[inside] = self.foul[source[inside]]
+        self.garbage[name] = np.logical_or.reduce(found, axis=1)
 
-    def store(self, stmt: ops.Access, at: int, item: int, stride: int) -> np.ndarray:
-        """The bytes of memory that are written."""
+    def store(self, stmt: ops.Access, at: int, item: int, stride: int) -> tuple[np.ndarray, np.ndarray]:
+        """The bytes of memory that are written, and which of them with garbage."""
+        touched = self._touched(stmt, at, item, stride)
+        foul = np.logical_or.reduce([*(self._foul(o.name) for o in stmt.values), np.zeros(REGISTER, bool)])
+        on = np.flatnonzero(self._on(stmt.mask))
+        if stmt.form == "blocks":
+            return touched, foul[on]
+        if stmt.form == "vector" and len(stmt.values) == 1:
+            width = self._width(stmt, item)
+            kind = stmt.dist.split("_")[0]
+            if kind in ("1PT", "ONEPT"):
+                return touched, foul[:width]
+            return touched, foul[on[on % width < width // {"PK": 2, "PK4": 4}.get(kind, 1)]]
+        return touched, np.full(len(touched), bool(foul.any()))
+
+    def _width(self, stmt: ops.Access, item: int) -> int:
+        found = re.search(r"_B(\d+)", stmt.dist)
+        return int(found[1]) // 8 if found else stmt.lane_bytes or item
+
+    def _touched(self, stmt: ops.Access, at: int, item: int, stride: int) -> np.ndarray:
         on = self._on(stmt.mask)
         if stmt.form == "scalar":
             return np.arange(at, at + item)
@@ -137,8 +189,7 @@ class Registers:
             self.sink(stmt.values)
             size = {"whole": stmt.lanes * stmt.lane_bytes, "pair": 512, "predicate": 32}.get(stmt.form, 0)
             return np.arange(at, at + size)
-        found = re.search(r"_B(\d+)", stmt.dist)
-        width = int(found[1]) // 8 if found else stmt.lane_bytes or item
+        width = self._width(stmt, item)
         kind = stmt.dist.split("_")[0]
         if kind in ("1PT", "ONEPT"):
             self.sink(stmt.values, np.arange(REGISTER) < width)

@@ -18,8 +18,9 @@ from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.accesses import Accesses
 from dmaverify.machines.pto.ops import Stmt
 from dmaverify.machines.pto.registers import joined
-from dmaverify.machines.pto.values import Kernel, Register, Setting, Value, name_of
+from dmaverify.machines.pto.values import Kernel, Register, Setting, Value, copies_in, name_of
 from dmaverify.program.instructions import (
+    Arrival,
     Branch,
     Event,
     Fence,
@@ -37,6 +38,7 @@ def meaning_of(function: ops.Function, setting: Setting) -> Kernel:
     meaning = _Meaning(function, setting)
     kernel = meaning.kernel
     kernel.events = tuple(meaning.block(function.body))
+    kernel.idle = [stmt.span for stmt in copies_in(function.body) if meaning.order_of[id(stmt)] not in meaning.reached]
     meaning.leave()
     kernel.passed = function.passed
     return kernel
@@ -90,7 +92,10 @@ class _Meaning(Accesses):
         return Token(stmt.action, stmt.pipe, token, mode, stmt.span)
 
     def _problem(self, stmt: ops.Problem) -> None:
-        self.remark("unresolved", stmt.message, stmt.span, stmt.hint)
+        self.remark(stmt.kind, stmt.message, stmt.span, stmt.hint)
+
+    def _crosscore(self, stmt: ops.CrossCore) -> Arrival | None:
+        return Arrival(stmt.what, stmt.span) if stmt.action == "wait" else None
 
     def _yield(self, stmt: ops.Yield) -> None:
         self.yielded = [self.value(a) for a in stmt.args]
@@ -111,7 +116,7 @@ class _Meaning(Accesses):
         pointer = self.value(stmt.pointer)
         if not isinstance(pointer, Place):
             message = f"{stmt.what}: the pointer `{stmt.pointer.name}` cannot be resolved"
-            self.remark("unresolved", message, stmt.pointer.span, "its accesses are not judged", always=False)
+            self.remark("unresolved", message, stmt.pointer.span, "its accesses are not judged")
             return None
         offset = ZERO if stmt.offset is None else self.value(stmt.offset)
         size = stmt.size

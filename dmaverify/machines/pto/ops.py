@@ -99,13 +99,14 @@ class Const(Stmt):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Arith(Stmt):
-    """`op` is the name behind `arith.`; casts have one operand; `predicate` belongs to cmpi."""
+    """`op` is the name behind `arith.`; casts have one operand; `predicate` belongs to cmpi; `bits` of the operands."""
 
     result: str = ""
     op: str = ""
     args: tuple[Operand, ...] = ()
     predicate: str = ""
     type: Type = INDEX
+    bits: int = 64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -249,6 +250,7 @@ class Access(Stmt):
     results: tuple[str, ...] = ()
     stride: Operand | None = None
     moved: bool = False
+    masks: tuple[Operand, ...] = ()  # every mask that it names
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,6 +280,7 @@ class VectorOp(Stmt):
     mask: Operand | None = None
     part: str = ""
     lane_bytes: tuple[int, ...] = ()
+    masks: tuple[Operand, ...] = ()  # where it takes several
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -366,17 +369,28 @@ class Foreign(Stmt):
 
 @dataclass(frozen=True, slots=True)
 class Assumed(Stmt):
-    """What reading the text took for granted, in words."""
+    """What reading the text took for granted, in words; with `note`, what it left alone here."""
 
     text: str = ""
+    note: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Problem(Stmt):
-    """An operation that concerns DMA and cannot be read, or hides some: never skipped."""
+    """An operation that concerns DMA and cannot be read, or hides some: never skipped. `kind` as of a remark."""
 
     message: str = ""
     hint: str = ""
+    kind: str = "unresolved"
+
+
+@dataclass(frozen=True, slots=True)
+class CrossCore(Stmt):
+    """A flag of the other core, `set` or `wait`; its number where the text gives one."""
+
+    action: str = "wait"
+    number: int | None = None
+    what: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -27,6 +27,7 @@ from dmaverify.machines.pto.ops import (
     Assumed,
     Block,
     Const,
+    CrossCore,
     Foreign,
     Function,
     Operand,
@@ -36,6 +37,7 @@ from dmaverify.machines.pto.ops import (
 )
 from dmaverify.machines.pto.types import CUBE_SPACES, Cursor, float_bits, integer_of
 from dmaverify.machines.pto.vector import VectorReader
+from dmaverify.targets.target import load_target
 
 _ARITH = frozenset(
     [
@@ -69,6 +71,8 @@ _ARITH = frozenset(
     ]
 )
 _CALLS = ("func.call", "call")
+_WAITS = r"sync\.wait|wait_(?:flag_dev|intra|inter|cross|block)\w*|tpop\w*"
+_CROSS = re.compile(rf"pto\.(?:({_WAITS})|sync\.set|set_(?:intra|inter|cross)\w*|tpush\w*)")
 _TILE = re.compile(r"pto\.t(load|store|prefetch)\w*")
 _CUBE = ("_l1", "_l0", "l0c", "_fb", "cbuf", "_fix", "_bt")
 
@@ -156,6 +160,7 @@ class _Reader(VectorReader, ControlReader):
     def __init__(self, text: Text, functions: Mapping[str, Op]) -> None:
         super().__init__(text)
         self.functions = dict(functions)
+        self.cross: list[tuple[bool, str, int | None, Span, str]] = []
 
     def counted(self) -> tuple[tuple[str, int], ...]:
         return tuple(sorted(self.passed.items()))
@@ -176,6 +181,7 @@ class _Reader(VectorReader, ControlReader):
 
     def whole(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         """The statements of a function, with what was left out on the cube side said in front."""
+        body = (*self._unpaired(), *body)
         count = sum(self.cube_copies.values())
         if not count:
             return body
@@ -268,6 +274,7 @@ class _Reader(VectorReader, ControlReader):
         if len(args) != wanted or len(op.results) != 1:
             raise InputError(f"{op.name} takes {wanted} operands, not {len(args)}", op.name_span)
         result = Type("int", "i1", 1) if what == "cmpi" else types[-1] if types else self._of(args[-1])
+        bits = self._of(args[1 if what == "select" else 0]).bits or (types[0].bits if types and what != "select" else 0)
         one_bit = self._of(args[0]).bits == 1 if what == "extsi" else result.bits == 1 and what == "trunci"
         if one_bit:  # the sign of true is -1; what is left of a number is its last bit
             what, args = {
@@ -275,7 +282,7 @@ class _Reader(VectorReader, ControlReader):
                 "trunci": ("andi", [args[0], Operand("", op.span, 1)]),
             }[what]
         self.types[op.results[0]] = result
-        return Arith(op.span, op.results[0], what, tuple(args), predicate, result)
+        return Arith(op.span, op.results[0], what, tuple(args), predicate, result, bits or result.bits or 64)
 
     # ------------------------------------------------------------ the rest
 
@@ -309,9 +316,40 @@ class _Reader(VectorReader, ControlReader):
         elif inside:
             out.append(Block(op.span, tuple(inside), name))
         self.passed[name] += 1
+        out += self._cross(op)
         if op.results:
             out.append(self._results_of(op))
         return out
+
+    def _cross(self, op: Op) -> list[Stmt]:
+        """A flag between the cores."""
+        found = _CROSS.fullmatch(op.name)
+        if found is None:
+            return []
+        end = next((i for i, t in enumerate(op.tokens) if t.text == ":"), len(op.tokens))
+        last = next((t for t in reversed(op.tokens[:end]) if t.kind in ("number", "value")), None)
+        number = integer_of(last.text) if last is not None and last.kind == "number" else None
+        action = "wait" if found[1] else "set"
+        self.cross.append((bool(self.cube), action, number, op.name_span, op.name))
+        return [CrossCore(op.name_span, action, number, op.name)]
+
+    def _unpaired(self) -> Iterator[Stmt]:
+        """Flags of the other core that the text never sets, or never waits for, where it holds both sides."""
+        if {cube for cube, *_ in self.cross} | ({True} if self.cube_parts else set()) != {False, True}:
+            return
+        flags = load_target("pto").limits["core_flags"]
+        for cube, action, number, span, name in self.cross:
+            others = [n for c, a, n, *_ in self.cross if c is not cube and a != action]
+            ids = {n % flags for n in others if n is not None}  # the second vector core has ids of its own
+            if number is None or None in others or number % flags in ids:
+                continue
+            there = "vector" if cube else "cube"
+            if action == "wait":
+                said = f"{name} waits for flag {number} of the other core, and the {there} part never sets it"
+                yield Problem(span, said, "it waits for ever", "flags")
+            else:
+                said = f"{name} sets flag {number}, and the {there} part never waits for it"
+                yield Problem(span, said, "the next kernel finds it set", "flags")
 
     def _cube_copy(self, op: Op) -> list[Stmt]:
         """A copy of the cube side: what it does to the buffers of UB that it names is not known further."""
@@ -319,7 +357,7 @@ class _Reader(VectorReader, ControlReader):
         self.cube_copies[op.name.removeprefix("pto.")] += 1
         reads = any(w in op.name for w in ("mte_ub_", "copy_ubuf_", "tstore"))
         way, pipe = ("r", "MTE3") if reads else ("w", "FIX")
-        out: list[Stmt] = []
+        out: list[Stmt] = [Assumed(op.name_span, f"{op.name}: a copy of the cube side is not judged", note=True)]
         for token in op.tokens:
             if token.text == ":":
                 break

@@ -105,6 +105,8 @@ class Registers(Arithmetic):
     def _copy(self, stmt: ops.Copy) -> Copy | None:
         self.number += 1
         number = self.number
+        if not self.dry:
+            self.reached.add(self.order_of[id(stmt)])
         sides = [self._side(stmt, role, index) for index, role in enumerate(("src", "dst"))]
         made = self._inline(stmt) if stmt.inline else self._by_registers(stmt)
         if stmt.inline and stmt.kind != LOCAL:
@@ -147,7 +149,7 @@ class Registers(Arithmetic):
                 value = replace(value, item_bytes=stmt.types[index].item_bytes, dtype=stmt.types[index].name)
             if value.space != stmt.types[index].space:
                 said = f"`{operand.name}` points into {value.space}, not {stmt.types[index].space}"
-                self.remark("unresolved", said, operand.span, "the source comes first")
+                self.remark("ill", said, operand.span, "the source comes first, then the destination")
                 return None
             return value
         said = "source" if role == "src" else "destination"

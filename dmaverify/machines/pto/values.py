@@ -20,6 +20,7 @@ from dmaverify.machines.pto.ops import Operand, Type
 from dmaverify.program.instructions import (
     Copy,
     Event,
+    Fit,
     Place,
     Remark,
 )
@@ -85,6 +86,9 @@ class Kernel:
     assumptions: dict[str, None] = field(default_factory=dict)
     roots: dict[str, Type] = field(default_factory=dict)
     passed: tuple[tuple[str, int], ...] = ()
+    fits: list[Fit] = field(default_factory=list)
+    idle: list[Span] = field(default_factory=list)
+    """Copies of the text that no run reaches."""
     ranged: set[str] = field(default_factory=set)
     """Names whose values take a range that somebody states."""
 
@@ -96,6 +100,12 @@ def copies_in(body: Sequence[ops.Stmt]) -> Iterator[ops.Copy]:
             yield stmt
         for part in ("body", "then", "other"):
             yield from copies_in(getattr(stmt, part, ()))
+
+
+def signed(value: int, bits: int) -> int:
+    """What so many bits say with a sign; one bit has none."""
+    half = 1 << max(0, bits - 1)
+    return (value + half) % (2 * half) - half if bits > 1 else value
 
 
 def name_of(text: str) -> str:
@@ -121,6 +131,7 @@ class Values:
         self.dry = 0
         self.number = 0
         self.order_of = {id(stmt): index for index, stmt in enumerate(copies_in(function.body), 1)}
+        self.reached: set[int] = set()  # copies that some run may reach, by their order
         self.pad_types: dict[str, Type] = {}
         self.counters = 0
         self.trips: dict[str, str] = {}  # for counters of loops that nobody bounds, how often they run
@@ -151,6 +162,9 @@ class Values:
             value = self.world.free(name_of(called), low, high, stated=low is not None, shown=called)
             if stated:
                 self.assume(f"{name} in {stated[0]:,}..{stated[1]:,}")
+                if kind.kind == "int" and any(signed(end, kind.bits) != end for end in stated):
+                    said = f"{kind.name} does not hold all of {stated[0]:,}..{stated[1]:,}, which is stated of {name}"
+                    self.remark("ill", said, span, "state values that it can have, with a sign")
         self.values[name] = value
         return value
 
@@ -240,7 +254,7 @@ class Values:
 
     def _const(self, stmt: ops.Const) -> None:
         self.bits[stmt.result] = stmt.value
-        self.values[stmt.result] = Lin(stmt.value) if stmt.type.kind == "int" else None
+        self.values[stmt.result] = Lin(signed(stmt.value, stmt.type.bits)) if stmt.type.kind == "int" else None
         self.pad_types[stmt.result] = stmt.type
         if stmt.type.kind == "float":
             self.floats[stmt.result] = (stmt.value, stmt.type)
@@ -278,7 +292,10 @@ class Values:
             self.floats[stmt.result] = self.floats[name]
 
     def _assumed(self, stmt: ops.Assumed) -> None:
-        self.assume(stmt.text)
+        if stmt.note:
+            self.remark("note", stmt.text, stmt.span, always=False)
+        else:
+            self.assume(stmt.text)
 
     def machine_value(self, what: str, least: int, name: str = "") -> Lin:
         """A value that the machine gives, the same wherever a kernel asks for it; an index is less than its count."""

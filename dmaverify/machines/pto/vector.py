@@ -106,14 +106,15 @@ class VectorReader(CopyReader):
         if "vreg" in kinds or registers:
             args = tuple(o for o, kind in zip(parts.operands, kinds, strict=True) if kind == "vreg")
             mask = next((o for o, kind in zip(parts.operands, kinds, strict=True) if kind == "mask"), None)
-            if kinds.count("mask") > 1:
+            several = tuple(o for o, kind in zip(parts.operands, kinds, strict=True) if kind == "mask")
+            if len(several) > 1:
                 mask = None
             widths = [self.lane_widths.get(o.name, (0, 0))[1] for o in args]
             widths += [shape.lane_bytes for shape in parts.made if shape.what == "vreg"]
             part = parts.named.get("part") or parts.named.get("position") or ""
             if mask is None and "mask" in kinds:
                 short = f"{short} with several masks"
-            out.append(VectorOp(op.name_span, short, tuple(registers), args, mask, part, tuple(widths)))
+            out.append(VectorOp(op.name_span, short, tuple(registers), args, mask, part, tuple(widths), several))
         out = [*self.open_accesses(op), *out]
         rest = [r for r in op.results if r not in masks and r not in registers]
         if masks:
@@ -198,6 +199,7 @@ class VectorReader(CopyReader):
             loaded,
             numbers[0] if form == "blocks" and numbers else None,
             bool(moved) and form != "open",
+            tuple(masks),
         )
         out: list[Stmt] = [access]
         kind = self._of(pointer)

@@ -35,13 +35,13 @@ class Question:
     path: Path
     plan: str
     name: str
-    status: str
+    status: str  # of a script: the answers in order
     sha256: str
 
 
 @dataclass(frozen=True, slots=True)
 class Recheck:
-    """cvc5's answer to one question: `sat`, `unsat`, `unknown`, or what is wrong with the file."""
+    """cvc5's answer to one question: `sat`, `unsat`, `unknown`, or what is wrong with the file; of a script all."""
 
     path: Path
     expected: str
@@ -49,11 +49,12 @@ class Recheck:
 
     @property
     def agrees(self) -> bool:
-        return self.answer == self.expected and self.answer in DECIDED
+        return self.answer == self.expected and set(self.answer.split()) <= set(DECIDED) and bool(self.answer)
 
     @property
     def contradicts(self) -> bool:
-        return self.answer != self.expected and self.answer in DECIDED and self.expected in DECIDED
+        both = list(zip(self.answer.split(), self.expected.split(), strict=False))
+        return any(a != b and a in DECIDED and b in DECIDED for a, b in both)
 
 
 # ---------------------------------------------------------------- writing
@@ -73,7 +74,7 @@ def write_questions(folder: Path, asked: Mapping[str, Sequence[tuple[str, str, s
     for plan, questions in asked.items():
         stem = _unused(_slug(plan), taken)
         for number, (name, text, status) in enumerate(questions):
-            path = folder / f"{stem}.{number:03d}-{_slug(_said(name))}.smt2"
+            path = folder / f"{stem}.{number:03d}-{_slug(said_of(name))}.smt2"
             data = question_text(plan, name, text, status).encode("utf-8")
             path.write_bytes(data)
             written.append(Question(path, plan, name, status, hashlib.sha256(data).hexdigest()))
@@ -83,21 +84,32 @@ def write_questions(folder: Path, asked: Mapping[str, Sequence[tuple[str, str, s
 
 
 def question_text(plan: str, name: str, text: str, status: str) -> str:
-    """The file of one question: logic, where it comes from, z3's answer, the question, `(check-sat)`."""
-    source = re.sub(r"[|\\]", "/", f"dmaverify: {plan}: {_said(name)}")
+    """The file of one question: logic, where it comes from, z3's answer, the question, `(check-sat)`.
+
+    A script has all that itself, and an answer to each of its questions.
+    """
+    if is_script(text):
+        return text
+    source = re.sub(r"[|\\]", "/", f"dmaverify: {plan}: {said_of(name)}")
     return (
         f"(set-info :smt-lib-version 2.6)\n(set-logic {LOGIC})\n(set-info :source |{source}|)\n"
         f"(set-info :status {status})\n{text}\n(check-sat)\n"
     )
 
 
-def _said(name: str) -> str:
+def is_script(text: str) -> bool:
+    """Whether a text is a whole script, with heads and questions of its own, rather than a question."""
+    return text.startswith("(set-info :smt-lib-version")
+
+
+def said_of(name: str) -> str:
+    """The name of a question as files and manifest have it."""
     return name.strip(": ") or "a smaller counterexample"
 
 
 def _manifest(questions: Iterable[Question]) -> str:
     rows = [
-        {"file": q.path.name, "plan": q.plan, "question": _said(q.name), "status": q.status, "sha256": q.sha256}
+        {"file": q.path.name, "plan": q.plan, "question": said_of(q.name), "status": q.status, "sha256": q.sha256}
         for q in questions
     ]
     own = import_module("dmaverify").__version__
@@ -128,6 +140,11 @@ def _unused(stem: str, taken: set[str]) -> str:
     return name
 
 
+def script_text() -> str:
+    """What recheck.py holds."""
+    return _SCRIPT
+
+
 _SCRIPT = '''\
 #!/usr/bin/env python3
 """Asks every question of MANIFEST.json again, without dmaverify: python recheck.py [z3|cvc5] [resource limit]
@@ -141,19 +158,20 @@ import hashlib, json, pathlib, re, sys
 def ask_z3(text, limit):
     import z3
     context = z3.Context()
-    return z3.Z3_eval_smtlib2_string(context.ref(), f"(set-option :rlimit {limit})\\n{text}").split()[-1]
+    return " ".join(z3.Z3_eval_smtlib2_string(context.ref(), f"(set-option :rlimit {limit})\\n{text}").split())
 
 
 def ask_cvc5(text, limit):
     import cvc5
     solver = cvc5.Solver(cvc5.TermManager())
-    solver.setOption("rlimit", str(limit))
+    solver.setOption("rlimit-per", str(limit))
+    solver.setOption("incremental", "true")
     parser = cvc5.InputParser(solver)
     parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, text, "question")
-    said = ["nothing"]
+    said = []
     while not (command := parser.nextCommand()).isNull():
         said += command.invoke(solver, parser.getSymbolManager()).split()
-    return said[-1]
+    return " ".join(said)
 
 
 here = pathlib.Path(__file__).resolve().parent
@@ -168,7 +186,10 @@ for row in json.loads((here / "MANIFEST.json").read_text())["questions"]:
     else:
         answer = ask(re.sub(r"\\(set-info :status \\w+\\)", "", data.decode()), limit)
         known = {"sat", "unsat"}
-        word = "open" if not {answer, status} <= known else "confirmed" if answer == status else "CONTRADICTED"
+        both = list(zip(answer.split(), status.split()))
+        word = "open" if not set(answer.split()) | set(status.split()) <= known or not answer else "CONTRADICTED"
+        word = "confirmed" if answer == status and word != "open" else word
+        word = "CONTRADICTED" if any(a != b and {a, b} <= known for a, b in both) else word
     total[word] += 1
     if word != "confirmed":
         print(f"{word}: {row['file']}: {status} {answer}")
@@ -201,14 +222,19 @@ def cvc5_answer(text: str, rlimit: int = CVC5_RLIMIT) -> str:
     import cvc5
 
     solver = cvc5.Solver(cvc5.TermManager())
-    solver.setOption("rlimit", str(rlimit))
+    solver.setOption("rlimit-per", str(rlimit))
+    if is_script(text):
+        solver.setOption("incremental", "true")
     parser = cvc5.InputParser(solver)
     parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, _STATUS.sub("", text), "question")
-    said = "error: no (check-sat)"
+    heard: list[str] = []
     try:
         while not (command := parser.nextCommand()).isNull():
             lines = command.invoke(solver, parser.getSymbolManager()).split("\n")
-            said = next((line.strip() for line in lines if line.strip()), said)
+            heard += [line.strip() for line in lines if line.strip()]
     except RuntimeError as error:
         return f"error: {' '.join(str(error).split())}"
-    return said if said in (*DECIDED, "unknown") or said.startswith("error") else f"error: {said}"
+    said = " ".join(heard) or "error: no (check-sat)"
+    if set(heard) <= {*DECIDED, "unknown"} or said.startswith("error"):
+        return said
+    return f"error: {said}"

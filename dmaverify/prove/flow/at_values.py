@@ -20,7 +20,12 @@ from dmaverify.verdict import Finding, Severity
 
 
 def unwritten_at_values(
-    asker: Asker, events: Sequence[Event], memory: tuple[str, int], ordered: Sequence[str], *, given: bool
+    asker: Asker,
+    events: Sequence[Event],
+    memory: tuple[str, int],
+    ordered: Sequence[str],
+    *,
+    given: Sequence[tuple[int, int]],
 ) -> list[Finding]:
     """What the judge of definite bytes refutes at the first values at which it refutes anything."""
     world = asker.world
@@ -29,7 +34,7 @@ def unwritten_at_values(
         return []
     stated = all(world.symbols[n].stated or world.symbols[n].surely is not None for n in names)
     out: list[Finding] = []
-    for values in _chosen(asker, names):
+    for values in chosen_values(asker, names):
         judge = DefiniteJudge(asker, *memory, ordered=ordered, given=given)
         judge.judge([put_in(event, world, values) for event in events])
         found = [f for f in judge.findings.values() if f.severity is Severity.ERROR]
@@ -44,16 +49,18 @@ def unwritten_at_values(
     return out
 
 
-def _chosen(asker: Asker, names: Sequence[str]) -> Iterator[dict[str, Lin]]:
+def chosen_values(asker: Asker, names: Sequence[str]) -> Iterator[dict[str, Lin]]:
     """Values of all symbols that meet every condition on them."""
     world = asker.world
-    for number in range(len(BEYOND)):
+    for number in range(len(BEYOND) + 1):
         chosen: dict[str, Lin] = {}
         for index, name in enumerate(names):
             symbol = world.symbols[name]
             value = (symbol.low or 0) + BEYOND[(number + index) % len(BEYOND)]
             if symbol.surely is not None and not symbol.stated:
                 value = symbol.surely
+            if number == len(BEYOND) and symbol.stated and symbol.high is not None:
+                value = symbol.high  # the greatest at once
             chosen[name] = Lin(value if symbol.high is None else min(value, symbol.high))
         if all(_met(world, name, chosen) for name in names) and all(
             world.put_cond(need, chosen).known for need in asker.needed(names)

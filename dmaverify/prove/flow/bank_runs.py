@@ -13,6 +13,8 @@ a loop makes repeat their residues after `period / gcd(stride, period)` iteratio
 joined, whole periods are repeated in closed form (proofs/starvation-join, starvation-repeat).
 
 Source: "Memory Performance" (Bank Starvation; Address Space in a Slice), facts/rngd 2.1 and 6.
+
+Relied on (proofs/): starvation-join, starvation-repeat, starvation-turn.
 """
 
 from __future__ import annotations
@@ -306,6 +308,22 @@ def bank_runs(nest: AccessNest, banks: Banks) -> Runs:
 def longest_run(nest: AccessNest, banks: Banks) -> Run:
     """The longest run of any bank: see Runs.longest for which of equals."""
     return bank_runs(nest, banks).longest
+
+
+def follow(nests: Sequence[AccessNest], banks: Banks) -> tuple[int, ...]:
+    """The longest run of each bank when nests of known bases follow each other without a pause."""
+    best = [0] * banks.count
+    open_ = [0] * banks.count  # the run that the last nest left
+    for nest in nests:
+        if nest.base is None:
+            raise ValueError("a nest that follows another needs a base")
+        keys, (unit, offset, size), tables = _tables(nest, banks)
+        whole, at, step = tables[-1], (nest.base - offset) // unit, banks.width_bytes // unit
+        for bank in range(banks.count):
+            i = (at - bank * step) % size
+            best[bank] = max(best[bank], open_[bank] + whole.prefix[i], whole.key[i] >> keys.bits)
+            open_[bank] = open_[bank] + whole.length if whole.prefix[i] == whole.length else whole.suffix[i]
+    return tuple(best)
 
 
 # ---------------------------------------------------------------- layouts

@@ -1,9 +1,13 @@
 """Bank starvation of a program: what may run beside DMA, how long it can hold a bank, and whether DMA is still served.
 
 Knows: accesses as nests over banks, sets of operations that may run at once, the limit from the target's data, layouts.
-Does not know: how runs are computed and proved (transfer.starvation, prove.starvation), how a finding is shown.
-Law: the sum is over everything that may run at once beside one DMA transfer in the same slices; it is within the limit
-only with every longest run proved. A change of operation within a context ends a run (an assumption, said so).
+Does not know: how runs are computed and proved (transfer.starvation, prove.starvation), slices (prove.slices), how a
+finding is shown.
+Law: the sum is over everything that may run at once beside one DMA transfer in one slice; it is within the limit only
+with every longest run proved. A loop around an access is one more loop of its nest where nothing surely runs between
+two iterations; where something does, the longest run of any iteration counts. What slices a step reaches is the union
+over its iterations: that errs to the side of not proving, and a sum that rests on it alone is UNKNOWN. A change of
+operation within a context is taken to end a run: the documents do not say so, and the verdict does (`chained`).
 
 Source: "Memory Performance" (Bank Starvation; Cumulative Bank Access Constraint), facts/rngd 6.
 """
@@ -20,8 +24,27 @@ from dmaverify.language.expr import Padding, terms_of
 from dmaverify.lower.adapters import bank_bytes, memory_text
 from dmaverify.program.access import Access
 from dmaverify.program.command import Command
-from dmaverify.program.schedule import Box, Order, Step, antichains, box_of
-from dmaverify.prove.flow.bank_runs import AccessNest, Banks, Proposal, Run, Runs, bank_runs, layout_proposals, nest_of
+from dmaverify.program.schedule import Order, Step, antichains
+from dmaverify.prove.flow.bank_runs import (
+    AccessNest,
+    Banks,
+    Proposal,
+    Run,
+    Runs,
+    bank_runs,
+    follow,
+    layout_proposals,
+    nest_of,
+)
+from dmaverify.prove.flow.iterations import (
+    MOST_OPERATIONS,
+    longest_of,
+    nests_of_iterations,
+    operations,
+    turns_of_access,
+    waits_between,
+)
+from dmaverify.prove.flow.slices import Slices, access_slices, touched_slices
 from dmaverify.prove.flow.starvation import prove_run
 from dmaverify.prove.flow.starvation_limit import Limit, Sum, banks_from, cumulative, limit_from, limits_from
 from dmaverify.prove.flow.touches import Work
@@ -64,18 +87,25 @@ class Starvation:
     proved: int = 0
     differs: tuple[str, ...] = ()
     unfit: tuple[str, ...] = ()  # accesses that make no whole accesses
+    open_: tuple[str, ...] = ()  # why a sum above the limit is no finding
+    chained: int = 0  # accesses in a row if a change of operation ended no run, where that is above the limit
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """One access of an operation, as a nest."""
+    """One access of an operation: the nests of its iterations (one, where they follow each other), their longest runs
+    bank by bank, the slices that it reaches.
+    """
 
     step: int
     access: Access
-    nest: AccessNest
+    nests: tuple[AccessNest, ...]
     runs: Runs
-    box: Box
+    slices: Slices
     element_bytes: int
+    lane: str
+    operations: tuple[AccessNest, ...]  # one by one, in order; none where they are too many
+    exact: bool  # False: iterations share some of their slices, so that no slice may see all of a run
 
 
 def starvation(
@@ -93,30 +123,38 @@ def starvation(
     chosen = {name: readings[f"{SECTION}/{name}"] for name in READINGS if f"{SECTION}/{name}" in readings}
     limit, banks = limit_from(section, chosen), banks_from(target.geometry)
     unfit: list[str] = []
-    parts = list(_parts(works, target, banks, unfit))
-    groups = list(_beside_dma(steps, order, parts, target))
+    parts = list(_parts(steps, works, order, target, banks, unfit))
+    groups = list(_beside_dma(works, order, parts, target))
     if not groups:
-        return Starvation("unknown", limit, unfit=tuple(unfit)) if unfit else None
-    sums = [(dma, members, cumulative(_named_runs(members), limit.dma)) for dma, members in groups]
+        return Starvation("unknown", limit, unfit=tuple(unfit)) if unfit and _dma_slices(works, target) else None
+    sums = [(dma, members, cumulative(_named_runs(members), limit.dma)) for dma, members, _ in groups]
+    exact = {(dma, tuple(map(id, members))) for dma, members, sure in groups if sure}
     sums.sort(key=lambda one: (-one[2].total, one[0], [p.step for p in one[1]]))
     proofs = _Proofs(banks, session)
     bad = [one for one in sums if not one[2].within(limit)]
     needed = [part for _, members, _ in (bad or sums) for part in members]
-    answers = {proofs.status(part.nest) for part in needed}
-    found = []
+    answers = {proofs.status(nest) for part in needed for nest in part.nests}
+    found, open_ = [], []
     for dma, members, total in _first_of_each(bad):
+        if (dma, tuple(map(id, members))) not in exact:
+            names = ", ".join(f"`{part.access.name}`" for part in members)
+            open_.append(f"{names} make {total.total} in a row beside `{steps[dma].name}` if iterations share a slice")
+            continue
         culprits = tuple(_culprits(members, total, limit, banks, proofs))
         found.append(Starving(dma, tuple(dict.fromkeys(p.step for p in members)), total, culprits))
-    status = "refuted" if found else "unknown" if unfit or answers != {"proved"} else "proved"
+    status = "refuted" if found else "unknown" if unfit or open_ or answers != {"proved"} else "proved"
     return Starvation(
-        status, limit, tuple(found), sums[0][2].total, len(proofs.known), _differs(section, sums, limit), tuple(unfit)
-    )
+        status, limit, tuple(found), sums[0][2].total, len(proofs.known), _differs(section, sums, limit), tuple(unfit),
+        tuple(open_), _chained(sums, parts, order, limit, banks) if status == "proved" else 0,
+    )  # fmt: skip
 
 
 # ---------------------------------------------------------------- accesses as nests
 
 
-def _parts(works: Sequence[Work], target: Target, banks: Banks, unfit: list[str]) -> Iterator[_Part]:
+def _parts(
+    steps: Sequence[Step], works: Sequence[Work], order: Order, target: Target, banks: Banks, unfit: list[str]
+) -> Iterator[_Part]:
     """Accesses to a memory with banks: the tier that has slices."""
     for step, work in enumerate(works):
         for access, command in work.accesses:
@@ -127,7 +165,15 @@ def _parts(works: Sequence[Work], target: Target, banks: Banks, unfit: list[str]
             if nest is None:
                 unfit.append(access.name)
                 continue
-            yield _Part(step, access, nest, bank_runs(nest, banks), box_of(access.memory, bits), max(1, bits // 8))
+            turns, apart, exact = turns_of_access(steps[step], access)
+            if waits_between(order, step):
+                apart = len(turns)
+            nests = nests_of_iterations(nest, turns, banks, apart)
+            lane = order.pieces[order.of_step[step][0]].lane
+            yield _Part(
+                step, access, nests, longest_of([bank_runs(one, banks) for one in nests]),
+                access_slices(access, target), max(1, bits // 8), lane, operations(nest, turns), exact,
+            )  # fmt: skip
 
 
 def access_nest(access: Access, command: Command, dtype_bits: int) -> AccessNest | None:
@@ -153,57 +199,65 @@ def _named_runs(members: Sequence[_Part]) -> dict[str, Runs]:
 
 
 def _beside_dma(
-    steps: Sequence[Step], order: Order, parts: Sequence[_Part], target: Target
-) -> Iterator[tuple[int, list[_Part]]]:
-    """(DMA step, accesses that may all run at once beside it in slices that it reaches), each set of accesses once."""
+    works: Sequence[Work], order: Order, parts: Sequence[_Part], target: Target
+) -> Iterator[tuple[int, list[_Part], bool]]:
+    """(DMA step, accesses that may all run at once beside it in one slice, whether that slice is theirs in every
+    iteration), each set of accesses once.
+    """
     chosen = dict.fromkeys(part.step for part in parts)
     groups = [_mask(i for i, p in enumerate(parts) if p.step in group) for group in antichains(order, chosen)]
-    seen: set[int] = set()
-    for dma, free in _free_beside(order, parts, _dma_boxes(steps, target)).items():
-        for mask, group in product(free, groups):
-            both = mask & group
-            if both and both not in seen:
-                seen.add(both)
-                yield dma, [part for i, part in enumerate(parts) if both >> i & 1]
-
-
-def _free_beside(order: Order, parts: Sequence[_Part], boxes: Mapping[int, Sequence[Box]]) -> dict[int, set[int]]:
-    """Per DMA step and piece of it, the parts (bit i: part i) in its slices that no order keeps apart from it."""
-    out: dict[int, set[int]] = {}
     pieces = [order.of_step[part.step][0] for part in parts]  # an operation works in one lane
-    near: dict[tuple[Box, ...], int] = {}
-    for dma, reached in boxes.items():
-        key = tuple(reached)
-        if key not in near:
-            near[key] = _mask(i for i, p in enumerate(parts) if any(_same_slices(p.box, box) for box in reached))
+    found: dict[int, tuple[int, bool]] = {}
+    for dma, reached in _dma_slices(works, target).items():
+        columns = _columns(reached, parts)
         for piece in order.of_step[dma]:
-            free = _mask(i for i, other in enumerate(pieces) if near[key] >> i & 1 and not order.ordered(piece, other))
-            out.setdefault(dma, set()).add(free)
-    return out
+            free = _mask(i for i, other in enumerate(pieces) if not order.ordered(piece, other))
+            for column, group in product(columns, groups):
+                both = free & group & column
+                if both:
+                    sure = _sure(reached, piece, [part for _, part in _chosen(parts, both)], order)
+                    if both not in found or (sure and not found[both][1]):
+                        found[both] = (dma, sure)
+    for mask, (dma, sure) in found.items():
+        yield dma, [part for _, part in _chosen(parts, mask)], sure
+
+
+def _sure(reached: Slices, piece: int, members: Sequence[_Part], order: Order) -> bool:
+    """Whether there are iterations of all of them that share a slice while nothing orders them: one may move, if the
+    loop that moves it is not around another of them.
+    """
+    moving = [order.of_step[p.step][0] for p in members if p.slices.moving] + ([piece] if reached.moving else [])
+    every = [piece, *(order.of_step[p.step][0] for p in members)]
+    alone = not moving or not any(order.one_body(moving[0], other) for other in every if other != moving[0])
+    return len(moving) <= 1 and alone and all(p.exact for p in members)
+
+
+def _chosen(parts: Sequence[_Part], mask: int) -> list[tuple[int, _Part]]:
+    return [(i, part) for i, part in enumerate(parts) if mask >> i & 1]
+
+
+def _columns(reached: Slices, parts: Sequence[_Part]) -> set[int]:
+    """Per slice that DMA reaches, the parts (bit i: part i) that reach it too; each set once."""
+    out: dict[tuple[object, int], int] = {}
+    for i, part in enumerate(parts):
+        for memory, slices in part.slices.reached.items():
+            for slice_ in slices & reached.reached.get(memory, frozenset()):
+                out[memory, slice_] = out.get((memory, slice_), 0) | 1 << i
+    return set(out.values())
 
 
 def _mask(numbers: Iterable[int]) -> int:
     return sum(1 << number for number in numbers)
 
 
-def _dma_boxes(steps: Sequence[Step], target: Target) -> dict[int, list[Box]]:
-    """Per DMA step, its tensors in memory with banks."""
-    out: dict[int, list[Box]] = {}
-    for index, step in enumerate(steps):
-        if step.transfer is None:
-            continue
-        bits = target.dtypes[step.transfer.dtype]
-        sides = (step.transfer.source, step.transfer.dest)
-        boxes = [box_of(t, bits) for t in sides if target.tiers[t.tier].slice_stride_bytes]
-        if boxes:
-            out[index] = boxes
+def _dma_slices(works: Sequence[Work], target: Target) -> dict[int, Slices]:
+    """Per DMA step, the slices of memory with banks that it reaches."""
+    out: dict[int, Slices] = {}
+    for index, work in enumerate(works):
+        touches = [t for t in work.touches if target.tiers[t.memory[0]].slice_stride_bytes]
+        if not work.accesses and touches:
+            out[index] = touched_slices(touches, target)
     return out
-
-
-def _same_slices(a: Box, b: Box) -> bool:
-    return a.tier == b.tier and all(
-        p < s and r < q for p, q, r, s in zip(a.first, a.last, b.first, b.last, strict=True)
-    )
 
 
 def _first_of_each(bad: Sequence[tuple[int, list[_Part], Sum]]) -> Iterator[tuple[int, list[_Part], Sum]]:
@@ -243,7 +297,7 @@ def _culprits(members: Sequence[_Part], total: Sum, limit: Limit, banks: Banks, 
     for part in touching:
         others = [a - b for a, b in zip(total.per_bank, part.runs.lengths, strict=True)]
         run = part.runs.per_bank[total.bank]
-        found = _layout(part, others, limit, banks, proofs)
+        found = _layout(part, others, limit, banks, proofs) if len(part.nests) == 1 else None
         yield Culprit(part.step, part.access, run, *(found or (None, "")))
 
 
@@ -260,11 +314,31 @@ def _layout(
         rows.setdefault(size, f"[{text}]" if "," in text else str(bare))
     if not rows:
         return None
-    proposals = layout_proposals(part.nest, banks, tuple(rows), part.element_bytes, limit.allowed, others)
+    proposals = layout_proposals(part.nests[0], banks, tuple(rows), part.element_bytes, limit.allowed, others)
     for proposal in sorted(proposals, key=lambda p: p.padded_elements / p.row_elements):
         if proofs.status(proposal.nest) == "proved":
             return proposal, f"{rows[proposal.row_elements]} # {proposal.padded_elements}"
     return None
+
+
+def _chained(
+    sums: Sequence[tuple[int, list[_Part], Sum]], parts: Sequence[_Part], order: Order, limit: Limit, banks: Banks
+) -> int:
+    """Accesses in a row to one bank if a change of operation ended no run: the operations of each context one after the
+    other, all contexts beside one DMA step. 0 where that is within the limit, or cannot be more than what was judged.
+    """
+    worst = 0
+    for dma in {dma for dma, _, _ in sums}:
+        pieces = order.of_step[dma]
+        free = [p for p in parts if any(not order.ordered(q, order.of_step[p.step][0]) for q in pieces)]
+        lanes: dict[tuple[str, str], list[AccessNest]] = {}
+        for part in sorted(free, key=lambda p: p.step):
+            lanes.setdefault((part.lane, part.access.engine), []).extend(part.operations)
+        if any(not part.operations for part in free) or sum(map(len, lanes.values())) > MOST_OPERATIONS:
+            continue
+        per_bank = [sum(column) for column in zip(*(follow(nests, banks) for nests in lanes.values()), strict=True)]
+        worst = max([worst, *(total + limit.dma for total in per_bank)])
+    return worst if worst > limit.allowed else 0
 
 
 def _differs(section: Mapping[str, Any], sums: Sequence[tuple[int, list[_Part], Sum]], limit: Limit) -> tuple[str, ...]:

@@ -12,10 +12,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dmaverify.language.affine import Cond, Lin, both, compare
-from dmaverify.program.instructions import Branch, Copy, Event, Loop, Touch, Use
+from dmaverify.program.instructions import Arrival, Branch, Copy, Event, Loop, Touch, Use
 from dmaverify.prove.flow.lifted import apart_or_alike
 from dmaverify.prove.flow.lifted import lifted as whole_loop
-from dmaverify.prove.flow.written import PERHAPS, WRITTEN, Path, WrittenBytes, alike, either, put_state, terms_of
+from dmaverify.prove.flow.written import (
+    PERHAPS,
+    WRITTEN,
+    Path,
+    WrittenBytes,
+    alike,
+    either,
+    joined_loads,
+    put_state,
+    terms_of,
+)
 from dmaverify.verdict import Severity
 
 PERIODS = (1, 2, 3, 4, 6, 8)
@@ -30,6 +40,9 @@ class DefiniteJudge(WrittenBytes):
     """Follows a kernel through one memory of `size` bytes (`space`)."""
 
     _lifted: dict[int, list[Use] | None] = field(default_factory=dict)
+    running: bool = False  # loops of a number that nobody states are taken to run, which goes into the needs
+    endless: bool = False  # there are such loops
+    supposed: dict[Cond, None] = field(default_factory=dict)
     _events: int = 0
     _spread: int = 1  # how many iterations of loops around are followed one by one
 
@@ -37,7 +50,7 @@ class DefiniteJudge(WrittenBytes):
     def status(self) -> str:
         if any(f.severity is Severity.ERROR for f in self.findings.values()):
             return "refuted"
-        return "not judged" if self.unjudged else "proved"
+        return "unknown" if self.unjudged else "proved"
 
     def judge(self, events: Sequence[Event]) -> None:
         self._bases = sorted(
@@ -60,6 +73,9 @@ class DefiniteJudge(WrittenBytes):
                 paths = self._loop(event, paths, at, lifted)
             elif isinstance(event, Branch):
                 paths = self._branch(event, paths, at, lifted)
+            elif isinstance(event, Arrival):
+                for path in paths:
+                    self._arrived(event, path)
             elif isinstance(event, (Copy, Use)):
                 self._events += 1
                 for path in paths:
@@ -93,6 +109,7 @@ class DefiniteJudge(WrittenBytes):
             first.rows = kept
             first.whole = [r for r in first.whole if r in other.whole]
             first.facts = tuple(f for f in first.facts if f in other.facts)
+        first.loads = joined_loads(paths)
         return [first]
 
     def _merged(self, paths: list[Path]) -> list[Path]:
@@ -110,7 +127,7 @@ class DefiniteJudge(WrittenBytes):
             rests = [both(f for f in p.facts if f not in common) for p in group]
             either = both(rests, "or")
             facts = (*common, *([] if either.known is not None else [either]))
-            out.append(Path(group[0].bytes_, group[0].rows, facts, group[0].whole))
+            out.append(Path(group[0].bytes_, group[0].rows, facts, group[0].whole, joined_loads(group)))
         return self._joined(out) if len(out) > MOST_PATHS else out
 
     def _loop(
@@ -118,7 +135,9 @@ class DefiniteJudge(WrittenBytes):
     ) -> list[Path]:
         trip = self.world.put(loop.trip, at)
         if trip.is_const and trip.const > 0 and (uses := self._whole(loop)) is not None:
-            return self._run(uses, paths, at, lifted)
+            after = self._unless_doubtful(uses, paths, at, lifted)
+            if after is not None:
+                return after
         period = self._period(loop, at)
         if trip.is_const and (
             trip.const <= 2 * (period or 0)
@@ -128,6 +147,7 @@ class DefiniteJudge(WrittenBytes):
             for step in range(max(0, trip.const)):
                 paths = self._once(loop, paths, at, lifted, Lin(step))
             return paths
+        self._suppose(trip, paths)
         steady = period is not None and self._steady(loop.body, loop.counter, period, at)
         most = self.world.interval(trip)[1]
         few = most is not None and self._spread * most <= MOST_ROUNDS and not lifted
@@ -135,13 +155,24 @@ class DefiniteJudge(WrittenBytes):
             return self._rounds(loop, trip, paths, at, lifted, 2 * period, period)
         if few and most is not None:
             whole = self._summed(loop, trip, paths, at, lifted) if period is None else []
+            doubts = self.doubts
             paths = self._rounds(loop, trip, paths, at, lifted, most, None)
-            for path in paths:
+            for path in paths if self.doubts == doubts else ():  # each round stored what was written
                 path.whole += [row for row in whole if row not in path.whole]
             return paths
         if period is not None:
             return self._later(loop, trip, paths, at, lifted, period)
         return self._all_at_once(loop, trip, paths, at, lifted)
+
+    def _suppose(self, trip: Lin, paths: Sequence[Path]) -> None:
+        """That a loop runs, where nobody says how often and it may."""
+        some = compare("lt", -trip)
+        if trip.is_const or not self.asker.is_open(some) or self.world.decide(some) is not None:
+            return
+        self.endless = True
+        if self.running and self.asker.possible([some]).status == "refuted" and not any(p.facts for p in paths):
+            self.supposed[some] = None
+            self.asker.needs.append(some)
 
     def _once(
         self, loop: Loop, paths: list[Path], at: Mapping[str, Lin], lifted: tuple[tuple[str, Lin], ...], here: Lin
@@ -254,9 +285,11 @@ class DefiniteJudge(WrittenBytes):
         found, unjudged = dict(self.findings), dict(self.unjudged)
         known = tuple(f for f in paths[0].facts if all(f in p.facts for p in paths)) if paths else ()
         none = [Path(bytearray(self.size), facts=known)]
-        before = len(self._lost)
+        before, outside = len(self._lost), self.trusting
+        worst, made, self.trusting = dict(self._worst), dict(self._made), True
         after = self._joined(self._run(loop.body, none, at, (*lifted, (loop.counter, trip))) or none)
-        self.findings, self.unjudged = found, unjudged
+        self.findings, self.unjudged, self.trusting = found, unjudged, outside
+        self._worst, self._made = worst, made
         (path,) = self._renewed(loop, after)
         return self._kept(path.rows, self._lost[before:])
 
@@ -319,8 +352,26 @@ class DefiniteJudge(WrittenBytes):
         if id(loop) not in self._lifted:
             uses = whole_loop(loop, self.world, self.ordered)
             plain = uses is not None and apart_or_alike(uses, self.world) and self._surely(loop.body)
+            plain = plain and not _handed_on(uses or ())
             self._lifted[id(loop)] = uses if plain else None
         return self._lifted[id(loop)]
+
+    def _unless_doubtful(
+        self,
+        uses: Sequence[Use],
+        paths: list[Path],
+        at: Mapping[str, Lin],
+        lifted: tuple[tuple[str, Lin], ...],
+    ) -> list[Path] | None:
+        """All iterations at once; None where that leaves it open whether they store what was written."""
+        doubts, found, unjudged = self.doubts, dict(self.findings), dict(self.unjudged)
+        worst, made = dict(self._worst), dict(self._made)
+        stores = any(use.sources for use in uses)
+        after = self._run(uses, [p.copy() for p in paths] if stores else paths, at, lifted)
+        if self.doubts == doubts:
+            return after
+        self.findings, self.unjudged, self._worst, self._made = found, unjudged, worst, made
+        return None
 
     def _surely(self, events: Sequence[Event]) -> bool:
         """Whether every loop in there has an iteration."""
@@ -372,6 +423,16 @@ class DefiniteJudge(WrittenBytes):
             ):
                 return period
         return None
+
+
+def _handed_on(uses: Sequence[Use]) -> bool:
+    """Whether a store takes what a load behind it loaded in an earlier iteration."""
+    return any(
+        source.past and use.load == source.load
+        for index, store in enumerate(uses)
+        for source in store.sources
+        for use in uses[index:]
+    )
 
 
 def _touches(events: Sequence[Event]) -> Iterable[Touch]:

@@ -14,32 +14,32 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
+from dmaverify.lower.adapters import is_fetch
 from dmaverify.program.access import Access
 from dmaverify.program.move import Transfer
-from dmaverify.program.schedule import Circle, Order, Program, order_of, torn_body
+from dmaverify.program.schedule import Circle, Order, Program, Step, order_of, torn_body
 from dmaverify.prove.flow.concurrency import SECTION, Starvation, Starving, says, starvation
-from dmaverify.prove.flow.hazards import Hazard, Hazards, hazards
+from dmaverify.prove.flow.hazards import Hazards, hazards
+from dmaverify.prove.flow.hazards_told import hazard_finding, one_engine
 from dmaverify.prove.flow.hops import hop_findings
 from dmaverify.prove.flow.regions import region_findings
+from dmaverify.prove.flow.tile_outputs import Output, outputs
 from dmaverify.prove.flow.tiles import judge as judge_tiles
-from dmaverify.prove.flow.tiles import outputs, read_tensors, worse
+from dmaverify.prove.flow.tiles import worse
+from dmaverify.prove.flow.tiles_elsewhere import OtherDeclarations
 from dmaverify.prove.flow.tiles_told import tile_findings
-from dmaverify.prove.flow.touches import Work, named, where, work_of
+from dmaverify.prove.flow.touches import Work, work_of
 from dmaverify.prove.move.check import Options, check_access, check_transfer
 from dmaverify.prove.move.indirect import check_indirect
 from dmaverify.prove.move.indirect_case import RUN_TIME
+from dmaverify.prove.move.preconditions import meaningless
 from dmaverify.prove.smt import Session, solver_version
-from dmaverify.targets.target import Target, load_obligations
+from dmaverify.targets.target import Target
 from dmaverify.verdict import Finding, Label, Obligation, Severity, Status, Verdict
 
 HAZARDS = ("core/hazard-raw", "core/hazard-war", "core/hazard-waw")
 TILES = ("core/tiles-once", "core/tiles-cover")
 REGIONS = ("core/regions", "core/region-capacity", "core/lifetime")
-_WORDS = {
-    "core/hazard-raw": "reads what it writes, and nothing makes it wait",
-    "core/hazard-war": "overwrites what it reads, and nothing makes it wait",
-    "core/hazard-waw": "writes what it writes, and nothing says who is last",
-}
 
 
 @dataclass
@@ -131,8 +131,9 @@ class _Case:
         result = hazards(touches, order, self.session)
         for kind in HAZARDS:
             self.status[kind], self.by[kind] = result.status(kind), result.by
-        self.findings += [self._hazard(hazard) for hazard in result.found]
+        self.findings += [hazard_finding(hazard, self.program, self.target) for hazard in result.found]
         self._untold(result)
+        self.assumptions += one_engine(self.program, works, result, self.session)
         for step, work in zip(self.program.steps, works, strict=True):
             if step.indirect is not None:
                 self.assumptions.append(f"`{step.name}` may touch every row of its table")
@@ -144,85 +145,50 @@ class _Case:
             names = [self.program.steps[t.step].name for t in (first, second)]
             self.assumptions.append(f"{kind} of `{names[0]}` and `{names[1]}` could not be decided")
 
-    def _hazard(self, hazard: Hazard) -> Finding:
-        first, second = (self.program.steps[t.step] for t in (hazard.first, hazard.second))
-        values: dict[str, object] = {"first": first.name, "second": second.name, "memory": hazard.first.memory[0]}
-        witness: dict[str, object] | None = None
-        place = ""
-        if hazard.meeting is not None:
-            met = hazard.meeting
-            place = where(hazard.first, met.address, hazard.unit_bits, self.target)
-            witness = {"byte": place}
-            for name, touch, counters in (
-                ("first_at", hazard.first, met.first),
-                ("second_at", hazard.second, met.second),
-            ):
-                step = self.program.steps[touch.step].name
-                witness[name] = {"step": step, "does": _does(touch.writes), "counters": dict(named(touch, counters))}
-            values["address"] = met.address * hazard.unit_bits // 8
-        record = load_obligations()[hazard.kind]
-        same = hazard.first.step == hazard.second.step
-        words = f"`{second.name}` {_WORDS[hazard.kind].replace(' it ', f' `{first.name}` ', 1)}"
-        if same:
-            words = (
-                f"the accesses of `{first.name}` run together: {hazard.first.what} and {hazard.second.what} share bytes"
-            )
-        hint = f'add `after = ["{first.name}"]` to `{second.name}`, or move one of the tensors'
-        if hazard.first.step > hazard.second.step:
-            words = f"in the next iteration, {words}"
-            hint = (
-                f"put `{first.name}` and `{second.name}` into one context, or let them use two buffers in turn (a tile "
-                "that starts at `t % 2`): `after` orders an iteration, not the next one"
-            )
-        if same:
-            hint = "give the commit memory of its own, or make two steps of them"
-        sides = [
-            f"{touch.what} of `{step.name}` {_does(touch.writes)}"
-            for touch, step in ((hazard.first, first), (hazard.second, second))
-        ]
-        return Finding(
-            hazard.kind,
-            Severity.ERROR,
-            words + (f": {place}" if place else ""),
-            f"step {second.name}",
-            second.span,
-            values,
-            witness,
-            record.source,
-            hint=hint,
-            notes=(", ".join(sides),),
-            labels=(Label(first.span, f"`{first.name}`"),) if first.span and not same else (),
-        )
-
     # ------------------------------------------------------------ tiles
 
     def tiles(self, works: list[Work], order: Order) -> None:
         """What views make together of the tensors that they write."""
         steps = self.program.steps
-        found = outputs(steps)
-        if found is None:
-            self.status.update(dict.fromkeys(TILES, "unknown"))
-            self.assumptions.append("two steps cut one tensor into tiles that cannot be compared")
-            return
+        found = outputs(steps, self.target)
+        touches = [touch for work in works for touch in work.touches]
         for output in found:
-            readers = [i for i, step in enumerate(steps) if output.tensor in read_tensors(step)]
-            result = judge_tiles(output, order, readers, self.session)
+            if not isinstance(output, Output):
+                self.status.update({rule: worse(self.status.get(rule), "unknown") for rule in TILES})
+                self.assumptions.append(
+                    f"{output.tier} {output.element}: steps cut it into tiles that cannot be compared"
+                )
+                continue
+            elsewhere = OtherDeclarations(steps, touches, self.target, self._element_bits(output))
+            result = judge_tiles(output, order, self.session, elsewhere)
             for rule, status in zip(TILES, (result.once, result.covers), strict=True):
                 self.status[rule] = worse(self.status.get(rule), status)
                 self.by[rule] = f"{len(found)} outputs in tiles, over all iterations"
             self.findings += tile_findings(result, steps)
+            if result.why:
+                self.assumptions.append(
+                    f"core/tiles-cover of {output.tensor.tier} {output.tensor.element}: {result.why}"
+                )
             if result.on_purpose:
                 self.assumptions.append(f"{output.tensor.tier} {output.tensor.element}: partly unwritten on purpose")
+
+    def _element_bits(self, output: Output) -> int:
+        step = self.program.steps[output.tiles[0].step]
+        work = step.transfer or next(a for a in step.accesses if not is_fetch(a))
+        return self.target.dtypes[work.dtype]
 
     # ------------------------------------------------------------ regions, starvation, hops
 
     def regions(self, works: list[Work], order: Order) -> None:
         if not self.program.regions:
             return
-        found = list(region_findings(self.program, works, order, self.target))
+        open_: list[str] = []
+        found = list(region_findings(self.program, works, order, self.target, self.session, open_))
         self.findings += found
+        self.assumptions += open_
         for rule in REGIONS:
-            self.status[rule] = "refuted" if any(f.rule == rule for f in found) else "proved"
+            left = "unknown" if open_ and rule != "core/region-capacity" else "proved"
+            self.status[rule] = "refuted" if any(f.rule == rule for f in found) else left
             self.by[rule] = f"{len(self.program.regions)} regions, by arithmetic"
 
     def starvation(self, works: list[Work], order: Order) -> None:
@@ -235,7 +201,10 @@ class _Case:
             f"at most {result.worst} of {result.limit.allowed} beside DMA, {result.proved} longest runs proved"
         )
         self.findings += [self._starving(one, result) for one in result.found]
-        self.assumptions.append("a change of operation within a context ends a run of accesses to a bank")
+        said = "a change of operation within a context ends a run of accesses to a bank (no document says so)"
+        if result.chained:
+            said += f"; if it does not, up to {result.chained} follow each other, {result.limit.allowed} are allowed"
+        self.assumptions += [said, *(f"{rule}: {why}" for why in result.open_)]
         self.assumptions += [f"{rule}: the verdict differs under {other}" for other in result.differs]
         self.assumptions += [
             f"`{name}`: no size of access fits its packets, so its runs are not known" for name in result.unfit
@@ -284,10 +253,6 @@ class _Case:
         )
 
 
-def _does(writes: bool) -> str:
-    return "writes" if writes else "reads"
-
-
 def check_program(
     program: Program,
     *,
@@ -308,15 +273,35 @@ def check_program(
         case.ill(problem.message, problem.hint)
     if not program.problems:
         case.steps(known or {}, path)
-        _judge(case)
+        lost = [step.name for step in program.steps if _meaningless(step, case)]
+        if lost:
+            named = ", ".join(f"`{name}`" for name in lost)
+            case.assumptions.append(f"nothing else was judged: {named} has no meaning")
+        else:
+            _judge(case)
     if keep is not None:
         keep += case.session.asked
     case.status.setdefault("core/well-formed", "proved")
     return _verdict(case, time.perf_counter() - started, path)
 
 
+def _meaningless(step: Step, case: _Case) -> bool:
+    """Whether a step has no defined meaning, so that nothing can be said of what it touches."""
+    if step.indirect is not None:
+        return meaningless(step.indirect, case.axes, case.target, step.indirect.problems)
+    if step.transfer is not None and meaningless(step.transfer, case.axes, case.target, step.problems):
+        return True
+    return any(meaningless(access, case.axes, case.target, access.problems) for access in step.accesses)
+
+
 def _judge(case: _Case) -> None:
     program = case.program
+    without = [step.name for step in program.steps if _meaningless(step, case)]
+    if without:
+        names = ", ".join(f"`{name}`" for name in without)
+        case.assumptions.append(f"nothing else was judged: {names} has no defined meaning")
+        case.status["core/steps"] = worse(case.status.get("core/steps"), "unknown")
+        return
     works = [work_of(index, step, case.target) for index, step in enumerate(program.steps)]
     for step, work in zip(program.steps, works, strict=True):
         for trouble in work.troubles:

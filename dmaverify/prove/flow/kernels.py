@@ -12,11 +12,13 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from dmaverify.language.affine import World
-from dmaverify.program.instructions import Branch, Copy, Event, Loop, Signal, Token
-from dmaverify.prove.flow.ask import Asker, term_text
+from dmaverify.program.instructions import Branch, Copy, Event, Fit, Loop, Signal, Token
+from dmaverify.prove.flow.ask import Asker, shown, term_text
 from dmaverify.prove.flow.at_values import unwritten_at_values
 from dmaverify.prove.flow.definite import DefiniteJudge
+from dmaverify.prove.flow.fits import judge_fits
 from dmaverify.prove.flow.instructions import CopyJudge
+from dmaverify.prove.flow.pipe_cases import found_at_values, proved_by_cases
 from dmaverify.prove.flow.pipes import PipeJudge
 from dmaverify.prove.flow.uses import judge_uses
 from dmaverify.prove.options import Options
@@ -31,6 +33,7 @@ class Program(Protocol):
     world: World
     events: tuple[Event, ...]
     copies: list[Copy]
+    fits: list[Fit]
 
 
 @dataclass
@@ -51,21 +54,22 @@ def judge_kernel(
     extents: Mapping[str, int],
     ordered: Sequence[str],
     memory: tuple[str, int],
-    others: str = "",
+    others: Sequence[tuple[int, int]] = (),
     outer: Sequence[str] = (),
     *,
     followed: bool = True,
 ) -> Judged:
     """All that can be said of a kernel under the readings of `options`.
 
-    `others` says in words where the kernel waits for somebody else who writes that memory too; `followed` is False
-    where values of the kernel are not known, so that no run of it is known either.
+    `others` are bytes of that memory that somebody else has written wherever the kernel waits for them; `followed` is
+    False where values of the kernel are not known, so that no run of it is known either.
     """
     asker = Asker(program.world, options.rlimit)
     judge = CopyJudge(target, asker, options.readings, extents)
     for copy in program.copies:
         judge.judge(copy)
     judge_uses(judge, program.events)
+    judge_fits(judge, program.fits)
     for event in _ordering(program.events):
         if isinstance(event, Signal):
             judge.judge_number("flag", "event_id", event.event, event.span)
@@ -76,34 +80,35 @@ def judge_kernel(
     for name in sorted(judge.evaluated | judge.used):
         status = "refuted" if name in broken else judge.status.get(name, "proved")
         out.obligations[name] = (status, "for all values" if program.world.symbols else "numbers", "")
-    pipes = PipeJudge(asker, ordered, outer, coarse=True)
-    pipes.judge(program.events)
-    if pipes.findings or pipes.said or pipes.apart or set(pipes.status.values()) != {"proved"}:
-        pipes = PipeJudge(asker, ordered, outer)
-        pipes.judge(program.events)
+    pipes = _order(program.events, asker, ordered, outer, followed=followed)
     out.findings += pipes.findings.values()
     for name, status in pipes.status.items():
         out.obligations[name] = (status, "every path and iteration", pipes.why if status == "unknown" else "")
     out.assumptions += [*judge.said, *pipes.said]
-    definite = DefiniteJudge(asker, memory[0], memory[1], ordered=ordered, given=bool(others))
+    definite = DefiniteJudge(asker, memory[0], memory[1], ordered=ordered, given=others)
     definite.judge(program.events)
+    if definite.status == "unknown" and definite.endless:  # as fields and bounds, it may be what nobody states
+        again = DefiniteJudge(asker, memory[0], memory[1], ordered=ordered, given=others, running=True)
+        again.judge(program.events)
+        if again.status != "unknown":
+            definite = again
     tried = []
     if definite.status != "proved" and followed:
-        tried = unwritten_at_values(asker, program.events, memory, ordered, given=bool(others))
+        tried = unwritten_at_values(asker, program.events, memory, ordered, given=others)
     at_values = {f.span: f for f in tried}  # they tell with which values of the symbols
     out.findings += [at_values.pop(f.span, f) for f in definite.findings.values()]
     out.findings += at_values.values()
-    if definite.reads:
-        out.obligations["core/definite"] = ("refuted" if tried else definite.status, "every path", "")
-    out.assumptions += [
-        f"bytes {start:,} to {end - 1:,} of {memory[0].upper()} are taken as written by {others}"
-        for start, end in definite.taken
-    ]
-    if definite.unjudged:
-        out.assumptions.append(
-            f"not judged, whether all bytes read were written before: {', '.join(definite.unjudged)}"
-        )
-    out.assumptions += [f"assumed of values without a stated range: {text}" for text in judge.assumed]
+    if definite.reads or definite.unjudged:
+        why = f"not decided for what is read at {', '.join(definite.unjudged)}" if definite.status == "unknown" else ""
+        if why and definite.arrivals and not others:
+            first = next(iter(definite.arrivals))
+            why += f"; {first} waits for the other core: state what that wrote (`// dmaverify: other core writes"
+            why += f" {memory[0]} 0..1023`)"
+        out.obligations["core/definite"] = ("refuted" if tried else definite.status, "every path", why)
+    if definite.arrivals:
+        out.assumptions += _given(others, list(definite.arrivals), memory[0])
+    needed = [*judge.assumed, *(f"{shown(need, program.world)} (core/definite)" for need in definite.supposed)]
+    out.assumptions += [f"assumed of values without a stated range: {text}" for text in needed]
     if pipes.apart:
         pairs = [f"lines {a} and {b}" if a != b else f"line {a} each time" for a, b in pipes.apart]
         out.assumptions.append(f"rows addressed by values from memory do not collide: {', '.join(pairs)}")
@@ -112,6 +117,29 @@ def judge_kernel(
     out.asked = list(asker.session.asked)
     out.solver = solver_version() if asker.session.asked else ""
     return out
+
+
+def _order(
+    events: Sequence[Event], asker: Asker, ordered: Sequence[str], outer: Sequence[str], *, followed: bool
+) -> PipeJudge:
+    """The order of a kernel's pipes: proved by cases, found at values, or followed as it stands."""
+    sure = proved_by_cases(events, asker, ordered, outer)
+    found = found_at_values(events, asker, ordered, outer) if sure is None and followed else None
+    if sure is not None or found is not None:
+        return sure or found or PipeJudge(asker)
+    pipes = PipeJudge(asker, ordered, outer, coarse=True)
+    pipes.judge(events)
+    if pipes.findings or pipes.said or pipes.apart or set(pipes.status.values()) != {"proved"}:
+        pipes = PipeJudge(asker, ordered, outer)
+        pipes.judge(events)
+    return pipes
+
+
+def _given(others: Sequence[tuple[int, int]], arrivals: Sequence[str], space: str) -> Iterator[str]:
+    """What others are said to have written."""
+    where = ", ".join(arrivals)
+    for start, end in others:
+        yield f"bytes {start:,} to {end - 1:,} of {space.upper()} are written by the other core before {where} goes on"
 
 
 def _ordering(events: Sequence[Event]) -> Iterator[Signal | Token]:

@@ -8,12 +8,14 @@ an error too, and each broken rule is reported once an item and side, with how o
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from dmaverify.errors import InputError, Span
 from dmaverify.prove.move.static import Instance, Ruling
 from dmaverify.targets.modules import Derived
+from dmaverify.targets.rule import Rule
 from dmaverify.targets.target import Target
 from dmaverify.verdict import Finding, Obligation, Severity, Status, Verdict
 
@@ -27,6 +29,60 @@ class Item:
     facts: Sequence[Derived]
     tiers: tuple[str, str] = ("", "")
     counted: bool = True  # whether it is one of the things that the claim counts
+    open: str = ""  # what of it could not be decided
+    mild: frozenset[str] = frozenset()  # rules that are warnings here
+
+
+MOST_ALIKE = 200
+"""Findings of one rule and severity that are told one by one; the others are counted."""
+
+
+class _Memo:
+    """Values that a rule holds for, so that no rule is asked the same twice. Rules with readings are always asked."""
+
+    def __init__(self, target: Target) -> None:
+        self.rules: dict[str, list[Rule]] = {}
+        for rule in target.rules.values():
+            self.rules.setdefault(rule.scope, []).append(rule)
+        self.fine: set[tuple[object, ...]] = set()
+
+    def _key(self, rule: Rule, fact: Derived, item: Item) -> tuple[object, ...]:
+        return (rule.id, fact.side, item.tiers, *(fact.values.get(port) for port in rule.ports))
+
+    def doubtful(self, item: Item) -> tuple[list[Instance], list[Rule]]:
+        """The facts of an item that some rule was not yet seen to hold for, and these rules."""
+        asked: dict[str, Rule] = {}
+        facts = []
+        for fact in item.facts:
+            open_ = [
+                rule for rule in self.rules.get(fact.scope, ())
+                if rule.readings or self._key(rule, fact, item) not in self.fine
+            ]  # fmt: skip
+            if open_:
+                asked |= {rule.id: rule for rule in open_}
+                place = ", ".join(p for p in (item.name, fact.place) if p)
+                facts.append(Instance(fact.scope, fact.values, place, item.span, fact.side, spans=fact.spans))
+        return facts, list(asked.values())
+
+    def learn(self, item: Item, asked: Sequence[Rule], broken: set[str]) -> None:
+        if len(self.fine) > 1 << 20:
+            self.fine.clear()
+        for rule in asked:
+            if rule.id not in broken and not rule.readings:
+                self.fine.update(self._key(rule, fact, item) for fact in item.facts if fact.scope == rule.scope)
+
+
+def _counted(findings: Sequence[Finding]) -> Iterator[Finding]:
+    """The findings, of each rule and severity no more than `MOST_ALIKE`; the last of these says how many more."""
+    seen: dict[tuple[str, Severity], int] = {}
+    every = Counter((f.rule, f.severity) for f in findings)
+    for finding in findings:
+        key = finding.rule, finding.severity
+        number = seen[key] = seen.get(key, 0) + 1
+        if number < MOST_ALIKE or every[key] == number == MOST_ALIKE:
+            yield finding
+        elif number == MOST_ALIKE:
+            yield replace(finding, notes=(*finding.notes, f"and {every[key] - number:,} more like this one"))
 
 
 def judge_listed(
@@ -39,6 +95,9 @@ def judge_listed(
     count = looked = broken = 0
     unread = False
     differs: list[str] = []
+    undecided: list[str] = []
+    chosen = dict(readings or {})
+    memo = _Memo(target)
     for item in items:
         if isinstance(item, InputError):
             unread = True
@@ -49,25 +108,31 @@ def judge_listed(
             )
             continue
         count += item.counted
-        ruling = Ruling(target, "dma", *item.tiers, "", target.limits, dict(readings or {}))
-        report = ruling.judge(
-            [
-                Instance(f.scope, f.values, ", ".join(p for p in (item.name, f.place) if p), item.span, f.side)
-                for f in item.facts
-            ]
-        )
         looked += len(item.facts)
-        findings += report.findings
-        differs += report.differs
-        broken += any(f.severity is Severity.ERROR for f in report.findings)
+        doubtful, asked = memo.doubtful(item)
+        if doubtful:
+            ruling = Ruling(target, "dma", *item.tiers, "", target.limits, chosen)
+            report = ruling.judge(doubtful, only={rule.id for rule in asked})
+            own = [replace(f, severity=Severity.WARNING) if f.rule in item.mild else f for f in report.findings]
+            findings += own
+            differs += report.differs
+            broken += any(f.severity is Severity.ERROR for f in own)
+            memo.learn(item, asked, {f.rule for f in own})
+        if item.open:
+            undecided.append(f"{item.name}: {item.open}")
     if not count and not unread:
         findings.append(Finding("core/input", Severity.ERROR, f"no {unit} to judge", path, source="its form"))
     status = Status.ERROR if unread or not count else Status.REFUTED if broken else Status.PROVED
+    if status is Status.PROVED and undecided:
+        status = Status.UNKNOWN
     rules = {f.rule for f in findings if f.severity is Severity.ERROR and f.rule != "core/input"}
     by = f"{looked:,} looked at" + (f", {broken:,} of {count:,} {unit} broken" if broken else "")
-    obligations = (Obligation(f"{target.name}/*", "refuted" if rules else "proved", by),) if count else ()
+    obligations = [Obligation(f"{target.name}/*", "refuted" if rules else "proved", by)] if count else []
+    if undecided:
+        more = f", and {len(undecided) - 1:,} more" if len(undecided) > 1 else ""
+        obligations.append(Obligation("core/overlap", "unknown", undecided[0] + more))
     assumptions = tuple(f"{rule}: the verdict differs under another reading" for rule in dict.fromkeys(differs))
     return Verdict(
-        name, target.name, status, tuple(findings), obligations, assumptions, dict(readings or {}),
+        name, target.name, status, tuple(_counted(findings)), tuple(obligations), assumptions, dict(readings or {}),
         time.perf_counter() - started, "", path, 1, None, f"all {count:,} {unit}",
     )  # fmt: skip

@@ -19,7 +19,7 @@ from typing import Any
 
 from dmaverify.errors import Span
 from dmaverify.language.affine import Cond, Lin, World, compare
-from dmaverify.program.instructions import Copy, Event, Fence, Signal, Token, Use, accumulate
+from dmaverify.program.instructions import Arrival, Copy, Event, Fence, Signal, Token, Use, accumulate
 from dmaverify.prove.flow.ask import Asker
 from dmaverify.prove.flow.pipe_meets import LOADED, Meetings
 from dmaverify.prove.flow.pipe_state import (
@@ -32,6 +32,7 @@ from dmaverify.prove.flow.pipe_state import (
     running,
     shown_flag,
 )
+from dmaverify.prove.flow.written import terms_of
 from dmaverify.verdict import Finding, Label, Severity
 
 MOST_NUMBERS = 8  # values of one flag or token that are told apart
@@ -56,9 +57,11 @@ class PipeSteps:
     said: dict[str, None] = field(default_factory=dict)
     apart: dict[tuple[int, int], None] = field(default_factory=dict)
     flags_seen: int = 0
+    steps: int = 0
     lost: bool = False  # an event that orders something was not understood: what seems to lack order may have it
     why: str = ""
     pipes: frozenset[str] = frozenset()
+    _depends: dict[int, frozenset[str]] = field(default_factory=dict)
     _flag_spans: dict[int, Span] = field(default_factory=dict)
 
     @property
@@ -104,21 +107,54 @@ class PipeSteps:
             return self._signal(event, state, at)
         if isinstance(event, Fence):
             return self._fence(event, state)
+        if isinstance(event, Arrival):
+            return state
         assert isinstance(event, Token)
         return self._token(event, state, at)
 
     def _access(self, event: Copy | Use, state: State, at: At) -> State:
         self.accesses[event.number] = event
         self.meetings.loops_of[event.number] = at.loops
+        self.steps += len(state.pending) // 16 if at.loops else 0
         for instance, known in state.pending.items():
             earlier = self.accesses[instance[0]]
             if event.pipe in known or (event.pipe == earlier.pipe and event.pipe in self.ordered):
                 continue
             self._conflict(instance, earlier, event, state, at)
         ages: Ages = tuple((loop.counter, "now", 0) for loop in at.loops)
+        state = self._replaced(event, state, at)
         pending = dict(state.pending)
         pending[event.number, ages] = frozenset({event.pipe} if event.pipe in self.ordered else ())
         return State(state.flags, pending, state.tokens, state.facts)
+
+    def _replaced(self, event: Copy | Use, state: State, at: At) -> State:
+        """The state without earlier instances of an access that touched the same bytes: it stands for them, as nobody
+        knows it yet.
+        """
+        moving = self._moving(event, at)
+        same = {
+            instance
+            for instance in state.pending
+            if instance[0] == event.number
+            and all(kind == "now" and not age for name, kind, age in instance[1] if name in moving)
+        }
+        if not same:
+            return state
+        pending = {i: known for i, known in state.pending.items() if i not in same}
+        flags = {k: (done - same, at_) for k, (done, at_) in state.flags.items()}
+        tokens = {k: (done - same, held) for k, (done, held) in state.tokens.items()}
+        return State(flags, pending, tokens, state.facts)
+
+    def _moving(self, event: Copy | Use, at: At) -> frozenset[str]:
+        """Counters of the loops around on which it depends what an access touches."""
+        if event.number not in self._depends:
+            told: list[Lin | Cond] = [*(x for t in event.touches for x in terms_of(t)), *event.when]
+            roots = {n for value in told for n in self.world.roots(value)}
+            varies = {n for r in roots for n in self.world.symbols[r].varies}
+            self._depends[event.number] = frozenset(roots | varies)
+        found = self._depends[event.number]
+        trips = {n for loop in at.loops for n in self.world.roots(loop.trip)}  # bounds that another counter gives
+        return found | (trips & {loop.counter for loop in at.loops})
 
     def _signal(self, event: Signal, state: State, at: At) -> State:
         self.flags_seen += 1

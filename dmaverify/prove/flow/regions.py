@@ -1,9 +1,10 @@
 """Regions of a program: within their memory, apart while both live, around what the steps put into them.
 
-Knows: boxes, capacities from the target, lifetimes as order.
-Does not know: which bytes a command touches (hazards), how a finding is shown beyond its words.
-Law: arithmetic on intervals alone; two regions that share a byte are fine only when one's last step precedes the
-other's first.
+Knows: boxes, capacities from the target, lifetimes as order, which bytes a step touches (touches).
+Does not know: how a finding is shown beyond its words.
+Law: two regions that share a byte are fine only when one's last step precedes the other's first. A step lies within a
+region when the hull of what it touches, over all iterations, does; it reaches across one only where one of its bytes is
+proved to lie in it. What that question leaves open is told, and is no pass.
 
 Source: "Memory Performance" (geometry: 512 KB a slice, 48 GB of HBM), DESIGN section 7.
 """
@@ -11,23 +12,30 @@ Source: "Memory Performance" (geometry: 512 KB a slice, 48 GB of HBM), DESIGN se
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from dmaverify.lower.adapters import is_fetch
+from dmaverify.lower.programs import space_of
 from dmaverify.program.access import Access
 from dmaverify.program.move import PLACES, Tensor
 from dmaverify.program.schedule import Box, Order, Program, Region, Step, box_of
-from dmaverify.prove.flow.touches import Work, whole_tensor
+from dmaverify.prove.flow.touches import Memory, Work, touched_box, whole_tensor
+from dmaverify.prove.meet import Walk, apart, difference, question
+from dmaverify.prove.smt import Session
 from dmaverify.targets.target import Target
 from dmaverify.verdict import Finding, Label, Severity
 
 
-def region_findings(program: Program, works: list[Work], order: Order, target: Target) -> Iterator[Finding]:
+def region_findings(
+    program: Program, works: list[Work], order: Order, target: Target, session: Session, open_: list[str]
+) -> Iterator[Finding]:
+    """What is wrong with the regions; `open_` receives what could not be decided."""
     index = {step.name: number for number, step in enumerate(program.steps)}
     yield from _capacities(program, target)
     yield from _overlaps(program, order, index)
     yield from _lifetimes(program, order, index)
     for number, step in enumerate(program.steps):
-        yield from _contents(program, number, step, order, index, target)
+        yield from _Contents(program, order, index, target, session, open_).of(number, step, works[number])
 
 
 def box_text(box: Box) -> str:
@@ -142,27 +150,85 @@ def tensors_of(step: Step, target: Target) -> Iterator[tuple[str, Tensor, int]]:
         yield _side(access), memory, target.dtypes[access.dtype]
 
 
+def _boxes(step: Step, target: Target) -> Iterator[tuple[str, Box]]:
+    """(reads or writes, hull of what is touched in all iterations)."""
+    if step.transfer is not None:
+        one, bits, views = step.transfer, target.dtypes[step.transfer.dtype], step.transfer.views
+        yield "reads", touched_box(one.source, views, views.source if views else None, bits)
+        yield "writes", touched_box(one.dest, views, views.dest if views else None, bits)
+    if step.indirect is not None:
+        index = step.indirect.index
+        yield "reads", box_of(index.tensor, target.dtypes[index.dtype])
+    for access in step.accesses:
+        views = access.views
+        view = None if views is None else views.source if is_fetch(access) else views.dest
+        yield _side(access), touched_box(access.memory, views, view, target.dtypes[access.dtype])
+
+
 def _side(access: Access) -> str:
     return "reads" if is_fetch(access) else "writes"
 
 
-def _contents(
-    program: Program, number: int, step: Step, order: Order, index: dict[str, int], target: Target
-) -> Iterator[Finding]:
-    for side, tensor, bits in tensors_of(step, target):
-        box = box_of(tensor, bits)
-        named = step.reads if side == "reads" else step.writes
-        for region in program.regions:
-            if region.name == named and not region.box.holds(box):
-                yield _outside(
-                    step, side, box, region, f"step `{step.name}` {side} {box_text(box)}, which is not within"
-                )
-            elif region.box.meets(box) and not region.box.holds(box) and not _dead(region, number, order, index):
-                yield _outside(
-                    step, side, box, region, f"step `{step.name}` {side} {box_text(box)}, which reaches across"
-                )
-            if region.name == named or (region.box.meets(box) and not _dead(region, number, order, index)):
-                yield from _alive(step, number, side, region, order, index)
+@dataclass(frozen=True)
+class _Contents:
+    """What steps put into regions."""
+
+    program: Program
+    order: Order
+    index: dict[str, int]
+    target: Target
+    session: Session
+    open_: list[str]
+
+    def of(self, number: int, step: Step, work: Work) -> Iterator[Finding]:
+        for side, box in _boxes(step, self.target):
+            named = step.reads if side == "reads" else step.writes
+            for region in self.program.regions:
+                inside = region.box.holds(box)
+                dead = _dead(region, number, self.order, self.index)
+                meets = region.box.meets(box) and (inside or dead or self._reaches(work, side, region, step))
+                if region.name == named and not inside:
+                    message = f"step `{step.name}` {side} {box_text(box)}, which is not within"
+                    yield _outside(step, side, box, region, message)
+                elif meets and not inside and not dead:
+                    message = f"step `{step.name}` {side} {box_text(box)}, which reaches across"
+                    yield _outside(step, side, box, region, message)
+                if region.name == named or (meets and not dead):
+                    yield from _alive(step, number, side, region, self.order, self.index)
+
+    def _reaches(self, work: Work, side: str, region: Region, step: Step) -> bool:
+        """Whether a byte that the step touches on that side lies in the region."""
+        undecided = False
+        for touch in work.touches:
+            if touch.writes != (side == "writes") or touch.memory not in _memories(region.box, self.target):
+                continue
+            eq = difference(touch.walk, _region_walk(region.box, self.target, touch.unit_bits))
+            if apart(eq):
+                continue
+            status = self.session.ask(question(eq), "core/regions").status
+            if status == "sat":
+                return True
+            undecided = undecided or status == "unknown"
+        if undecided:
+            self.open_.append(f"whether `{step.name}` {side} bytes of region `{region.name}` could not be decided")
+        return False
+
+
+def _memories(box: Box, target: Target) -> set[Memory]:
+    places = target.tiers[box.tier].places
+    chips, clusters = (
+        range(box.first[i], box.last[i]) if place in places else range(1) for i, place in enumerate(PLACES[:2])
+    )
+    return {(box.tier, chip, cluster) for chip in chips for cluster in clusters}
+
+
+def _region_walk(box: Box, target: Target, unit_bits: int) -> Walk:
+    space, per_byte = space_of(target, box.tier), 8 // unit_bits
+    walk = Walk(box.base * per_byte, (((box.end - box.base) * per_byte, 1),))
+    if "slice" not in space.places:
+        return walk
+    step = space.stride("slice", unit_bits)
+    return Walk(walk.base + box.first[2] * step, ((box.last[2] - box.first[2], step), *walk.loops))
 
 
 def _dead(region: Region, step: int, order: Order, index: dict[str, int]) -> bool:

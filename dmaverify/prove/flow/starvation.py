@@ -19,6 +19,8 @@ repeat; these are theorems for every size (proofs/starvation-across, starvation-
 from the inner ones outwards, is on paper.
 
 Source: "Memory Performance" (Bank Starvation), facts/rngd 6.
+
+Relied on (proofs/): starvation-across, starvation-turn.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ Does not know: how runs are found (`starvation`), machines (banks and limit come
 Law: a sum is what the longest runs reach when everything that may be concurrent is; nothing beside DMA resets it.
 
 Source: "Memory Performance" (Bank Starvation; Cumulative Bank Access Constraint), facts/rngd 6.
+
+Relied on (proofs/): starvation-64.
 """
 
 from __future__ import annotations

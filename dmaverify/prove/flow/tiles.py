@@ -1,69 +1,46 @@
 """What the tiles of a program make together: every element of an output written once, over all iterations of all loops.
 
-Knows: windows that move with loops, boxes of windows, their overlap and their union.
+Knows: windows that move with loops, the rows of a scatter, common digits of all of them, what reads lie between writes.
 Does not know: what is inside a tile (each iteration by itself is `core`'s business), how a finding is shown.
-Law: `unsat` of the overlap question is the proof that no two tiles share an element; tiles that lie on the tensor,
-share nothing and add up to it cover it (proofs/count-covers.smt2). No iteration is enumerated; a loop that does not
-move the tile writes the same buffer anew and collects nothing.
+Law: `unsat` of the overlap question is the proof that no two tiles share an element. What is covered is the union of
+what is surely written (`tile_union`): tiles, whole tensors, the rows that a known list names. What may be written (the
+rows of a list that is known at run time only, bytes that a step writes through another declaration) fills no gap and
+opens none: a gap there is UNKNOWN. Tiles that nobody can list cover where all pairs share nothing and they add up to
+the tensor (proofs/count-covers.smt2). A second write is fine only where a step between the two reads what they share.
+A loop that does not move the tile writes the same buffer anew and collects nothing.
 
 Source: furiosa-opt v0.6.0 (views: overlapping starts compile and leave part of the output unwritten), facts/rngd 7.2.
+
+Relied on (proofs/): count-covers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import prod
+from typing import Protocol
 
-from dmaverify.errors import Span
-from dmaverify.lower.adapters import is_fetch
-from dmaverify.program.access import Access
-from dmaverify.program.move import Tensor, Transfer
-from dmaverify.program.schedule import Order, Step
-from dmaverify.program.views import Affine, Turn, View, Views, loop_values
+from dmaverify.language.expr import axes_of
+from dmaverify.language.meaning import Index, OutOfBounds, Pad, cell
+from dmaverify.program.move import PLACES, Tensor
+from dmaverify.program.schedule import Order
+from dmaverify.program.views import Affine, loop_values
+from dmaverify.prove.flow.tile_outputs import Output, Tiles
+from dmaverify.prove.flow.tile_union import Boxes, Digit, Grid, grid
 from dmaverify.prove.smt import Query, Session, all_of, any_of, linear, number
 
-MOST_JUMPS = 4096  # tiles that the search for the first unwritten element steps over
-
-Digit = tuple[str, int, int]
-"""A digit of a tensor: place, stride, positions that hold elements."""
+MOST_GAPS = 4096  # cells of no tile that are looked at one by one, for padding and other writers
 
 
-@dataclass(frozen=True, slots=True)
-class Tiles:
-    """The tiles of one step on one output: per digit where they start and how long they are (missing: all of it)."""
+class Elsewhere(Protocol):
+    """What steps do to the bytes of an output through other declarations of its memory."""
 
-    step: int
-    windows: Mapping[Digit, tuple[Affine, int]]
-    labels: Mapping[Digit, str]
-    turns: tuple[Turn, ...]
-    moving: tuple[int, ...]  # the turns that move it
-    partial: bool
-    span: Span | None
+    def may_write(self, output: Output, position: int) -> bool:
+        """Whether the element at a flat position of the output may be written so."""
 
-    @property
-    def volume(self) -> int:
-        """Elements of all tiles, counted in positions of the digits of `windows`."""
-        return prod(length for _, length in self.windows.values()) * prod(self.turns[i].count for i in self.moving)
-
-    def window(self, digit: Digit) -> tuple[Affine, int]:
-        return self.windows.get(digit, (Affine(0, (0,) * len(self.turns)), digit[2]))
-
-
-@dataclass(frozen=True)
-class Output:
-    """A tensor that tiles write. `whole`: some step writes all of it as well."""
-
-    tensor: Tensor
-    tiles: tuple[Tiles, ...]
-    whole: bool
-
-    @property
-    def digits(self) -> tuple[Digit, ...]:
-        return tuple(dict.fromkeys(d for one in self.tiles for d in one.windows))
-
-    def label(self, digit: Digit) -> str:
-        return next(one.labels[digit] for one in self.tiles if digit in one.labels)
+    def may_read(self, output: Output, position: int, steps: Sequence[int]) -> bool:
+        """Whether one of these steps may read it so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,119 +73,87 @@ class Together:
     twice: tuple[Twice, ...] = ()
     unwritten: Unwritten | None = None
     on_purpose: bool = False
-
-
-# ---------------------------------------------------------------- outputs
-
-
-def _written(step: Step) -> Iterator[tuple[Transfer | Access, Tensor, Views | None]]:
-    if step.transfer is not None:
-        yield step.transfer, step.transfer.dest, step.transfer.views
-    for access in step.accesses:
-        if not is_fetch(access):
-            yield access, access.memory, access.views
-
-
-def outputs(steps: Sequence[Step]) -> list[Output] | None:
-    """Tensors that some step writes in tiles; None where two steps cut one tensor in ways that cannot be compared."""
-    tiles: dict[Tensor, list[Tiles]] = {}
-    whole: set[Tensor] = set()
-    for index, step in enumerate(steps):
-        for _, tensor, views in _written(step):
-            view = None if views is None else views.dest
-            if view is None or not view.windows:
-                whole.add(_plain(tensor if view is None else view.base))
-            else:
-                assert views is not None
-                tiles.setdefault(_plain(view.base), []).append(_tiles(index, views, view))
-    out = []
-    for tensor, found in tiles.items():
-        alike = _in_common_digits(found)
-        if alike is None:
-            return None
-        out.append(Output(tensor, tuple(alike), tensor in whole))
-    return out
-
-
-def read_tensors(step: Step) -> Iterator[Tensor]:
-    """The whole tensors that a step reads."""
-    if step.transfer is not None:
-        view = step.transfer.views.source if step.transfer.views else None
-        yield _plain(step.transfer.source if view is None else view.base)
-    for access in step.accesses:
-        if is_fetch(access):
-            view = access.views.source if access.views else None
-            yield _plain(access.memory if view is None else view.base)
-
-
-def _plain(tensor: Tensor) -> Tensor:
-    return replace(tensor, span=None, base_span=None)
-
-
-def _tiles(step: int, views: Views, view: View) -> Tiles:
-    windows = {(w.place, w.stride, w.live): (w.start, w.length) for w in view.windows}
-    labels = {(w.place, w.stride, w.live): w.label for w in view.windows}
-    moving = tuple(sorted(view.turning))
-    return Tiles(step, windows, labels, views.turns, moving, view.partial, view.windows[0].span)
-
-
-def _in_common_digits(found: Sequence[Tiles]) -> list[Tiles] | None:
-    """The tiles of one tensor with windows on the same digits: one of a coarse digit is one of the finer."""
-    every = sorted({d for one in found for d in one.windows}, key=lambda d: (d[0], d[1], -d[2]))
-    into: dict[Digit, tuple[Digit, int]] = {}
-    for digit in every:
-        place, stride, size = digit
-        wider = [
-            d for d in every if d[0] == place and d[1] <= stride and d[1] * d[2] >= stride * size and stride % d[1] == 0
-        ]
-        best = max(wider, key=lambda d: (d[2] * d[1], -d[1]))
-        into[digit] = (best, stride // best[1])
-    kept = {best for best, _ in into.values()}
-    for a in kept:
-        for b in kept:
-            if a != b and a[0] == b[0] and a[1] < b[1] * b[2] and b[1] < a[1] * a[2]:
-                return None
-    out = []
-    for one in found:
-        moved: dict[Digit, tuple[Affine, int]] = {}
-        labels = dict(one.labels)
-        for digit, (start, length) in one.windows.items():
-            best, factor = into[digit]
-            if best in moved or (factor > 1 and any(d != digit and into[d][0] == best for d in one.windows)):
-                return None
-            moved[best] = (start.times(factor), length * factor)
-            labels[best] = next(x.labels[best] for x in found if best in x.labels)
-        out.append(replace(one, windows=moved, labels=labels))
-    return out
+    why: str = ""
 
 
 # ---------------------------------------------------------------- judging
 
 
-def judge(output: Output, order: Order, readers: Sequence[int], session: Session) -> Together:
-    """`readers` are the steps that read the tensor: what they saw may be overwritten after them."""
+def judge(output: Output, order: Order, session: Session, elsewhere: Elsewhere) -> Together:
+    """What is written twice though nobody read it in between, and what is not written at all. `elsewhere` says what
+    steps do to its bytes through other declarations.
+    """
+    made = grid(output.digits, [t.boxes for t in output.tiles])
     twice: list[Twice] = []
-    status = "proved"
+    once = apart = "proved"
     for i, first in enumerate(output.tiles):
-        for second in output.tiles[i:]:
-            if first is not second and _read_between(first.step, second.step, order, readers):
-                continue
+        for j, second in enumerate(output.tiles[i:], i):
             answer = _twice(output, first, second, session)
+            if answer == "none":
+                continue
+            apart = "refuted"
+            if first is not second:
+                answer = _unread(output, (i, j), order, answer, session, elsewhere)
             if isinstance(answer, Twice):
                 twice.append(answer)
-                status = "refuted"
-            elif answer == "unknown" and status == "proved":
-                status = "unknown"
-    covers, unwritten = _covers(output, status, session)
+                once = "refuted"
+            elif answer == "unknown" and once == "proved":
+                once = "unknown"
+    covers, unwritten, why = _covers(output, apart == "proved", made, elsewhere)
     on_purpose = covers == "refuted" and all(one.partial for one in output.tiles)
-    return Together(output, status, "proved" if on_purpose else covers, tuple(twice), unwritten, on_purpose)
+    return Together(output, once, "proved" if on_purpose else covers, tuple(twice), unwritten, on_purpose, why)
 
 
-def _read_between(first: int, second: int, order: Order, readers: Sequence[int]) -> bool:
-    for a, b in ((first, second), (second, first)):
-        if any(order.step_precedes(a, r) and order.step_precedes(r, b) for r in readers if r not in (a, b)):
-            return True
-    return False
+def _between(first: int, second: int, order: Order, reader: int) -> bool:
+    return reader not in (first, second) and any(
+        order.step_precedes(a, reader) and order.step_precedes(reader, b) for a, b in ((first, second), (second, first))
+    )
+
+
+def _unread(
+    output: Output, pair: tuple[int, int], order: Order, found: Twice | str, session: Session, elsewhere: Elsewhere
+) -> Twice | str:
+    """What two tiles share less what a step between them reads; "none" where that is nothing."""
+    first, second = (output.tiles[i] for i in pair)
+    steps = [s for s in range(len(order.of_step)) if _between(first.step, second.step, order, s)]
+    readers = [r for r in output.reads if r.step in steps]
+    if not steps or not isinstance(found, Twice):
+        return found
+    if any(not r.windows for r in readers):
+        return "none"
+    every = grid(output.digits, [t.boxes for t in (first, second, *readers)])
+    if every is None:
+        return "unknown"
+    left = every.covered[0] & every.covered[1]
+    for seen in every.covered[2:]:
+        left = left & ~seen
+    at = next(every.cells(left), None)
+    if at is None:
+        return "none"
+    point = every.first(at)
+    if elsewhere.may_read(output, _flat(output, point), steps):
+        return "unknown"
+    sides = [_iteration_at(tiles, point, session) for tiles in (first, second)]
+    if sides[0] is None or sides[1] is None:
+        return "unknown"
+    where = {output.label(d): value for d, value in point.items()}
+    return Twice(first, second, sides[0], sides[1], where)
+
+
+def _iteration_at(tiles: Tiles, point: Mapping[Digit, int], session: Session) -> dict[str, int] | None:
+    """The values of the loops of an iteration that writes the point."""
+    names = {i: f"t{i}" for i, count in enumerate(tiles.counts) if count > 1}
+    parts = []
+    for digit, value in point.items():
+        start, length = tiles.window(digit)
+        at = linear(start.constant, [(start.steps[i], name) for i, name in names.items()])
+        parts += [f"(<= {at} {number(value)})", f"(< {number(value - length)} {at})"]
+    query = Query(tuple((name, 0, tiles.counts[i]) for i, name in names.items()), (all_of(parts),))
+    answer = session.ask(query, "core/tiles-once")
+    if answer.status != "sat":
+        return None
+    counters = [answer.model.get(f"t{i}", 0) for i in range(len(tiles.turns))]
+    return loop_values(tiles.turns, counters)
 
 
 def _twice(output: Output, first: Tiles, second: Tiles, session: Session) -> Twice | str:
@@ -222,12 +167,12 @@ def _twice(output: Output, first: Tiles, second: Tiles, session: Session) -> Twi
     model = session.smallest(query, order, answer).model
     sides = []
     for tiles, letter in ((first, "a"), (second, "b")):
-        sides.append([model.get(f"{letter}{i}", 0) for i in range(len(tiles.turns))])
+        sides.append([model.get(f"{letter}{i}", 0) for i in range(len(tiles.counts))])
     where = {}
     for digit in output.digits:
         starts = [t.window(digit)[0].at(at) for t, at in zip((first, second), sides, strict=True)]
         where[output.label(digit)] = max(starts)
-    at = [loop_values(t.turns, side) for t, side in zip((first, second), sides, strict=True)]
+    at = [loop_values(t.turns, side[: len(t.turns)]) for t, side in zip((first, second), sides, strict=True)]
     return Twice(first, second, at[0], at[1], where)
 
 
@@ -236,8 +181,8 @@ def _overlap_question(output: Output, first: Tiles, second: Tiles) -> tuple[Quer
     variables: list[tuple[str, int | None, int | None]] = []
     terms: list[dict[int, str]] = []
     for tiles, letter in ((first, "a"), (second, "b")):
-        names = {i: f"{letter}{i}" for i in tiles.moving if tiles.turns[i].count > 1}
-        variables += [(name, 0, tiles.turns[i].count) for i, name in names.items()]
+        names = {i: f"{letter}{i}" for i, count in enumerate(tiles.counts) if count > 1}
+        variables += [(name, 0, tiles.counts[i]) for i, name in names.items()]
         terms.append(names)
     parts = []
     for digit in output.digits:
@@ -249,104 +194,96 @@ def _overlap_question(output: Output, first: Tiles, second: Tiles) -> tuple[Quer
         )
         parts += [f"(< {ahead} {number(length_a)})", f"(< {number(-length_b)} {ahead})"]
     if first is second:
-        parts.append(any_of([f"(not (= {terms[0][i]} {terms[1][i]}))" for i in terms[0]]))
+        parts.append(any_of([f"(not (= {terms[0][i]} {terms[1][i]}))" for i in terms[0] if i < len(first.turns)]))
     return Query(tuple(variables), tuple(p for p in parts if p != "true")), [name for name, _, _ in variables]
 
 
 # ---------------------------------------------------------------- the union
 
 
-def _covers(output: Output, once: str, session: Session) -> tuple[str, Unwritten | None]:
+def _covers(output: Output, apart: bool, made: Grid | None, elsewhere: Elsewhere) -> tuple[str, Unwritten | None, str]:
+    """Status, what is left out, and why it could not be decided."""
     if output.whole:
-        return "proved", None
-    digits = output.digits
-    total = prod(digit[2] for digit in digits)
-    volume = sum(_volume(one, digits) for one in output.tiles)
-    if once == "proved" and volume == total and _inside(output):
-        return "proved", None
-    better = _better(output, total)
-    if once == "proved" and volume < total:
-        gap = _first_gap(output, session)
-        return "refuted", Unwritten(total - volume, gap if isinstance(gap, dict) else None, better)
-    gap = _first_gap(output, session)
-    if isinstance(gap, dict):
-        return "refuted", Unwritten(0, gap, better)
-    if volume < total:
-        return "refuted", Unwritten(0, None, better)
-    return ("proved" if gap == "none" and len(digits) == 1 else "unknown"), None
+        return "proved", None, ""
+    if made is None:
+        if apart and sum(_volume(t, output.digits) for t in output.tiles) == output.total and _inside(output):
+            return "proved", None, ""
+        return "unknown", None, "the tiles are too many to unite"
+    named = [Boxes({}, (), (r.digit, r.named)) for r in output.rows if r.named]
+    perhaps = [
+        Boxes({r.digit: (Affine(r.possible[0]), r.possible[1] - r.possible[0] + 1)}, ())
+        for r in output.rows
+        if r.possible is not None
+    ]
+    every = grid(output.digits, [*(t.boxes for t in output.tiles), *named, *perhaps]) if output.rows else made
+    if every is None:
+        return "unknown", None, "the tiles are too many to unite"
+    return _gap(output, every, len(output.tiles) + len(named), elsewhere)
+
+
+def _gap(output: Output, every: Grid, sure: int, elsewhere: Elsewhere) -> tuple[str, Unwritten | None, str]:
+    """The first element that none of the first `sure` writers writes, nor may anybody else write."""
+    left = ~every.covered[0]
+    for seen in every.covered[1:sure]:
+        left = left & ~seen
+    count, where, open_, exact = 0, None, "", True
+    for number_, at in enumerate(every.cells(left)):
+        if number_ >= MOST_GAPS:
+            exact = False
+            if where is None:
+                open_ = open_ or "what no tile writes is too scattered to look at"
+            break
+        point = every.first(at)
+        position = _flat(output, point)
+        if not _lives(output.tensor, position):
+            continue
+        if any(bool(maybe[at]) for maybe in every.covered[sure:]):
+            open_ = "whether the rows of a scatter fill what the tiles leave is known at run time only"
+            continue
+        if elsewhere.may_write(output, position):
+            open_ = "what the tiles leave may be written through another declaration of the memory"
+            continue
+        exact = exact and _lives(output.tensor, _flat(output, every.last(at)))
+        count += every.volume(at)
+        if where is None:
+            where = {output.label(d): value for d, value in point.items()}
+    if where is not None:
+        return "refuted", Unwritten(count if exact else 0, where, _better(output, output.total)), ""
+    return ("unknown" if open_ else "proved"), None, open_
+
+
+def _flat(output: Output, point: Mapping[Digit, int]) -> int:
+    """The position in the tensor's mapping of the first element at a point."""
+    position = 0
+    for place in PLACES:
+        at = sum(value * stride for (where, stride, _), value in point.items() if where == place)
+        position = position * output.tensor.field(place).size + at
+    return position
+
+
+def _lives(tensor: Tensor, position: int) -> bool:
+    """Whether an element lies there. Of a run of positions the first one lives wherever one of them does."""
+    found = cell(tensor.mapping, position)
+    if isinstance(found, Pad | OutOfBounds):
+        return False
+    sizes = axes_of(tensor.mapping)
+    every = (found.coords,) if isinstance(found, Index) else found.indices
+    return any(all(value < sizes[axis] for axis, value in one) for one in every)
 
 
 def _volume(tiles: Tiles, digits: Sequence[Digit]) -> int:
-    return prod(tiles.window(d)[1] for d in digits) * prod(tiles.turns[i].count for i in tiles.moving)
+    return prod(tiles.window(d)[1] for d in digits) * prod(tiles.counts)
 
 
 def _inside(output: Output) -> bool:
     """Whether all tiles lie on the tensor; where they do not, `core/in-bounds` says so."""
-    return all(
-        start.least(one.turns) >= 0 and start.most(one.turns) + length <= digit[2]
-        for one in output.tiles
-        for digit, (start, length) in one.windows.items()
-    )
-
-
-def _reach(tiles: Tiles, digit: Digit, start: int) -> int:
-    """The first position from `start` on that the tiles leave out; `start` itself where that takes more than one digit
-    to tell. Loops by rising step: each lengthens the run as long as it leaves no gap.
-    """
-    affine, length = tiles.window(digit)
-    others = [a for d, (a, _) in tiles.windows.items() if d != digit]
-    coupled = any(s and any(o.steps[i] for o in others) for i, s in enumerate(affine.steps))
-    if coupled or affine.least(tiles.turns) != start:
-        return start
-    end = length
-    steps = sorted((abs(s), t.count) for s, t in zip(affine.steps, tiles.turns, strict=True) if s and t.count > 1)
-    for step, count in steps:
-        if step > end:
-            break
-        end += step * (count - 1)
-    return start + end
-
-
-def _first_gap(output: Output, session: Session) -> dict[str, int] | str:
-    """An element that no tile writes, looked for along each digit with the others at 0, checked against every step's
-    tiles: the first one. "none" where there is none along them, "given up" after too many tiles.
-    """
-    digits = output.digits
-    jumps = MOST_JUMPS
-    for digit in digits:
-        position = 0
-        while position < digit[2]:
-            point = dict.fromkeys(digits, 0) | {digit: position}
-            holder = next((one for one in output.tiles if _holds(one, point, session)), None)
-            if holder is None:
-                return {output.label(d): value for d, value in point.items()}
-            jumps -= 1
-            if jumps < 0:
-                return "given up"
-            reach = _reach(holder, digit, position)
-            position = reach if reach > position else _tile_end(holder, digit, point, session)
-    return "none"
-
-
-def _holds(tiles: Tiles, point: Mapping[Digit, int], session: Session) -> bool:
-    return session.ask(_holding(tiles, point), "core/tiles-cover").status != "unsat"
-
-
-def _holding(tiles: Tiles, point: Mapping[Digit, int]) -> Query:
-    names = {i: f"t{i}" for i in tiles.moving if tiles.turns[i].count > 1}
-    parts = []
-    for digit, value in point.items():
-        start, length = tiles.window(digit)
-        at = linear(start.constant, [(start.steps[i], name) for i, name in names.items()])
-        parts += [f"(<= {at} {number(value)})", f"(< {number(value - length)} {at})"]
-    return Query(tuple((name, 0, tiles.turns[i].count) for i, name in names.items()), (all_of(parts),))
-
-
-def _tile_end(tiles: Tiles, digit: Digit, point: Mapping[Digit, int], session: Session) -> int:
-    answer = session.ask(_holding(tiles, point), "core/tiles-cover")
-    start, length = tiles.window(digit)
-    counters = [answer.model.get(f"t{i}", 0) for i in range(len(tiles.turns))]
-    return max(point[digit] + 1, start.at(counters) + length)
+    for one in output.tiles:
+        for (_, _, size), (start, length) in one.windows.items():
+            moved = [step * (count - 1) for step, count in zip(start.steps, one.counts, strict=True)]
+            low, high = (start.constant + sum(pick(0, m) for m in moved) for pick in (min, max))
+            if low < 0 or high + length > size:
+                return False
+    return True
 
 
 # ---------------------------------------------------------------- what would do
@@ -360,7 +297,7 @@ def _better(output: Output, total: int) -> str:
         return ""
     (tiles,), (digit,) = output.tiles, output.digits
     start, length = tiles.window(digit)
-    if not tiles.moving or length * prod(tiles.turns[i].count for i in tiles.moving) != total:
+    if tiles.extra or not tiles.moving or length * prod(tiles.turns[i].count for i in tiles.moving) != total:
         return ""
     step, parts = length, []
     for i in reversed(tiles.moving):

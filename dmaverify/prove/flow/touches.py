@@ -18,11 +18,12 @@ from dmaverify.errors import Span
 from dmaverify.lower.adapters import derived_access, given_access, is_fetch
 from dmaverify.lower.programs import Trouble, program_of_transfer, space_of
 from dmaverify.program.access import Access
-from dmaverify.program.command import Command
+from dmaverify.program.command import Command, Loop
+from dmaverify.program.indirect import Indirect
 from dmaverify.program.move import PLACES, Tensor, Transfer
-from dmaverify.program.schedule import DMA_CONTEXT, Step
+from dmaverify.program.schedule import DMA_CONTEXT, Box, Step, box_of
 from dmaverify.program.space import unit_bits_of
-from dmaverify.program.views import Turn, Views, turns_of
+from dmaverify.program.views import Turn, View, Views, turns_of
 from dmaverify.prove.meet import Walk
 from dmaverify.prove.move.views import shift_units
 from dmaverify.targets.target import Target
@@ -47,7 +48,7 @@ class Touch:
     unit_bits: int = 8
     span: Span | None = field(default=None, compare=False, repr=False)
     turns: tuple[Turn, ...] = ()
-    whole: bool = False  # a tensor of which nothing says what is touched
+    fixed: bool = False  # no view moves it
 
 
 def flat_weights(turns: Sequence[Turn]) -> tuple[int, ...]:
@@ -90,7 +91,7 @@ def _around(work: Work, step: Step, target: Target) -> Work:
     for touch in work.touches:
         only = found[0] if step.transfer is not None else named.get(touch.what.partition(" ")[2])
         views = only or plain
-        view = None if touch.whole else views.dest if touch.writes else views.source
+        view = None if touch.fixed else views.dest if touch.writes else views.source
         steps = shift_units(view, views, target, touch.unit_bits).steps
         walk = Walk(touch.walk.base, (*zip((t.count for t in views.turns), steps, strict=True), *touch.walk.loops))
         names = (*map(str, views.turns), *touch.names)
@@ -111,10 +112,11 @@ def _transfer_work(index: int, step: Step, transfer: Transfer, target: Target) -
     if found is None:
         lane = step.context or DMA_CONTEXT
         touches = [
-            *_region(index, lane, whole_tensor(transfer, "source"), bits, target, False),
-            *_region(index, lane, whole_tensor(transfer, "dest"), bits, target, True),
+            *_region(index, lane, transfer.source, bits, target, False, view=_view(transfer, "source")),
+            *_region(index, lane, transfer.dest, bits, target, True, view=_view(transfer, "dest")),
         ]
         if step.indirect is not None:
+            touches = known_rows(index, lane, step.indirect, target) or touches
             index_bits = target.dtypes[step.indirect.index.dtype]
             touches += _region(index, lane, step.indirect.index.tensor, index_bits, target, False, "the index")
         return Work((lane,), tuple(touches), whole=True)
@@ -127,6 +129,38 @@ def _transfer_work(index: int, step: Step, transfer: Transfer, target: Target) -
         for touch in _command_touches(index, number, command, lane, transfer)
     ]
     return Work(tuple(dict.fromkeys(lanes)), tuple(touches), tuple(found))
+
+
+def known_rows(index: int, lane: str, move: Indirect, target: Target) -> list[Touch]:
+    """What a gather or scatter of known rows touches, as runs of rows of equal distance; nothing for unknown rows."""
+    from dmaverify.prove.move.indirect import row_program
+
+    program = row_program(move, target, {})
+    if isinstance(program, str):
+        return []
+    out = []
+    for number, command in enumerate(program.commands):
+        for writes, shifts in ((False, program.read_shifts), (True, program.write_shifts)):
+            for first, count, step in runs_of(shifts):
+                one = replace(command, loops=(Loop(count, step, step, "row"), *command.loops))
+                moved = one.moved_to(one.read.base + first, one.write.base + first)
+                both = _command_touches(index, number, moved, lane, move.whole)
+                out += [replace(touch, fixed=True) for touch in both if touch.writes == writes]
+    return out
+
+
+def runs_of(values: Sequence[int]) -> list[tuple[int, int, int]]:
+    """Sorted distinct values as runs (first, count, step)."""
+    out: list[tuple[int, int, int]] = []
+    for value in sorted(set(values)):
+        if out:
+            first, count, step = out[-1]
+            gap = value - (first + (count - 1) * step)
+            if count == 1 or gap == step:
+                out[-1] = (first, count + 1, gap)
+                continue
+        out.append((value, 1, 0))
+    return out
 
 
 def lane_of(command: Command) -> str:
@@ -153,13 +187,29 @@ def loop_names(command: Command) -> tuple[str, ...]:
 
 
 def _region(
-    index: int, lane: str, tensor: Tensor, bits: int, target: Target, writes: bool, what: str = "the whole tensor"
-) -> Iterator[Touch]:
+    index: int, lane: str, tensor: Tensor, bits: int, target: Target, writes: bool, what: str = "the whole tensor",
+    view: View | None = None,
+) -> Iterator[Touch]:  # fmt: skip
+    """The bytes of a tensor of which nothing says what is touched: all that a view shows, else all that it declares."""
     unit = unit_bits_of(bits)
-    extent = tensor.element.size * bits // unit
-    walk = Walk(tensor.base * 8 // unit, ((extent, 1),))
-    for memory, moved, names in _in_places(tensor, walk, ("in tensor",), target, unit):
-        yield Touch(index, lane, writes, memory, moved, names, what, unit, tensor.span, whole=True)
+    width = bits // unit
+    loops = tuple((count, stride * width) for count, stride in shown_positions(tensor, view, "element"))
+    names = tuple(f"in tensor {i}" if len(loops) > 1 else "in tensor" for i in range(len(loops)))
+    walk = Walk(tensor.base * 8 // unit, (*loops, (width, 1)))
+    for memory, moved, where in _in_places(tensor, walk, (*names, "in element"), target, unit, view):
+        yield Touch(index, lane, writes, memory, moved, where, what, unit, tensor.span, fixed=view is None)
+
+
+def shown_positions(tensor: Tensor, view: View | None, place: str) -> tuple[tuple[int, int], ...]:
+    """Positions of a class of place that are touched, as loops from where the tensor begins: of a tile, its own."""
+    if view is None or not any(w.place == place for w in view.windows):
+        return ((tensor.field(place).size, 1),)
+    return view.visible(place)
+
+
+def _view(work: Transfer | Access, side: str) -> View | None:
+    views = work.views
+    return None if views is None else views.source if side == "source" else views.dest
 
 
 def whole_tensor(work: Transfer | Access, side: str) -> Tensor:
@@ -169,25 +219,52 @@ def whole_tensor(work: Transfer | Access, side: str) -> Tensor:
     return own if view is None else view.buffer
 
 
+def touched_box(tensor: Tensor, views: Views | None, view: View | None, dtype_bits: int) -> Box:
+    """The hull of what is touched in all iterations; `tensor` is what the first one shows."""
+    box = box_of(tensor, dtype_bits)
+    if views is None or view is None:
+        return box
+    ends = []
+    for place, move in zip(PLACES, view.shift, strict=True):
+        reach = sum((count - 1) * stride for count, stride in shown_positions(tensor, view, place)) + 1
+        if place == "element":
+            reach = -(-reach * dtype_bits // 8)
+        ends.append((move.least(views.turns) - move.constant, reach + move.most(views.turns) - move.constant))
+    first = tuple(at + low for at, (low, _) in zip(box.first, ends, strict=False))
+    last = tuple(at + high for at, (_, high) in zip(box.first, ends, strict=False))
+    low, high = ends[3]
+    return Box(
+        box.tier, (first[0], first[1], first[2]), (last[0], last[1], last[2]), box.base + low, box.base + high
+    )  # fmt: skip
+
+
 def _in_places(
-    tensor: Tensor, walk: Walk, names: tuple[str, ...], target: Target, unit_bits: int
+    tensor: Tensor, walk: Walk, names: tuple[str, ...], target: Target, unit_bits: int, view: View | None = None
 ) -> Iterator[tuple[Memory, Walk, tuple[str, ...]]]:
-    """The walk of one slice, in every place of the tensor: slices as its outermost loop, other places as memories."""
+    """The walk of one slice, in every place that the tensor or its view has: slices as the outermost loops, other
+    places as memories.
+    """
     space = space_of(target, tensor.tier)
     inner = [p for p in PLACES[:-1] if p in space.places and p not in ("chip", "cluster")]
     for place in reversed(inner):
         step = space.stride(place, unit_bits)
         base = walk.base + getattr(tensor, f"at_{place}") * step
-        walk = Walk(base, ((tensor.field(place).size, step), *walk.loops))
-        names = (place, *names)
-    outer = [
-        range(getattr(tensor, f"at_{p}"), getattr(tensor, f"at_{p}") + tensor.field(p).size)
-        if p in space.places
-        else (0,)
-        for p in ("chip", "cluster")
-    ]
+        positions = shown_positions(tensor, view, place)
+        walk = Walk(base, (*((count, stride * step) for count, stride in positions), *walk.loops))
+        names = (*(place if i == 0 else f"{place} {i}" for i in range(len(positions))), *names)
+    outer = [outer_places(tensor, view, place, target) for place in ("chip", "cluster")]
     for chip, cluster in product(*outer):
         yield (tensor.tier, chip, cluster), walk, names
+
+
+def outer_places(tensor: Tensor, view: View | None, place: str, target: Target) -> Sequence[int]:
+    """The chips or clusters, number by number; 0 where the tier has none."""
+    if place not in space_of(target, tensor.tier).places:
+        return (0,)
+    loops = shown_positions(tensor, view, place)
+    start = getattr(tensor, f"at_{place}")
+    moved = product(*(range(count) for count, _ in loops))
+    return [start + sum(c * stride for c, (_, stride) in zip(at, loops, strict=True)) for at in moved]
 
 
 # ---------------------------------------------------------------- accesses
@@ -210,7 +287,8 @@ def _access_work(index: int, step: Step, target: Target) -> Work:
         loops = tuple((x.count, x.read if fetch else x.write) for x in command.loops)
         walk = Walk(port.base, (*loops, (command.burst, 1)))
         names = (*loop_names(command), "in packet")
-        for memory, moved, where in _in_places(access.memory, walk, names, target, command.unit_bits):
+        view = _view(access, "source" if fetch else "dest")
+        for memory, moved, where in _in_places(access.memory, walk, names, target, command.unit_bits, view):
             touches.append(
                 Touch(
                     index,

@@ -1,4 +1,4 @@
-"""States of the bytes of one memory on one path: never written, written, the unknown tail of a row, perhaps written.
+"""States of the bytes of one memory on one path: never written, written, garbage that was written, perhaps written.
 
 Knows: what one access changes, rows over symbols, whether what is read was written for all values of the symbols.
 Does not know: the order of events, loops (that is `definite`), machines.
@@ -15,7 +15,7 @@ from typing import Any
 
 from dmaverify.errors import Span
 from dmaverify.language.affine import ONE, ZERO, Cond, Lin, World, compare
-from dmaverify.program.instructions import Copy, Place, Touch, Use
+from dmaverify.program.instructions import Arrival, Copy, Place, Source, Touch, Use
 from dmaverify.prove.flow.ask import Asker
 from dmaverify.prove.flow.covered import Lifted, covers
 from dmaverify.verdict import Finding, Label, Severity
@@ -26,20 +26,32 @@ PIECE = 4096  # bytes that are joined at once
 MOST_TRIES = 64  # values of symbols that are tried one by one
 
 
+@dataclass(frozen=True)
+class Held:
+    """What a load took: whether all of it surely was written; else the states of its bytes from `start`, if known."""
+
+    sure: bool
+    states: bytes | None = None
+    span: Span | None = None
+    start: int = 0
+
+
 @dataclass
 class Path:
     """One path: the state of every byte, writes that depend on symbols, the conditions decided on the way.
 
-    `whole` are writes of all iterations of loops of which each iteration is in `bytes_` and `rows` as well.
+    `whole` are writes of all iterations of loops of which each iteration is in `bytes_` and `rows` as well; `loads`
+    what registers were loaded with, by the number of the load.
     """
 
     bytes_: bytearray
     rows: list[Touch] = field(default_factory=list)
     facts: tuple[Cond, ...] = ()
     whole: list[Touch] = field(default_factory=list)
+    loads: dict[int, Held] = field(default_factory=dict)
 
     def copy(self) -> Path:
-        return Path(bytearray(self.bytes_), list(self.rows), self.facts, list(self.whole))
+        return Path(bytearray(self.bytes_), list(self.rows), self.facts, list(self.whole), dict(self.loads))
 
 
 @dataclass
@@ -53,13 +65,18 @@ class WrittenBytes:
     unjudged: dict[str, None] = field(default_factory=dict)
     reads: int = 0
     ordered: Sequence[str] = ()
-    given: bool = False  # whether others write the memory too, and are waited for
-    _taken: list[tuple[int, int]] = field(default_factory=list)
+    given: Sequence[tuple[int, int]] = ()  # bytes that others have written wherever they are waited for
+    arrivals: dict[str, None] = field(default_factory=dict)
+    trusting: bool = False  # what is stored is taken for written
+    doubts: int = 0  # stores of which it is not sure that they store what was written
     _tails: dict[int, Span] = field(default_factory=dict)
     _bases: list[int] = field(default_factory=list)
     _lost: list[Touch] = field(default_factory=list)
     _counters: frozenset[str] = frozenset()
     _loops: dict[int, tuple[Touch, Lifted, Touch]] = field(default_factory=dict)
+    _worst: dict[int, Held] = field(default_factory=dict)  # of every load so far, on any path
+    _made: dict[int, tuple[Span, Held]] = field(default_factory=dict)  # garbage that a store left, by its first byte
+    _brought: dict[int, Span] = field(default_factory=dict)  # copies by where they stop
 
     @property
     def world(self) -> World:
@@ -72,9 +89,14 @@ class WrittenBytes:
         self, event: Copy | Use, path: Path, at: Mapping[str, Lin], lifted: tuple[tuple[str, Lin], ...]
     ) -> None:
         touches = [(t, self._put(t, at, lifted)) for t in event.touches if self._mine(t)]
+        sure = True
         for plain, touch in touches:
             if touch.kind == "read":
-                self._read(touch, event, path, (self._put(plain, at, ()), lifted))
+                sure = self._read(touch, event, path, (self._put(plain, at, ()), lifted)) and sure
+        if isinstance(event, Use) and event.load:
+            self._loaded(event, [touch for _, touch in touches], path, sure=sure)
+        if isinstance(event, Use) and event.sources and self._stores_garbage(event, touches, path, at, lifted):
+            return
         own = [touch for _, touch in touches if touch.writes]
         for plain, touch in touches:
             if not touch.writes:
@@ -126,6 +148,78 @@ class WrittenBytes:
             starts = [s + stride.const * i for i in range(max(0, count.const)) for s in starts]
         return [(max(0, s), min(self.size, s + length)) for s in starts]
 
+    # ------------------------------------------------------------ registers
+
+    def _loaded(self, event: Use, touches: Sequence[Touch], path: Path, *, sure: bool) -> None:
+        """What registers are loaded with: the states of the bytes of a load of one row, if its address is a number."""
+        states, at = None, 0
+        spans = [] if sure else [self._rows(t) for t in touches if not t.open and not t.steps]
+        rows = [row for span in spans for row in span or ()]
+        if rows and len(rows) == len(touches):
+            at, end = min(a for a, _ in rows), max(b for _, b in rows)
+            states = bytes(path.bytes_[at:end])
+            if any(self._reach(row, touch) for row in (*path.rows, *path.whole) for touch in touches):
+                states = states.translate(PERHAPS)
+        held = Held(sure, states, event.span, at)
+        before = self._worst.get(event.load)
+        self._worst[event.load] = held if before is None or before.sure else before if sure else Held(False)
+        path.loads[event.load] = held
+
+    def _stores_garbage(
+        self,
+        event: Use,
+        touches: Sequence[tuple[Touch, Touch]],
+        path: Path,
+        at: Mapping[str, Lin],
+        lifted: tuple[tuple[str, Lin], ...],
+    ) -> bool:
+        """Whether a store of registers may store what nothing wrote; what it then leaves behind is put down."""
+        held = [(s, self._of(s, path, once=bool(lifted))) for s in event.sources]
+        held = [(s, h) for s, h in held if not h.sure]
+        if not held or self.trusting:
+            return False
+        self.doubts += 1
+        for _, touch in touches:
+            if not touch.writes:
+                continue
+            self._lost.append(touch)
+            path.rows = [r for r in path.rows if self._beside(r, touch)]
+            path.whole = [r for r in path.whole if self._beside(r, touch)]
+            states = self._computed(event, touch, held, at)
+            start = touch.place.address + touch.offset
+            if states is None or not start.is_const or start.const < 0:
+                for first, end in self._possible(touch):
+                    put_state(path.bytes_, first, end, MAYBE)
+                continue
+            end = min(self.size, start.const + len(states))
+            path.bytes_[start.const : end] = states[: end - start.const]
+            if TAIL in states:
+                because = next((h for s, h in held if h.states is not None), Held(False))
+                self._made[start.const] = (event.span, because)
+        return True
+
+    def _of(self, source: Source, path: Path, *, once: bool) -> Held:
+        """What a load took; of one of earlier iterations nothing before the first, unless all are followed at once."""
+        if source.past and source.load > 0:
+            return self._worst.get(source.load, Held(not once))
+        return path.loads.get(source.load, Held(False))
+
+    def _computed(
+        self, event: Use, touch: Touch, held: Sequence[tuple[Source, Held]], at: Mapping[str, Lin]
+    ) -> bytes | None:
+        """The state of every byte that a store of one row writes; None where that is not known of each."""
+        if touch.steps or touch.open or touch.kind != "data" or not touch.length.is_const:
+            return None
+        out = bytearray([WRITTEN]) * max(0, touch.length.const)
+        for source, load in held:
+            put = None if source.limit is None else self.world.put(source.limit, at)
+            limit = put.const if put is not None and put.is_const else None
+            for index in range(len(out)):
+                found = _state_of(index * event.per // event.bytes, event, source, load, limit)
+                if found == TAIL or (found == MAYBE and out[index] == WRITTEN):
+                    out[index] = found
+        return bytes(out)
+
     def _write(self, touch: Touch, event: Copy | Use, path: Path) -> None:
         state = TAIL if touch.kind == "unknown" else WRITTEN
         if touch.kind == "maybe":
@@ -143,6 +237,10 @@ class WrittenBytes:
             return
         for first, end in rows:
             put_state(path.bytes_, first, end, state)
+            self._made.pop(first, None)
+            if isinstance(event, Copy):
+                self._tails.pop(first, None)
+                self._brought[end] = event.span
             if state == TAIL:
                 self._tails[first] = event.span
 
@@ -180,9 +278,12 @@ class WrittenBytes:
             write = self._put(written, {}, tuple(p for p in loops if p[0] not in common))
         return self._holds(read, write, when)
 
-    def _read(self, touch: Touch, event: Copy | Use, path: Path, plain: tuple[Touch, Lifted]) -> None:
-        if touch.open or (isinstance(event, Use) and event.inferred == "bytes"):
-            return
+    def _read(self, touch: Touch, event: Copy | Use, path: Path, plain: tuple[Touch, Lifted]) -> bool:
+        """Whether all that is read surely was written before; what is not is found, or not judged."""
+        if isinstance(event, Use) and event.inferred == "bytes":
+            return True
+        if touch.open:
+            return self._open_read(touch, event, path)
         self.reads += 1
         rows = self._rows(touch)
         if rows is None:
@@ -191,26 +292,37 @@ class WrittenBytes:
             held = covered or any(
                 self._held(touch, plain, row, (*path.facts, *event.when)) for row in (*path.rows, *path.whole)
             )
-            if not held and not self._covered(plain, event, path):
-                self._tried(touch, event, path)
-            return
+            return held or self._covered(plain, event, path) or self._tried(touch, event, path)
         for start, end in rows:
-            if self.given:
-                self._take(path.bytes_, start, end)
             if path.bytes_.count(WRITTEN, start, end) == max(0, end - start):
                 continue
             if any(self._held(touch, plain, row, (*path.facts, *event.when)) for row in (*path.rows, *path.whole)):
                 continue
             if self._covered(plain, event, path):
-                return
+                return True
             surely = [at for at in range(start, end) if path.bytes_[at] in (NEVER, TAIL)]
             if surely and not path.rows:
                 self._found(event, surely[0], path.bytes_[surely[0]], len(surely))
-            else:
-                self._tried(touch, event, path)
-            return
+                return False
+            return self._tried(touch, event, path)
+        return True
 
-    def _tried(self, touch: Touch, event: Copy | Use, path: Path) -> None:
+    def _open_read(self, touch: Touch, event: Copy | Use, path: Path) -> bool:
+        """Of a read whose extent is not known: whether all of the buffer that it begins in was written."""
+        start = touch.place.address
+        if start.is_const and 0 <= start.const < self.size:
+            end = next((b for b in self._bases if b > start.const), self.size)
+            if path.bytes_.count(WRITTEN, start.const, end) == end - start.const:
+                return True
+        self._unsure(event)
+        return False
+
+    def _unsure(self, event: Copy | Use) -> None:
+        """What is read here is not known; of registers that matters where they are stored, and is said there."""
+        if isinstance(event, Copy) or not event.load:
+            self.unjudged[f"line {event.span.line}"] = None
+
+    def _tried(self, touch: Touch, event: Copy | Use, path: Path) -> bool:
         """A read that no rule settles, for all values of symbols that have few; else it is not judged."""
         rows = [row for row in path.rows if self._reach(row, touch)]
         names = {n for t in (touch, *rows) for term in terms_of(t) for n in self.world.roots(term)}
@@ -242,11 +354,12 @@ class WrittenBytes:
                 surely = [at for at in range(start, end) if memory[at] in (NEVER, TAIL)]
                 if surely and possible == "refuted":
                     self._found(event, base + surely[0], memory[surely[0]], len(surely))
-                    return
+                    return False
                 sure = False
                 break
         if not sure:
-            self.unjudged[f"line {event.span.line}"] = None
+            self._unsure(event)
+        return sure
 
     def _reach(self, row: Touch, touch: Touch) -> bool:
         (low, high), (first, end) = self._range(row), self._range(touch)
@@ -265,24 +378,13 @@ class WrittenBytes:
             ranges.append(range(symbol.low, symbol.high + 1))
         return ({s.name: Lin(v) for s, v in zip(symbols, chosen, strict=True)} for chosen in product(*ranges))
 
-    def _take(self, memory: bytearray, start: int, end: int) -> None:
-        """Bytes that nothing here wrote count as written by others."""
-        while start < end and (start := memory.find(NEVER, start, end)) >= 0:
-            behind = next((at for at in range(start, end) if memory[at] != NEVER), end)
-            put_state(memory, start, behind, WRITTEN)
-            self._taken.append((start, behind))
-            start = behind
-
-    @property
-    def taken(self) -> list[tuple[int, int]]:
-        """Bytes that were taken as written by others, first and first behind, in order."""
-        out: list[tuple[int, int]] = []
-        for start, end in sorted(self._taken):
-            if out and start <= out[-1][1]:
-                out[-1] = (out[-1][0], max(end, out[-1][1]))
-            else:
-                out.append((start, end))
-        return out
+    def _arrived(self, event: Arrival, path: Path) -> None:
+        """Behind a wait for others: what they are said to write is written; where nothing is said, they may have."""
+        self.arrivals[f"line {event.span.line}"] = None
+        for start, end in self.given:
+            put_state(path.bytes_, start, end, WRITTEN)
+        if not self.given:
+            path.bytes_ = path.bytes_.translate(PERHAPS)
 
     def _holds(self, read: Touch, write: Touch, when: Sequence[Cond]) -> bool:
         """Whether rows written before hold the rows read: the same nest, or fewer of its rows, each no longer."""
@@ -318,8 +420,10 @@ class WrittenBytes:
             return
         what = "hold the unknown rest of a block" if kind == TAIL else "nothing wrote"
         labels: tuple[Label, ...] = ()
-        tail = max((s for s in self._tails if s <= at), default=None)
-        if kind == TAIL and tail is not None:
+        tail = max((s for s in (*self._tails, *self._made) if s <= at), default=None)
+        if kind == TAIL and tail in self._made:
+            what, labels = self._path_of(self._made[tail])
+        elif kind == TAIL and tail is not None:
             labels = (Label(self._tails[tail], "leaves the rest of its last block unknown"),)
         pipe = event.pipe
         self.findings[key] = Finding(
@@ -339,6 +443,39 @@ class WrittenBytes:
             (),
             labels,
         )
+
+    def _path_of(self, made: tuple[Span, Held]) -> tuple[str, tuple[Label, ...]]:
+        """From where garbage came: the store of it, the load that took it, the copy that stops before it."""
+        span, held = made
+        labels = [Label(span, "stored here")]
+        first = next((i for i, s in enumerate(held.states or b"") if s in (NEVER, TAIL)), 0)
+        at = held.start + first
+        if held.span is not None:
+            labels.append(Label(held.span, f"computed from byte {at:,}, which nothing wrote"))
+        brought = max(((end, span) for end, span in self._brought.items() if end <= at), default=None)
+        if brought is not None and brought[0] > at - self.size:
+            labels.append(Label(brought[1], f"this copy writes up to byte {brought[0] - 1:,}"))
+        return "were computed from bytes that nothing wrote", tuple(labels)
+
+
+def _state_of(place: int, event: Use, source: Source, load: Held, limit: int | None) -> int:
+    """The state of a byte of a register, as far as one of its sources decides it."""
+    if load.states is None:
+        return MAYBE
+    if not source.unit:
+        end = len(load.states) if limit is None else max(0, limit) * source.bytes // source.per
+        group = load.states[:end]
+        garbage = place < source.first and any(s in (NEVER, TAIL) for s in group)
+    elif limit is not None and place >= limit:
+        return WRITTEN
+    else:
+        unit = max(source.unit, -(-event.per // event.bytes))
+        first = place // unit * unit * source.bytes // source.per
+        group = load.states[first : -(-(place // unit + 1) * unit * source.bytes // source.per)]
+        garbage = any(s in (NEVER, TAIL) for s in group)  # a part of an element
+    if group.count(WRITTEN) == len(group) and (group or limit is not None):
+        return WRITTEN
+    return TAIL if garbage and source.plain else MAYBE
 
 
 def either(one: bytearray, two: bytearray) -> bytearray:
@@ -386,6 +523,16 @@ def interleaved(one: Touch, two: Touch) -> bool:
             return False
         extent = extent + (count - ONE) * stride.const
     return True
+
+
+def joined_loads(paths: Sequence[Path]) -> dict[int, Held]:
+    """What registers hold on all of these paths."""
+    out = dict(paths[0].loads)
+    for path in paths[1:]:
+        for number, held in path.loads.items():
+            if held != out.setdefault(number, held):
+                out[number] = Held(held.sure and out[number].sure)
+    return out
 
 
 def alike(one: Path, two: Path) -> bool:

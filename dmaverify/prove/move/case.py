@@ -13,9 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import gcd
 
-from dmaverify.errors import Span
-from dmaverify.language import wellformed
-from dmaverify.language.expr import ONE, Expr
+from dmaverify.errors import Disagreement, Span
 from dmaverify.layout.digits import NotDigits
 from dmaverify.lower.programs import (
     Trouble,
@@ -25,19 +23,21 @@ from dmaverify.lower.programs import (
 )
 from dmaverify.program.access import PlanProblem
 from dmaverify.program.command import Command, GivenCommand
-from dmaverify.program.move import PLACES, Tensor, Transfer
+from dmaverify.program.move import Tensor, Transfer
 from dmaverify.program.space import Space, layout_of, unit_bits_of
 from dmaverify.prove.move.core import judge_core
 from dmaverify.prove.move.feasible import Run
 from dmaverify.prove.move.names import other_size
 from dmaverify.prove.move.outcome import OBLIGATIONS, CoreResult
+from dmaverify.prove.move.preconditions import Work, unmet
 from dmaverify.prove.move.repair import Repair, repairs
 from dmaverify.prove.move.scene import Scene, Side
 from dmaverify.prove.move.static import Instance, RuleReport, Ruling, transfer_instances
-from dmaverify.prove.move.witness import Disagreement, finding_of
+from dmaverify.prove.move.witness import finding_of
 from dmaverify.prove.options import Options as Options
 from dmaverify.prove.smt import Session, solver_version
 from dmaverify.targets.modules import derived
+from dmaverify.targets.rule import Rule
 from dmaverify.targets.target import Target, load_obligations
 from dmaverify.verdict import Edit, Finding, Label, Obligation, Severity, Status, Verdict
 
@@ -63,34 +63,22 @@ class Case:
     units: int = 0
     differs: tuple[str, ...] = ()
     rules: int = 0
+    programs: list[tuple[str, tuple[Command, ...]]] = field(default_factory=list)  # what was judged, by name
+    held: list[tuple[Rule, tuple[int, ...], str]] = field(default_factory=list)
+    not_asked: tuple[str, ...] = ()  # what the questions from definitions leave out
     iterations: int = 1
 
     # ------------------------------------------------------------ well-formed
 
-    def well_formed(self, extra: Iterable[PlanProblem]) -> bool:
-        """Reports what makes no sense; whether the meaning is defined, so that judging can go on."""
+    def well_formed(self, extra: Iterable[PlanProblem], work: Work | None = None) -> bool:
+        """Reports what makes no sense; whether the meaning is defined, so that judging can go on.
+
+        `work` is what the transfer stands for, where that is something else.
+        """
         going = True
-        for stated in extra:
-            self.ill(stated.message, stated.span, stated.hint)
-            going = going and not stated.fatal
-        fields = [(t, place) for t in (self.transfer.source, self.transfer.dest) for place in PLACES]
-        exprs: list[Expr] = [t.field(place) for t, place in fields]
-        stream = self.transfer.stream
-        for one in (stream, *(each.stream for each in self.transfer.streams)):
-            if one is not None:
-                exprs += [one.chip, one.cluster, one.slice, one.time, one.packet]
-        seen: set[tuple[str, int]] = set()
-        for expr in exprs:
-            if expr is ONE:
-                continue
-            for problem in wellformed.problems(expr, self.axes):
-                key = (problem.message, problem.span.start if problem.span else -1)
-                if key in seen:
-                    continue
-                seen.add(key)
-                severity = Severity.WARNING if problem.warning else Severity.ERROR
-                self.ill(problem.message, problem.span, problem.hint, severity)
-                going = going and not problem.fatal
+        for one in unmet(work or self.transfer, self.axes, self.target, extra):
+            self.ill(one.message, one.span, one.hint, Severity.WARNING if one.warning else Severity.ERROR)
+            going = going and not one.fatal
         return going
 
     def ill(
@@ -140,6 +128,7 @@ class Case:
     def judge(self, commands: Sequence[Command], what: str) -> CoreResult:
         """The core obligations of one program; findings added, `what` names the program in notes."""
         transfer = self.transfer
+        self.programs.append((what, tuple(commands)))
         session = Session(self.options.rlimit)
         result = judge_core(
             transfer.source, transfer.dest, self.spaces, self.bits, commands, self.options.readings, session
@@ -151,7 +140,7 @@ class Case:
                 status = "reported"
             if _worse(status, self.status.get(name)):
                 self.status[name] = status
-                self.by[name] = f"{result.by}{f' ({result.why})' if result.why else ''}"
+                self.by[name] = result.by_of(name)
         scene = Scene(
             Side(transfer.source, self.spaces[0], self.bits), Side(transfer.dest, self.spaces[1], self.bits), commands
         )
@@ -278,17 +267,22 @@ class Case:
                 "equal nests or both keep the promise",
             )
             return
-        same: bool | None = False if right[0] != right[1] else same_units(derived, given)
+        wrong = [any(b.obligation != "core/consumes" for b in r.broken) for r in results]
+        # one keeps the promise and the other breaks it, with a witness: they differ. Not proved is not different
+        same: bool | None = False if (right[0] and wrong[1]) or (right[1] and wrong[0]) else same_units(derived, given)
         if same is None:
-            self.status["core/same-program"] = "not judged"
+            self.status["core/same-program"] = "unknown"
+            self.by["core/same-program"] = (
+                "not both are proved, and there are too many units to compare"
+            )
         elif same:
             self.status["core/same-program"] = "proved"
             self.by["core/same-program"] = "enumeration"
         else:
             self.status["core/same-program"] = "refuted"
-            self.differ(derived, given)
+            self.differ(derived, given, stream_is_wrong=right[1])
 
-    def differ(self, derived: Sequence[Command], given: Sequence[Command]) -> None:
+    def differ(self, derived: Sequence[Command], given: Sequence[Command], *, stream_is_wrong: bool = False) -> None:
         message, span, values, hint = "the printed commands do not do what the stream says", None, {}, ""
         stream = self.transfer.stream
         labels: tuple[Label, ...] = ()
@@ -315,8 +309,10 @@ class Case:
                 message += f": {what}{word} is {have}, the stream asks for {want}"
                 values = {"printed": have, "stream": want}
                 hint = f"write {want} there, or change the stream"
+                if stream_is_wrong:
+                    hint = "the printed commands keep the promise, the stream does not: change the stream"
                 labels += (Label(span, f"{have}, the stream asks for {want}"),) if span is not None else ()
-                edits = (Edit(span, str(want)),) if span is not None else ()
+                edits = (Edit(span, str(want)),) if span is not None and not stream_is_wrong else ()
                 break
         self.findings.append(
             Finding(
@@ -345,7 +341,8 @@ class Case:
         )  # fmt: skip
         span = next((c.span for c in commands if c.span is not None), None) or transfer.span
         instances += [
-            Instance(one.scope, one.values, one.place, span, one.side) for one in derived(transfer, target, commands)
+            Instance(one.scope, one.values, one.place, span, one.side, spans=one.spans)
+            for one in derived(transfer, target, commands)
         ]
         return ruling.judge(instances)
 
@@ -371,6 +368,7 @@ class Case:
     def take(self, report: RuleReport, without: frozenset[str] = frozenset()) -> None:
         self.findings += [f for f in report.findings if f.rule not in without]
         self.rules, self.differs = report.evaluated, report.differs
+        self.held += report.held
 
     # ------------------------------------------------------------ verdict
 
@@ -388,9 +386,8 @@ class Case:
         ]
         if self.rules:
             broken = {f.rule for f in errors if not f.rule.startswith("core/")}
-            obligations.append(
-                Obligation(f"{self.target.name}/*", "refuted" if broken else "proved", f"{self.rules} rules folded")
-            )
+            by = self.by.get("rules", f"{self.rules} rules folded")
+            obligations.append(Obligation(f"{self.target.name}/*", "refuted" if broken else "proved", by))
         readings = dict(self.options.readings)
         assumptions = list(self.assumptions)
         assumptions += [
@@ -400,11 +397,12 @@ class Case:
         ]
         assumptions += [f"{rule}: the verdict differs under another reading" for rule in self.differs]
         word = "half bytes" if unit_bits_of(self.bits) == 4 else "bytes"
+        cites = self.target.raw.get("machine", {}).get("cites", {})
         return Verdict(
             self.transfer.name,
             self.target.name,
             status,
-            tuple(self.findings),
+            tuple(replace(f, source=cites.get(f.rule, f.source)) for f in self.findings),
             tuple(obligations),
             tuple(dict.fromkeys(assumptions)),
             readings,

@@ -13,10 +13,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
-from dmaverify.layout.addresses import Layout
-from dmaverify.lower.adapters import derived_access, given_access, slice_move
+from dmaverify.lower.adapters import derived_access, given_access, is_fetch, slice_move
 from dmaverify.lower.programs import (
     Trouble,
     given_program,
@@ -26,19 +24,19 @@ from dmaverify.lower.programs import (
 )
 from dmaverify.program.access import Access, PlanProblem
 from dmaverify.program.command import Command, Sequencer
-from dmaverify.program.move import PLACES, Tensor, Transfer
-from dmaverify.program.space import LOCAL_LIMIT, layout_of, unit_bits_of
+from dmaverify.program.move import Transfer
+from dmaverify.program.space import LOCAL_LIMIT, unit_bits_of
 from dmaverify.program.views import corners
+from dmaverify.prove.move.alone import judge_move
 from dmaverify.prove.move.case import Case, Options
-from dmaverify.prove.move.feasible import clashes, longest_run, missing
+from dmaverify.prove.move.full import ask_from_definitions
+from dmaverify.prove.move.in_place import judge_in_place
 from dmaverify.prove.move.names import misnamed
-from dmaverify.prove.move.overlap import Early, written_early
-from dmaverify.prove.move.scene import Side, full_counters, named_counters
 from dmaverify.prove.move.static import RuleReport, Ruling, access_instances
-from dmaverify.prove.move.views import at_iteration, looped, moved_commands, view_findings
+from dmaverify.prove.move.views import at_iteration, moved_commands, view_findings
 from dmaverify.prove.smt import Session
-from dmaverify.targets.target import Target, load_obligations, load_target
-from dmaverify.verdict import Finding, Label, Severity, Verdict
+from dmaverify.targets.target import Target, load_target
+from dmaverify.verdict import Label, Severity, Verdict
 
 STANDARD = Options()
 
@@ -65,10 +63,17 @@ def check_transfer(
     machine = target or load_target(transfer.target)
     spaces = (space_of(machine, transfer.source.tier), space_of(machine, transfer.dest.tier))
     case = Case(transfer, machine, options, axes or {}, spaces)
-    if case.well_formed(problems):
+    going = case.well_formed(problems)
+    if going and _beyond(transfer):
+        case.status["core/in-bounds"] = "unknown"
+        case.by["core/in-bounds"] = "addresses of 2^52 and above are not followed: the rules alone were judged"
+        printed = given_program(transfer.given, transfer.source, transfer.dest, case.bits, machine)
+        case.take(case.rules_on(printed if isinstance(printed, tuple) else ()))
+    elif going:
         judged, other = _judge_programs(case)
         _views(case, judged, case.rules_on)
-        _overlap(case, [program for program in (judged, other) if program])
+        judge_in_place(case, [program for program in (judged, other) if program])
+        ask_from_definitions(case)
     else:
         case.assumptions.append("nothing else was judged: the plan has no defined meaning")
     if keep is not None:
@@ -80,6 +85,12 @@ def check_transfer(
 Program = tuple[Command, ...]
 
 
+def _beyond(transfer: Transfer) -> bool:
+    """Whether a base lies where global addresses of two places would meet."""
+    printed = [side.base for one in transfer.given for side in (one.read, one.write) if side.base is not None]
+    return any(abs(base) * 2 >= LOCAL_LIMIT for base in (transfer.source.base, transfer.dest.base, *printed))
+
+
 def _judge_programs(case: Case) -> tuple[Program, Program]:
     """The commands of the stream and the printed ones, each against the move, then against each other; then the
     rules. Gives the program that rules look at, and the stream's where that is another one.
@@ -87,7 +98,7 @@ def _judge_programs(case: Case) -> tuple[Program, Program]:
     transfer = case.transfer
     args = (transfer.source, transfer.dest)
     if not transfer.given and transfer.stream is None and not transfer.streams:
-        _move_alone(case)
+        judge_move(case)
         return (), ()
     given: tuple[Command, ...] | list[Trouble] = ()
     derived = streamed_program(transfer, case.bits, case.target)
@@ -124,6 +135,7 @@ def _judge_both(
     other: Program = ()
     if len(programs) == 2 and same_nests(*programs):
         case.judge(programs[1], "")
+        case.programs.append(("the commands that the stream gives", tuple(programs[0])))
         case.status["core/same-program"], case.by["core/same-program"] = "proved", "equal nests"
     elif len(programs) == 2:
         first = case.judge(programs[0], "found in the commands that the stream gives")
@@ -149,58 +161,6 @@ def _wanted(case: Case, derived: Sequence[Command]) -> tuple[str, ...]:
     return tuple(out)
 
 
-def _move_alone(case: Case) -> None:
-    """No stream, no commands: what the two mappings tell by themselves, and the rules that no stream could meet."""
-    transfer = case.transfer
-    case.assumptions.append("no command was checked: the plan gives neither a stream nor commands")
-    source, source_opaque = layout_of(transfer.source, case.spaces[0], case.bits)
-    dest, dest_opaque = layout_of(transfer.dest, case.spaces[1], case.bits)
-    if source_opaque or dest_opaque:
-        case.assumptions.append("a mapping has no digits, so whether its elements are there was not judged")
-        case.take(case.rules_on(()))
-        return
-    found = list(clashes(source, dest))
-    for clash in found:
-        case.ill(
-            f"no common refinement on axis {clash.axis}: one side cuts it at {clash.cut}, the other at {clash.other}",
-            transfer.dest.element.span, "cut the axis alike on both sides, or move it with several commands",
-            labels=(Label(transfer.source.element.span, "the source"),) if transfer.source.element.span else (),
-        )  # fmt: skip
-    if not found:
-        _absent(case, source, dest)
-    report = case.rules_on(())
-    findings = [*report.findings, *case.alignment_alone(longest_run(source, dest)).findings]
-    case.take(replace(report, findings=tuple(findings)))
-
-
-def _absent(case: Case, source: Layout, dest: Layout) -> None:
-    """Destination elements that no source cell can serve."""
-    record = load_obligations()["core/same-element"]
-    case.status["core/same-element"] = "proved"
-    if case.options.readings.get("core/same-element") == "broadcast-missing":
-        return
-    for lack in missing(source, dest):
-        case.status["core/same-element"] = "refuted"
-        side = Side(case.transfer.dest, case.spaces[1], case.bits)
-        index = side.cell_at(lack.address).index or {lack.axis: lack.coordinate}
-        case.findings.append(
-            Finding(
-                "core/same-element",
-                Severity.ERROR,
-                f"the source holds no element with {lack.axis} = {lack.coordinate}, which the destination asks for",
-                "dest",
-                case.transfer.dest.element.span or case.transfer.dest.span,
-                {"axis": lack.axis},
-                {"coordinates": dict(index)},
-                record.source,
-                hint=(
-                    "name the whole axis in the source, or read it as a broadcast "
-                    "(--reading core/same-element=broadcast-missing)"
-                ),
-            )
-        )
-
-
 def _views(case: Case, commands: Sequence[Command], rules: Callable[[Sequence[Command]], RuleReport]) -> None:
     """What of the views differs from iteration to iteration: the places, and what rules ask of addresses."""
     views = case.transfer.views
@@ -216,6 +176,7 @@ def _views(case: Case, commands: Sequence[Command], rules: Callable[[Sequence[Co
     for counters in list(corners(views))[1:]:
         told = {f.rule for f in case.findings}
         report = rules(moved_commands(commands, views, counters, case.target))
+        case.held += report.held
         note = f"found{at_iteration(views.turns, counters)}"
         case.findings += [replace(f, notes=(*f.notes, note)) for f in report.findings if f.rule not in told]
     case.iterations = views.count
@@ -223,88 +184,6 @@ def _views(case: Case, commands: Sequence[Command], rules: Callable[[Sequence[Co
         case.assumptions.append("each iteration was judged by itself: a program says what they make together")
     if case.transfer.given:
         case.assumptions.append("printed bases are those of the first iteration; the views move them")
-
-
-def _overlap(case: Case, programs: Sequence[Sequence[Command]]) -> None:
-    """Source and destination regions that share bytes: an error unless every byte is read before it is written, by the
-    printed commands and by those of the stream.
-    """
-    source, dest = case.buffers
-    views = case.transfer.views
-    if views is not None:
-        programs = [[looped(command, views, case.target) for command in commands] for commands in programs]
-    if source.tier != dest.tier:
-        return
-    if lie_apart(source, dest, case.spaces[0].places, case.bits):
-        case.status["core/overlap"] = "proved"
-        return
-    first, second = (t.base * 8 for t in (source, dest))
-    ends = (first + source.element.size * case.bits, second + dest.element.size * case.bits)
-    low, high = max(first, second) // 8, -(-min(ends) // 8)
-    early, commands = _written_early(case, programs)
-    if early is None:
-        case.status["core/overlap"] = "proved"
-        case.by["core/overlap"] = (
-            f"the order of the commands, though both hold bytes {low}..{high - 1} of {source.tier}"
-        )
-        return
-    if early == "unknown":
-        case.status["core/overlap"] = "unknown"
-        return
-    case.status["core/overlap"] = "refuted"
-    case.findings.append(
-        Finding(
-            "core/overlap",
-            Severity.ERROR,
-            f"source and destination share bytes {low}..{high - 1} of {source.tier}: {_risk(early)}",
-            "dest",
-            dest.base_span or dest.span,
-            {"from": low, "to": high - 1},
-            _early_witness(commands, early) if isinstance(early, Early) else None,
-            source="DESIGN, Obligations",
-            hint=f"place the destination at {-(-ends[0] // 8)} or later, or move through another region",
-            labels=(Label(source.span, "the source"),) if source.span else (),
-            notes=("found in the commands that the stream gives",)
-            if len(programs) > 1 and commands is not programs[0]
-            else (),
-        )
-    )
-
-
-def lie_apart(source: Tensor, dest: Tensor, places: Sequence[str], bits: int) -> bool:
-    """Whether two tensors of one tier share no byte by their places or their ranges of bytes alone."""
-    for place in PLACES[:-1]:
-        if place in places:
-            a, b = getattr(source, f"at_{place}"), getattr(dest, f"at_{place}")
-            if a + source.field(place).size <= b or b + dest.field(place).size <= a:
-                return True
-    first, second = (t.base * 8 for t in (source, dest))
-    return bool(first + source.element.size * bits <= second or second + dest.element.size * bits <= first)
-
-
-def _written_early(case: Case, programs: Sequence[Sequence[Command]]) -> tuple[Early | str | None, Sequence[Command]]:
-    """As `written_early`, of the first program where it is so; "no order" where no commands could have one."""
-    if not programs:
-        return "no order", ()
-    session = Session(case.options.rlimit)
-    answers = [(written_early(commands, session), commands) for commands in programs]
-    case.asked += session.asked
-    worst = [a for a in answers if a[0] not in (None, "unknown")] or [a for a in answers if a[0] is not None]
-    return worst[0] if worst else (None, ())
-
-
-def _risk(early: Early | str) -> str:
-    if isinstance(early, str):
-        return "without commands nothing says in which order they are read and written"
-    return "the order of the commands writes one of them before it is read"
-
-
-def _early_witness(commands: Sequence[Command], early: Early) -> dict[str, Any]:
-    out: dict[str, Any] = {}
-    for word, (number, counters) in (("written_by", early.write), ("read_later_by", early.read)):
-        command = commands[number]
-        out[word] = {"command": number, "counters": named_counters(command, full_counters(command, counters))}
-    return {**out, "address": early.address % LOCAL_LIMIT}
 
 
 def check_access(
@@ -339,8 +218,9 @@ def check_access(
     )
     spaces = (space_of(machine, source.tier), space_of(machine, dest.tier))
     case = Case(transfer, machine, options, axes or {}, spaces)
-    if case.well_formed(access.problems):
+    if case.well_formed(access.problems, access):
         _judge_access(case, access, bits)
+        ask_from_definitions(case)
     else:
         case.assumptions.append("nothing else was judged: the access has no defined meaning")
     if keep is not None:
@@ -397,7 +277,10 @@ def _judge_access(case: Case, access: Access, bits: int) -> None:
             limits,
             case.options.readings,
         )
-        return ruling.judge(access_instances(access, commands, bits, limits))
+        views = access.views
+        view = None if views is None else views.source if is_fetch(access) else views.dest
+        buffer = access.memory if view is None else view.buffer
+        return ruling.judge(access_instances(access, commands, case.target, limits, buffer))
 
     case.take(rules(judged))
     _views(case, judged, rules)

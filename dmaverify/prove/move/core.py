@@ -3,9 +3,12 @@ each.
 
 Knows: routes (driven, guarded, enumerated), their order, what a broken claim means for the others.
 Does not know: machines' rules, plan files, how anything is printed.
-Law: `proved` is said of an obligation only after an `unsat` for all its claims (or an enumeration of every unit,
-which is exact); `unknown` of any claim makes its obligation unknown; a `sat` is a violation whose witness was
-evaluated again by `meaning`.
+Law: `proved` is said of an obligation only after an `unsat` for all its claims, after normal forms that are equal term
+by term (a claim whose violation folds to `false` is not asked), or after an enumeration of every unit, which is exact;
+`unknown` of any claim makes its obligation unknown; a `sat` is a violation whose witness was evaluated again by
+`meaning`. The label of an obligation names the solver only where one of its own claims was asked.
+
+Relied on (proofs/): count-covers, pigeonhole-step.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from dmaverify.layout.refine import Joint, drive, missing_cell
 from dmaverify.layout.unread import first_unread
 from dmaverify.program.command import Command
 from dmaverify.program.move import Tensor
-from dmaverify.program.space import Space, aliased_place, layout_of, unit_bits_of
+from dmaverify.program.space import Space, aliased_place, beyond_every_memory, layout_of, unit_bits_of
 from dmaverify.prove.move.cells import WindowRelation, has_window
 from dmaverify.prove.move.fold import Family, fold
 from dmaverify.prove.move.obligations import (
@@ -36,10 +39,13 @@ from dmaverify.prove.move.obligations import (
 )
 from dmaverify.prove.move.outcome import OBLIGATIONS, Broken, CoreResult
 from dmaverify.prove.move.reach import corner_of, walks_off
+from dmaverify.prove.move.translation import copies_bytes
 from dmaverify.prove.smt import Answer, Query, Session, any_of
 
 ENUMERATE_FIRST = 1 << 16  # a nest without carry-free digits, up to this many units, is enumerated straight away
 ENUMERATE_LAST = 1 << 25  # ... and up to this many when the solver gave up
+NORMAL_FORM = "normal form"
+BY_DISTANCE = "one distance for all, and runs that add up to the region"
 HARD = 500_000  # resource units after which a plan that can be enumerated is enumerated
 
 
@@ -57,6 +63,8 @@ class _Judge:
     weight: int = 0  # units that an enumeration walks: the larger of the commands and the two regions
     status: dict[str, str] = field(default_factory=dict)
     broken: list[Broken] = field(default_factory=list)
+    carries: bool = False
+    asked_of: set[str] = field(default_factory=set)  # obligations of which the solver was asked a claim
 
     def run(self) -> CoreResult:
         families = fold(self.commands)
@@ -68,6 +76,9 @@ class _Judge:
             place = aliased_place(side, space, self.dtype_bits)
             if place is not None:
                 why = f"{place}s of the tensor overlap: what lies in one is longer than their distance"
+                return self._result("nothing", families, None, units, dict.fromkeys(OBLIGATIONS, "unknown"), why)
+            if beyond_every_memory(side, space, self.dtype_bits):
+                why = f"the tensor of {space.tier} is longer than addresses reach"
                 return self._result("nothing", families, None, units, dict.fromkeys(OBLIGATIONS, "unknown"), why)
         if has_window(self.source) or has_window(self.dest):
             return self._enumerated(families, units, 1 << 22, "overlapping windows are a relation")
@@ -89,8 +100,13 @@ class _Judge:
             fused = self._fused(source, dest, subject, families, units)
             if fused is not None:
                 return fused
+            if copies_bytes(source, dest, self.commands):
+                return self._result(BY_DISTANCE, families, None, units, dict.fromkeys(OBLIGATIONS, "proved"))
         try:
-            return self._solved(joint, subject, families, units)
+            found = self._solved(joint, subject, families, units)
+            if not found.broken and "unknown" in found.status.values() and copies_bytes(source, dest, self.commands):
+                return self._result(BY_DISTANCE, families, None, units, dict.fromkeys(OBLIGATIONS, "proved"))
+            return found
         except WindowRelation:
             return self._enumerated(families, units, ENUMERATE_LAST, "overlapping windows are a relation")
 
@@ -113,6 +129,7 @@ class _Judge:
             return replace(found, status=status)
         self.status.clear()
         self.broken.clear()
+        self.asked_of.clear()
         return None
 
     # ------------------------------------------------------------ solved
@@ -152,7 +169,8 @@ class _Judge:
             return self._enumerated(families, units, self.most_enumerated, "")
         self._consumes(joint, subject, families)
         self._live_cells(joint, subject)
-        return self._result("z3 on digits" if joint.plain else "z3 on carried digits", families, joint, units, {})
+        self.carries = not joint.plain
+        return self._result(NORMAL_FORM, families, joint, units, {})
 
     def _carrying(self, claims: Sequence[Claim]) -> frozenset[int]:
         """The nests whose proposed digits are not proved to be those of their addresses."""
@@ -176,13 +194,14 @@ class _Judge:
     def _vacuous(self, families: list[Family], joint: Joint, units: int) -> CoreResult:
         self.broken.append(Broken("core/not-vacuous", ""))
         return self._result(
-            "z3", families, joint, units, {"core/not-vacuous": "refuted"}, "the assumptions cannot hold"
+            NORMAL_FORM, families, joint, units, {"core/not-vacuous": "refuted"}, "the assumptions cannot hold"
         )
 
     def _live_cells(self, joint: Joint, subject: Subject) -> None:
         """A destination without any live cell promises nothing. Guards only grow, so the cell of all zeros decides."""
         if subject.dest_opaque:
             live = self.session.ask(live_cell(joint, subject), "a live cell").status
+            self.asked_of.add("core/not-vacuous")
         else:
             live = "sat" if joint.dest.kind_at((0,) * len(joint.dest.digits)) is None else "unsat"
         if live == "unsat":
@@ -195,7 +214,7 @@ class _Judge:
         """The solver gave up: what is small enough is enumerated, else everything stays unknown."""
         if self.weight <= self.most_enumerated:
             return self._enumerated(families, units, self.most_enumerated, "")
-        return self._result("z3", families, joint, units, dict.fromkeys(OBLIGATIONS, "unknown"), why)
+        return self._result("nothing", families, joint, units, dict.fromkeys(OBLIGATIONS, "unknown"), why)
 
     def _one_by_one(self, claims: Sequence[Claim], joint: Joint, families: Sequence[Family]) -> None:
         """The claims about one nest, or about the cells: one question first, since most nests of many keep their
@@ -209,11 +228,16 @@ class _Judge:
             self._single(claim, joint, families)
 
     def _all_at_once(self, claims: Sequence[Claim]) -> Answer:
-        """Is any claim violated? One question, `unsat` proves them all."""
+        """Is any claim violated? One question, `unsat` proves them all. What folds to `false` needs none."""
+        claims = [c for c in claims if c.violation != "false"]
+        self.asked_of |= {c.obligation for c in claims}
+        if not claims:
+            return Answer("unsat")
         variables = dict.fromkeys(v for c in claims for v in c.query.variables)
         constraints = dict.fromkeys(t for c in claims for t in c.query.constraints)
         violation = any_of([c.violation for c in claims])
-        return self.session.ask(Query(tuple(variables), (*constraints, violation)), "all obligations")
+        names = ", ".join(dict.fromkeys(c.obligation for c in claims))
+        return self.session.ask(Query(tuple(variables), (*constraints, violation)), f"all obligations: {names}")
 
     def _possible(self, claims: Sequence[Claim]) -> str:
         """Whether the assumptions of all claims can hold together (they are about different variables): sat, unsat or
@@ -274,6 +298,7 @@ class _Judge:
     def _consumes(self, joint: Joint, subject: Subject, families: Sequence[Family]) -> None:
         unread = first_unread(joint, opaque=subject.source_opaque)
         if unread is not None:
+            self.asked_of.discard("core/consumes")
             self.status["core/consumes"] = "proved" if unread == "none" else "refuted"
             if isinstance(unread, int):
                 self.broken.append(Broken("core/consumes", "", position=unread))
@@ -284,6 +309,7 @@ class _Judge:
         elif claim.violation == "false":
             self.status["core/consumes"] = "proved"
         else:
+            self.asked_of.add(claim.obligation)
             self._record(claim, self.session.ask(claim.question, claim.obligation), joint, families)
 
     def _consumes_by_running(self) -> None:
@@ -326,6 +352,7 @@ class _Judge:
                 if self.status.get("core/writes-once") == "refuted":
                     return
                 claim = two_copies(nests, first, second)
+                self.asked_of.add(claim.obligation)
                 self._record_pair(
                     claim, self.session.ask(claim.question, claim.obligation), joint, families, first, second
                 )
@@ -436,7 +463,16 @@ class _Judge:
             found["core/not-vacuous"] = "proved"
         order = {name: i for i, name in enumerate(OBLIGATIONS)}
         broken = tuple(sorted(self.broken, key=lambda b: order.get(b.obligation, 99)))
-        return CoreResult(found, broken, by, why, joint, tuple(families), tuple(self.session.asked), units)
+        decided = {name: said for name, said in self._labels(by).items() if found[name] != "not judged"}
+        decided |= {name: "" for name in OBLIGATIONS if found[name] == "not judged"}
+        return CoreResult(found, broken, by, why, joint, tuple(families), tuple(self.session.asked), units, decided)
+
+    def _labels(self, by: str) -> dict[str, str]:
+        """Who decided each obligation: the solver only where it was asked a claim of this very obligation."""
+        if by != NORMAL_FORM:
+            return {}
+        solver = f"{NORMAL_FORM}, solver on {'carried ' if self.carries else ''}digits"
+        return {name: solver if name in self.asked_of else NORMAL_FORM for name in OBLIGATIONS}
 
 
 def _one_to_one(source: Layout, dest: Layout) -> bool:

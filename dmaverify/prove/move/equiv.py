@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
 
-from dmaverify.errors import InputError
+from dmaverify.errors import Disagreement, InputError
 from dmaverify.language.expr import Expr, Kind, Pair, Window, axes_of, terms_of, walk
 from dmaverify.language.meaning import Cell, cell, cell_json, cells_array, finalize, finalize_array
 from dmaverify.layout.addresses import Layout
@@ -32,7 +32,6 @@ from dmaverify.prove.move.copies import Copy, TooManySteps, find_copy, in_half_b
 from dmaverify.prove.move.obligations import Subject
 from dmaverify.prove.move.scene import Side, named_counters, where
 from dmaverify.prove.move.units import Comparison, compare
-from dmaverify.prove.move.witness import Disagreement
 from dmaverify.prove.smt import RLIMIT, Query, Session, all_of, any_of
 from dmaverify.targets.target import Target
 

@@ -1,9 +1,11 @@
-"""What a move alone tells, before anyone says how it is done: cuts that clash, elements that the source does not hold,
-and the longest run that any packet could have.
+"""What a move alone tells, before anyone says how it is done: elements that the source does not hold, cuts that no one
+nest of loops can follow, and the longest run that any packet could have.
 
 Knows: the digits of both layouts. Does not know: streams, commands, machines.
-Law: a `Shortfall` is a fact of the two mappings, whatever the commands. What several commands could still do (axes that
-end unevenly, segments) is no shortfall.
+Law: a `Missing` is an element that no program can serve, whatever its commands. A `Clash` says that no single nest does
+it, and several commands may; it is confirmed on the elements themselves, one by one, and where those are too many or
+padding could be walked along, there is no answer (`confirmed` is False). A live end, a window or padding inside a digit
+is no cut: only where a digit begins, the other side must be able to begin one.
 
 Source: facts/rngd 1.4 (a common refinement must exist), 3.2 (tails); "Sequencer", Configuration Failures.
 """
@@ -15,17 +17,26 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import gcd
 
+from dmaverify.language.expr import Kind
 from dmaverify.layout.addresses import BYTE, Layout
 from dmaverify.layout.digits import Digit
+from dmaverify.layout.held import TooMany, first_absent, one_nest, values_of
+
+MOST_POINTS = 1 << 15
+"""Elements of one axis on which a clash is confirmed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Clash:
-    """Two cuts of one axis of which neither divides the other."""
+    """Two cuts of one axis of which neither divides the other. `coordinate` is the first element behind both, for which
+    the steps up to there make two different promises; `confirmed`: no nest of loops visits the axis' elements.
+    """
 
     axis: str
     cut: int
     other: int
+    coordinate: int = 0
+    confirmed: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,66 +61,165 @@ def _held(layout: Layout, axis: str) -> list[Digit]:
     return [d for i, d in enumerate(layout.digits) if d.axis == axis and i not in layout.beyond_index]
 
 
-def _cuts(source: Layout, dest: Layout, axis: str, size: int) -> list[int]:
-    """Every cut inside the axis, ascending; where a digit ends at or beyond the axis is no cut."""
-    ends = {c for layout in (source, dest) for d in _held(layout, axis) for c in (d.weight, d.weight * d.slots)}
-    return sorted(c for c in ends | {1} if c < size)
-
-
 def _axes(source: Layout, dest: Layout) -> dict[str, int]:
     named = dict(source.sizes)
     return {a: n for a, n in dest.sizes if a in named and a != BYTE and not a.startswith("<")}
 
 
+def entangled(layout: Layout) -> bool:
+    """Whether padding depends on digits of several axes at once: what one axis holds is then no fact of its own."""
+    beyond = layout.beyond_index
+    for guard in layout.guards:
+        own = [(layout.digits[i], k) for i, k in guard.terms if i not in beyond and layout.digits[i].slots > 1]
+        if len({d.axis for d, _ in own}) < 2 and (len(own) < 2 or all(k == d.weight for d, k in own)):
+            continue
+        if guard.constant + sum(k * (d.live - 1) for d, k in own) >= guard.bound:
+            return True
+    return False
+
+
+# ---------------------------------------------------------------- cuts
+
+
 def clashes(source: Layout, dest: Layout) -> Iterator[Clash]:
-    """For each axis that both sides name, the first two cuts that have no common refinement."""
+    """For each axis that both sides name, the first two cuts that no nest of loops can both follow."""
     for axis, size in _axes(source, dest).items():
-        for low, high in pairwise(_cuts(source, dest, axis, size)):
+        starts = {d.weight for layout in (source, dest) for d in _held(layout, axis) if d.live > 1}
+        for low, high in pairwise(sorted(c for c in starts | {1} if c < size)):
             if high % low:
-                yield Clash(axis, low, high)
+                found = _nested(source, dest, axis, size)
+                if found is not True:
+                    yield Clash(axis, low, high, min(high, size - 1), found is False)
                 break
+
+
+def _nested(source: Layout, dest: Layout, axis: str, size: int) -> bool | None:
+    """Whether one nest visits every element of the axis that the destination holds, on both sides in step; None where
+    that cannot be listed, or where padding inside the axis could be walked besides (padding behind its outermost digit
+    adds blocks, and changes no step within one).
+    """
+    both = [sorted(_held(layout, axis), key=lambda d: -d.weight) for layout in (source, dest)]
+    if any(dict(layout.offsets).get(axis) for layout in (source, dest)):
+        return None
+    try:
+        values = sorted(v for v in values_of((d.weight, d.live) for d in both[1]) if v < size)
+    except TooMany:
+        return None
+    if len(values) > MOST_POINTS:
+        return None
+    points = []
+    for value in values:
+        ends = [_place(digits, value) for digits in both]
+        if ends[0] is None or ends[1] is None:
+            return None
+        points.append((ends[1], ends[0]))
+    if one_nest(sorted(points)):
+        return True
+    padded = any(d.live < d.slots for digits in both for d in digits[1:]) or any(
+        layout.kind_at(tuple(d.live - 1 if d.axis == axis else 0 for d in layout.digits)) is not None
+        for layout in (source, dest)
+    )
+    return None if padded else False
+
+
+def _place(digits: list[Digit], value: int) -> int | None:
+    """The address of a coordinate, from digits by falling weight."""
+    total = 0
+    for digit in digits:
+        part = min(value // digit.weight, digit.live - 1)
+        total += part * digit.step
+        value -= part * digit.weight
+    return total if value == 0 else None
+
+
+# ---------------------------------------------------------------- elements
 
 
 def missing(source: Layout, dest: Layout) -> Iterator[Missing]:
-    """For each axis that both name, the first destination coordinate outside the source's range. Assumes no clash."""
+    """For each axis that both name, the first destination coordinate outside the source's range. Raises TooMany."""
     for axis, size in _axes(source, dest).items():
-        ends = {d.weight * d.live for layout in (source, dest) for d in _held(layout, axis)}
-        cuts = sorted({*_cuts(source, dest, axis, size), *(end for end in ends if end < size), size})
-        ranges = [(d.weight, d.weight * d.live) for d in _held(source, axis)]
-        for low, high in pairwise(cuts):
-            if high <= low or any(start <= low < end for start, end in ranges):
-                continue
-            digit = next((d for d in _held(dest, axis) if d.weight <= low < d.weight * d.live), None)
-            if digit is not None and -(-high // low) > 1:
-                yield Missing(axis, low, dest.origin + digit.step * (low // digit.weight))
-                break
+        sides = [_held(layout, axis) for layout in (dest, source)]
+        shift = dict(dest.offsets).get(axis, 0) - dict(source.offsets).get(axis, 0)
+        ranges = [[(d.weight, d.live) for d in digits] for digits in sides]
+        start = dict(dest.offsets).get(axis, 0)
+        if shift:
+            offered = values_of(ranges[1])
+            least = min((v for v in values_of(ranges[0]) if v + shift not in offered), default=None)
+        else:
+            least = first_absent(*ranges)
+        if least is not None and start + least < size:
+            yield Missing(axis, start + least, dest.origin + (_place_any(sides[0], least) or 0))
+
+
+def _place_any(digits: list[Digit], value: int) -> int | None:
+    """The address of a coordinate, whichever digits make it up."""
+    if not digits:
+        return 0 if value == 0 else None
+    digit, *rest = sorted(digits, key=lambda d: -d.weight)
+    for part in range(min(value // digit.weight, digit.live - 1), -1, -1):
+        below = _place_any(rest, value - part * digit.weight)
+        if below is not None:
+            return below + part * digit.step
+    return None
+
+
+# ---------------------------------------------------------------- runs
 
 
 def longest_run(source: Layout, dest: Layout) -> Run:
     """Walks inwards to outwards while both sides step alike. Top padding that follows in the destination may be
-    written.
+    written; padding that both sides have alike is walked through.
     """
     run = common = 1
-    inner = [d for d in reversed(dest.digits) if d.slots > 1]
     strides: list[int] = []
     growing = True
-    for digit in inner:
-        other = next((d for d in _held(source, digit.axis or "") if d.weight == digit.weight), None)
-        alike = other is not None and other.step == run and digit.step == run
-        if not (growing and alike):
+    for index in reversed(range(len(dest.digits))):
+        digit = dest.digits[index]
+        if digit.slots < 2:
+            continue
+        other = _partner(source, digit, run)
+        padding = digit.axis is None and digit.live == 1  # positions of padding behind one element
+        if not (growing and digit.step == run and (padding or other is not None)):
             growing = False
             strides.append(digit.step)
             continue
-        assert other is not None
-        run *= min(digit.live, other.slots)
-        common = run
-        if digit.live == min(digit.live, other.slots) and digit.slots > digit.live:
-            run, growing = digit.step * digit.slots, False
-        elif other.slots != digit.slots or digit.live < digit.slots:
-            growing = False
-            if digit.slots > other.slots:
+        if other is not None and _alike(dest, index, source, other):
+            run = common = run * digit.slots
+            continue
+        growing = False
+        if other is not None:
+            common = run = run * min(digit.live, other[1].live)
+            if digit.live > other[1].live or (digit.live < digit.slots and not _top(dest, index)):
                 strides.append(run)
+                continue
+        if digit.live < digit.slots:
+            run = digit.step * digit.slots
+        elif other is not None and digit.slots == other[1].live == other[1].slots:
+            growing = True
     reads = [
-        d.step for i, d in enumerate(source.digits) if i not in source.beyond_index and d.slots > 1 and d.step >= common
+        d.step for i, d in enumerate(source.digits) if i not in source.beyond_index and d.live > 1 and d.step >= common
     ]
     return Run(run, gcd(source.origin, *reads), gcd(dest.origin, *strides))
+
+
+def _partner(source: Layout, digit: Digit, run: int) -> tuple[int, Digit] | None:
+    """The source digit that steps through the same piece of the axis at the same distance, and its index."""
+    for index, other in enumerate(source.digits):
+        if index in source.beyond_index or other.slots < 2 or other.step != run or other.axis != digit.axis:
+            continue
+        if other.weight == digit.weight and (digit.axis is not None or digit.live == other.live == 1):
+            return index, other
+    return None
+
+
+def _alike(dest: Layout, index: int, source: Layout, other: tuple[int, Digit]) -> bool:
+    """Whether both digits are the same and what padding they have may be read and written."""
+    mine, (there, theirs) = dest.digits[index], other
+    same = (mine.slots, mine.live) == (theirs.slots, theirs.live)
+    return same and (mine.live == mine.slots or (_top(dest, index) and _top(source, there)))
+
+
+def _top(layout: Layout, index: int) -> bool:
+    """Whether the padding of a digit is Top alone."""
+    kinds = {g.kind for g in layout.guards if [i for i, _ in g.terms] == [index]}
+    return kinds <= {Kind.TOP}

@@ -24,6 +24,7 @@ from dmaverify.program.move import PLACES, Transfer
 from dmaverify.program.space import Space, unit_bits_of
 from dmaverify.program.views import ViewError
 from dmaverify.prove.move.check import Options, check_transfer
+from dmaverify.prove.move.preconditions import unmet
 from dmaverify.prove.move.static import Instance, Ruling, transfer_instances
 from dmaverify.targets.target import Target, load_obligations
 from dmaverify.verdict import Finding, Label, Severity
@@ -55,6 +56,13 @@ class IndirectCase:
         return rows_of(self.move.table, self.move.axis, self.move.rows, written=self.move.scatter)
 
     @cached_property
+    def keyed_table(self) -> Rows | None:
+        """The key as the table holds it, if it does: key k then lies there as well, beside the row."""
+        if self.move.key not in axes_of(self.move.table.mapping) or self.move.keys < 2:
+            return None
+        return rows_of(self.table.first, self.move.key, self.move.keys, written=self.move.scatter)
+
+    @cached_property
     def payload(self) -> Rows:
         return rows_of(self.move.payload, self.move.key, self.move.keys, written=not self.move.scatter)
 
@@ -83,9 +91,10 @@ class IndirectCase:
 
     def shaped(self) -> bool:
         """Whether rows and keys are what they should be, so that the rest has a meaning."""
-        for problem in self.move.problems:
+        found = list(unmet(self.move, self.axes, self.target, self.move.problems))
+        for problem in found[: len(self.move.problems)] + [p for p in found[len(self.move.problems) :] if p.fatal]:
             self.broken("core/well-formed", problem.message, problem.span, problem.hint)
-        if any(p.fatal for p in self.move.problems):
+        if any(p.fatal for p in found):
             return False
         try:
             if len(self.table.digits) > 1 or any(d.place != "element" for d in self.table.digits):
@@ -94,6 +103,7 @@ class IndirectCase:
                     self.move.table.span, f"name {self.move.axis} once, in the element mapping of the table",
                 )  # fmt: skip
             assert self.payload.digits is not None
+            assert self.keyed_table is None or self.keyed_table.digits
         except ViewError as error:
             self.broken("core/well-formed", error.message, error.span, error.hint)
             return False
@@ -111,7 +121,8 @@ class IndirectCase:
 
     def row(self) -> Transfer | None:
         move = self.move
-        sides = (self.payload.first, self.table.first) if move.scatter else (self.table.first, self.payload.first)
+        table = self.table.first if self.keyed_table is None else self.keyed_table.first
+        sides = (self.payload.first, table) if move.scatter else (table, self.payload.first)
         stream = None
         if move.stream is not None:
             try:
@@ -241,6 +252,27 @@ class IndirectCase:
         spans = self.move.index.value_spans
         return spans[at] if at < len(spans) else self.move.index.span
 
+    def judge_keyed(self) -> None:
+        """A table that holds the key as well: key k asks for its own part of the row, and the machine adds the row
+        alone.
+        """
+        listed = self.move.listed
+        if self.keyed_table is None or (listed is not None and listed.offsets is not None):
+            return
+        space = space_of(self.target, self.move.table.tier)
+        for key in range(1, self.move.keys):
+            further = self.keyed_table.units(key, space, self.bits)
+            if further:
+                self.broken(
+                    "core/same-element",
+                    f"the table holds {self.move.key} too: {self.move.key} = {key} asks for what lies {further} "
+                    f"further in its row, but the machine adds the row alone and goes to {self.move.key} = 0",
+                    self.move.table.span,
+                    f"take {self.move.key} out of the table: let the index count (row, {self.move.key}) pairs",
+                    {self.move.key: key, "further": further},
+                )
+                return
+
     # ------------------------------------------------------------ printed configurations
 
     def judge_printed(self) -> None:
@@ -260,7 +292,13 @@ class IndirectCase:
         values = self.move.index.values
         if offsets is None or values is None:
             return
-        wanted = [None if (row := self.row_of(v)) is None else row * self.row_units for v in values]
+        space = space_of(self.target, self.move.table.tier)
+        keyed, keys = self.keyed_table, range(len(values))
+        beside = [0 if keyed is None else keyed.units(k, space, self.bits) for k in keys]
+        wanted = [
+            None if (row := self.row_of(v)) is None else row * self.row_units + more
+            for v, more in zip(values, beside, strict=True)
+        ]
         for at, (have, want) in enumerate(zip(offsets, wanted, strict=False)):
             if want is not None and have != want:
                 width = self.bits // unit_bits_of(self.bits)

@@ -10,7 +10,9 @@ addresses and says so in its text.
 Digits are sums of pieces, with nothing to search, wherever no digit carries. Digits that carry are fresh variables,
 tied to the carried part of the address by one equation (total and unique by Euclid); mappings without digits add
 their tree's quotients.
-Relied on: proofs/euclid-uniqueness.smt2, proofs/difference-form.smt2, proofs/product-image.smt2.
+
+Relied on (proofs/): apart-is-disjoint, bound-step, broadcast-write-collides, corner-step, coverage-exact-step,
+coverage-step, difference-form, digits-unique-step, euclid-uniqueness, ladder-step, padding-off-boundary, reversal.
 """
 
 from __future__ import annotations
@@ -24,6 +26,8 @@ from dmaverify.layout.refine import Driven, Joint, Nest
 from dmaverify.program.move import Tensor
 from dmaverify.prove.move.cells import CellText, cell_text, void_text
 from dmaverify.prove.smt import Query, all_of, any_of, linear, negation, number
+
+MOST_PAIRED = 64  # nests of which every two are compared in one question
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,9 +291,16 @@ def cover_claims(joint: Joint, subject: Subject) -> list[Claim] | None:
         Claim("core/padding", "zero-unwritten", -1, domain, all_of([cell.zero, negation(written)]), order),
     ]
     if len(images) > 1:
-        twice = any_of([all_of([a, b]) for i, a in enumerate(images) for b in images[i + 1 :]])
+        twice = _more_than_one(images)
         claims.append(Claim("core/writes-once", "commands", -1, domain, twice, order))
     return claims
+
+
+def _more_than_one(conditions: Sequence[str]) -> str:
+    """Two of the conditions hold at once; pair by pair, or counted where the pairs would be too many to write down."""
+    if len(conditions) <= MOST_PAIRED:
+        return any_of([all_of([a, b]) for i, a in enumerate(conditions) for b in conditions[i + 1 :]])
+    return f"(< 1 (+ {' '.join(f'(ite {one} 1 0)' for one in conditions)}))"
 
 
 def live_cell(joint: Joint, subject: Subject) -> Query:

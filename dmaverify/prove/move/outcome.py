@@ -8,7 +8,7 @@ Law: counters belong to their command, loops outer to inner, then the unit in th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dmaverify.layout.refine import Joint
 from dmaverify.prove.move.fold import Family
@@ -50,3 +50,9 @@ class CoreResult:
     families: tuple[Family, ...] = ()
     asked: tuple[tuple[str, str, str], ...] = ()
     units: int = 0
+    decided: Mapping[str, str] = field(default_factory=dict)  # who decided an obligation, where that is not `by`
+
+    def by_of(self, name: str) -> str:
+        """The label of one obligation."""
+        said = self.decided.get(name, self.by)
+        return f"{said} ({self.why})".strip() if self.why else said

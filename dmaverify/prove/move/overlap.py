@@ -5,20 +5,29 @@ Does not know: tensors, machines, how a finding is shown.
 Law: `None` means that every byte is read, by whoever reads it, before any command writes it: the move is as safe as one
 between two memories. Every pair of a command that writes and one that reads is decided, a command with itself too.
 
-A command moves burst by burst in the order of its loops, each burst read before it is written. So byte b is at risk
-when iteration p writes it and a later iteration q reads it. For each loop d: the loops outside agree, at d p is below
-q, the loops inside are free; that is one equation of bounded integers. Commands of one engine follow each other in the
-written order; those of two engines are not ordered, so any shared byte is at risk.
+A command moves request by request in the order of its loops, each request read before it is written; a burst longer
+than the machine's requests is several of them. So byte b is at risk when request p writes it and a later one q reads
+it. For each loop d: the loops outside agree, at d p is below q, the loops inside are free; that is one equation of
+bounded integers. Commands of one engine follow each other in the written order; those of two engines are not ordered,
+so any shared byte is at risk. Commands that name no engine are taken to share one: `relies_on_order` says where that
+matters.
 
-Source: "DMA Engine" (DMA Sequencer Internals; Implementation Details), DESIGN section 4 (core/overlap).
+A machine without requests (`atom`) does not read a burst as a whole before it is written either: it moves `atom` units
+at once, in order, and reads no further than it must. Writing unit u takes units up to u + atom - 1, and reading those
+takes at most atom - 1 more; so a unit that u lands on and that is read 2 atom - 1 units later, or more, may be
+overwritten first. Nearer ones depend on where words begin: unknown. Destinations below their source are safe at every
+granularity. Where nothing is known of the granularity, a burst counts as one.
+
+Source: "DMA Engine" (Packet size and internal DMA requests: an n-byte packet becomes ceil(n / 256) requests; DMA
+Sequencer Internals; Implementation Details), the obligation core/overlap.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from dmaverify.program.command import Command
+from dmaverify.program.command import Command, Loop
 from dmaverify.program.space import global_address
 from dmaverify.prove.meet import Walk, apart, difference, equation, found_meeting, question
 from dmaverify.prove.smt import Query, Session, linear, number
@@ -33,8 +42,12 @@ class Early:
     address: int
 
 
-def written_early(commands: Sequence[Command], session: Session) -> Early | str | None:
-    """A byte that is written before it is read, None if there is none, or "unknown"."""
+def written_early(
+    commands: Sequence[Command], session: Session, atom: int | None = None, request_units: int = 0
+) -> Early | str | None:
+    """A byte that is written before it is read, None if there is none, or "unknown". `atom`: units moved at once in a
+    stream; `request_units`: units of a request, which is read before it is written (0: a burst of any length is one).
+    """
     open_ = False
     reads = [_walk(c, writes=False) for c in commands]
     writes = [_walk(c, writes=True) for c in commands]
@@ -43,7 +56,9 @@ def written_early(commands: Sequence[Command], session: Session) -> Early | str 
             if writer.write.tier != reader.read.tier or apart(difference(writes[i], reads[j])):
                 continue
             if i == j:
-                found = _within(i, writer, session)
+                found = _within(i, writer, session, atom)
+                if found is None and 0 < request_units < writer.burst:
+                    found = _in_burst(i, writer, request_units, session)
             elif writer.engine != reader.engine or i < j:
                 found = _across(i, j, writes[i], reads[j], session)
             else:
@@ -52,6 +67,18 @@ def written_early(commands: Sequence[Command], session: Session) -> Early | str 
                 return found
             open_ = open_ or found == "unknown"
     return "unknown" if open_ else None
+
+
+def relies_on_order(commands: Sequence[Command], session: Session) -> bool:
+    """Whether a command that names no engine reads what a later one that names none writes: in parallel they race."""
+    for j, reader in enumerate(commands):
+        for writer in commands[j + 1 :]:
+            if reader.engine is not None or writer.engine is not None or writer.write.tier != reader.read.tier:
+                continue
+            shared = difference(_walk(writer, writes=True), _walk(reader, writes=False))
+            if not apart(shared) and session.ask(question(shared), "core/overlap").status != "unsat":
+                return True
+    return False
 
 
 def _walk(command: Command, *, writes: bool) -> Walk:
@@ -71,9 +98,40 @@ def _across(i: int, j: int, write: Walk, read: Walk, session: Session) -> Early 
     return Early((i, met.first), (j, met.second), met.address)
 
 
-def _within(index: int, command: Command, session: Session) -> Early | str | None:
+def _inside(index: int, command: Command, session: Session, atom: int) -> Early | str | None:
+    """A burst that lands on its own rest: the destination is `gap` units above the source, inside the burst."""
+    if command.burst <= atom:
+        return None
+    far = 2 * atom - 1
+    for low, high, near in ((far, command.burst, False), (1, min(far, command.burst), True)):
+        if low >= high:
+            continue
+        names = [f"x{i}" for i in range(len(command.loops))]
+        variables = [(name, 0, loop.count) for name, loop in zip(names, command.loops, strict=True)]
+        parts = [(loop.write - loop.read, name) for name, loop in zip(names, command.loops, strict=True)]
+        variables, parts, names = [*variables, ("gap", low, high)], [*parts, (-1, "gap")], [*names, "gap"]
+        target = global_address(command.read, command.read.base) - global_address(command.write, command.write.base)
+        if apart(equation([(k, a, b - 1) for (k, _), (_, a, b) in zip(parts, variables, strict=True)], target)):
+            continue
+        answer = session.ask(Query(tuple(variables), (f"(= {linear(0, parts)} {number(target)})",)), "core/overlap")
+        if answer.status == "unsat":
+            continue
+        if near or answer.status == "unknown":
+            return "unknown"
+        best = session.smallest(
+            Query(tuple(variables), (f"(= {linear(0, parts)} {number(target)})",)), names, answer
+        ).model
+        outer = tuple(best[name] for name in names[:-1])
+        return _met(index, command, (*outer, 0), (*outer, best["gap"]))
+    return None
+
+
+def _within(index: int, command: Command, session: Session, atom: int | None) -> Early | str | None:
     """Level by level, from the innermost loop: an iteration that writes what a later one reads."""
-    open_ = False
+    inside = None if atom is None else _inside(index, command, session, atom)
+    if isinstance(inside, Early):
+        return inside
+    open_ = inside == "unknown"
     for level in reversed(range(len(command.loops))):
         if command.loops[level].count < 2:
             continue
@@ -93,6 +151,36 @@ def _within(index: int, command: Command, session: Session) -> Early | str | Non
             best = session.smallest(query, names, answer).model
             return _early(index, command, level, best)
     return "unknown" if open_ else None
+
+
+def _in_burst(index: int, command: Command, request: int, session: Session) -> Early | str | None:
+    """Two requests of one burst, the loops around it the same: the earlier writes what the later reads."""
+    whole = replace(
+        command, loops=(*command.loops, Loop(-(-command.burst // request), request, request)), burst=request
+    )
+    level = len(command.loops)
+    names, variables, parts = _level(whole, level)
+    target = global_address(command.read, command.read.base) - global_address(command.write, command.write.base)
+    ends = [(k, low, high - 1) for (k, _), (_, low, high) in zip(parts, variables, strict=True)]
+    if apart(equation(ends, target)):
+        return None
+    count = whole.loops[level].count
+    tails = (
+        f"(= {linear(0, parts)} {number(target)})",
+        f"(< (+ p gap) {count - 1})",
+        f"(< {linear(0, ((request, 'p'), (1, 'u')))} {command.burst})",
+        f"(< {linear(request, ((request, 'p'), (request, 'gap'), (1, 'v')))} {command.burst})",
+    )
+    query = Query(variables, tails)
+    answer = session.ask(query, "core/overlap")
+    if answer.status != "sat":
+        return "unknown" if answer.status == "unknown" else None
+    early = _early(index, whole, level, session.smallest(query, names, answer).model)
+
+    def joined(counters: tuple[int, ...]) -> tuple[int, ...]:
+        return (*counters[:level], counters[level] * request + counters[level + 1])
+
+    return Early((index, joined(early.write[1])), (index, joined(early.read[1])), early.address)
 
 
 def _level(command: Command, level: int) -> tuple[list[str], tuple[tuple[str, int, int], ...], list[tuple[int, str]]]:
@@ -133,7 +221,10 @@ def _early(index: int, command: Command, level: int, model: object) -> Early:
         else:
             first.append(values[f"a{i}"])
             second.append(values[f"b{i}"])
-    write, read = (*first, values["u"]), (*second, values["v"])
+    return _met(index, command, (*first, values["u"]), (*second, values["v"]))
+
+
+def _met(index: int, command: Command, write: tuple[int, ...], read: tuple[int, ...]) -> Early:
     address = _walk(command, writes=True).address(write)
     if address != _walk(command, writes=False).address(read):
         raise ArithmeticError("the two counters do not name one byte")

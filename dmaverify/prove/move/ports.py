@@ -5,6 +5,8 @@ Does not know: rules, severities, any machine.
 Law: one port, one meaning (`machines.facts`); a gcd port is 0 only when every number it divides is 0, and is exact
 for all addresses of a nest, because all of them are multiples of m exactly when base and strides are
 (proofs/alignment-step.smt2).
+
+Relied on (proofs/): alignment-step.
 """
 
 from __future__ import annotations
@@ -110,6 +112,22 @@ def sequencer_facts(
         "stride_low": least([e.stride * unit_bits // 8 for e in text.entries]) if text.entries else 0,
         "stride_high": most([e.stride * unit_bits // 8 for e in text.entries]) if text.entries else 0,
     }
+
+
+def dimension_facts(text: Sequencer, unit_bits: int) -> list[dict[str, int]]:
+    """The loops of one side as written, innermost first; a count of 1 is a loop too. An innermost contiguous entry
+    counts bytes.
+    """
+    out: list[dict[str, int]] = []
+    inside = 0
+    for number, entry in enumerate(reversed(text.entries)):
+        run = number == 0 and entry.stride in (0, 1)
+        count = entry.count * unit_bits // 8 if run else entry.count
+        stride = _bytes(entry.stride * unit_bits)
+        below = 0 if run else (inside or unit_bits // 8)
+        out.append({"dimension": number, "count": count, "stride_bytes": stride, "inside_bytes": below})
+        inside = count if run else below * count
+    return [{**facts, "dimensions": len(out)} for facts in out]
 
 
 def tensor_facts(tensor: Tensor, dtype_bits: int, only: Collection[str] | None = None) -> dict[str, int]:

@@ -57,7 +57,7 @@ def _proposals(commands: Sequence[Command], source: Layout, dest: Layout) -> Ite
                 ("write", loop.read, (source, dest)),
                 ("read", loop.write, (dest, source)),
             ):
-                wanted = _translated(stride, *layouts)
+                wanted = translated(stride, *layouts)
                 have = loop.write if side == "write" else loop.read
                 if wanted is not None and wanted != have:
                     span = _number_span(command, side, loop)
@@ -66,7 +66,7 @@ def _proposals(commands: Sequence[Command], source: Layout, dest: Layout) -> Ite
         yield from _bases(commands, index, source, dest)
 
 
-def _translated(stride: int, seen: Layout, other: Layout) -> int | None:
+def translated(stride: int, seen: Layout, other: Layout) -> int | None:
     """What a step of `stride` in one layout is in the other: the same step on the same axis; None where that is no
     one digit.
     """
@@ -97,21 +97,27 @@ def _translated(stride: int, seen: Layout, other: Layout) -> int | None:
 def _bases(commands: Sequence[Command], index: int, source: Layout, dest: Layout) -> Iterator[Repair]:
     """The base that one side asks for, given the element at the other side's base."""
     command = commands[index]
-    for side, port, seen, other in (
-        ("write", command.write, (source, command.read), dest),
-        ("read", command.read, (dest, command.write), source),
-    ):
-        values = seen[0].values_at(global_address(seen[1], seen[1].base))
-        if values is None:
-            continue
-        known = {d.axis for d in other.digits}
-        address = base_at(other, {a: v for a, v in seen[0].coordinates(values).items() if a in known})
-        local = address % SPAN["cluster"]
+    for side, port in (("write", command.write), ("read", command.read)):
+        local = base_asked(command, source, dest, side)
         text = command.write_text if side == "write" else command.read_text
-        if local != port.base and address - local == global_address(port, 0):
+        if local is not None and local != port.base:
             changed = _with_base(command, side, replace(port, base=local))
             span = text.base_span if text else None
             yield Repair(f"the {side} base", span, port.base, local, _swapped(commands, index, changed))
+
+
+def base_asked(command: Command, source: Layout, dest: Layout, side: str) -> int | None:
+    """The base of a side that the other side's base asks for; None where that is no element, or lies elsewhere."""
+    own, seen, own_layout, seen_layout = (
+        (command.write, command.read, dest, source) if side == "write" else (command.read, command.write, source, dest)
+    )
+    values = seen_layout.values_at(global_address(seen, seen.base))
+    if values is None:
+        return None
+    known = {d.axis for d in own_layout.digits}
+    address = base_at(own_layout, {a: v for a, v in seen_layout.coordinates(values).items() if a in known})
+    local = address % SPAN["cluster"]
+    return local if address - local == global_address(own, 0) else None
 
 
 def _with_stride(command: Command, number: int, side: str, stride: int) -> Command:

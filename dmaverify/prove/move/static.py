@@ -19,6 +19,7 @@ from dmaverify.program.command import Command, Sequencer
 from dmaverify.program.move import Stream, Tensor
 from dmaverify.prove.move.ports import (
     command_facts,
+    dimension_facts,
     sequencer_facts,
     tensor_facts,
     transfer_facts,
@@ -40,6 +41,7 @@ class Instance:
     tier: str = ""
     suspects: tuple[tuple[str, str, int, Span | None], ...] = ()  # (port, what, bytes, where)
     packet_span: Span | None = None
+    spans: tuple[tuple[str, Span], ...] = ()  # of single ports
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,7 @@ class RuleReport:
     findings: tuple[Finding, ...]
     evaluated: int
     differs: tuple[str, ...]
+    held: tuple[tuple[Rule, tuple[int, ...], str], ...] = ()  # what held, at which ports, where
 
 
 @dataclass
@@ -68,6 +71,7 @@ class Ruling:
     differs: list[str] = field(default_factory=list)
     evaluated: set[str] = field(default_factory=set)
     seen: dict[tuple[str, str, str], int] = field(default_factory=dict)
+    held: list[tuple[Rule, tuple[int, ...], str]] = field(default_factory=list)
 
     def judge(self, instances: Sequence[Instance], only: Collection[str] | None = None) -> RuleReport:
         """All rules of the target, or those named in `only`, on every instance that they bind."""
@@ -79,7 +83,8 @@ class Ruling:
                     self.engine, self.source_tier, self.dest_tier, instance.side, instance.tier
                 ):
                     self._evaluate(rule, instance)
-        return RuleReport(tuple(self.findings), len(self.evaluated), tuple(dict.fromkeys(self.differs)))
+        differs = tuple(dict.fromkeys(self.differs))
+        return RuleReport(tuple(self.findings), len(self.evaluated), differs, tuple(self.held))
 
     def _evaluate(self, rule: Rule, instance: Instance) -> None:
         values = {**self.limits, **instance.values}
@@ -104,6 +109,9 @@ class Ruling:
             if len({s is Severity.ERROR for s in outcomes}) > 1:
                 self.differs.append(rule.id)
         if severity is None:
+            if rule.severity_under(self.readings) is not None:
+                ports = {**values, **rule.limits_under(self.readings)}
+                self.held.append((rule, tuple(ports[port] for port in rule.ports), instance.place))
             return
         key = (rule.id, instance.scope, instance.side)
         first = self.seen.get(key)
@@ -173,7 +181,7 @@ class Ruling:
                     return f"{what} is {number}", span or instance.span
         elif instance.packet_span is not None and any(p.startswith("packet") for p in rule.ports):
             return "", instance.packet_span
-        return "", instance.span
+        return "", next((span for port, span in instance.spans if port in rule.ports), instance.span)
 
 
 def transfer_instances(
@@ -237,6 +245,10 @@ def _command_instances(
                 tensor.tier,
                 packet_span=packet,
             )
+            for number, own in enumerate(dimension_facts(text, command.unit_bits)):
+                entry = text.entries[-1 - number]
+                place = f"dimension {number} of the {side} side{suffix}"
+                yield Instance("dimension", own, place, entry.span or text.span or span, side, tensor.tier)
 
 
 def _suspects(command: Command, source: Tensor, dest: Tensor) -> Iterator[tuple[str, str, int, Span | None]]:
@@ -264,17 +276,20 @@ def _stride_span(text: Sequencer | None, label: str, stride: int) -> Span | None
 
 
 def access_instances(
-    access: Access, commands: Sequence[Command], dtype_bits: int, limits: Mapping[str, int]
+    access: Access, commands: Sequence[Command], target: Target, limits: Mapping[str, int], buffer: Tensor
 ) -> list[Instance]:
-    """Everything that rules look at in a Fetch or Commit access: its memory, its sequencer, its packets."""
+    """Everything that rules look at in a Fetch or Commit access: its memory, its sequencer, its packets. `buffer` is
+    the memory behind a view.
+    """
     side = "read" if is_fetch(access) else "write"
-    tier = access.memory.tier
-    out = [Instance("tensor", tensor_facts(access.memory, dtype_bits), "memory", access.memory.span, side, tier)]
+    tier, dtype_bits = access.memory.tier, target.dtypes[access.dtype]
+    sliced = "slice" in target.tiers[tier].places
+    out = [Instance("tensor", tensor_facts(buffer, dtype_bits), "memory", access.memory.span, side, tier)]
     packet = (access.config.packet_span if access.config else None) or access.stream.packet.span
     span = (access.config.span if access.config else None) or access.stream.span
     for command in commands:
         facts = memory_facts(command, access, limits, dtype_bits)
         out.append(Instance("sequencer", facts, "sequencer", span, side, tier, packet_span=packet))
-        facts = access_facts(command, access, dtype_bits)
+        facts = access_facts(command, access, dtype_bits, sliced=sliced)
         out.append(Instance("access", facts, "access", span, side, tier, packet_span=packet))
     return out

@@ -6,7 +6,7 @@ Law: a program is the set of its (read, write) units; the order of loops and com
 follows from equal normal nests (the same loops merged and sorted), from an `unsat` for "a unit of one that is none of
 the other" both ways, or from comparing every unit. A difference is given after division has confirmed it.
 
-Relied on: proofs/merge-keeps-addresses.smt2, proofs/euclid-uniqueness.smt2, proofs/ladder-step.smt2.
+Relied on (proofs/): euclid-uniqueness, ladder-step, merge-keeps-addresses.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dmaverify.errors import Disagreement
 from dmaverify.layout.addresses import Layout
 from dmaverify.layout.refine import Drive, Driven, Joint, Nest, drive
 from dmaverify.lower.derive import coalesce
@@ -24,7 +25,6 @@ from dmaverify.program.space import global_address
 from dmaverify.prove.move.copies import Copy, Loops, TooManySteps, find_copy, loops_of
 from dmaverify.prove.move.fold import Family, fold
 from dmaverify.prove.move.obligations import Subject, image_text, nest_claims, piece_name
-from dmaverify.prove.move.witness import Disagreement
 from dmaverify.prove.smt import Answer, Query, Session, all_of, linear, negation, number
 
 if TYPE_CHECKING:

@@ -9,6 +9,8 @@ hole (walks apart), that both sides look at the same elements (equal sums), and 
 sum is a multiple for all counters exactly when it is one at 0 and at each first step, proofs/alignment-step.smt2).
 
 Source: furiosa-opt v0.6.0 (views), facts/rngd 7.2 and 9.
+
+Relied on (proofs/): alignment-step, view-shift.
 """
 
 from __future__ import annotations
@@ -85,7 +87,7 @@ def view_findings(
 ) -> Iterator[Finding]:
     """Everything that is wrong with the places of the views, in some iteration."""
     sides = [(name, view) for name, view in (("source", views.source), ("dest", views.dest)) if view is not None]
-    out = [f for name, view in sides for window in view.windows for f in _range(views, name, window)]
+    out = [f for name, view in sides for window in view.steps for f in _range(views, name, window)]
     yield from out
     if views.source is not None and views.dest is not None:
         yield from _alike(views, views.source, views.dest)

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from dmaverify.errors import Span
+from dmaverify.errors import Disagreement, Span
 from dmaverify.program.command import Command
 from dmaverify.program.move import PLACES
 from dmaverify.program.space import SPAN, global_address, unit_bits_of
@@ -34,11 +34,6 @@ from dmaverify.prove.move.scene import (
     where,
 )
 from dmaverify.verdict import Finding, Severity
-
-
-class Disagreement(Exception):
-    """Solver and `meaning` say different things of one unit."""
-
 
 # ---------------------------------------------------------------- findings
 

@@ -29,7 +29,7 @@ from dmaverify.program.move import PLACES, Tensor, Transfer
 from dmaverify.program.space import aliased_place, layout_of
 from dmaverify.prove.move.cells import has_window
 from dmaverify.prove.move.fold import Family, fold
-from dmaverify.prove.move.ports import command_facts, sequencer_facts, tensor_facts, transfer_facts
+from dmaverify.prove.move.ports import command_facts, dimension_facts, sequencer_facts, tensor_facts, transfer_facts
 from dmaverify.prove.move.reach import walks_off
 from dmaverify.prove.options import Options
 from dmaverify.prove.sizes.facts import Fact, Instance, Region, Template, Why
@@ -50,6 +50,8 @@ LOOP_PORTS = frozenset({
 })  # fmt: skip
 """Ports that may be others where a loop that runs once is left out of a nest, or two that step as one are joined."""
 PLAIN_SCOPES = frozenset({"command", "sequencer", "tensor", "transfer", "access"})
+OTHER_SCOPES = frozenset({"copy", "step", "reach", "flag", "buffer", "indirect"})
+"""Scopes of kernels, gathers and scatters, which no transfer has."""
 
 
 class Broken(Exception):
@@ -237,7 +239,7 @@ class _Run:
             tier = access.memory.tier
             yield _Place("tensor", _ports(tensor_facts, access.memory, bits), side, tier)
             yield _Place("sequencer", _ports(memory_facts, command, access, limits, bits), side, tier)
-            yield _Place("access", _ports(access_facts, command, access, bits), side, tier)
+            yield _Place("access", _ports(_sliced_facts, command, access, bits, target), side, tier)
 
         self._rules(target, access.engine, transfer, limits, instances)
         return command.amount
@@ -285,7 +287,7 @@ class _Run:
             self.trace.loose = False
 
     def _apart(self, transfer: Transfer, target: Target, bits: int) -> None:
-        from dmaverify.prove.move.check import lie_apart
+        from dmaverify.prove.move.in_place import lie_apart
 
         if self.breaking:
             return
@@ -312,12 +314,19 @@ class _Run:
             severity = rule.severity_under(readings)
             if severity is not Severity.ERROR:
                 continue
+            if rule.scope not in {*PLAIN_SCOPES, "dimension"} and not any(p.scope == rule.scope for p in every):
+                self._unknown_scope(rule, engine, transfer)
             for place in every:
                 if rule.scope != place.scope or not rule.applies(
                     engine, transfer.source.tier, transfer.dest.tier, place.side, place.tier
                 ):
                     continue
                 self._rule(rule, place, limits, before)
+
+    def _unknown_scope(self, rule: Rule, engine: str, transfer: Transfer) -> None:
+        """A rule of a scope that nothing here has: of the machine's other things, or one that is not judged here."""
+        if rule.scope not in OTHER_SCOPES and rule.scope not in self.template.machine.scopes:
+            raise Stuck(f"{rule.id} is judged at single sizes only")
 
     def _rule(self, rule: Rule, place: _Place, limits: Mapping[str, int], before: Mapping[Fact, Fact]) -> None:
         self.trace.facts, kept = {}, self.trace.facts
@@ -359,8 +368,17 @@ def _instances(
             if text is not None:
                 ports = _ports(sequencer_facts, text, command, limits, command.unit_bits)
                 yield _Place("sequencer", ports, side, tensor.tier)
+                for facts in dimension_facts(text, command.unit_bits):
+                    yield _Place("dimension", _ports(_as_they_are, facts), side, tensor.tier)
     for one in derived_facts(transfer, target, commands):
         yield _Place(one.scope, _ports(_as_they_are, one.values), one.side)
+
+
+def _sliced_facts(
+    command: Command, access: Access, bits: int, target: Target, only: Collection[str]
+) -> Mapping[str, Any]:
+    sliced = "slice" in target.tiers[access.memory.tier].places
+    return access_facts(command, access, bits, only, sliced=sliced)
 
 
 def _as_they_are(values: Mapping[str, Any], only: Collection[str]) -> Mapping[str, Any]:

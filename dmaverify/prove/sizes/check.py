@@ -15,12 +15,11 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations, islice
 from math import prod
 
-from dmaverify.errors import NoValue
+from dmaverify.errors import Disagreement, NoValue
 from dmaverify.language.numbers import Poly
 from dmaverify.program.access import Access
 from dmaverify.prove.move.check import check_access, check_transfer
 from dmaverify.prove.move.outcome import OBLIGATIONS
-from dmaverify.prove.move.witness import Disagreement
 from dmaverify.prove.options import Options
 from dmaverify.prove.sizes.attempt import Attempt, attempt
 from dmaverify.prove.sizes.facts import Fact, Instance, Region, Template

@@ -12,8 +12,8 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from dmaverify.errors import Disagreement
 from dmaverify.language.numbers import Poly
-from dmaverify.prove.move.witness import Disagreement
 from dmaverify.prove.options import Options
 from dmaverify.prove.sizes.attempt import attempt
 from dmaverify.prove.sizes.check import Cover, only, samples, sizes_text

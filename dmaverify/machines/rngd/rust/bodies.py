@@ -10,16 +10,18 @@ variable has all values of its range; a variable that changes has none.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from math import gcd
 from typing import TYPE_CHECKING
 
-from dmaverify.machines.rngd.rust.buffers import Ledger
+from dmaverify.machines.rngd.rust.buffers import Ledger, tensors_in
 from dmaverify.machines.rngd.rust.code import Code, child, named, parse_fragment
 from dmaverify.machines.rngd.rust.macros import expand
 from dmaverify.machines.rngd.rust.module import Item, Scope, fill
 from dmaverify.machines.rngd.rust.numbers import number_of
 from dmaverify.machines.rngd.rust.patterns import Patterns
+from dmaverify.machines.rngd.rust.sites import is_host, is_kernel, speaks_of_tensors, takes_numbers
 from dmaverify.machines.rngd.rust.types import Frame
 from dmaverify.machines.rngd.rust.values import (
     Dtype,
@@ -41,6 +43,8 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 MAX_DEPTH = 100
+MAX_CALLS_DEEP = 12
+MAX_INLINED = 4000  # calls that one visit reads with what they pass; later ones are read by their types
 _THROUGH = {
     "reference_expression", "parenthesized_expression", "unary_expression", "try_expression", "await_expression",
     "return_expression", "break_expression", "const_block", "async_block", "unsafe_block", "expression_statement",
@@ -73,6 +77,8 @@ class Bodies(Patterns):
                 pattern = one.child_by_field_name("pattern")
                 value = self.types.read(item.code, one.child_by_field_name("type"), frame)
                 name = item.code.text(pattern) if pattern is not None else ""
+                if isinstance(value, Dtype):
+                    value = Unknown(f"`{name}` is whatever the caller of `{item.name}` passes", item.code.span(one))
                 self.bind(item.code, pattern, self.allocated(value, name, item.code, one), frame)
             elif one.type == "self_parameter" and own is not None:
                 frame.locals["self"] = own
@@ -80,13 +86,73 @@ class Bodies(Patterns):
         expected = self.types.read(item.code, result, frame) if result is not None else Opaque("()")
         before = self.result, self.instance, self.item
         self.result, self.instance, self.item = expected, instance, item
-        self.ledger, self.branches = Ledger(), 0
+        self.ledger, self.branches, self.spent = Ledger(), 0, 0
+        self.stack.append(item)
         try:
-            self.settled(self.block(item.code, body, frame, expected), expected)
+            self.ledger.give(self.settled(self.block(item.code, body, frame, expected), expected))
         finally:
+            self.stack.pop()
             self.result, self.instance, self.item = before
         for site, finding in self.ledger.remarks():
             site.remark(finding)
+        if self.ledger.effects and len(self.ledger.born) > 1:
+            self.ledger.effects[-1].site.ledgers.append((item.name, self.ledger))
+
+    def inlines(self, item: Item, bound: Mapping[str, Value]) -> bool:
+        """Whether a call is read with what it passes: every generic argument is known, and it is no recursion."""
+        if item.node.child_by_field_name("body") is None or item in self.stack or len(self.stack) >= MAX_CALLS_DEEP:
+            return False
+        if any(name not in bound or not known(bound[name]) for name, _ in item.generics):
+            return False
+        if is_kernel(item) and not item.generics and not takes_numbers(item):
+            return False  # it is read by itself
+        if self.stack and is_host(self.stack[0]) and not takes_numbers(item):
+            return False  # the host moves whole tensors: types say all there is
+        if item not in self.telling:
+            self.telling[item] = speaks_of_tensors(item)
+        if not self.telling[item]:
+            return False
+        self.spent += 1
+        return self.spent <= MAX_INLINED
+
+    def inlined(
+        self, item: Item, bound: dict[str, Value], own: Value | None, values: list[Value], instance: str
+    ) -> Value:
+        """What a function of the crate gives for these arguments; its transfers are read as parts of the caller."""
+        body = item.node.child_by_field_name("body")
+        assert body is not None
+        frame = Frame(item.scope, bound, {}, own)
+        if own is not None:
+            frame.locals["self"] = own
+        said = [instance] if instance else []
+        parameters = named(item.node.child_by_field_name("parameters") or item.node)
+        for one, value in zip((p for p in parameters if p.type == "parameter"), values, strict=True):
+            pattern = one.child_by_field_name("pattern")
+            declared = self.types.read(item.code, one.child_by_field_name("type"), frame)
+            name = item.code.text(pattern) if pattern is not None else ""
+            if isinstance(value, Numbers):
+                said.append(f"{name} = {_told(value)}")
+            made = value if isinstance(value, Numbers) else self.merged(value, declared)
+            if isinstance(made, Tensor) and made.buffer is None:
+                made = self.allocated(made, name, item.code, one)
+            if isinstance(declared, Dtype) and not isinstance(value, Numbers):
+                made = Unknown(f"`{name}` is a number that the caller does not know", item.code.span(one))
+            self.bind(item.code, pattern, made, frame)
+        result = item.node.child_by_field_name("return_type")
+        expected = self.types.read(item.code, result, frame) if result is not None else Opaque("()")
+        before = self.result, self.instance, self.item, self.let
+        self.result, self.instance, self.item, self.let = expected, ", ".join(said), item, ""
+        outside = self.ledger
+        if is_kernel(item):
+            self.ledger = Ledger()  # the host waits for one kernel before it starts the next
+        self.stack.append(item)
+        self.entered.add(item)
+        try:
+            return self.merged(self.settled(self.block(item.code, body, frame, expected), expected), expected)
+        finally:
+            self.stack.pop()
+            self.result, self.instance, self.item, self.let = before
+            self.ledger = outside
 
     def block(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         """The value of the last expression of a block."""
@@ -143,6 +209,8 @@ class Bodies(Patterns):
             for one in inner[:-1]:
                 self.value(code, one, frame, None)
             found = self.value(code, inner[-1], frame, expected)
+            if kind == "return_expression" and len(self.stack) == 1:
+                self.ledger.give(found)
             if kind == "reference_expression" and child(node, "mutable_specifier") is not None:
                 self._lent(found)
             return found
@@ -171,6 +239,7 @@ class Bodies(Patterns):
             made = self.settled(value, expected)
             frame.locals[name] = made
             return made
+        self.ledger.use(value)
         return value
 
     def _block(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
@@ -266,6 +335,9 @@ class Bodies(Patterns):
         if left is None or right is None:
             return self._rest(code, node, frame)
         wanted = self.value(code, left, frame, None)
+        for old in tensors_in(wanted):  # the name may stand for something else from here on
+            if old.buffer is not None:
+                self.ledger.escaped.add(old.buffer.serial)
         value = self.merged(self.value(code, right, frame, wanted if isinstance(wanted, (Tensor, Tuple)) else None),
                             wanted if isinstance(wanted, (Tensor, Tuple)) else None)  # fmt: skip
         if left.type == "identifier":
@@ -323,21 +395,28 @@ class Bodies(Patterns):
         if given is not None:
             self.bind(code, node.child_by_field_name("pattern"), self._each(code, given, frame), inside)
         if body is not None:
-            self.value(code, body, inside, None)
+            self._turns(code, body, inside)
         return Opaque("()")
+
+    def _turns(self, code: Code, body: Node, inside: Frame) -> None:
+        """The body of a loop, once for all iterations."""
+        start = self.ledger.clock
+        self.value(code, body, inside, None)
+        self.ledger.clock += 2
+        self.ledger.repeat(start)
 
     def _while_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         inside = frame.inside(frame.scope)
         for name in ("condition", "body"):
             part = node.child_by_field_name(name)
             if part is not None:
-                self.value(code, part, inside, None)
+                self._turns(code, part, inside)
         return Opaque("()")
 
     def _loop_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         body = node.child_by_field_name("body")
         if body is not None:
-            self.value(code, body, frame.inside(frame.scope), None)
+            self._turns(code, body, frame.inside(frame.scope))
         return Opaque("")
 
     def _each(self, code: Code, node: Node, frame: Frame) -> Value:
@@ -428,11 +507,17 @@ class Bodies(Patterns):
         """The statements of an expansion, in the scope of the invocation."""
         text = code.data.decode("utf-8", "replace")
         again, root = parse_fragment(code, text, 0, "fn f(){", "}")
-        again = Code(code.source, again.data, 0, code.at)
+        again = Code(code.source, again.data, 0, code.at, object())
         self.discover(again, root)
         item = child(root, "function_item")
         body = item.child_by_field_name("body") if item is not None else None
         return self.block(again, body, frame, expected) if body is not None else Unknown("")
+
+
+def _told(numbers: Numbers) -> str:
+    if numbers.single is not None:
+        return str(numbers.single)
+    return f"{numbers.low}, {numbers.low + numbers.step}, .., {numbers.high}"
 
 
 def _calls(tree: Node) -> list[Node]:

@@ -4,21 +4,24 @@ tensor in HBM that is overwritten while an earlier transfer may still read it.
 Knows: which transfer reads or writes which window of which buffer, on what the written data depends.
 Does not know: Rust text, single moves (`legality`), the schedule: the order of the text orders nothing by itself.
 Law: only what is certain is said: starts that are all known, buffers that nobody else writes, reads that the written
-data does not depend on. What is said here is a warning; it never decides a verdict.
+data does not depend on, through whatever chain. Of a tensor that the function makes itself and gives away, cells that
+nobody writes and cells in HBM that are written twice are errors; of a tensor that it was given, they are warnings, as
+the caller may mean it so. What nothing orders is a warning.
 
 Source: facts/rngd 7.2 (overlapping starts compile and leave the rest unwritten), 7.4, 9.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.language.meaning import Index, cell
 from dmaverify.machines.rngd.rust.moves import SCATTERS, Site
-from dmaverify.machines.rngd.rust.values import Map, Numbers, Tensor
+from dmaverify.machines.rngd.rust.values import Map, Numbers, Record, Tensor, Tuple, Value
+from dmaverify.machines.rngd.rust.values import Sequence as RustSequence
 from dmaverify.machines.rngd.rust.views import form_of, plain
 from dmaverify.verdict import Finding, Label, Severity
 
@@ -51,26 +54,125 @@ class Ledger:
     borrowed: dict[int, int] = field(default_factory=dict)  # mutable views made, less those that transfers wrote
     escaped: set[int] = field(default_factory=set)
 
+    # what is made here and how long it is needed
+    clock: int = 0
+    born: dict[int, tuple[int, Tensor]] = field(default_factory=dict)
+    used: dict[int, int] = field(default_factory=dict)
+    empty: set[int] = field(default_factory=set)  # made without content
+    needed: set[int] = field(default_factory=set)  # given away, or read by the Tensor Unit
+
+    def make(self, tensor: Tensor, *, empty: bool = False) -> None:
+        """Enters an allocation."""
+        if tensor.buffer is None:
+            return
+        self.clock += 2
+        self.born[tensor.buffer.serial] = (self.clock, tensor)
+        self.used[tensor.buffer.serial] = self.clock
+        if empty:
+            self.empty.add(tensor.buffer.serial)
+
+    def use(self, value: Value | None) -> None:
+        """Enters that a value is named: what it holds is needed until here."""
+        for tensor in tensors_in(value):
+            if tensor.buffer is not None and tensor.buffer.serial in self.used:
+                self.used[tensor.buffer.serial] = self.clock + 1
+
+    def repeat(self, start: int) -> None:
+        """A loop that began at `start` ends here: what it used of outside is needed in every iteration."""
+        for serial, last in self.used.items():
+            if last > start >= self.born[serial][0]:
+                self.used[serial] = self.clock + 1
+
+    def give(self, value: Value | None) -> None:
+        """Enters that a value leaves the function, or is read beside the transfers."""
+        self.needed |= {tensor.buffer.serial for tensor in tensors_in(value) if tensor.buffer is not None}
+
+    def crowd(self, bytes_of: Callable[[Tensor], int | None]) -> tuple[int, list[tuple[Tensor, int]]]:
+        """The most bytes of a slice that tensors of data memory need at once, and which those are."""
+        spans = []
+        for serial, (start, tensor) in self.born.items():
+            size = bytes_of(tensor) if tensor.tier == "dm" and tensor.missing is None else None
+            if size is not None and self.used[serial] > start:
+                spans.append((start, self.used[serial], tensor, size))
+        best: tuple[int, list[tuple[Tensor, int]]] = (0, [])
+        for at, *_ in spans:
+            here = [(tensor, size) for start, end, tensor, size in spans if start <= at < end]
+            total = sum(size for _, size in here)
+            if total > best[0]:
+                best = total, here
+        return best
+
     def remarks(self) -> Iterator[tuple[Site, Finding]]:
         """Findings with the site that each belongs to."""
         yield from self._coverage()
+        yield from self._unwritten()
         yield from self._hazards()
+
+    def _others(self, serial: int) -> bool:
+        """Whether somebody else may write a buffer."""
+        return serial in self.escaped or self.borrowed.get(serial, 0) > 0
+
+    def _reads(self, serial: int) -> list[Effect]:
+        return [e for e in self.effects if not e.writes and e.tensor.buffer and e.tensor.buffer.serial == serial]
 
     def _coverage(self) -> Iterator[tuple[Site, Finding]]:
         for serial in dict.fromkeys(e.tensor.buffer.serial for e in self.effects if e.writes and e.tensor.buffer):
             writes = [e for e in self.effects if e.writes and e.tensor.buffer and e.tensor.buffer.serial == serial]
             whole = self.whole.get(serial)
-            if whole is None or serial in self.escaped or self.borrowed.get(serial, 0) > 0:
+            if whole is None or self._others(serial):
                 continue
             if any(e.site.method in SCATTERS for e in writes) or not all(_certain(e.tensor) for e in writes):
                 continue
             if any(e.tensor.window.tiled for e in writes):
-                yield from _counted(whole, writes)
+                own = serial in self.empty
+                needed = own and (serial in self.needed or bool(self._reads(serial)))
+                yield from _counted(whole, writes, needed, own and whole.tier == "hbm" and not self._reads(serial))
+
+    def _unwritten(self) -> Iterator[tuple[Site, Finding]]:
+        """Tensors that were made without content, that nobody writes, and that are read or given away."""
+        for serial in sorted(self.empty):
+            tensor = self.born[serial][1]
+            written = any(e.writes and e.tensor.buffer and e.tensor.buffer.serial == serial for e in self.effects)
+            reads = self._reads(serial)
+            settled = tensor.tier == "host" or written or self._others(serial)
+            if settled or not self.effects or not (reads or serial in self.needed):
+                continue
+            name = tensor.buffer.name if tensor.buffer is not None else "the tensor"
+            at = reads[0].site if reads else self.effects[-1].site
+            what = "read here" if reads else "given away"
+            labels = (Label(tensor.buffer.span, "made here"),) if tensor.buffer and tensor.buffer.span else ()
+            yield at, Finding(
+                "core/definite", Severity.ERROR,
+                f"`{name}` is {what}, and nothing ever writes it: it holds whatever lay in memory",
+                "source" if reads else "destination", at.span, {"tensor": name},
+                source="furiosa-opt v0.6.0, HbmTensor::new (memory that is not initialized)",
+                hint="write it first, or give back the tensor that was written", labels=labels,
+            )  # fmt: skip
+
+    def _before(self) -> list[set[int]]:
+        """For each effect the transfers that happen before it: those that its data comes from, what these come from,
+        and writes of a tensor that it reads.
+        """
+        known: dict[int, set[int]] = {}
+        out: list[set[int]] = []
+        for number, later in enumerate(self.effects):
+            roots = set(later.depends)
+            if not later.writes:
+                for earlier in self.effects[:number]:
+                    if earlier.writes and _same_hbm(earlier.tensor, later.tensor):
+                        roots.add(earlier.site.number)
+            found = set(roots)
+            for root in roots:
+                found |= known.get(root, set())
+            known[later.site.number] = known.get(later.site.number, set()) | found
+            out.append(found)
+        return out
 
     def _hazards(self) -> Iterator[tuple[Site, Finding]]:
+        before = self._before()
         for number, later in enumerate(self.effects):
             for earlier in self.effects[:number]:
-                after_read = later.writes and not earlier.writes and earlier.site.number not in later.depends
+                after_read = later.writes and not earlier.writes and earlier.site.number not in before[number]
                 after_scatter = earlier.site.method in SCATTERS and earlier.writes and not later.writes
                 if not (after_read or after_scatter) or later.site is earlier.site:
                     continue
@@ -98,6 +200,23 @@ class Ledger:
                             "read in another kernel: before v0.6.0 the read saw the old contents",
                         ),
                     )
+
+
+def tensors_in(value: Value | None) -> Iterator[Tensor]:
+    """The tensors that a value is or holds."""
+    match value:
+        case Tensor():
+            yield value
+        case Tuple(parts):
+            for part in parts:
+                yield from tensors_in(part)
+        case RustSequence(part):
+            yield from tensors_in(part)
+        case Record():
+            for part in value.parts.values():
+                yield from tensors_in(part)
+        case _:
+            return
 
 
 def _certain(tensor: Tensor) -> bool:
@@ -136,8 +255,12 @@ def _told(rule: str, earlier: Effect, later: Effect, what: str, hint: str) -> Fi
 # ---------------------------------------------------------------- cells
 
 
-def _counted(whole: Tensor, writes: Sequence[Effect]) -> Iterator[tuple[Site, Finding]]:
-    """Cells of a buffer that its tiles leave unwritten or write twice."""
+def _counted(
+    whole: Tensor, writes: Sequence[Effect], needed: bool, alone: bool
+) -> Iterator[tuple[Site, Finding]]:
+    """Cells of a buffer that its tiles leave unwritten or write twice. `needed`: cells never written are an error;
+    `alone`: so are cells written twice.
+    """
     import numpy as np
 
     element = whole.fields["element"]
@@ -161,14 +284,14 @@ def _counted(whole: Tensor, writes: Sequence[Effect]) -> Iterator[tuple[Site, Fi
             "core/tiles-cover",
             f"{unwritten.size:,} of {live.size:,} elements of `{name}` are never written by its tiles",
             "first unwritten", int(unwritten[0]), element, writes,
-            "let the tiles cover the tensor, or write it whole first",
+            "let the tiles cover the tensor, or write it whole first", needed,
         )  # fmt: skip
     twice = live[count[live] > 1]
     if twice.size and not any(effect.branch for effect in writes) and not _whole_first(writes):
         yield last, _cell_finding(
             "core/tiles-once", f"{twice.size:,} elements of `{name}` are written more than once by its tiles",
             "first written twice", int(twice[0]), element, writes,
-            "starts are positions of the digit that the tile cuts",
+            "starts are positions of the digit that the tile cuts", alone,
         )  # fmt: skip
 
 
@@ -178,14 +301,15 @@ def _whole_first(writes: Sequence[Effect]) -> bool:
 
 
 def _cell_finding(
-    rule: str, message: str, word: str, position: int, element: Map, writes: Sequence[Effect], hint: str
+    rule: str, message: str, word: str, position: int, element: Map, writes: Sequence[Effect], hint: str, error: bool
 ) -> Finding:
     at = cell(element.expr, position)
     coordinates = {a.split("~")[0]: v for a, v in at.coords} if isinstance(at, Index) else {}
     told = ", ".join(f"{axis} = {value}" for axis, value in coordinates.items())
     labels = tuple(Label(e.site.span, "a write") for e in writes[:3])
     return Finding(
-        rule, Severity.WARNING, f"{message}; {word}: {told or 'position 0'}", "destination", writes[-1].site.span,
+        rule, Severity.ERROR if error else Severity.WARNING, f"{message}; {word}: {told or 'position 0'}",
+        "destination", writes[-1].site.span,
         {"position": position}, {"coordinates": coordinates, "within": plain(element.expr)}, _OVERLAP, hint=hint,
         labels=labels,
     )  # fmt: skip

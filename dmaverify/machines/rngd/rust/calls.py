@@ -129,7 +129,10 @@ class Calls(Functions):
         self.serial += 1
         wanted = expected if isinstance(expected, Tensor) else None
         self._effects(site, receiver, values)
-        return transfer(Call(site, code.text(name), receiver, generics, values, wanted, self.instance, self.serial))
+        made = transfer(Call(site, code.text(name), receiver, generics, values, wanted, self.instance, self.serial))
+        if isinstance(made, Tensor):
+            self.ledger.make(made)
+        return made
 
     def _effects(self, site: Site, receiver: Value, values: tuple[Value, ...]) -> None:
         """Enters what a transfer reads and writes."""
@@ -167,6 +170,8 @@ class Calls(Functions):
             return self._reshape(code, node, tensor, generics, wanted)
         for one in arguments:
             self.value(code, one, frame, None)
+        if tensor.buffer is not None:
+            self.ledger.escaped.add(tensor.buffer.serial)
         return Opaque("()", tensor.sources) if name == "memset" else None
 
     def _tile(
@@ -227,6 +232,8 @@ class Calls(Functions):
                 values.append(self.value(code, one, frame, None))
         if name in _SAME and known(receiver):
             return receiver
+        for value in values:
+            self.ledger.give(value)
         if name in ("begin", "begin_interleaved") and values and isinstance(values[0], Tensor):
             begun = values[0].with_field("element", Unknown("")) if values[0].tier == "dm" else values[0]
             return Pipeline(begun, frozenset().union(*map(sources_of, values)))
@@ -248,7 +255,9 @@ class Calls(Functions):
                 tensor = tensor.with_field("element", first)
             if isinstance(expected, Tensor) and expected.tier == "dm":
                 tensor = expected.filled(tensor)
-            return self.fresh(tensor, deps)
+            tensor = self.fresh(tensor, deps)
+            self.ledger.make(tensor)
+            return tensor
         if name in ("to_trf", "to_vrf", "commit_view"):
             return Opaque(name, deps)
         if name in _CASTS:

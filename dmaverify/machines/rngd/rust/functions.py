@@ -8,6 +8,8 @@ not understood is what its place expects, never more.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dmaverify.machines.rngd.rust.code import Code, named
@@ -21,6 +23,7 @@ from dmaverify.machines.rngd.rust.values import (
     Map,
     Numbers,
     Opaque,
+    Pipeline,
     Record,
     Tensor,
     Tuple,
@@ -34,6 +37,7 @@ from dmaverify.machines.rngd.rust.views import plain
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+EMPTY = ("new", "uninit", "new_uninit", "empty")
 MAX_INSTANCES = 64  # sets of generic arguments for which one function is visited
 
 
@@ -88,8 +92,25 @@ class Functions(Sites):
         item = frame.scope.path(parts, values=True) if "<" not in code.text(arguments[0]) else None
         if item is None or item.kind != "fn" or len(arguments) < 2:
             return None
-        given = named(arguments[1]) if arguments[1].type == "tuple_expression" else arguments[1:]
-        return self._function(item, code, None, given, frame, expected, None)
+        if arguments[1].type == "tuple_expression":
+            return self._function(item, code, None, named(arguments[1]), frame, expected, None)
+        packed = self.value(code, arguments[1], frame, None)
+        if isinstance(packed, Tuple) and not item.generics:
+            return self._unpacked(item, packed)
+        return self._function(item, code, None, arguments[1:], frame, expected, None)
+
+    def _unpacked(self, item: Item, packed: Tuple) -> Value:
+        """`let args = (&mut ctx, &a); launch(kernel, args)`: the parameters say what the parts are."""
+        inside = Frame(item.scope, {}, {}, None)
+        parameters = named(item.node.child_by_field_name("parameters") or item.node)
+        types = [one.child_by_field_name("type") for one in parameters if one.type == "parameter"]
+        deps: frozenset[int] = frozenset()
+        for part, declared in zip(packed.parts, types, strict=False):
+            wanted = self.types.read(item.code, declared, inside) if declared is not None else None
+            deps |= sources_of(self.settled(part, wanted))
+        result = item.node.child_by_field_name("return_type")
+        made = self.types.read(item.code, result, inside) if result is not None else Opaque("()")
+        return self._result(made, None, deps)
 
     def _associated(
         self, code: Code, path: Node, name: str, generics: Node | None, arguments: list[Node], frame: Frame,
@@ -107,7 +128,9 @@ class Functions(Sites):
         if isinstance(own, Tensor):
             values = [self.value(code, one, frame, None) for one in arguments]
             made = own.filled(expected) if isinstance(expected, Tensor) and expected.tier == own.tier else own
-            return self.fresh(made, frozenset().union(*map(sources_of, values)))
+            made = self.fresh(made, frozenset().union(*map(sources_of, values)))
+            self.ledger.make(made, empty=name in EMPTY)
+            return made
         if isinstance(own, Record):
             method = self._find_method(own, name)
             if method is not None:
@@ -145,45 +168,78 @@ class Functions(Sites):
         if isinstance(expected, (Tensor, Tuple)) and result is not None:
             unify(item.code, result, expected, bound, {n for n, _ in names}, inside)
         deps: frozenset[int] = frozenset()
+        values: list[Value] = []
+        lent = set(self.ledger.escaped)
+        if has_self and len(given) < len(arguments):
+            own = self.merged(self.value(code, arguments[0], frame, own), own)
         for number, one in enumerate(given):
             declared = types[number] if number < len(types) else None
             wanted = self.types.read(item.code, declared, inside) if declared is not None else None
             value = self.settled(self.value(code, one, frame, wanted), wanted)
+            values.append(value)
             deps |= sources_of(value)
             if declared is not None and names:
                 unify(item.code, declared, value, bound, {n for n, _ in names}, inside)
-        self._ask(item, names, {**outer, **bound}, own)
-        if result is None:
-            return Opaque("()", deps)
-        made = self.types.read(item.code, result, Frame(item.scope, {**inside.generics, **bound}, {}, own))
-        return self._result(made, expected, deps)
+        every = {**outer, **bound}
+        made: Value = Opaque("()")
+        if result is not None:
+            made = self.types.read(item.code, result, Frame(item.scope, {**inside.generics, **bound}, {}, own))
+        if len(values) == len(types) and self.inlines(item, every):
+            self.called.add(item)
+            self.later.setdefault(item, item)
+            self.ledger.escaped = lent  # what the call does is read
+            text = ", ".join(f"{n} = {_text(every[n])}" for n, _ in names if n in every)
+            found = self.inlined(item, every, own, values, text)
+            return self._result(made, expected, deps | sources_of(found), found) if result is not None else found
+        self._ask(item, names, every, own)
+        return self._result(made, expected, deps) if result is not None else Opaque("()", deps)
 
-    def _result(self, made: Value, expected: Value | None, deps: frozenset[int]) -> Value:
+    def inlines(self, item: Item, bound: Mapping[str, Value]) -> bool:  # `Bodies` does it
+        raise AssertionError
+
+    def inlined(
+        self, item: Item, bound: dict[str, Value], own: Value | None, values: list[Value], instance: str
+    ) -> Value:
+        raise AssertionError
+
+    def _result(
+        self, made: Value, expected: Value | None, deps: frozenset[int], found: Value | None = None
+    ) -> Value:
+        """The result of a call by its type; `found` is what the body gives, where that was read."""
         if isinstance(made, Tensor):
+            if isinstance(found, Tensor) and found.tier == made.tier and found.buffer is not None:
+                fields = {p: own if isinstance(own, Map) else found.fields[p] for p, own in made.fields.items()}
+                return replace(found, fields=fields, sources=deps)
             if isinstance(expected, Tensor) and expected.tier == made.tier:
                 made = made.filled(expected)
             return self.fresh(made, deps)
         if isinstance(made, Tuple):
             wanted = expected.parts if isinstance(expected, Tuple) else (None,) * len(made.parts)
-            return Tuple(tuple(self._result(a, b, deps) for a, b in zip(made.parts, wanted, strict=False)))
+            given = found.parts if isinstance(found, Tuple) else (None,) * len(made.parts)
+            parts = zip(made.parts, wanted, given, strict=False)
+            return Tuple(tuple(self._result(a, b, deps, c) for a, b, c in parts))
+        if isinstance(made, Record) and isinstance(found, Record) and found.item is made.item:
+            return found
         if isinstance(made, Opaque):
-            return Opaque(made.what, deps)
+            return found if isinstance(found, Pipeline) else Opaque(made.what, deps)
+        if isinstance(found, Numbers):
+            return found
         return made if known(made) else self.expected(expected, deps)
 
     def _ask(self, item: Item, names: list[tuple[str, str]], bound: dict[str, Value], own: Value | None) -> None:
         """Queues a generic function for these arguments, once."""
-        self.called.add(id(item))
+        self.called.add(item)
         if not names:
             self.found(item)
             return
-        self.later.setdefault(id(item), item)
+        self.later.setdefault(item, item)
         if any(n not in bound or not known(bound[n]) for n, _ in names):
             return
-        if sum(1 for own, _ in self.asked if own == id(item)) >= MAX_INSTANCES:
+        if sum(1 for own, _ in self.asked if own == item) >= MAX_INSTANCES:
             self.crowded.add(item.name)
             return
         text = ", ".join(f"{n} = {_text(bound[n])}" for n, _ in names)
-        key = (id(item), repr(sorted((n, _text(v, True)) for n, v in bound.items())))
+        key = (item, repr(sorted((n, _text(v, True)) for n, v in bound.items())))
         if key not in self.asked:
             self.asked.add(key)
             self.waiting.append((item, dict(bound), own or self._self_of(item), text))

@@ -20,6 +20,7 @@ from dmaverify.machines.rngd.rust.crate import Crate, crate_of
 from dmaverify.machines.rngd.rust.functions import MAX_INSTANCES
 from dmaverify.machines.rngd.rust.module import Item, Scope
 from dmaverify.machines.rngd.rust.moves import TRANSFERS, Site
+from dmaverify.machines.rngd.rust.sites import waits_for_a_caller
 from dmaverify.machines.rngd.rust.values import Unknown, Value
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class Session:
 
     crate: Crate
     reader: Bodies
-    searched: set[int] = field(default_factory=set)
+    searched: set[Item] = field(default_factory=set)
 
 
 _sessions: dict[tuple[Path, Path | None], Session] = {}
@@ -74,6 +75,7 @@ def read_kernel(path: str | Path) -> Kernel:
     own = [site for site in reader.sites if site.span.source is code.source]
     _owners(own, reader)
     _crowded(own, reader)
+    _left_out(own, reader)
     own += list(_unused_macros(code, tree, len(reader.sites), own))
     return Kernel(code.source, tuple(sorted(own, key=lambda site: (site.span.start, site.number))))
 
@@ -94,6 +96,7 @@ def read_kernel_text(text: str, name: str = "<kernel>") -> Kernel:
     own = list(reader.sites)
     _owners(own, reader)
     _crowded(own, reader)
+    _left_out(own, reader)
     own += list(_unused_macros(code, tree, len(own), own))
     return Kernel(source, tuple(sorted(own, key=lambda site: (site.span.start, site.number))))
 
@@ -123,7 +126,7 @@ def _drain(reader: Bodies) -> None:
     while at < len(reader.waiting):
         item, generics, own, text = reader.waiting[at]
         at += 1
-        reader.visited.add(id(item))
+        reader.visited.add(item)
         _function(reader, item, generics, own, text)
     reader.waiting.clear()
 
@@ -134,11 +137,16 @@ def _function(reader: Bodies, item: Item, generics: dict[str, Value], own: Value
         reader.function(item, generics, own, text)
     except RecursionError:
         reader.result, reader.instance, reader.let, reader.item = None, "", "", None
+        reader.stack.clear()
 
 
 def _uncalled(reader: Bodies) -> list[Item]:
-    """Generic functions that nobody called with known arguments."""
-    return [item for key, item in reader.later.items() if key not in reader.visited and item.generics]
+    """Functions that nobody called with known arguments, of those that wait for a caller."""
+    return [
+        item
+        for item in reader.later
+        if item not in reader.visited and item not in reader.entered and waits_for_a_caller(item)
+    ]
 
 
 def _callers(session: Session, own: Path, code: Code) -> None:
@@ -147,7 +155,7 @@ def _callers(session: Session, own: Path, code: Code) -> None:
     inside = [site.span.start for site in reader.sites if site.span.source is code.source]
     names = set()
     for key, item in reader.later.items():
-        if item.generics and item.code.source is code.source and key not in session.searched:
+        if waits_for_a_caller(item) and item.code.source is code.source and key not in session.searched:
             session.searched.add(key)
             span = item.code.span(item.node)
             if any(span.start <= start < span.end for start in inside):
@@ -170,7 +178,7 @@ def _uncalled_anyway(reader: Bodies) -> None:
         for item in left:
             why = f"`{item.name}` is generic, and no call of it with known arguments was found"
             span = item.code.span(item.node.child_by_field_name("name") or item.node)
-            reader.visited.add(id(item))
+            reader.visited.add(item)
             unknown: dict[str, Value] = {
                 name: Unknown(f"{why}: `{name}` is not known", span) for name, _ in item.generics
             }
@@ -193,6 +201,19 @@ def _owners(sites: Sequence[Site], reader: Bodies) -> None:
         if around:
             item = min(around, key=lambda pair: pair[0])[1]
             site.function, site.attributes = item.name, item.attributes
+
+
+def _left_out(sites: Sequence[Site], reader: Bodies) -> None:
+    """Says of calls in functions that the build does not have why they are not judged."""
+    for item in reader.left:
+        span = item.code.span(item.node)
+        condition = " ".join(item.left_out.split())
+        why = f"`{condition}` leaves `{item.name}` out of this build (`--features` says what it has)"
+        for site in sites:
+            inside = span.source is site.span.source and span.start <= site.span.start < span.end
+            if inside and not site.moves:
+                site.function = site.function or item.name
+                site.refuse(Unknown(why, site.span))
 
 
 def _crowded(sites: Sequence[Site], reader: Bodies) -> None:

@@ -12,15 +12,16 @@ Source: facts/rngd 2.2 (devices), 5 (gather, scatter), 7.1 (coverage), 9 (what w
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from dmaverify.language.expr import Expr, Kind, axes_of, terms_of
-from dmaverify.language.meaning import Index, cell
+from dmaverify.language.expr import ONE, Expr, Kind, axes_of, terms_of
+from dmaverify.language.served import TooLarge, first_unserved
 from dmaverify.layout.addresses import Layout
 from dmaverify.layout.digits import Form
+from dmaverify.layout.held import TooMany
 from dmaverify.machines.rngd.rust.moves import GATHERS, SCATTERS, Move, Site
 from dmaverify.machines.rngd.rust.plans import key_axes, table_axis
 from dmaverify.machines.rngd.rust.values import Dtype, Map
@@ -28,12 +29,12 @@ from dmaverify.machines.rngd.rust.values import Tensor as Value
 from dmaverify.machines.rngd.rust.views import form_of, plain
 from dmaverify.program.move import PLACES, Transfer
 from dmaverify.program.space import Space, layout_of
-from dmaverify.prove.move.feasible import clashes, missing
+from dmaverify.prove.move.feasible import entangled, missing
 from dmaverify.targets.target import Target
 from dmaverify.verdict import Finding, Label, Severity
 
 SPM_BYTES = 4096
-MOST_CELLS = 1 << 14
+CLUSTERS, SLICES = (1, 2), (64, 128, 256)
 DEVICES = {1: (1, 64), 2: (1, 128), 4: (1, 256), 8: (2, 256)}
 """(clusters, slices) of a device by its number of processing elements."""
 _LIBRARY = "furiosa-opt v0.6.0, coverage of a read (every live cell of the source is consumed)"
@@ -55,30 +56,19 @@ def judge(site: Site, move: Move, transfer: Transfer, machine: Target, spaces: t
     dest, dest_opaque = layout_of(transfer.dest, spaces[1], bits)
     found: list[Finding] = []
     open_: list[str] = []
-    if source_opaque or dest_opaque or any(_wide(layout) for layout in (source, dest)):
-        counted = _by_cells(transfer)
-        if counted is None:
-            open_.append("a mapping cuts inside its parts and is too large to be enumerated")
+    try:
+        if source_opaque or dest_opaque or entangled(source) or entangled(dest):
+            found += _by_cells(transfer)
         else:
-            found += counted
-    elif not any(clashes(source, dest)):
-        found += _dropped(transfer, source, dest)
+            found += _dropped(transfer, source, dest)
+    except (TooLarge, TooMany):
+        open_.append("a mapping cuts inside its parts and is too large to be enumerated")
     found += _padding(move, transfer)
+    found += _places(site, move)
     found += _device(site, move)
     if move.method in GATHERS or move.method in SCATTERS:
         found += _indirect(site, move)
     return Judged(tuple(found), tuple(open_))
-
-
-def _wide(layout: Layout) -> bool:
-    """Whether padding depends on several digits at once, among the values that each digit has by itself."""
-    beyond = layout.beyond_index
-    for guard in layout.guards:
-        own = [(i, k) for i, k in guard.terms if i not in beyond]
-        most = guard.constant + sum(k * (layout.digits[i].live - 1) for i, k in own)
-        if len(own) > 1 and most >= guard.bound:
-            return True
-    return False
 
 
 # ---------------------------------------------------------------- consumption
@@ -113,45 +103,21 @@ def _unread(transfer: Transfer, axis: str, coordinate: int, why: str) -> Finding
     )
 
 
-def _by_cells(transfer: Transfer) -> list[Finding] | None:
-    """Both sides cell by cell, where there are few enough."""
+def _by_cells(transfer: Transfer) -> Iterator[Finding]:
+    """The same, cell by cell. Raises TooLarge."""
     source, dest = transfer.source.mapping, transfer.dest.mapping
-    if source.size > MOST_CELLS or dest.size > MOST_CELLS:
-        return None
-    a, b = _indices(source), _indices(dest)
-    common = set(axes_of(source)) & set(axes_of(dest))
-    cut = [{tuple(kv for kv in index if kv[0] in common) for index in side} for side in (a, b)]
-    found: list[Finding] = []
-    found += [
-        Finding(
-            "core/same-element", Severity.ERROR, f"the source holds no element with {_told(index)}", "dest",
-            transfer.dest.element.span or transfer.span, {}, {"coordinates": dict(index)}, _LIBRARY,
-        )
-        for index in sorted(cut[1] - cut[0])[:1]
-    ]  # fmt: skip
-    whole = {tuple(kv for kv in index if kv[0] in axes_of(dest)) for index in a}
-    for index in sorted(whole - b)[:1]:
-        axis, value = index[0] if index else ("", 0)
-        found.append(_unread(transfer, axis, value, f"no cell of the destination holds {_told(index)}"))
-    lost = sorted({axis for index in a for axis, _ in index} - set(axes_of(dest)))
-    found += [_unread(transfer, axis, 1, "the destination does not name this axis at all") for axis in lost]
-    return found
+    lost = {axis: n for axis, n in axes_of(source).items() if n > 1 and axis not in axes_of(dest)}
+    for axis in sorted(lost):
+        if first_unserved(ONE, source, (axis,)) is not None:  # some cell has another coordinate than 0
+            yield _unread(transfer, axis, 1, "the destination does not name this axis at all")
+    left = first_unserved(dest, source)
+    if left is not None:
+        axis, value = next(iter(left.items()), ("", 0))
+        yield _unread(transfer, axis, value, f"no cell of the destination holds {_told(left)}")
 
 
-def _indices(expr: Expr) -> set[tuple[tuple[str, int], ...]]:
-    sizes = axes_of(expr)
-    out = set()
-    for position in range(expr.size):
-        known = cell(expr, position)
-        if isinstance(known, Index):
-            index = tuple(sorted((a, v) for a, v in known.coords if v))
-            if all(v < sizes[a] for a, v in index):
-                out.add(index)
-    return out
-
-
-def _told(index: tuple[tuple[str, int], ...]) -> str:
-    return ", ".join(f"{axis} = {value}" for axis, value in index) or "all coordinates 0"
+def _told(index: Mapping[str, int]) -> str:
+    return ", ".join(f"{axis} = {value}" for axis, value in index.items()) or "all coordinates 0"
 
 
 # ---------------------------------------------------------------- padding
@@ -195,6 +161,22 @@ def device_of(attributes: tuple[str, ...]) -> tuple[int, bool] | None:
             pe = re.search(r"\bpe\s*=\s*(\d+)", found[1])
             return (int(pe[1]), True) if pe is not None else (8, False)
     return None
+
+
+def _places(site: Site, move: Move) -> Iterator[Finding]:
+    """Clusters and slices of a load that the library asserts."""
+    if move.dest.tier != "dm" or move.source.tier != "hbm":
+        return
+    have = tuple(move.dest.expr(place).size for place in ("cluster", "slice"))
+    if have[0] in CLUSTERS and have[1] in SLICES:
+        return
+    yield Finding(
+        "rngd/spatial-sizes", Severity.ERROR,
+        f"a load into {have[0]} clusters of {have[1]} slices; the library takes 1 or 2 of 64, 128 or 256",
+        "dest", move.dest.expr("slice").span or site.span, {"clusters": have[0], "slices": have[1]},
+        source="furiosa-opt v0.6.0, furiosa-opt-std/src/tensor/memory.rs (places of `to_dm`)",
+        hint="pad the mapping: `m![.. # 256]` for slices, `m![.. # 2]` for clusters",
+    )  # fmt: skip
 
 
 def _device(site: Site, move: Move) -> Iterator[Finding]:

@@ -12,12 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from dmaverify.errors import Span
 from dmaverify.language.expr import ONE, Kind, Padding
 from dmaverify.machines.rngd.rust.values import (
     PLACES,
     Buffer,
+    Dtype,
     Map,
     Numbers,
     Opaque,
@@ -77,6 +79,7 @@ class Site:
     pending: list[Move] = field(default_factory=list)
     seen: set[str] = field(default_factory=set)
     remarks: list[Finding] = field(default_factory=list)
+    ledgers: list[tuple[str, Any]] = field(default_factory=list)  # what functions make and need
 
     def remark(self, finding: Finding) -> None:
         """Adds what is said of this call beside its verdict, once."""
@@ -181,7 +184,7 @@ def _complete(call: Call, move: Move) -> Value:
     buffer = Buffer(call.serial, call.site.let or call.method, True, call.site.span)
     sources = frozenset((call.site.number,)) | move.source.sources
     dest = replace(dest, buffer=buffer, sources=sources)
-    move = replace(move, dest=dest)
+    move = replace(move, dest=dest, problems=(*move.problems, *_cast(call, move.source)))
     lack = dest.missing
     if lack is None:
         call.site.settle(move)
@@ -191,6 +194,18 @@ def _complete(call: Call, move: Move) -> Value:
         return dest
     call.site.pending.append(move)
     return Pending(call.site.number)
+
+
+def _cast(call: Call, source: Tensor) -> tuple[PlanProblem, ...]:
+    """A result that is annotated with another element type than the source has."""
+    wanted = call.expected.dtype if isinstance(call.expected, Tensor) else None
+    if not isinstance(wanted, Dtype) or not isinstance(source.dtype, Dtype) or wanted == source.dtype:
+        return ()
+    return (PlanProblem(
+        f"the source holds {source.dtype.name}, the result {wanted.name}: a DMA moves bytes and casts nothing",
+        call.expected.span if isinstance(call.expected, Tensor) and call.expected.span else call.site.span,
+        f"load it as {source.dtype.name} and cast it on its way through the Tensor Unit (`fetch_cast`)", fatal=False,
+    ),)  # fmt: skip
 
 
 def _fill(dest: Tensor, expected: Value | None) -> Tensor:

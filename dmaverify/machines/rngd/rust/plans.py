@@ -188,7 +188,9 @@ def _types(move: Move, machine: Target, span: Span) -> list[PlanProblem]:
 
 
 def _apart(move: Move) -> bool:
-    """Whether the places of the two windows already keep them apart."""
+    """Whether both are windows of one tensor, which their places keep apart; two tensors lie behind one another."""
+    if move.source.buffer is None or move.dest.buffer is None or move.source.buffer != move.dest.buffer:
+        return False
     return any(place in move.source.window.at or place in move.dest.window.at for place in ("chip", "cluster", "slice"))
 
 

@@ -33,7 +33,40 @@ from dmaverify.machines.rngd.rust.values import (
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+_DEVICE = re.compile(r"#\[\s*(?:\w+::)*device\b")
+_TENSORS = re.compile(rb"Tensor|Context\b")
 _TRANSFER = re.compile(rb"\b(?:%s)\b" % b"|".join(sorted(name.encode() for name in TRANSFERS)))
+
+
+_NUMBERS = {"usize", "u8", "u16", "u32", "u64", "u128", "isize", "i8", "i16", "i32", "i64", "i128"}
+
+
+def is_kernel(item: Item) -> bool:
+    """Whether a function is started by the host: `#[device(...)]`."""
+    return any(_DEVICE.match(text) for text in item.attributes)
+
+
+def is_host(item: Item) -> bool:
+    """Whether a function runs on the host: it is `async`, a test, or `main`."""
+    head = item.code.data[item.node.start_byte : item.node.start_byte + 80].split(b"fn ", 1)[0]
+    return b"async" in head or item.name == "main" or any("test" in text for text in item.attributes)
+
+
+def takes_numbers(item: Item) -> bool:
+    parameters = item.node.child_by_field_name("parameters")
+    types = [one.child_by_field_name("type") for one in parameters.named_children] if parameters is not None else []
+    return any(one is not None and item.code.text(one) in _NUMBERS for one in types)
+
+
+def speaks_of_tensors(item: Item) -> bool:
+    """Whether the text of a function names tensors, contexts or transfers: other functions move nothing."""
+    text = item.code.data[item.node.start_byte : item.node.end_byte]
+    return _TENSORS.search(text) is not None or _TRANSFER.search(text) is not None
+
+
+def waits_for_a_caller(item: Item) -> bool:
+    """Whether what a function does is known only where somebody calls it: it is generic, or a helper with numbers."""
+    return bool(item.generics) or (takes_numbers(item) and not is_kernel(item))
 
 
 class Sites:
@@ -44,16 +77,21 @@ class Sites:
         self.sites: list[Site] = []
         self.by_place: dict[tuple[Any, ...], Site] = {}
         self.waiting: list[tuple[Item, dict[str, Value], Value | None, str]] = []
-        self.asked: set[tuple[int, str]] = set()
-        self.later: dict[int, Item] = {}
-        self.called: set[int] = set()
-        self.visited: set[int] = set()
+        self.asked: set[tuple[Item, str]] = set()
+        self.later: dict[Item, Item] = {}
+        self.called: set[Item] = set()
+        self.visited: set[Item] = set()
         self.owners: dict[int, list[tuple[int, int, Item]]] = {}
         self.impls: dict[tuple[int, str], tuple[Item, Scope]] = {}
-        self.depth = self.serial = self.expansions = 0
+        self.depth = self.serial = self.expansions = self.spent = 0
+        self.stack: list[Item] = []  # functions that are being read, the innermost last
+        self.entered: set[Item] = set()  # functions that were read with the arguments of a call
         self.result: Value | None = None
         self.instance, self.let = "", ""
         self.item: Item | None = None
+        self.left: dict[Item, Item] = {}  # functions that this build does not have
+        self.telling: dict[Item, bool] = {}
+        self.structs: dict[Item, int] = {}
         self.crowded: set[str] = set()  # functions called with more sets of arguments than are visited
         self.ledger = Ledger()
         self.branches = 0
@@ -77,7 +115,7 @@ class Sites:
     def site(self, code: Code, name: Node) -> Site:
         """The site of a call, by the place of the method's name."""
         span = code.span(name)
-        key = (span.source.name, span.start) if code.at is None else (id(code), name.start_byte)
+        key = (span.source.name, span.start) if code.at is None else (code.origin, code.character(name.start_byte))
         if key not in self.by_place:
             made = Site(len(self.sites), code.text(name), span)
             made.statement, made.function_line = _around(code, name)
@@ -87,10 +125,13 @@ class Sites:
 
     def found(self, item: Item) -> None:
         """A function that was met: to be visited now or, where it is generic, when somebody calls it."""
-        if id(item) in self.visited or id(item) in self.later:
+        if item.left_out:
+            self.left[item] = item
             return
-        self.later[id(item)] = item
-        if not item.generics:
+        if item in self.visited or item in self.later:
+            return
+        self.later[item] = item
+        if not waits_for_a_caller(item):
             self.waiting.append((item, {}, self._self_of(item), ""))
 
     def _self_of(self, item: Item) -> Value | None:
@@ -150,7 +191,8 @@ class Sites:
 
     def _owned(self, record: Record, name: str, value: Value) -> Value:
         """A field that is a tensor is one buffer, however often it is named."""
-        return replace(value, buffer=Buffer(-id(record.item) % (1 << 40), name)) if isinstance(value, Tensor) else value
+        number = self.structs.setdefault(record.item, -1 - len(self.structs))
+        return replace(value, buffer=Buffer(number, name)) if isinstance(value, Tensor) else value
 
     def expected(self, expected: Value | None, sources: frozenset[int]) -> Value:
         """The result of something that is not understood: what its place expects."""

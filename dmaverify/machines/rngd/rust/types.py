@@ -74,8 +74,8 @@ class Types:
     """Reads types and mappings. `axes` numbers the declarations of axes in the order in which they are met."""
 
     def __init__(self) -> None:
-        self.axes: dict[tuple[int, str], str] = {}
-        self.aliases: dict[int, Value] = {}
+        self.axes: dict[tuple[Scope, str], str] = {}
+        self.aliases: dict[Item, Value] = {}
         self.depth = 0
 
     # ------------------------------------------------------------ types
@@ -174,14 +174,14 @@ class Types:
 
     def _alias(self, item: Item, given: tuple[Value, ...]) -> Value:
         generics = item.generics
-        if not generics and id(item) in self.aliases:
-            return self.aliases[id(item)]
+        if not generics and item in self.aliases:
+            return self.aliases[item]
         bound: dict[str, Value] = dict(zip((name for name, _ in generics), given, strict=False))
         for name, _ in generics[len(given) :]:
             bound[name] = self._default(item, name) or Unknown("")
         found = self.read(item.code, item.node.child_by_field_name("type"), Frame(item.scope, bound))
         if not generics:
-            self.aliases[id(item)] = found
+            self.aliases[item] = found
         return found
 
     def _default(self, item: Item, name: str) -> Value | None:
@@ -220,7 +220,7 @@ class Types:
 
     def axis_name(self, item: Item) -> str:
         """The name of an axis with a mark that no other declaration has."""
-        key = (id(item.scope), item.name)
+        key = (item.scope, item.name)
         if key not in self.axes:
             count = sum(1 for _, name in self.axes if name == item.name)
             self.axes[key] = f"{item.name}~{count}"

@@ -9,8 +9,9 @@ which an instance is not known is UNKNOWN, unless another is refuted.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from math import prod
 
 from dmaverify.language import wellformed
@@ -18,10 +19,12 @@ from dmaverify.lower.programs import space_of
 from dmaverify.machines.rngd.rust.comments import expectations, name_of
 from dmaverify.machines.rngd.rust.legality import index_note, judge
 from dmaverify.machines.rngd.rust.moves import GATHERS, SCATTERS, Move, Site
-from dmaverify.machines.rngd.rust.plans import KernelPlan, SiteTransfers
+from dmaverify.machines.rngd.rust.plans import WINDOW, KernelPlan, SiteTransfers
+from dmaverify.machines.rngd.rust.values import Dtype, Tensor
 from dmaverify.machines.rngd.rust.views import live_cells
 from dmaverify.plan.read import PlanTransfer
 from dmaverify.program.move import PLACES
+from dmaverify.prove.boundary import guarded
 from dmaverify.prove.move.check import Options, check_transfer
 from dmaverify.prove.move.static import Ruling, transfer_instances
 from dmaverify.targets.target import Target, load_obligations
@@ -29,22 +32,35 @@ from dmaverify.verdict import Finding, Label, Obligation, Severity, Status, Verd
 
 UNRESOLVED = "core/unresolved-transfer"
 LEVEL = "alignment"
+STARTS = 8
 STD = "std"
 
 
 def kernel_verdicts(
     plan: KernelPlan, options: Options, keep: dict[str, list[tuple[str, str, str]]] | None = None
 ) -> list[Verdict]:
-    """One verdict for each call, in the order of the text. Raises Disagreement as `check_transfer`."""
+    """One verdict for each call, in the order of the text."""
     known = {item.name: item for item in plan.transfers}
     expected = expectations(plan)
     machine = next(iter(plan.targets.values()))
     out = []
     for one in plan.sites:
-        judged = [_judged(plan, one.site, known[name], machine, options, keep) for name in one.names]
-        made = _of_site(plan, one, judged, machine)
-        out.append(replace(made, expect=expected.get(made.name)))
+        span = one.site.span
+        out += guarded(
+            partial(_site_verdict, plan, one, [known[name] for name in one.names], options, keep, expected),
+            options.limits, name=name_of(one), path=plan.path, line=span.line, target=machine.name, span=span,
+        )  # fmt: skip
     return out
+
+
+def _site_verdict(
+    plan: KernelPlan, one: SiteTransfers, items: Sequence[PlanTransfer], options: Options,
+    keep: dict[str, list[tuple[str, str, str]]] | None, expected: Mapping[str, tuple[str, ...] | None],
+) -> list[Verdict]:  # fmt: skip
+    machine = next(iter(plan.targets.values()))
+    judged = [_judged(plan, one.site, item, machine, options, keep) for item in items]
+    made = _of_site(plan, one, judged, machine)
+    return [replace(made, expect=expected.get(made.name))]
 
 
 def _judged(
@@ -62,6 +78,7 @@ def _judged(
     )  # fmt: skip
     if keep is not None:
         keep[item.name] = asked
+    verdict = _where_starts_are_free(verdict, item, move, machine, options)
     findings = list(verdict.findings)
     if LEVEL not in options.readings and _sound(item):
         findings += _asserted(item, machine, options)
@@ -72,6 +89,29 @@ def _judged(
         findings, opened = _together(findings, own.findings), own.open
     findings = [_labelled(finding, item) for finding in findings]
     return _settled(verdict, findings, opened, time.perf_counter() - started, _assumed(move, item, machine))
+
+
+def _where_starts_are_free(
+    verdict: Verdict, item: PlanTransfer, move: Move, machine: Target, options: Options
+) -> Verdict:
+    """A start that nobody names is not wrong: what only some starts break is a condition on them, and told as one."""
+    if verdict.status is not Status.REFUTED or not (move.source.window.assumed or move.dest.window.assumed):
+        return verdict
+    sides = [replace(side, base=side.base - side.base % WINDOW) for side in (item.transfer.source, item.transfer.dest)]
+    aligned = replace(item.transfer, source=sides[0], dest=sides[1])
+    again = check_transfer(aligned, axes={}, problems=item.problems, target=machine, options=options)
+    if again.status is not Status.PROVED:
+        return verdict
+    broken = [f for f in verdict.findings if f.severity is Severity.ERROR]
+    rules = ", ".join(dict.fromkeys(f.rule for f in broken))
+    note = (
+        f"the tile starts at multiples of {STARTS} bytes: {rules} fails for other starts, and no call that was read "
+        "names them"
+    )
+    kept = [replace(f, severity=Severity.WARNING, notes=(*f.notes, "for some starts")) for f in verdict.findings]
+    return replace(
+        again, findings=tuple(kept), assumptions=(*again.assumptions, note), path=verdict.path, line=verdict.line
+    )
 
 
 def _asserted(item: PlanTransfer, machine: Target, options: Options) -> tuple[Finding, ...]:
@@ -94,7 +134,9 @@ def _sound(item: PlanTransfer) -> bool:
 def _together(findings: Sequence[Finding], own: Iterable[Finding]) -> list[Finding]:
     """Both, less what both say."""
     said = {finding.rule for finding in findings if finding.severity is Severity.ERROR}
-    return [*findings, *(f for f in own if f.rule not in said or f.rule == "core/consumes")]
+    new = [f for f in own if f.rule not in said or f.rule == "core/consumes"]
+    worse = {f.rule for f in new if f.severity is Severity.ERROR}
+    return [*(f for f in findings if f.rule not in worse or f.severity is Severity.ERROR), *new]
 
 
 def _labelled(finding: Finding, item: PlanTransfer) -> Finding:
@@ -171,7 +213,12 @@ def _of_site(plan: KernelPlan, one: SiteTransfers, judged: Sequence[Verdict], ma
         for own in verdict.obligations:
             if own.id not in obligations or _worse(own.status, obligations[own.id].status):
                 obligations[own.id] = own
-    findings += [f for f in site.remarks if f.rule not in {own.rule for own in findings}]
+    told = {own.rule for own in findings}
+    findings = _with_remarks(findings, (*site.remarks, *crowded(site, machine)))
+    for finding in findings:
+        if finding.severity is Severity.ERROR and finding.rule not in told:
+            obligations[finding.rule] = Obligation(finding.rule, "refuted")
+            status = Status.REFUTED
     if reasons:
         findings += reasons
         obligations[UNRESOLVED] = Obligation(UNRESOLVED, "unknown", "", "; ".join(f.message for f in reasons))
@@ -182,6 +229,43 @@ def _of_site(plan: KernelPlan, one: SiteTransfers, judged: Sequence[Verdict], ma
         assumptions=tuple(dict.fromkeys(assumptions)), path=plan.path, line=site.span.line,
         seconds=sum(v.seconds for v in judged), claim=_claim(judged, one, plan),
     )  # fmt: skip
+
+
+def _with_remarks(findings: Sequence[Finding], remarks: Iterable[Finding]) -> list[Finding]:
+    """Both, one finding for one cause: where a tile is ill-formed, what it leaves unwritten follows from that."""
+    told = {own.rule for own in findings}
+    cause = next((f for f in findings if f.rule == "core/well-formed" and f.severity is Severity.ERROR), None)
+    follow = [f for f in remarks if f.rule not in told]
+    if cause is None:
+        return [*findings, *follow]
+    notes = tuple(f"so that {f.message}" for f in follow if f.rule.startswith("core/tiles"))
+    out = [replace(f, notes=(*f.notes, *notes)) if f is cause else f for f in findings]
+    return [*out, *(f for f in follow if not f.rule.startswith("core/tiles"))]
+
+
+def crowded(site: Site, machine: Target) -> Iterator[Finding]:
+    """Tensors of data memory that a function needs at once and that no slice can hold."""
+    room = machine.limits["slice_bytes_max"]
+
+    def bytes_of(tensor: Tensor) -> int | None:
+        bits = machine.dtypes.get(tensor.dtype.name) if isinstance(tensor.dtype, Dtype) else None
+        return -(-tensor.expr("element").size * bits // 8) if bits is not None else None
+
+    for name, ledger in site.ledgers:
+        total, here = ledger.crowd(bytes_of)
+        if total <= room or len(here) < 2:
+            continue
+        here = sorted(here, key=lambda pair: -pair[1])
+        spans = [(tensor.buffer.name, size, tensor.buffer.span) for tensor, size in here if tensor.buffer is not None]
+        yield Finding(
+            "rngd/slice-capacity", Severity.ERROR,
+            f"`{name}` needs {total:,} bytes of each slice at once, in {len(here)} tensors; a slice has {room:,}",
+            "program", site.span, {"bytes": total, "capacity": room, "tensors": {n: size for n, size, _ in spans}},
+            source="Memory Performance, geometry; furiosa-opt book, spatial dimensions (512 KiB a slice)",
+            hint="move in smaller tiles, or let go of the largest before the next is loaded",
+            labels=tuple(Label(span, f"{size:,} bytes") for _, size, span in spans[:3] if span is not None),
+            notes=tuple(f"{size:>9,} bytes  {n}" for n, size, _ in spans[:12]),
+        )  # fmt: skip
 
 
 def _claim(judged: Sequence[Verdict], one: SiteTransfers, plan: KernelPlan) -> str:

@@ -1,0 +1,40 @@
+"""Commands about certificates: `certificate check DIR`.
+
+Knows: arguments, exit codes, the form in which findings are told.
+Does not know: what a certificate holds or how it is checked.
+Law: 0 only where everything was asked again and confirmed; 1 where anything was refused; 3 where something stays open
+or is not covered.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.group()
+def certificate() -> None:
+    """Certificates that `check --certify` and `synth --certificate` wrote."""
+
+
+@certificate.command("check")
+@click.argument("folder", type=click.Path(file_okay=False), metavar="DIR")
+@click.option("--no-cvc5", is_flag=True, help="Ask z3 alone.")
+@click.option("--json", "as_json", is_flag=True)
+def check_(folder: str, no_cvc5: bool, as_json: bool) -> None:
+    """Check a certificate from the plan's text on: questions, answers, verdict, and the independent checker."""
+    from dmaverify.cli.app import Stop, say
+    from dmaverify.jobs.certify import check_certificate
+    from dmaverify.report.machine import dumps
+
+    found = check_certificate(Path(folder), solver=not no_cvc5)
+    word = {0: "CONFIRMED", 1: "REFUSED", 3: "NOT CONFIRMED"}[found.code]
+    if as_json:
+        say(dumps({"folder": folder, "status": word.lower(), "refused": found.refused, "open": found.open,
+                   "said": found.said}))  # fmt: skip
+        raise Stop(found.code)
+    lines = [f"{word}  {folder}", *(f"  {text}" for text in found.said)]
+    lines += [f"  open: {text}" for text in found.open] + [f"  refused: {text}" for text in found.refused]
+    say("\n".join(lines))
+    raise Stop(found.code)

@@ -1,0 +1,436 @@
+"""Certificates as folders: what a check writes, and how the folder is checked again from the plan's text.
+
+Knows: the files of a certificate, what is bound by which hash, what a reader is told.
+Does not know: how questions are made or asked, formats of verdicts, the terminal.
+Law: nothing in a certificate is believed. The plan's text is judged anew by this dmaverify with this machine's data;
+what was written must be what comes out, word for word: verdicts, obligations, commands, questions, answers. What
+cannot be asked again is said, and a certificate with anything left out is never confirmed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module, util
+from pathlib import Path
+from typing import Any
+
+from dmaverify.errors import InputError
+from dmaverify.jobs.judge import Job, check_job
+from dmaverify.prove.certify.certificate import (
+    LOGIC,
+    MANIFEST,
+    SCRIPT,
+    Question,
+    cvc5_answer,
+    question_text,
+    said_of,
+    script_text,
+    write_questions,
+)
+
+PLANS = "plans"
+SCHEMA = 2
+CORE_FILES = ("mapping.smt2", "sequencer.smt2", "obligations.toml")
+
+
+@dataclass
+class Findings:
+    """What checking a certificate found: reasons to refuse it, what stays open, and what was confirmed."""
+
+    refused: list[str] = field(default_factory=list)
+    open: list[str] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
+
+    @property
+    def code(self) -> int:
+        return 1 if self.refused else 3 if self.open else 0
+
+
+# ---------------------------------------------------------------- what a plan gives
+
+
+def facts_of(job: Job) -> tuple[dict[str, Any], dict[str, list[tuple[str, str, str]]], str]:
+    """Everything of one file that its text decides, as data; its questions; an internal error as text."""
+    verdicts, trouble, keep = check_job(job)
+    told = [_verdict(verdict, job[0]) for verdict in verdicts]
+    keep = {name: [q for q in asked if q[2] != "unknown"] for name, asked in keep.items()}  # they prove nothing
+    commands, digits = _commands(job, {v.name for v in verdicts if v.status.value == "proved"})
+    return {"verdicts": told, "commands": commands, "digits": digits}, keep, trouble
+
+
+def _verdict(verdict: Any, path: str) -> dict[str, Any]:
+    left = [a for a in verdict.assumptions if a.startswith("not asked from definitions: ")]
+    uncovered = [a.partition(": ")[2] for a in left]
+    if verdict.status.value == "proved" and not any(o.by == "z3" for o in verdict.obligations):
+        uncovered = uncovered or [f"all of it: {verdict.name} is no single move"]
+    return {
+        "name": verdict.name,
+        "target": verdict.target,
+        "status": verdict.status.value,
+        "claim": verdict.claim,
+        "obligations": [[o.id, o.status, o.by] for o in verdict.obligations],
+        "findings": [[f.rule, f.severity.value, f.message.replace(path, "PLAN")] for f in verdict.findings],
+        "assumptions": list(verdict.assumptions),
+        "not_covered": uncovered,
+    }
+
+
+def _commands(job: Job, proved: Collection[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The commands of every transfer that has any (bases, loops, bursts, in units), and, of what is proved, the digits
+    that its normal form cuts addresses into, with the pieces of its loops.
+    """
+    from dmaverify.errors import InputErrors
+    from dmaverify.jobs.load import load, program_of
+
+    out: dict[str, Any] = {}
+    digits: dict[str, Any] = {}
+    if not job[0].endswith(".toml"):
+        return out, digits
+    try:
+        plan = load(job[0], job[1], target=job[2])
+    except (InputErrors, InputError):
+        return out, digits
+    for item in plan.transfers:
+        try:
+            commands = program_of(plan, item.name)
+        except InputError:
+            continue
+        out[item.name] = [_command(c) for c in commands]
+        if item.name in proved:
+            digits[item.name] = _digits(item.transfer, plan.targets[item.transfer.target], commands)
+    return out, digits
+
+
+def _digits(transfer: Any, target: Any, commands: Any) -> dict[str, Any]:
+    """The normal form of a move: digits of both sides (axis, weight, step, slots, live), pieces of each nest."""
+    from dmaverify.layout.refine import drive
+    from dmaverify.lower.programs import space_of
+    from dmaverify.program.space import layout_of
+    from dmaverify.prove.move.fold import fold
+
+    bits = target.dtypes[transfer.dtype]
+    sides = [layout_of(t, space_of(target, t.tier), bits)[0] for t in (transfer.source, transfer.dest)]
+    joint = drive(sides[0], sides[1], [family.nest for family in fold(commands)])
+    return {
+        "source": [[d.axis, d.weight, d.step, d.slots, d.live] for d in joint.source.digits],
+        "dest": [[d.axis, d.weight, d.step, d.slots, d.live] for d in joint.dest.digits],
+        "pieces": [[[p.count, p.read, p.write, p.loop, p.factor] for p in n.nest.pieces] for n in joint.nests],
+    }
+
+
+def _command(command: Any) -> dict[str, Any]:
+    ports = [[p.tier, p.chip, p.cluster, p.base] for p in (command.read, command.write)]
+    loops = [[x.count, x.read, x.write] for x in command.loops]
+    return {"read": ports[0], "write": ports[1], "loops": loops, "burst": command.burst, "unit_bits": command.unit_bits}
+
+
+def data_of(targets: Iterable[str]) -> dict[str, str]:
+    """Hashes of the data that verdicts rest on: the machines' files and the core's."""
+    from dmaverify.targets.target import core_folder, load_target
+
+    found = {f"core/{name}": _hash((core_folder() / name).read_bytes()) for name in CORE_FILES}
+    for name in sorted(set(targets)):
+        folder = load_target(name).folder
+        found |= {f"{name}/{file}": _hash((folder / file).read_bytes()) for file in ("target.toml", "rules.smt2")}
+    return found
+
+
+def _hash(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+# ---------------------------------------------------------------- writing
+
+
+def write_certificate(folder: Path, jobs: Sequence[Job], extra: Mapping[str, Any] | None = None) -> list[Question]:
+    """Plans, questions with answers, and a manifest that binds them. The plans are judged anew, in full, from the
+    copies in the certificate; one that needs files beside it is judged where it is, and that is said.
+    """
+    plans: list[dict[str, Any]] = []
+    asked: dict[str, list[tuple[str, str, str]]] = {}
+    internal: list[str] = []
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, job in enumerate(jobs):
+        text = Path(job[0]).read_bytes()
+        file = f"{number:03d}/{re.sub(r'[^A-Za-z0-9_.]+', '-', Path(job[0]).name)}"
+        copied = folder / PLANS / file
+        copied.parent.mkdir(parents=True, exist_ok=True)
+        copied.write_bytes(text)
+        facts, keep, trouble = facts_of((str(copied), *job[1:]))
+        alone = not any(finding[0] == "core/input" for verdict in facts["verdicts"] for finding in verdict["findings"])
+        if not alone:
+            facts, keep, trouble = facts_of(job)
+        internal += [trouble] if trouble else []
+        head = {"path": job[0], "name": job[1], "target": job[2], "file": file, "sha256": _hash(text), "alone": alone}
+        plans.append({**head, **facts})
+        asked |= {f"{number:03d}.{name}": questions for name, questions in keep.items()}
+    written = write_questions(folder, asked)
+    known = {plan["file"] for plan in plans}
+    for left in (folder / PLANS).rglob("*"):
+        if left.is_file() and left.relative_to(folder / PLANS).as_posix() not in known:
+            left.unlink()
+    seal_manifest(folder, plans, jobs[0][3] if jobs else {}, internal, extra or {})
+    return written
+
+
+def seal_manifest(
+    folder: Path, plans: Sequence[Mapping[str, Any]], options: Mapping[str, Any], internal: Sequence[str],
+    extra: Mapping[str, Any],
+) -> None:  # fmt: skip
+    """Adds to the manifest of the questions what binds them, and the hash of all of it."""
+    manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    targets = [v["target"] for plan in plans for v in plan["verdicts"] if v["target"]]
+    manifest |= {
+        "schema": SCHEMA,
+        "options": {"readings": dict(options.get("readings", {})), "rlimit": options.get("rlimit", 20_000_000)},
+        "plans": list(plans),
+        "data": data_of(targets),
+        "internal": list(internal),
+        **extra,
+    }
+    manifest["seal"] = seal_of(manifest)
+    (folder / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+
+
+def seal_of(manifest: Mapping[str, Any]) -> str:
+    """The hash of a manifest without its seal."""
+    whole = {key: value for key, value in manifest.items() if key != "seal"}
+    return _hash(json.dumps(whole, sort_keys=True, separators=(",", ":")).encode())
+
+
+# ---------------------------------------------------------------- checking
+
+
+def check_certificate(folder: Path, *, solver: bool = True) -> Findings:
+    """Everything that can be wrong with a certificate. Raises InputError where there is none."""
+    found = Findings()
+    manifest = _manifest(folder, found)
+    if found.refused:
+        return found
+    _files(folder, manifest, found)
+    _versions(manifest, found)
+    if found.refused:
+        return found
+    wanted: dict[str, list[tuple[str, str, str]]] = {}
+    for number, plan in enumerate(manifest["plans"]):
+        wanted |= _plan_again(folder, manifest, number, plan, found)
+    if manifest.get("kind") == "synth" and not found.refused:
+        from dmaverify.jobs.certify_synth import check_synthesis
+
+        wanted["bound"] = check_synthesis(folder, manifest, found)
+    _questions_again(folder, manifest, wanted, found)
+    if solver and not found.refused:
+        _other_solver(folder, manifest, found)
+    if not found.refused:
+        _checker(folder, manifest, found)
+    return found
+
+
+def _manifest(folder: Path, found: Findings) -> dict[str, Any]:
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    except OSError:
+        hint = "dmaverify check PATH --certify DIR writes one"
+        raise InputError(f"{folder} holds no certificate ({MANIFEST} is missing)", None, hint) from None
+    except ValueError as error:
+        raise InputError(f"{folder / MANIFEST}: {error}") from None
+    kinds = {"schema": int, "options": dict, "plans": list, "questions": list, "data": dict, "seal": str,
+             "dmaverify": str, "solver": str, "internal": list}  # fmt: skip
+    if not isinstance(manifest, dict) or manifest.get("schema") != SCHEMA:
+        found.refused.append(f"{MANIFEST}: schema {SCHEMA} is read here; write the certificate anew")
+        return {}
+    found.refused += [f"{MANIFEST}: `{k}` is missing or of a wrong kind" for k, t in kinds.items()
+                      if not isinstance(manifest.get(k), t)]  # fmt: skip
+    if not found.refused and not _well_shaped(manifest):
+        found.refused.append(f"{MANIFEST}: plans, options or questions are not as a certificate has them")
+    if not found.refused and seal_of(manifest) != manifest["seal"]:
+        found.refused.append(f"{MANIFEST} was changed: its seal is another")
+    if not found.refused and manifest["internal"]:
+        found.refused += [f"written by a run with an internal error: {said}" for said in manifest["internal"]]
+    return manifest
+
+
+def _well_shaped(manifest: Mapping[str, Any]) -> bool:
+    """Whether the parts that are used as texts and numbers are such."""
+    readings, plans = manifest["options"].get("readings"), _rows(manifest["plans"])
+    texts = [part.get(key) for part in _rows(manifest["plans"]) for key in ("path", "file", "sha256")]
+    texts += [row.get(key) for row in _rows(manifest["questions"]) for key in ("file", "plan", "status", "sha256")]
+    names = [part.get(key) for part in _rows(manifest["plans"]) for key in ("name", "target")]
+    return (
+        type(manifest["options"].get("rlimit")) is int
+        and isinstance(readings, dict)
+        and all(isinstance(value, str) for value in (*readings.values(), *texts, *manifest["data"].values()))
+        and all(name is None or (isinstance(name, str) and name) for name in names)
+        and all(isinstance(part, dict) for part in (*manifest["plans"], *manifest["questions"]))
+        and all(isinstance(part.get("commands"), dict) and isinstance(part.get("verdicts"), list) for part in plans)
+        and all({"name", "target"} <= part.keys() for part in plans)
+        and isinstance(manifest.get("files", {}), dict)
+        and manifest.get("logic") == LOGIC
+    )
+
+
+def _files(folder: Path, manifest: Mapping[str, Any], found: Findings) -> None:
+    """Every file is there and as it was, and none is there besides."""
+    known = {MANIFEST, SCRIPT, *manifest.get("files", {})}
+    listed = [(row.get("file"), row.get("sha256")) for row in manifest["questions"] if isinstance(row, dict)]
+    listed += [(f"{PLANS}/{p.get('file')}", p.get("sha256")) for p in manifest["plans"] if isinstance(p, dict)]
+    listed += list(manifest.get("files", {}).items())
+    for name, digest in listed:
+        known.add(str(name))
+        if not isinstance(name, str) or not re.fullmatch(rf"(?:{PLANS}/(?:\d+/)?)?[\w.-]+", name) or ".." in name:
+            found.refused.append(f"{name!r} is no file of a certificate")
+        elif not (folder / name).is_file():
+            found.refused.append(f"{name} is missing")
+        elif _hash((folder / name).read_bytes()) != digest:
+            found.refused.append(f"{name} was changed: its hash is another")
+    here = {p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()}
+    found.refused += [f"{name} is in the folder and not in the certificate" for name in sorted(here - known)]
+    if (folder / SCRIPT).is_file() and (folder / SCRIPT).read_text(encoding="utf-8") != script_text():
+        found.refused.append(f"{SCRIPT} was changed")
+
+
+def _versions(manifest: Mapping[str, Any], found: Findings) -> None:
+    from dmaverify.prove.smt import solver_version
+
+    own = import_module("dmaverify").__version__
+    if manifest["dmaverify"] != own:
+        found.refused.append(f"written by dmaverify {manifest['dmaverify']}, this is {own}: check it with that one")
+    if manifest["solver"] != solver_version():
+        found.open.append(f"answered by {manifest['solver']}, asked again of {solver_version()}")
+    try:
+        now = data_of(key.partition("/")[0] for key in manifest["data"] if not key.startswith("core/"))
+    except InputError as error:
+        found.refused.append(str(error))
+        return
+    for name in sorted({*now, *manifest["data"]}):
+        if now.get(name) != manifest["data"].get(name):
+            found.refused.append(f"the machine's data {name} is not what the certificate speaks of")
+
+
+def _plan_again(
+    folder: Path, manifest: Mapping[str, Any], number: int, plan: Mapping[str, Any], found: Findings
+) -> dict[str, list[tuple[str, str, str]]]:
+    """The plan judged from its text alone; what it gives must be what is written."""
+    if plan.get("alone") is not True:
+        found.open.append(f"{plan['path']}: is judged with files beside it, which a certificate does not hold")
+        return {}
+    options = {**manifest["options"], "cross_check": 1 << 16, "prove": "full"}
+    path = str(folder / PLANS / plan["file"])
+    job: Job = (path, plan["name"], plan["target"], options)
+    facts, keep, trouble = facts_of(job)
+    if trouble:
+        found.refused.append(f"{plan['path']}: {trouble}")
+        return {}
+    said = json.loads(json.dumps(facts))
+    names = {v["name"] for v in (*said["verdicts"], *_rows(plan["verdicts"]))}
+    for name in sorted(map(str, names)):
+        now, then = ([v for v in _rows(rows) if v.get("name") == name] for rows in (said["verdicts"], plan["verdicts"]))
+        _compare(f"{plan['path']}::{name}", now, then, found)
+    for key in ("commands", "digits"):
+        if said[key] != plan.get(key):
+            found.refused.append(f"{plan['path']}: the {key} are not those of the plan")
+    original = Path(plan["path"])
+    if original.is_file() and _hash(original.read_bytes()) != plan["sha256"]:
+        found.open.append(f"{plan['path']} has changed since: the certificate speaks of the text in {plan['file']}")
+    return {f"{number:03d}.{name}": questions for name, questions in keep.items()}
+
+
+def _rows(rows: Any) -> list[dict[str, Any]]:
+    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+
+
+def _compare(where: str, now: list[dict[str, Any]], then: list[dict[str, Any]], found: Findings) -> None:
+    if len(now) != 1 or len(then) != 1:
+        found.refused.append(f"{where}: {len(then)} verdicts are written, the plan has {len(now)}")
+        return
+    for key in sorted({*now[0], *then[0]}):
+        if now[0].get(key) != then[0].get(key):
+            found.refused.append(f"{where}: `{key}` is not what the plan gives")
+    said = now[0]
+    if said["status"] == "error":
+        found.refused.append(f"{where}: {'; '.join(message for _, _, message in said['findings'])}")
+    elif said["status"] not in ("proved", "refuted"):
+        found.open.append(f"{where}: {said['status']}")
+    found.open += [f"{where}: not covered: {what}" for what in said["not_covered"]]
+    found.said.append(f"{where}: {said['status']}")
+
+
+def _questions_again(
+    folder: Path, manifest: Mapping[str, Any], wanted: Mapping[str, Sequence[tuple[str, str, str]]], found: Findings
+) -> None:
+    """The questions that the plans give are those on disk, in order, with their answers."""
+    apart = [f"{n:03d}." for n, plan in enumerate(manifest["plans"]) if plan.get("alone") is not True]
+    rows = [row for row in _rows(manifest["questions"]) if not str(row["plan"]).startswith(tuple(apart))]
+    expected = [(plan, text, status, name) for plan, asked in wanted.items() for name, text, status in asked]
+    if len(rows) != len(expected):
+        found.refused.append(f"{len(rows)} questions are written, the plans give {len(expected)}")
+        return
+    for row, (plan, text, status, name) in zip(rows, expected, strict=True):
+        made = question_text(plan, name, text, status)
+        if row.get("plan") != plan or row.get("status") != status:
+            found.refused.append(f"{row.get('file')}: the answer is {status}, not {row.get('status')}")
+        elif row.get("question") != said_of(name):
+            found.refused.append(f"{row['file']}: the question is `{said_of(name)}`")
+        elif (folder / str(row["file"])).read_text(encoding="utf-8") != made:
+            found.refused.append(f"{row['file']} is not the question of the plan")
+    total = sum(len(status.split()) for _, _, status, _ in expected)
+    found.said.append(f"{total} questions in {len(rows)} files, asked again of z3: the answers are those written")
+
+
+def _other_solver(folder: Path, manifest: Mapping[str, Any], found: Findings) -> None:
+    """cvc5 answers every file again."""
+    if util.find_spec("cvc5") is None:
+        found.said.append("cvc5 is not installed (pip install dmaverify[certify]): only z3 was asked")
+        return
+    agreed = 0
+    for row in _rows(manifest["questions"]):
+        answer = cvc5_answer((folder / str(row["file"])).read_text(encoding="utf-8"))
+        if answer == row["status"]:
+            agreed += 1
+        elif any(a != b for a, b in zip(answer.split(), str(row["status"]).split(), strict=False)
+                 if {a, b} <= {"sat", "unsat"}):  # fmt: skip
+            found.refused.append(f"{row['file']}: cvc5 contradicts it")
+        else:
+            found.open.append(f"{row['file']}: cvc5 does not confirm it")
+    found.said.append(f"cvc5 confirms {agreed} of {len(manifest['questions'])} files")
+
+
+def _checker(folder: Path, manifest: Mapping[str, Any], found: Findings) -> None:
+    """The independent checker on every move that was proved."""
+    checker = independent_checker()
+    if checker is None:
+        found.open.append("the independent checker (proofs/checker.py) is not installed: it was not run")
+        return
+    accepted, outside = 0, []
+    for plan in manifest["plans"]:
+        text = (folder / PLANS / plan["file"]).read_text(encoding="utf-8")
+        for verdict in _rows(plan["verdicts"]):
+            if verdict["status"] != "proved" or not plan["file"].endswith(".toml"):
+                continue
+            answer, why = checker.check_text(text, verdict["name"], plan["commands"].get(verdict["name"]))
+            if answer == "accept":
+                accepted += 1
+            elif answer == "outside":
+                outside.append(f"{verdict['name']}: {why}")
+            else:
+                found.refused.append(f"{plan['path']}::{verdict['name']}: the independent checker refuses it: {why}")
+    found.said.append(f"the independent checker accepts {accepted} of {accepted + len(outside)} moves")
+    found.said += [f"outside of what the independent checker reads: {text}" for text in outside]
+
+
+def independent_checker() -> Any:
+    """proofs/checker.py as a module; None where it is not installed."""
+    package = Path(__file__).resolve().parent.parent
+    for file in (package / "_proofs" / "checker.py", package.parent / "proofs" / "checker.py"):
+        if file.is_file():
+            spec = util.spec_from_file_location("dmaverify_checker", file)
+            assert spec is not None
+            assert spec.loader is not None
+            module = util.module_from_spec(spec)
+            spec.loader.exec_module(module)
+            return module
+    return None

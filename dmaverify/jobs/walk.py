@@ -1,0 +1,175 @@
+"""Which files of a folder are checked, and why each of the others is left.
+
+Knows: folders that belong to tools, `.gitignore`, how a plan, a kernel and a settings file look from outside.
+Does not know: what is in a file beyond its looks.
+Law: what looks like a plan is taken, so that one that cannot be read is an error and not a pass; a file or folder that
+is left has its reason; links to folders are not followed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fnmatch import translate
+from functools import lru_cache
+from pathlib import Path
+
+from dmaverify.language.files import is_inside
+
+SUFFIXES = (".toml", ".rs", ".pto", ".mlir")
+SETTINGS = ("pyproject.toml", "Cargo.toml", "dmaverify.toml", "target.toml")
+BUILT = ("node_modules", "__pycache__", "site-packages", "venv", "build", "dist", "_build")
+MOST_BYTES = 10_000_000
+_PLAN = re.compile(rb'^[ \t]*(?:schema[ \t]*=|\[{1,2}[ \t]*["\']?(?:axes|transfer)["\']?[ \t]*[.\]])', re.MULTILINE)
+IGNORED = "is ignored (.gitignore)"
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A file or folder of the walk: whether it is checked, and why."""
+
+    path: str
+    taken: bool
+    why: str
+
+
+def walked(folder: str, *, lists: bool = False) -> list[Seen]:
+    """Everything below `folder` that could be checked, in the order of the paths; with `lists` also a machine's job
+    files and lists.
+    """
+    more: tuple[str, ...] = ()
+    if lists:
+        from dmaverify.machines.idma.check import SUFFIXES as more
+    return sorted(_below(Path(folder), _rules_above(Path(folder)), more), key=lambda seen: seen.path)
+
+
+def _below(folder: Path, rules: tuple[_Rule, ...], more: tuple[str, ...]) -> Iterator[Seen]:
+    rules = (*rules, *_rules_of(folder))
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError as error:
+        yield Seen(str(folder), False, f"cannot be listed: {error.strerror}")
+        return
+    for entry in entries:
+        path = folder / entry.name
+        if entry.is_dir(follow_symlinks=False):
+            why = _left_folder(path, rules)
+            if why:
+                yield Seen(f"{path}/", False, why)
+            else:
+                yield from _below(path, rules, more)
+        elif entry.name.endswith((*SUFFIXES, *more)):
+            yield _file(path, rules)
+
+
+def _left_folder(path: Path, rules: tuple[_Rule, ...]) -> str:
+    """Why a folder is left; empty for one that is walked."""
+    if path.name.startswith("."):
+        return "belongs to a tool"
+    if path.name in BUILT or (path.name == "target" and (path.parent / "Cargo.toml").is_file()):
+        return "holds what was built"
+    if (path / "CACHEDIR.TAG").is_file():
+        return "is a cache (CACHEDIR.TAG)"
+    return IGNORED if _ignored(path, rules, folder=True) else ""
+
+
+def _file(path: Path, rules: tuple[_Rule, ...]) -> Seen:
+    name = str(path)
+    if _ignored(path, rules, folder=False):
+        return Seen(name, False, IGNORED)
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            return Seen(name, False, "is no regular file")
+        if path.is_symlink() and not is_inside(path, path.parent):
+            return Seen(name, False, "is a link that leads out of the project")
+        with path.open("rb") as file:
+            data = file.read(MOST_BYTES)
+    except OSError as error:
+        return Seen(name, path.name not in SETTINGS, f"cannot be read: {error.strerror}")
+    if path.suffix == ".rs":
+        return _kernel(name, data)
+    if path.suffix != ".toml":
+        return Seen(name, True, "is PTO text" if path.suffix in SUFFIXES else "is a job file or a list")
+    if path.name in SETTINGS:
+        return Seen(name, False, "holds settings, or describes a machine")
+    if found := _PLAN.search(data):
+        said = found[0].decode("utf-8", "replace").strip()
+        return Seen(name, True, f"looks like a plan (`{said}`)")
+    return Seen(name, False, "is no plan: no `schema =`, [axes] or [transfer.NAME]")
+
+
+def _kernel(name: str, data: bytes) -> Seen:
+    from dmaverify.machines.rngd.rust.moves import TRANSFERS
+
+    found = next((t for t in TRANSFERS if f".{t}".encode() in data or f"::{t}".encode() in data), None)
+    return Seen(name, found is not None, f"names `{found}`" if found else "names no transfer")
+
+
+# ---------------------------------------------------------------- .gitignore
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """One line of a .gitignore: paths below `folder` that match `text` are ignored, or not after all (`again`)."""
+
+    folder: str
+    text: re.Pattern[str]
+    again: bool
+    folders: bool
+
+
+def _rules_above(folder: Path) -> tuple[_Rule, ...]:
+    """The rules of the folders above, down from the one that holds .git; none outside of a repository."""
+    parents = [folder.resolve(), *folder.resolve().parents]
+    root = next((index for index, one in enumerate(parents) if (one / ".git").exists()), None)
+    if root is None:
+        return ()
+    return tuple(rule for one in reversed(parents[1 : root + 1]) for rule in _rules_of(one))
+
+
+@lru_cache(maxsize=4096)
+def _rules_of(folder: Path) -> tuple[_Rule, ...]:
+    try:
+        with open(folder / ".gitignore", "rb") as file:
+            lines = file.read(1 << 20).decode("utf-8", "replace").splitlines()
+    except OSError:
+        return ()
+    return tuple(rule for line in lines if (rule := _rule(str(folder.resolve()), line)) is not None)
+
+
+def _rule(folder: str, line: str) -> _Rule | None:
+    text = line.rstrip() if not line.endswith("\\ ") else line
+    if not text or text.startswith("#"):
+        return None
+    again = text.startswith("!")
+    text = text[1:] if again else text
+    folders = text.endswith("/")
+    body = text.strip("/")
+    anchored = "/" in text.rstrip("/")
+    parts = [_part(one) for one in body.split("/")]
+    expression = "/".join(parts).replace(".*/", "(?:.*/)?")
+    try:
+        return _Rule(folder, re.compile(expression if anchored else f"(?:.*/)?{expression}"), again, folders)
+    except re.error:
+        return None
+
+
+def _part(text: str) -> str:
+    """One part of a pattern as an expression; `**` stands for any number of folders."""
+    return ".*" if text == "**" else translate(text).removesuffix(r"\Z").replace(".*", "[^/]*")
+
+
+def _ignored(path: Path, rules: tuple[_Rule, ...], *, folder: bool) -> bool:
+    """Whether the last rule that speaks of a path ignores it."""
+    if not rules:
+        return False
+    whole = os.path.join(path.parent.resolve(), path.name)
+    for rule in reversed(rules):
+        if (folder or not rule.folders) and whole.startswith(f"{rule.folder}/"):
+            inside = whole[len(rule.folder) + 1 :]
+            if rule.text.fullmatch(inside):
+                return not rule.again
+    return False

@@ -1,0 +1,104 @@
+"""Files as bytes and text, and which files a text may name.
+
+Knows: regular files, links, the root of a project, paths that the user allows besides.
+Does not know: what is in a file.
+Law: what is no regular file is never opened to wait; a file that an input names lies below the folder of that input or
+the root of its project once every link is resolved, or below a path that the user, and no file, has allowed.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+
+MOST_BYTES = 10_000_000
+ROOTS = (".git", "dmaverify.toml", "pyproject.toml", "Cargo.toml")
+"""What stands in the root of a project."""
+OUTSIDE = "move it below the folder of the project, or allow it: --allow-path DIR"
+
+_allowed: ContextVar[tuple[Path, ...]] = ContextVar("allowed", default=())
+
+
+def read_bytes(path: str | Path, most: int = MOST_BYTES) -> bytes:
+    """At most `most` bytes of a regular file. Raises OSError, also for what is none; ValueError for no file name."""
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    with open(handle, "rb") as file:
+        kind = os.fstat(handle).st_mode
+        if stat.S_ISDIR(kind):
+            raise IsADirectoryError(21, "Is a directory", str(path))
+        if not stat.S_ISREG(kind):
+            raise OSError(22, "no regular file", str(path))
+        return file.read(most)
+
+
+def read_text(path: str | Path) -> str:
+    """A regular file as UTF-8, line breaks as `\\n`. Raises OSError, UnicodeDecodeError."""
+    data = read_bytes(path, MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        raise OSError(27, f"larger than {MOST_BYTES:,} bytes", str(path))
+    return data.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+
+
+@contextmanager
+def allowing(paths: Iterable[str]) -> Iterator[None]:
+    """Lets inputs name files below these paths, too."""
+    token = _allowed.set((*_allowed.get(), *(Path(path).resolve() for path in paths)))
+    try:
+        yield
+    finally:
+        _allowed.reset(token)
+
+
+def is_inside(file: str | Path, folder: str | Path) -> bool:
+    """Whether a file that an input in `folder` names may be read; every link is resolved first."""
+    try:
+        real, home = Path(file).expanduser().resolve(), Path(folder).resolve()
+    except (OSError, RuntimeError, ValueError):
+        return False
+    return any(real == root or root in real.parents for root in (home, project_root(home), *_allowed.get()))
+
+
+def is_below(file: str | Path, folder: str | Path) -> bool:
+    """Whether a file lies below `folder` once every link is resolved."""
+    try:
+        real, home = Path(file).expanduser().resolve(), Path(folder).resolve()
+    except (OSError, RuntimeError, ValueError):
+        return False
+    return home in real.parents
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Writes a file whole or not at all; a link of that name is replaced, never followed. Raises OSError."""
+    target = Path(path)
+    if target.is_char_device() or target.is_fifo():  # /dev/stdout, a pipe of the shell
+        target.write_text(text, encoding="utf-8")
+        return
+    handle, beside = tempfile.mkstemp(prefix=f".{target.name[:80]}.", dir=target.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+        os.chmod(beside, (target.stat().st_mode if target.is_file() else 0o666 & ~_mask()) & 0o777)
+        os.replace(beside, target)
+    except BaseException:
+        Path(beside).unlink(missing_ok=True)
+        raise
+
+
+def _mask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def project_root(folder: Path) -> Path:
+    """The outermost folder of the project around `folder`: that of its repository, else the nearest with settings."""
+    parents = (folder, *folder.parents)
+    for one in parents:
+        if (one / ".git").exists():
+            return one
+    return next((one for one in parents if any((one / name).exists() for name in ROOTS)), folder)

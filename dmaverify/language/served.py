@@ -1,0 +1,64 @@
+"""Elements that one mapping asks for and another does not hold, cell by cell, by the literal meaning alone.
+
+Knows: `meaning`. Does not know: digits, layouts, machines.
+Law: `first_unserved` is exact: it looks at every cell of both mappings, or says that they are too many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from dmaverify.language.expr import Expr, axes_of
+from dmaverify.language.meaning import INDEX, cells_array, finalize_array
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+MOST_CELLS = 1 << 22
+_MOST_INDICES = 1 << 62
+
+
+class TooLarge(Exception):
+    """More cells than are looked at one by one."""
+
+
+def first_unserved(source: Expr, dest: Expr, axes: Sequence[str] | None = None) -> dict[str, int] | None:
+    """The coordinates of the first live cell of `dest` whose element no live cell of `source` holds, as far as `axes`
+    tell elements apart (the axes that both name). Raises TooLarge.
+    """
+    sizes = axes_of(source)
+    common = sorted(set(sizes) & set(axes_of(dest))) if axes is None else sorted(axes)
+    held, _ = _indices(source, common)
+    wanted, cells = _indices(dest, common)
+    import numpy as np
+
+    absent = np.flatnonzero(~np.isin(wanted, np.unique(held)))
+    if not absent.size:
+        return None
+    at = int(cells[absent[0]])
+    found = finalize_array(cells_array(dest, np.asarray([at])), axes_of(dest))
+    return {axis: int(values[0]) for axis, values in sorted(found.coords.items()) if values[0]}
+
+
+def _indices(expr: Expr, axes: Sequence[str]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """A number for the element of each live cell, and the positions of those cells."""
+    import numpy as np
+
+    sizes = axes_of(expr)
+    if expr.size > MOST_CELLS:
+        raise TooLarge
+    try:
+        found = finalize_array(cells_array(expr, np.arange(expr.size)), sizes)
+    except ValueError:
+        raise TooLarge from None
+    live = np.flatnonzero(found.kind == INDEX)
+    total = np.zeros(live.size, np.int64)
+    scale = 1
+    for axis in axes:
+        if axis in found.coords:
+            total += found.coords[axis][live] * scale
+        scale *= max(1, sizes.get(axis, 1))
+        if scale > _MOST_INDICES:
+            raise TooLarge
+    return total, live

@@ -1,0 +1,106 @@
+"""Hazards as findings, and the order that a plan leaves open.
+
+Knows: a hazard, the steps it is between, how places and counters are said.
+Does not know: how hazards are found (`hazards`).
+Law: every finding names the byte and both accesses; an order that rests on engines which nobody named is said.
+
+Source: "DMA Engine" (Architecture: any engine can do any transfer; Implementation Details), facts/rngd 2.2 and 7.4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from dmaverify.program.schedule import DMA_CONTEXT, Order, Program, order_of
+from dmaverify.prove.flow.hazards import Hazard, Hazards, hazards
+from dmaverify.prove.flow.touches import Work, named, where
+from dmaverify.prove.smt import Session
+from dmaverify.targets.target import Target, load_obligations
+from dmaverify.verdict import Finding, Label, Severity
+
+_WORDS = {
+    "core/hazard-raw": "reads what it writes, and nothing makes it wait",
+    "core/hazard-war": "overwrites what it reads, and nothing makes it wait",
+    "core/hazard-waw": "writes what it writes, and nothing says who is last",
+}
+
+
+def hazard_finding(hazard: Hazard, program: Program, target: Target) -> Finding:
+    """The finding of one hazard: who does what to which byte, in which iterations."""
+    first, second = (program.steps[t.step] for t in (hazard.first, hazard.second))
+    values: dict[str, object] = {"first": first.name, "second": second.name, "memory": hazard.first.memory[0]}
+    witness: dict[str, object] | None = None
+    place = ""
+    if hazard.meeting is not None:
+        met = hazard.meeting
+        place = where(hazard.first, met.address, hazard.unit_bits, target)
+        witness = {"byte": place}
+        for name, touch, counters in (
+            ("first_at", hazard.first, met.first),
+            ("second_at", hazard.second, met.second),
+        ):
+            step = program.steps[touch.step].name
+            witness[name] = {"step": step, "does": _does(touch.writes), "counters": dict(named(touch, counters))}
+        values["address"] = met.address * hazard.unit_bits // 8
+    record = load_obligations()[hazard.kind]
+    same = hazard.first.step == hazard.second.step
+    words = f"`{second.name}` {_WORDS[hazard.kind].replace(' it ', f' `{first.name}` ', 1)}"
+    if same:
+        words = f"the accesses of `{first.name}` run together: {hazard.first.what} and {hazard.second.what} share bytes"
+    hint = f'add `after = ["{first.name}"]` to `{second.name}`, or move one of the tensors'
+    if hazard.first.step > hazard.second.step:
+        words = f"in the next iteration, {words}"
+        hint = (
+            f"put `{first.name}` and `{second.name}` into one context, or let them use two buffers in turn (a tile "
+            "that starts at `t % 2`): `after` orders an iteration, not the next one"
+        )
+    if same:
+        hint = "give the commit memory of its own, or make two steps of them"
+    sides = [
+        f"{touch.what} of `{step.name}` {_does(touch.writes)}"
+        for touch, step in ((hazard.first, first), (hazard.second, second))
+    ]
+    return Finding(
+        hazard.kind,
+        Severity.ERROR,
+        words + (f": {place}" if place else ""),
+        f"step {second.name}",
+        second.span,
+        values,
+        witness,
+        record.source,
+        hint=hint,
+        notes=(", ".join(sides),),
+        labels=(Label(first.span, f"`{first.name}`"),) if first.span and not same else (),
+    )
+
+
+def one_engine(program: Program, works: Sequence[Work], result: Hazards, session: Session) -> list[str]:
+    """Says so where the order of transfers that name no engine rests on their sharing one."""
+    lanes = [
+        tuple(f"{lane} {i}" if lane == DMA_CONTEXT and step.context is None else lane for lane in work.lanes)
+        for i, (step, work) in enumerate(zip(program.steps, works, strict=True))
+    ]
+    free = sum(own != work.lanes for own, work in zip(lanes, works, strict=True))
+    if free < 2 or program.order != "contexts":
+        return []
+    alone = order_of(program, lanes)
+    assert isinstance(alone, Order), "less order makes no circle"
+    touches = [
+        replace(touch, lane=own[work.lanes.index(touch.lane)])
+        for own, work in zip(lanes, works, strict=True)
+        for touch in work.touches
+    ]
+    ordered = {(h.first.step, h.second.step) for h in result.found}
+    more = [h for h in hazards(touches, alone, session).found if (h.first.step, h.second.step) not in ordered]
+    steps = [(program.steps[h.first.step].name, program.steps[h.second.step].name) for h in more]
+    return [
+        f"`{first}` and `{second}` name no engine: they are taken to share one, which orders them (the documents leave "
+        "the choice to the compiler)"
+        for first, second in dict.fromkeys(steps)
+    ]
+
+
+def _does(writes: bool) -> str:
+    return "writes" if writes else "reads"

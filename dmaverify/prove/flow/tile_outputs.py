@@ -1,0 +1,253 @@
+"""The outputs of a program that are written in tiles: who writes and reads which part, on digits common to all.
+
+Knows: windows of views, the rows of a scatter, how windows on several digits of one axis become runs of one.
+Does not know: order, what tiles make together (`tiles`), solvers.
+Law: the parts of an output are exactly what the views show, in positions of digits that all of them share; where steps
+cut a tensor so that no such digits exist, the bare tensor is given instead, and nothing is guessed.
+
+Source: furiosa-opt v0.6.0 (views), facts/rngd 7.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import prod
+
+from dmaverify.errors import Span
+from dmaverify.lower.adapters import is_fetch
+from dmaverify.program.indirect import Indirect, rows_of
+from dmaverify.program.move import Tensor
+from dmaverify.program.schedule import Step
+from dmaverify.program.views import Affine, Turn, View, ViewError, Views, Window
+from dmaverify.prove.flow.tile_union import Boxes, Digit
+from dmaverify.targets.target import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Tiles:
+    """The tiles of one step on one output: per digit where they start and how long they are (missing: all of it).
+
+    `turns` are those of the step's loops; `extra` are loops of a tile itself, where a window on an inner digit repeats
+    over the outer one. Starts have a step for each of both. `moving` are the turns that move it.
+    """
+
+    step: int
+    windows: Mapping[Digit, tuple[Affine, int]]
+    labels: Mapping[Digit, str]
+    turns: tuple[Turn, ...]
+    moving: tuple[int, ...]
+    partial: bool
+    span: Span | None
+    extra: tuple[int, ...] = ()
+
+    def window(self, digit: Digit) -> tuple[Affine, int]:
+        return self.windows.get(digit, (Affine(0, (0,) * len(self.counts)), digit[2]))
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """Of every loop; those that do not move the tile count once."""
+        own = (turn.count if i in self.moving else 1 for i, turn in enumerate(self.turns))
+        return (*own, *self.extra)
+
+    @property
+    def boxes(self) -> Boxes:
+        return Boxes(self.windows, self.counts)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows that a scatter writes: `named` surely, `possible` perhaps (first and last; None: none beside those)."""
+
+    step: int
+    digit: Digit
+    named: tuple[int, ...]
+    possible: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True)
+class Output:
+    """A tensor that tiles write. `whole`: some step writes all of it as well. `reads` are the parts that steps read."""
+
+    tensor: Tensor
+    tiles: tuple[Tiles, ...]
+    whole: bool
+    digits: tuple[Digit, ...]
+    rows: tuple[Rows, ...] = ()
+    reads: tuple[Tiles, ...] = ()
+
+    def label(self, digit: Digit) -> str:
+        return next((one.labels[digit] for one in self.tiles if digit in one.labels), digit[0])
+
+    @property
+    def total(self) -> int:
+        return prod(digit[2] for digit in self.digits)
+
+
+# ---------------------------------------------------------------- outputs
+
+
+@dataclass
+class _Found:
+    """Windows on one tensor, before their digits are common."""
+
+    tiles: list[tuple[int, Views, View]] = field(default_factory=list)
+    reads: list[tuple[int, Views | None, View | None]] = field(default_factory=list)
+    scatters: list[tuple[int, Indirect]] = field(default_factory=list)
+    whole: bool = False
+
+
+def outputs(steps: Sequence[Step], target: Target) -> list[Output | Tensor]:
+    """Tensors that some step writes in tiles; the bare tensor where steps cut it in ways that cannot be compared."""
+    found: dict[Tensor, _Found] = {}
+    for index, step in enumerate(steps):
+        for tensor, views, view, writes in _sides(step):
+            one = found.setdefault(_plain(tensor if view is None else view.base), _Found())
+            if not writes:
+                one.reads.append((index, views, view))
+            elif step.indirect is not None and step.indirect.scatter:
+                one.scatters.append((index, step.indirect))
+            elif view is None or not _cutting(view):
+                one.whole = True
+            else:
+                assert views is not None
+                one.tiles.append((index, views, view))
+    return [_output(tensor, one, target) for tensor, one in found.items() if one.tiles]
+
+
+def _sides(step: Step) -> Iterator[tuple[Tensor, Views | None, View | None, bool]]:
+    """Every tensor that a step touches, with its view and whether it is written."""
+    if step.transfer is not None:
+        views = step.transfer.views
+        yield step.transfer.source, views, views.source if views else None, False
+        yield step.transfer.dest, views, views.dest if views else None, True
+    for access in step.accesses:
+        fetch, views = is_fetch(access), access.views
+        view = None if views is None else views.source if fetch else views.dest
+        yield access.memory, views, view, not fetch
+
+
+def _cutting(view: View) -> list[Window]:
+    """The windows that leave something out, or move."""
+    return [w for w in view.windows if w.size > 1 and (w.length < w.size or w.room > w.size or w.start.constant)]
+
+
+def _plain(tensor: Tensor) -> Tensor:
+    return replace(tensor, span=None, base_span=None)
+
+
+def _output(tensor: Tensor, found: _Found, target: Target) -> Output | Tensor:
+    rows = []
+    for step, move in found.scatters:
+        one = _rows(step, move, target)
+        if one is None:
+            return tensor
+        rows.append(one)
+    ranges = {(w.place, w.stride, w.stride * w.room) for _, _, view in found.tiles for w in _cutting(view)}
+    ranges |= {(w.place, w.stride, w.stride * w.room) for _, _, v in found.reads if v for w in _cutting(v)}
+    ranges |= {(r.digit[0], r.digit[1], r.digit[1] * r.digit[2]) for r in rows}
+    digits = _common(ranges)
+    if digits is None or any(r.digit not in digits for r in rows):
+        return tensor
+    tiles = tuple(_tiles(step, views, view, digits) for step, views, view in found.tiles)
+    reads = tuple(
+        Tiles(step, {}, {}, (), (), False, None) if view is None or views is None else _tiles(step, views, view, digits)
+        for step, views, view in found.reads
+    )
+    return Output(tensor, tiles, found.whole, digits, tuple(rows), reads)
+
+
+def _rows(step: int, move: Indirect, target: Target) -> Rows | None:
+    """The rows of a scatter on the one digit of its table; None where the table has no such digit."""
+    try:
+        digits = rows_of(move.table, move.axis, move.rows, written=True).digits
+    except ViewError:
+        return None
+    if len(digits) != 1:
+        return None
+    (digit,) = digits
+    at, index = (digit.place, digit.stride, digit.slots), move.index
+    if index.values is None:
+        low, high = index.low or 0, move.rows - 1 if index.high is None else index.high
+        return Rows(step, at, (), (max(0, low), min(move.rows - 1, high)))
+    unit = digit.stride * target.dtypes[move.dtype] // 8 if index.scaled else 1
+    # an offset between two rows is refuted where the scatter is judged by itself; it names none here
+    return Rows(step, at, tuple(v // unit for v in index.values if unit and v % unit == 0))
+
+
+def _common(ranges: set[tuple[str, int, int]]) -> tuple[Digit, ...] | None:
+    """Digits such that every range of strides lies in one of them; None where ranges meet without dividing."""
+    out: list[list[int | str]] = []
+    for place, low, high in sorted(ranges, key=lambda r: (r[0], r[1], -r[2])):
+        if out and out[-1][0] == place and low < int(out[-1][2]):
+            last = out[-1]
+            if low % int(last[1]):
+                return None
+            bounds = sorted((int(last[2]), high))
+            if bounds[1] % bounds[0]:
+                return None
+            last[2] = bounds[1]
+        else:
+            out.append([place, low, high])
+    return tuple((str(p), int(low), int(high) // int(low)) for p, low, high in out)
+
+
+def _tiles(step: int, views: Views, view: View, digits: Sequence[Digit]) -> Tiles:
+    """A view on common digits: what a digit's windows show is a run, repeated by loops of its own where an inner digit
+    is cut and an outer one is not.
+    """
+    turns = len(views.turns)
+    extra: list[int] = []
+    raw: dict[Digit, tuple[Affine, int, list[tuple[int, int]]]] = {}
+    labels: dict[Digit, str] = {}
+    cut = _cutting(view)
+    for digit in digits:
+        place, unit, size = digit
+        mine = sorted((w for w in cut if w.place == place and unit <= w.stride < unit * size), key=lambda w: w.stride)
+        if mine:
+            raw[digit] = _run(mine, unit, size, turns)
+            labels[digit] = _label(mine, digit, cut)
+            extra += [count for count, _ in raw[digit][2]]
+    windows: dict[Digit, tuple[Affine, int]] = {}
+    at = 0
+    for digit, (start, length, loops) in raw.items():
+        steps = [0] * len(extra)
+        for index, (_, stride) in enumerate(loops):
+            steps[at + index] = stride
+        at += len(loops)
+        windows[digit] = (Affine(start.constant, (*start.steps, *steps)), length)
+    moving = tuple(sorted(view.turning))
+    span = view.windows[0].span if view.windows else None
+    return Tiles(step, windows, labels, views.turns, moving, view.partial, span, tuple(extra))
+
+
+def _run(windows: Sequence[Window], unit: int, size: int, turns: int) -> tuple[Affine, int, list[tuple[int, int]]]:
+    """Start, length and loops (count, step) of the positions that windows within one digit show, innermost first."""
+    start, length, loops = Affine(0, (0,) * turns), 1, []
+    below = 1  # positions of the digit that are decided so far
+
+    def add(count: int, stride: int) -> None:
+        nonlocal length
+        if length == stride:  # what is below is a run without gap
+            length *= count
+        elif count > 1:
+            loops.append((count, stride))
+
+    for window in windows:
+        stride = window.stride // unit
+        add(stride // below, below)
+        start = start.plus(window.start.times(stride))
+        add(window.length, stride)
+        below = stride * window.room
+    add(size // below, below)
+    return start, length, loops
+
+
+def _label(windows: Sequence[Window], digit: Digit, cut: Sequence[Window]) -> str:
+    widest = windows[-1]
+    if len(windows) == 1 and (widest.stride, widest.room) == (digit[1], digit[2]):
+        return widest.label
+    inner = windows[0]
+    if inner.axis is None or inner.stride != digit[1]:
+        return f"{widest.label} in steps of {digit[1]}"
+    return inner.axis if inner.weight == 1 else f"{inner.axis} / {inner.weight}"

@@ -1,0 +1,68 @@
+"""What steps do to the bytes of an output through other declarations of its memory than the output's own.
+
+Knows: where an element lies, walks of steps.
+Does not know: tiles, order, rules.
+Law: "no" is a proof that no walk reaches a byte of the element; "yes" may be wrong where the search takes too long, or
+where a step may touch more than it does. So an answer of yes leaves a claim open, and never decides it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dmaverify.lower.programs import space_of
+from dmaverify.program.move import PLACES
+from dmaverify.program.schedule import Step
+from dmaverify.prove.flow.tile_outputs import Output
+from dmaverify.prove.flow.touches import Memory, Touch
+from dmaverify.prove.meet import TooDeep, Walk, apart, difference, solvable
+from dmaverify.targets.target import Target
+
+
+@dataclass(frozen=True)
+class OtherDeclarations:
+    """The steps of a program and what they touch."""
+
+    steps: Sequence[Step]
+    touches: Sequence[Touch]
+    target: Target
+    bits: int  # of an element of the output
+
+    def may_write(self, output: Output, position: int) -> bool:
+        own = {tiles.step for tiles in output.tiles} | {rows.step for rows in output.rows}
+        return any(t.writes and t.step not in own and self._meets(output, position, t) for t in self.touches)
+
+    def may_read(self, output: Output, position: int, steps: Sequence[int]) -> bool:
+        return any(not t.writes and t.step in steps and self._meets(output, position, t) for t in self.touches)
+
+    def _meets(self, output: Output, position: int, touch: Touch) -> bool:
+        memory, place = self._place(output, position, touch.unit_bits)
+        if touch.memory != memory:
+            return False
+        eq = difference(place, touch.walk)
+        try:
+            return not apart(eq) and solvable(eq)
+        except TooDeep:
+            return True
+
+    def _place(self, output: Output, position: int, unit_bits: int) -> tuple[Memory, Walk]:
+        """The memory and the units of an element."""
+        tensor, bits = output.tensor, self.bits
+        space = space_of(self.target, tensor.tier)
+        at: dict[str, int] = {}
+        for place in reversed(PLACES):
+            position, at[place] = divmod(position, tensor.field(place).size)
+        first = tensor.base * 8 + at["element"] * bits
+        base, end = first // unit_bits, -(-(first + bits) // unit_bits)
+        walk = Walk(base, ((end - base, 1),))
+        memory = {"chip": 0, "cluster": 0}
+        for place in PLACES[:-1]:
+            if place not in space.places:
+                continue
+            here = getattr(tensor, f"at_{place}") + at[place]
+            if place in memory:
+                memory[place] = here
+            else:
+                walk = Walk(walk.base + here * space.stride(place, unit_bits), walk.loops)
+        return (tensor.tier, memory["chip"], memory["cluster"]), walk

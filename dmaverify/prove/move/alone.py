@@ -1,0 +1,118 @@
+"""A move without stream and commands: what its two mappings tell, and the rules that no stream could meet.
+
+Knows: elements that the source lacks, cuts that no nest follows, the best alignment that any packet could have.
+Does not know: commands, how verdicts are shown.
+Law: refuted only with an element that no program can serve, a cut that no nest of loops can follow, or a rule that
+every packet breaks; where the elements are too many to tell, the answer is unknown.
+
+Source: DESIGN section 4; facts/rngd 1.4, 3.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from dmaverify.language.served import TooLarge, first_unserved
+from dmaverify.layout.addresses import Layout
+from dmaverify.layout.held import TooMany
+from dmaverify.program.space import layout_of
+from dmaverify.prove.move.case import Case
+from dmaverify.prove.move.feasible import Clash, clashes, entangled, longest_run, missing
+from dmaverify.prove.move.scene import Side
+from dmaverify.targets.target import load_obligations
+from dmaverify.verdict import Finding, Label, Severity
+
+
+def judge_move(case: Case) -> None:
+    """No stream, no commands: what the two mappings tell by themselves, and the rules that no stream could meet."""
+    transfer = case.transfer
+    case.assumptions.append("no command was checked: the plan gives neither a stream nor commands")
+    source, source_opaque = layout_of(transfer.source, case.spaces[0], case.bits)
+    dest, dest_opaque = layout_of(transfer.dest, case.spaces[1], case.bits)
+    if source_opaque or dest_opaque:
+        _counted(case)
+        case.take(case.rules_on(()))
+        return
+    if entangled(source) or entangled(dest):
+        _counted(case)
+    else:
+        for clash in clashes(source, dest):
+            _clash(case, clash)
+        _absent(case, source, dest)
+    report = case.rules_on(())
+    findings = [*report.findings, *case.alignment_alone(longest_run(source, dest)).findings]
+    case.take(replace(report, findings=tuple(findings)))
+
+
+def _clash(case: Case, clash: Clash) -> None:
+    """Cuts that one nest of loops cannot both follow: an error where that was confirmed, else open."""
+    transfer = case.transfer
+    text = (
+        f"no common refinement on axis {clash.axis}: one side cuts it at {clash.cut}, the other at {clash.other}; the "
+        f"steps that reach {clash.axis} = {clash.coordinate - 1} give another place for {clash.axis} = "
+        f"{clash.coordinate} on each side"
+    )
+    hint = "cut the axis alike on both sides, or move it with several commands"
+    span = transfer.source.element.span
+    labels = (Label(span, "the source"),) if span else ()
+    if clash.confirmed:
+        case.ill(text, transfer.dest.element.span, hint, labels=labels)
+        case.findings[-1] = replace(case.findings[-1], witness={"coordinates": {clash.axis: clash.coordinate}})
+        return
+    case.ill(f"{text} (not confirmed)", transfer.dest.element.span, hint, Severity.WARNING, labels=labels)
+    case.status["core/well-formed"] = "unknown"
+
+
+def _asks(case: Case) -> bool:
+    """Whether every destination element must be in the source."""
+    case.status["core/same-element"] = "proved"
+    return case.options.readings.get("core/same-element") != "broadcast-missing"
+
+
+def _absent(case: Case, source: Layout, dest: Layout) -> None:
+    """Destination elements that no source cell can serve."""
+    if not _asks(case):
+        return
+    try:
+        for lack in missing(source, dest):
+            side = Side(case.transfer.dest, case.spaces[1], case.bits)
+            index = side.cell_at(lack.address).index or {lack.axis: lack.coordinate}
+            _lacks(case, f"{lack.axis} = {lack.coordinate}", index, lack.axis)
+    except TooMany:
+        case.status["core/same-element"] = "unknown"
+
+
+def _counted(case: Case) -> None:
+    """As `_absent`, cell by cell, where a mapping has no digits for each axis."""
+    if not _asks(case):
+        return
+    case.by["core/same-element"] = "enumeration of all cells"
+    try:
+        found = first_unserved(case.transfer.source.mapping, case.transfer.dest.mapping)
+    except TooLarge:
+        case.status["core/same-element"] = "unknown"
+        return
+    if found is not None:
+        told = ", ".join(f"{axis} = {value}" for axis, value in found.items())
+        _lacks(case, told or "all coordinates 0", found, next(iter(found), ""))
+
+
+def _lacks(case: Case, what: str, index: Mapping[str, int], axis: str) -> None:
+    case.status["core/same-element"] = "refuted"
+    case.findings.append(
+        Finding(
+            "core/same-element",
+            Severity.ERROR,
+            f"the source holds no element with {what}, which the destination asks for",
+            "dest",
+            case.transfer.dest.element.span or case.transfer.dest.span,
+            {"axis": axis},
+            {"coordinates": dict(index)},
+            load_obligations()["core/same-element"].source,
+            hint=(
+                "name the whole axis in the source, or read it as a broadcast "
+                "(--reading core/same-element=broadcast-missing)"
+            ),
+        )
+    )

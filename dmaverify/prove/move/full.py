@@ -1,0 +1,117 @@
+"""A case that normal forms proved, asked once more from definitions; labels follow what was asked.
+
+Knows: which programs and rules of a case were judged, the scripts of each, what answers mean for labels.
+Does not know: how scripts are written, plan files, certificates on disk.
+Law: `z3` is the label of an obligation only if every claim of it in every program was asked from definitions and
+answered as expected. An answer against the proof is a Disagreement; one that stays open, and what has no script, is
+named in the verdict and keeps the label that it had.
+"""
+
+from __future__ import annotations
+
+from dmaverify.errors import Disagreement
+from dmaverify.prove.move.case import Case
+from dmaverify.prove.move.outcome import OBLIGATIONS
+from dmaverify.prove.move.questions import Subject, questions_of
+from dmaverify.prove.move.script import LOGIC, Script, Step
+from dmaverify.prove.smt import answers_to, number
+from dmaverify.targets.target import core_definitions
+from dmaverify.verdict import Severity
+
+FROM_DEFINITIONS = "z3"
+DECIDED = ("sat", "unsat")
+STRONGER = ("core/consumes",)  # asked of every cell, where one cell of each element would do
+ASKED_OF = (*OBLIGATIONS, "core/overlap")
+
+
+def ask_from_definitions(case: Case) -> None:
+    """The questions of everything that a case holds proved. Raises Disagreement."""
+    wrong = any(f.severity is Severity.ERROR for f in case.findings)
+    if not case.options.full or wrong or "unknown" in case.status.values():
+        return
+    scripts, left = _scripts(case)
+    open_: set[str] = set()
+    for script, answers in zip(scripts, answers_to((s.text for s in scripts), case.options.rlimit), strict=True):
+        case.asked.append((script.name, script.text, " ".join(answers)))
+        unsettled = _unsettled(script, answers)
+        open_ |= unsettled
+        left += sorted(f"{name}, in {script.name}" for name in unsettled)
+    _label(case, scripts, open_)
+    case.not_asked = tuple(dict.fromkeys(left))
+    case.assumptions += [f"not asked from definitions: {what}" for what in case.not_asked]
+
+
+def _scripts(case: Case) -> tuple[list[Script], list[str]]:
+    """Scripts of all programs and of the rules, and what has none."""
+    transfer = case.transfer
+    status = {name: case.status[name] for name in ASKED_OF if name in case.status}
+    scripts: list[Script] = []
+    left: list[str] = []
+    if case.by.get("core/overlap", "").startswith("the order"):
+        left.append(f"core/overlap by {case.by['core/overlap']}")
+        status.pop("core/overlap")
+    texts: set[str] = set()
+    for number_of, (_, commands) in enumerate(case.programs):
+        name = f"program {number_of}, " if len(case.programs) > 1 else ""
+        subject = Subject(
+            transfer.source, transfer.dest, case.spaces, case.bits, commands, case.options.readings,
+            core_definitions("mapping.smt2", "sequencer.smt2"), status, name,
+        )  # fmt: skip
+        found = questions_of(subject)
+        scripts += [s for s in found.scripts if s.text not in texts]
+        texts |= {s.text for s in found.scripts}
+        left += found.left
+    if not case.programs:
+        left.append("a move without commands")
+    if transfer.views is not None:
+        left.append("the iterations of views but the first")
+    if case.held:
+        scripts.append(rules_script(case))
+    return scripts, left
+
+
+def rules_script(case: Case) -> Script:
+    """The predicate of each rule that held, at the ports where it did: what the rules say, negated."""
+    asked = list(dict.fromkeys((rule.id, rule.function.text, ports, place) for rule, ports, place in case.held))
+    lines = ["(set-info :smt-lib-version 2.6)", f"(set-logic {LOGIC if _linear(asked) else 'ALL'})"]
+    lines += dict.fromkeys(text for _, text, _, _ in asked)
+    steps = []
+    for index, (rule, _, ports, place) in enumerate(asked):
+        steps.append(Step(place, rule))
+        call = f"({rule} {' '.join(map(number, ports))})" if ports else rule
+        lines += [f"; {index}: {rule}: {place}: unsat", "(push 1)", f"(assert (not {call}))", "(check-sat)", "(pop 1)"]
+    return Script("rules", "\n".join(lines) + "\n", tuple(steps))
+
+
+def _linear(asked: list[tuple[str, str, tuple[int, ...], str]]) -> bool:
+    return not any("bv" in text or "BitVec" in text for _, text, _, _ in asked)
+
+
+def _unsettled(script: Script, answers: list[str]) -> set[str]:
+    """Obligations with a claim behind an open answer. Raises Disagreement where an answer is against the proof.
+
+    A lemma that is not confirmed takes with it all that comes behind it.
+    """
+    if len(answers) != len(script.steps):
+        return set(script.obligations)
+    for index, (step, answer) in enumerate(zip(script.steps, answers, strict=True)):
+        if answer == step.expected:
+            continue
+        if step.obligation and answer in DECIDED and step.obligation not in STRONGER:
+            said = f"{step.obligation} ({step.name}, {script.name})"
+            raise Disagreement(f"{said}: proved by normal form, but z3 says {answer} from definitions")
+        later = script.steps[index:] if not step.obligation else (step,)
+        return {s.obligation for s in later if s.obligation}
+    return set()
+
+
+def _label(case: Case, scripts: list[Script], open_: set[str]) -> None:
+    spoken = {name for script in scripts for name in script.obligations} - open_
+    for name in ASKED_OF:
+        if name in spoken and case.status.get(name) == "proved":
+            case.by[name] = FROM_DEFINITIONS
+    moved = set(OBLIGATIONS) - {"core/consumes"}
+    if case.status.get("core/same-program") == "proved" and len(case.programs) > 1 and moved <= spoken:
+        case.by["core/same-program"] = "both keep the promise, by z3"
+    if case.rules and case.held and not any(rule.id in open_ for rule, _, _ in case.held):
+        case.by["rules"] = f"z3, {case.rules} rules"

@@ -1,0 +1,125 @@
+"""Moves within one memory: whether source and destination share bytes, and whether the order makes that safe.
+
+Knows: a transfer on its way to a verdict, where its tensors lie, which programs move it.
+Does not know: how the order is judged (`overlap`), machines beyond the size of their requests.
+Law: regions that share no byte are proved apart by intervals; others are proved only by the order of every program,
+for all iterations of all loops. An order that the plan does not state is a printed assumption.
+
+Source: "DMA Engine" (DMA Sequencer Internals; Packet size and internal DMA requests), the obligation core/overlap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dmaverify.program.command import Command
+from dmaverify.program.move import PLACES, Tensor
+from dmaverify.program.space import LOCAL_LIMIT, unit_bits_of
+from dmaverify.prove.move.case import Case
+from dmaverify.prove.move.overlap import Early, relies_on_order, written_early
+from dmaverify.prove.move.scene import full_counters, named_counters
+from dmaverify.prove.move.views import looped
+from dmaverify.prove.smt import Session
+from dmaverify.targets.modules import atom_bytes
+from dmaverify.verdict import Finding, Label, Severity
+
+
+def judge_in_place(case: Case, programs: Sequence[Sequence[Command]]) -> None:
+    """Source and destination regions that share bytes: an error unless every byte is read before it is written, by the
+    printed commands and by those of the stream.
+    """
+    source, dest = case.buffers
+    views = case.transfer.views
+    if views is not None:
+        programs = [[looped(command, views, case.target) for command in commands] for commands in programs]
+    if source.tier != dest.tier:
+        return
+    why = lie_apart(source, dest, case.spaces[0].places, case.bits)
+    if why:
+        case.status["core/overlap"], case.by["core/overlap"] = "proved", why
+        return
+    first, second = (t.base * 8 for t in (source, dest))
+    ends = (first + source.element.size * case.bits, second + dest.element.size * case.bits)
+    low, high = max(first, second) // 8, -(-min(ends) // 8)
+    session = Session(case.options.rlimit)
+    early, commands = _written_early(case, programs, session)
+    if early is None:
+        if any(relies_on_order(one, session) for one in programs):
+            case.assumptions.append(
+                "commands that name no engine run on one engine, in the written order: in parallel they would race"
+            )
+        case.asked += session.asked
+        case.status["core/overlap"] = "proved"
+        case.by["core/overlap"] = (
+            f"the order of the commands, though both hold bytes {low}..{high - 1} of {source.tier}"
+        )
+        return
+    case.asked += session.asked
+    if early == "unknown":
+        case.status["core/overlap"] = "unknown"
+        case.by["core/overlap"] = (
+            f"bytes {low}..{high - 1} of {source.tier} are in both, and the order of their reads and writes was not "
+            "decided"
+        )
+        return
+    case.status["core/overlap"] = "refuted"
+    case.findings.append(
+        Finding(
+            "core/overlap",
+            Severity.ERROR,
+            f"source and destination share bytes {low}..{high - 1} of {source.tier}: {_risk(early)}",
+            "dest",
+            dest.base_span or dest.span,
+            {"from": low, "to": high - 1},
+            _early_witness(commands, early) if isinstance(early, Early) else None,
+            source="DESIGN, Obligations",
+            hint=f"place the destination at {-(-ends[0] // 8)} or later, or move through another region",
+            labels=(Label(source.span, "the source"),) if source.span else (),
+            notes=("found in the commands that the stream gives",)
+            if len(programs) > 1 and commands is not programs[0]
+            else (),
+        )
+    )
+
+
+def lie_apart(source: Tensor, dest: Tensor, places: Sequence[str], bits: int) -> str:
+    """Why two tensors of one tier share no byte, by their places or their ranges of bytes alone; empty if they may."""
+    for place in PLACES[:-1]:
+        if place in places:
+            a, b = getattr(source, f"at_{place}"), getattr(dest, f"at_{place}")
+            if a + source.field(place).size <= b or b + dest.field(place).size <= a:
+                return f"they lie on different {place}s"
+    first, second = (t.base * 8 for t in (source, dest))
+    apart = first + source.element.size * bits <= second or second + dest.element.size * bits <= first
+    return "the ends of both regions" if apart else ""
+
+
+def _written_early(
+    case: Case, programs: Sequence[Sequence[Command]], session: Session
+) -> tuple[Early | str | None, Sequence[Command]]:
+    """As `written_early`, of the first program where it is so; "no order" where no commands could have one."""
+    if not programs:
+        return "no order", ()
+    unit, atom = unit_bits_of(case.bits), atom_bytes(case.target, case.transfer)
+    request = case.target.geometry.get("request_bytes", 0) * 8 // unit
+    atoms = None if atom is None or request else atom * 8 // unit  # requests begin where their packet does
+    answers = [(written_early(commands, session, atoms, request), commands) for commands in programs]
+    worst = [a for a in answers if a[0] not in (None, "unknown")] or [a for a in answers if a[0] is not None]
+    return worst[0] if worst else (None, ())
+
+
+def _risk(early: Early | str) -> str:
+    if isinstance(early, str):
+        return "without commands nothing says in which order they are read and written"
+    if early.write[0] == early.read[0] and early.write[1][:-1] == early.read[1][:-1]:
+        return "what is moved first lands on what the same run has still to read"
+    return "the order of the commands writes one of them before it is read"
+
+
+def _early_witness(commands: Sequence[Command], early: Early) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for word, (number, counters) in (("written_by", early.write), ("read_later_by", early.read)):
+        command = commands[number]
+        out[word] = {"command": number, "counters": named_counters(command, full_counters(command, counters))}
+    return {**out, "address": early.address % LOCAL_LIMIT}

@@ -1,0 +1,246 @@
+"""Gathers and scatters that share memory with themselves: the table, the other side and the list of rows.
+
+Knows: the commands of row 0, what is added for each key, what a plan promises of rows that are known at run time only.
+Does not know: how one row is judged (`overlap`), rules, how a finding is shown beyond its words.
+Law: a key after the other, each request read before it is written. A row read after an earlier key has written some of
+it is refuted with both keys; for rows promised only, a promised row is that witness. The list of rows is read by the
+machine too, and no document says when: a write into it is refuted. What no walk can tell is UNKNOWN.
+
+Source: "Sequencer" (Indirect Access), furiosa-opt v0.6.0 (gather and scatter), the obligation core/overlap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from dmaverify.lower.programs import space_of
+from dmaverify.program.command import Command
+from dmaverify.program.move import Tensor
+from dmaverify.program.space import unit_bits_of
+from dmaverify.prove.meet import TooDeep, Walk, apart, difference, smallest_meeting
+from dmaverify.prove.move.indirect_case import IndirectCase
+from dmaverify.prove.move.overlap import written_early
+from dmaverify.prove.smt import Session
+from dmaverify.targets.target import Target
+
+MOST_PAIRS = 1 << 16  # of keys, one reading behind the other's writing
+MOST_DISTANCES = 64  # between a row and where it goes, each judged by itself
+
+Memory = tuple[str, int, int]
+"""A memory by tier, chip and cluster (0 where the tier has none)."""
+
+Side = list[tuple[str, Memory, Walk]]
+"""Walks over one side: who does it (in words), the memory, the addresses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """A byte (address in units) that `writer` writes though `reader` needs it."""
+
+    writer: str
+    reader: str
+    address: int
+
+
+def judge_order(case: IndirectCase, commands: Sequence[Command]) -> None:
+    """core/overlap of all rows together; what row 0 alone said of it is replaced."""
+    move = case.move
+    case.findings = [f for f in case.findings if f.rule != "core/overlap"]
+    case.status.pop("core/overlap", None)
+    tiers = {move.source.tier, move.index.tensor.tier} if commands else set()
+    if move.dest.tier not in tiers:
+        return
+    found = _list_overwritten(case, commands) or (
+        _rows_overwritten(case, commands) if move.source.tier == move.dest.tier else None
+    )
+    if isinstance(found, Shared):
+        case.broken(
+            "core/overlap", f"{found.writer} writes {found.reader}, at address {found.address * _width(case) // 8}",
+            move.dest.base_span or move.dest.span, "place the destination where neither the source nor the list lies",
+            {"address": found.address * _width(case) // 8},
+        )  # fmt: skip
+    else:
+        case.status["core/overlap"] = found or "proved"
+        case.by["core/overlap"] = "the order of the keys, one after the other" if found is None else ""
+
+
+def _width(case: IndirectCase) -> int:
+    return unit_bits_of(case.bits)
+
+
+# ---------------------------------------------------------------- walks
+
+
+def _walk(command: Command, writes: bool) -> tuple[Memory, Walk]:
+    port = command.write if writes else command.read
+    loops = tuple((x.count, x.write if writes else x.read) for x in command.loops)
+    return (port.tier, port.chip, port.cluster), Walk(port.base, (*loops, (command.burst, 1)))
+
+
+def _declared(tensor: Tensor, bits: int, target: Target) -> Iterator[tuple[Memory, Walk]]:
+    """All that a tensor declares, memory by memory."""
+    space, unit = space_of(target, tensor.tier), unit_bits_of(bits)
+    walk = Walk(tensor.base * 8 // unit, ((tensor.element.size * bits // unit, 1),))
+    if "slice" in space.places:
+        step = space.stride("slice", unit)
+        walk = Walk(walk.base + tensor.at_slice * step, ((tensor.slice.size, step), *walk.loops))
+    for chip in range(tensor.at_chip, tensor.at_chip + tensor.chip.size) if "chip" in space.places else (0,):
+        for cluster in (
+            range(tensor.at_cluster, tensor.at_cluster + tensor.cluster.size) if "cluster" in space.places else (0,)
+        ):
+            yield (tensor.tier, chip, cluster), walk
+
+
+def _moved(case: IndirectCase, commands: Sequence[Command], key: int, *, writes: bool) -> Side:
+    """One side of one key, its row known."""
+    shifts = case.shifts()
+    assert shifts is not None
+    by = shifts[int(writes)][key]
+    walks = (_walk(command, writes) for command in commands)
+    return [(f"{case.move.key} = {key}", memory, Walk(w.base + by, w.loops)) for memory, w in walks]
+
+
+def _every(case: IndirectCase, commands: Sequence[Command], *, writes: bool, keys: range) -> Side:
+    """One side of several keys at once, rows as the plan promises them."""
+    table = writes == case.move.scatter
+    loops, start = _promised_rows(case) if table else _keys(case, keys)
+    word = "a row that the list may name" if table else f"{case.move.key} = {keys.start}..{keys.stop - 1}"
+    walks = (_walk(command, writes) for command in commands)
+    return [(word, memory, Walk(w.base + start, (*loops, *w.loops))) for memory, w in walks]
+
+
+def _promised_rows(case: IndirectCase) -> tuple[tuple[tuple[int, int], ...], int]:
+    index = case.move.index
+    low, high = index.low or 0, case.move.rows - 1 if index.high is None else index.high
+    low, high = max(0, low), min(case.move.rows - 1, high)
+    return ((max(1, high - low + 1), case.row_units),), low * case.row_units
+
+
+def _keys(case: IndirectCase, keys: range) -> tuple[tuple[tuple[int, int], ...], int]:
+    """The places of keys as loops: exact for one digit, all keys where there are several."""
+    space = space_of(case.target, case.move.payload.tier)
+    steps = case.payload.steps(space, case.bits)
+    if len(steps) == 1:
+        return ((len(keys), steps[0]),), keys.start * steps[0]
+    return tuple((d.slots, step) for d, step in zip(case.payload.digits, steps, strict=True)), 0
+
+
+def _first(one: Side, other: Side) -> tuple[str, str, int] | str | None:
+    """The first address that both reach, with who does; None, or "unknown"."""
+    open_ = False
+    for who, memory, walk in one:
+        for whom, place, reached in other:
+            if memory != place or apart(difference(walk, reached)):
+                continue
+            try:
+                met = smallest_meeting(walk, reached)
+            except TooDeep:
+                open_ = True
+                continue
+            if met is not None:
+                return who, whom, met.address
+    return "unknown" if open_ else None
+
+
+# ---------------------------------------------------------------- the list
+
+
+def _list_overwritten(case: IndirectCase, commands: Sequence[Command]) -> Shared | str | None:
+    move = case.move
+    if move.index.tensor.tier != move.dest.tier:
+        return None
+    bits = case.target.dtypes[move.index.dtype]
+    width = _width(case)
+    listed: Side = [
+        (f"the list of rows that the {move.kind} reads", memory, walk.scaled(unit_bits_of(bits) // width))
+        for memory, walk in _declared(move.index.tensor, bits, case.target)
+    ]
+    if move.index.values is None:
+        sides: Iterator[Side] = iter([_every(case, commands, writes=True, keys=range(move.keys))])
+        if (move.scatter and move.index.low is None) or len(case.payload.digits) > 1:
+            return "unknown" if _first(next(sides), listed) is not None else None
+    else:
+        sides = (_moved(case, commands, key, writes=True) for key in range(move.keys))
+    open_ = False
+    for side in sides:
+        met = _first(side, listed)
+        if isinstance(met, tuple):
+            return Shared(met[0], met[1], met[2])
+        open_ = open_ or met == "unknown"
+    return "unknown" if open_ else None
+
+
+# ---------------------------------------------------------------- the rows
+
+
+def _rows_overwritten(case: IndirectCase, commands: Sequence[Command]) -> Shared | str | None:
+    """A row that is read behind a key that has written some of it."""
+    move = case.move
+    every = range(move.keys)
+    if move.index.values is None:
+        return _promised(case, commands)
+    first = _all_of(case, commands, writes=True), _all_of(case, commands, writes=False)
+    if not any(a == b and w.low <= r.high and r.low <= w.high for _, a, w in first[0] for _, b, r in first[1]):
+        return None
+    if move.keys * move.keys > MOST_PAIRS:
+        return "unknown"
+    writes = [_moved(case, commands, key, writes=True) for key in every]
+    reads = [_moved(case, commands, key, writes=False) for key in every]
+    open_ = False
+    for later in every:
+        for earlier in range(later):
+            met = _first(writes[earlier], reads[later])
+            if isinstance(met, tuple):
+                return Shared(met[0], f"what {met[1]} reads after it", met[2])
+            open_ = open_ or met == "unknown"
+    within = _within(case, commands)
+    return within or ("unknown" if open_ else None)
+
+
+def _all_of(case: IndirectCase, commands: Sequence[Command], *, writes: bool) -> Side:
+    """The hull of one side over all keys."""
+    shifts = case.shifts()
+    assert shifts is not None
+    own = shifts[int(writes)] or [0]
+    reach = max(own) - min(own)
+    walks = (_walk(command, writes) for command in commands)
+    return [("", memory, Walk(w.base + min(own), (*w.loops, (reach + 1, 1)))) for memory, w in walks]
+
+
+def _within(case: IndirectCase, commands: Sequence[Command]) -> Shared | str | None:
+    """One key by itself: for every distance between a row and where it goes."""
+    shifts = case.shifts()
+    assert shifts is not None
+    seen: dict[int, int] = {}
+    for key, (read, write) in enumerate(zip(*shifts, strict=True)):
+        seen.setdefault(write - read, key)
+    if len(seen) > MOST_DISTANCES:
+        return "unknown"
+    session = Session(case.options.rlimit)
+    request = case.target.geometry.get("request_bytes", 0) * 8 // _width(case)
+    open_ = False
+    for key in seen.values():
+        read, write = (shift[key] for shift in shifts)
+        moved = [c.moved_to(c.read.base + read, c.write.base + write) for c in commands]
+        early = written_early(moved, session, request_units=request)
+        if early == "unknown":
+            open_ = True
+        elif early is not None and not isinstance(early, str):
+            return Shared(f"{case.move.key} = {key}", "what a later request of it reads", early.address)
+    return "unknown" if open_ else None
+
+
+def _promised(case: IndirectCase, commands: Sequence[Command]) -> Shared | str | None:
+    """Rows known at run time only: any promised row for any key."""
+    move = case.move
+    behind, ahead = range(move.keys - 1), range(1, move.keys)
+    sides = [_every(case, commands, writes=w, keys=range(move.keys)) for w in (True, False)]
+    if _first(*sides) is None:
+        return None
+    if move.index.low is None or move.keys < 2 or len(case.payload.digits) != 1:
+        return "unknown"
+    writes = _every(case, commands, writes=True, keys=behind)
+    reads = _every(case, commands, writes=False, keys=ahead)
+    met = _first(writes, reads)
+    return Shared(met[0], f"what {met[1]} reads after it", met[2]) if isinstance(met, tuple) else "unknown"

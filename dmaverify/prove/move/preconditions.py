@@ -1,0 +1,104 @@
+"""What must hold of a move before anything is proved of it: its mappings mean something, its places fit the addresses.
+
+Knows: the mappings of transfers, accesses, gathers and scatters, how far the places of a tier lie apart.
+Does not know: programs of commands, rules of machines, solvers.
+Law: the one pass over these preconditions. Code behind it may rely on it: positive sizes below 2^64 in every mapping,
+declared axes, and addresses of one place that never meet those of the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from dmaverify.errors import Span
+from dmaverify.language import wellformed
+from dmaverify.language.expr import ONE, Expr
+from dmaverify.program.access import Access, PlanProblem
+from dmaverify.program.indirect import Indirect
+from dmaverify.program.move import PLACES, Stream, Tensor, Transfer
+from dmaverify.program.space import SPAN, Space, unit_bits_of
+from dmaverify.targets.target import Target
+
+Work = Transfer | Access | Indirect
+
+
+class Unmet(NamedTuple):
+    """A precondition that does not hold. `fatal`: nothing can be judged. `warning`: it may well be meant."""
+
+    message: str
+    span: Span | None
+    hint: str
+    fatal: bool
+    warning: bool = False
+
+
+def tensors_of(work: Work) -> tuple[Tensor, ...]:
+    if isinstance(work, Access):
+        return (work.memory,)
+    if isinstance(work, Indirect):
+        return work.source, work.dest, work.index.tensor
+    return work.source, work.dest
+
+
+def streams_of(work: Work) -> tuple[Stream, ...]:
+    many = [each.stream for each in work.streams] if isinstance(work, Transfer) else []
+    return tuple(stream for stream in (work.stream, *many) if stream is not None)
+
+
+def expressions_of(work: Work) -> list[Expr]:
+    """Every mapping of the work that says more than `1`."""
+    found = [tensor.field(place) for tensor in tensors_of(work) for place in PLACES]
+    for stream in streams_of(work):
+        found += [stream.chip, stream.cluster, stream.slice, stream.time, stream.packet]
+    return [expr for expr in found if expr is not ONE]
+
+
+def unmet(
+    work: Work, axes: Mapping[str, int], target: Target, stated: Iterable[PlanProblem] = ()
+) -> Iterator[Unmet]:
+    """Every precondition of `work` that does not hold, each once; first what its reader `stated`."""
+    fatal = False
+    for problem in stated:
+        fatal = fatal or problem.fatal
+        yield Unmet(problem.message, problem.span, problem.hint, problem.fatal)
+    seen: set[tuple[str, int]] = set()
+    for expr in expressions_of(work):
+        for found in wellformed.problems(expr, axes):
+            key = (found.message, found.span.start if found.span else -1)
+            if key not in seen:
+                seen.add(key)
+                fatal = fatal or found.fatal
+                yield Unmet(found.message, found.span, found.hint, found.fatal, found.warning)
+    if not fatal:
+        for tensor in tensors_of(work):
+            index = isinstance(work, Indirect) and tensor is work.index.tensor
+            dtype = work.index.dtype if isinstance(work, Indirect) and index else work.dtype
+            yield from _too_far(tensor, target, target.dtypes[dtype])
+
+
+def meaningless(work: Work, axes: Mapping[str, int], target: Target, stated: Iterable[PlanProblem] = ()) -> bool:
+    """Whether nothing can be judged of `work`."""
+    return any(problem.fatal for problem in unmet(work, axes, target, stated))
+
+
+def _too_far(tensor: Tensor, target: Target, dtype_bits: int) -> Iterator[Unmet]:
+    """A tensor whose addresses, or whose clusters, would reach into the next place chosen by a port."""
+    from dmaverify.lower.programs import space_of
+
+    space: Space = space_of(target, tensor.tier)
+    if not set(SPAN) & set(space.places):
+        return  # one place, addressed as it is
+    unit_bits = unit_bits_of(dtype_bits)
+    end = tensor.base * 8 // unit_bits + tensor.element.size * dtype_bits // unit_bits
+    limit = min(SPAN[place] for place in SPAN if place in space.places)
+    if "slice" in space.places:
+        end += (tensor.at_slice + tensor.slice.size - 1) * space.stride("slice", unit_bits)
+    if end > limit:
+        last = end * unit_bits // 8
+        said = f"the {tensor.tier} tensor reaches up to byte {last:,}; no place has more than {limit:,}"
+        yield Unmet(said, tensor.span, "make an axis smaller, or keep fewer positions of a term", True)
+    clusters, most = tensor.at_cluster + tensor.cluster.size, SPAN["chip"] // SPAN["cluster"]
+    if "cluster" in space.places and clusters > most:
+        said = f"the {tensor.tier} tensor lies in {clusters:,} clusters of a chip, and none has more than {most}"
+        yield Unmet(said, tensor.cluster.span or tensor.span, "spread it over chips, or over slices", True)

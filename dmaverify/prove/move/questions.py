@@ -1,0 +1,308 @@
+"""The obligations of a move as scripts from definitions: both mappings, the sequencers, the negated obligation.
+
+Knows: which constants each obligation speaks of, which lemmas help it, how a cell finds the counter that writes it.
+Does not know: digits, layouts, the folding claims of `obligations`, solvers.
+Law: one script for each command, for each pair of commands, for the cells of the destination and for those of the
+source; together they state every obligation of the move for every counter and every cell. What has no script raises
+NotCovered or is named in `Questions.left`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from dmaverify.language.affine import Lin
+from dmaverify.language.expr import Broadcast, walk
+from dmaverify.program.command import Command, Port
+from dmaverify.program.move import PLACES, Tensor
+from dmaverify.program.space import Space
+from dmaverify.prove.move.defined import Cell, NotCovered, Position, address_of, cell_at, position_of, width_of
+from dmaverify.prove.move.script import Script, Writer, conjunction, disjunction, text_of
+from dmaverify.prove.smt import number
+
+MOST_COMMANDS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A move and the commands that are to make it. `definitions` are the core's, as text."""
+
+    source: Tensor
+    dest: Tensor
+    spaces: tuple[Space, Space]
+    dtype_bits: int
+    commands: Sequence[Command]
+    readings: Mapping[str, str]
+    definitions: str
+    status: Mapping[str, str]  # what the fast path proved of it: the rest is not asked
+    name: str = ""  # before the names of scripts, where there are several programs
+
+    @property
+    def sides(self) -> tuple[tuple[str, Tensor, Space], tuple[str, Tensor, Space]]:
+        return ("read", self.source, self.spaces[0]), ("write", self.dest, self.spaces[1])
+
+
+@dataclass(frozen=True, slots=True)
+class Questions:
+    """The scripts of a move, and what they leave out, in words."""
+
+    scripts: tuple[Script, ...]
+    left: tuple[str, ...] = ()
+
+
+def questions_of(subject: Subject) -> Questions:
+    """All scripts of a move."""
+    if len(subject.commands) > MOST_COMMANDS:
+        return Questions((), (f"{len(subject.commands)} commands, more than {MOST_COMMANDS}",))
+    if subject.readings.get("core/same-element", "") == "broadcast-missing":
+        return Questions((), ("the reading core/same-element=broadcast-missing",))
+    scripts: list[Script] = []
+    left: list[str] = []
+    try:
+        scripts += [_command_script(subject, index) for index in range(len(subject.commands))]
+        scripts += [_once_script(subject, index) for index in range(len(subject.commands))]
+        scripts += [_apart_script(subject)] if len(subject.commands) > 1 else []
+        scripts.append(_cells_script(subject))
+        scripts += [_overlap_script(subject)] if _regions_apart(subject) else []
+        consumed = _consumed_script(subject) if subject.status.get("core/consumes") == "proved" else None
+        scripts += [consumed] if consumed is not None else []
+    except NotCovered as why:
+        return Questions((), (str(why),))
+    left += sorted({name for name, said in subject.status.items() if said == "proved"} - _spoken_of(scripts))
+    return Questions(tuple(scripts), tuple(left))
+
+
+def _spoken_of(scripts: Sequence[Script]) -> set[str]:
+    return {name for script in scripts for name in script.obligations}
+
+
+# ---------------------------------------------------------------- commands
+
+
+def loops_of(command: Command) -> list[tuple[int, int, int]]:
+    """(count, read stride, write stride) outer to inner, the burst last, in units."""
+    return [*((loop.count, loop.read, loop.write) for loop in command.loops), (command.burst, 1, 1)]
+
+
+def _counters(writer: Writer, command: Command, prefix: str) -> list[Lin]:
+    return [writer.counter(f"{prefix}{i}", count) for i, (count, _, _) in enumerate(loops_of(command))]
+
+
+def _address(writer: Writer, name: str, base: int, counters: Sequence[Lin], strides: Sequence[int]) -> Lin:
+    """The address of counters, by core/loop-step, as a named number."""
+    text, value = number(base), Lin(base)
+    for counter, stride in zip(counters, strides, strict=True):
+        text = f"(core/loop-step {text} {text_of(counter)} {number(stride)})"
+        value = value + counter * stride
+    return writer.integer(name, text, value)
+
+
+def _port(port: Port) -> tuple[int, int]:
+    return port.chip, port.cluster
+
+
+def _side(
+    writer: Writer, subject: Subject, side: int, command: Command, counters: Sequence[Lin]
+) -> tuple[Position, Cell]:
+    """Address, position and cell of one side of a command."""
+    name, tensor, space = subject.sides[side]
+    port = command.write if side else command.read
+    strides = [loop[1 + side] for loop in loops_of(command)]
+    address = _address(writer, f"{name}.address", port.base, counters, strides)
+    at = position_of(writer, name, tensor, space, subject.dtype_bits, _port(port), address)
+    return at, cell_at(writer, name, tensor, at)
+
+
+def _command_script(subject: Subject, index: int) -> Script:
+    """One command, for every counter: bounds, the same element, what may be read and written."""
+    command = subject.commands[index]
+    writer = _writer(subject, f"command {index}")
+    counters = _counters(writer, command, "c")
+    read_at, read = _side(writer, subject, 0, command, counters)
+    write_at, write = _side(writer, subject, 1, command, counters)
+    both = f"{read_at.inside} {write_at.inside}"
+    writer.possible("a counter", "core/not-vacuous", "true")
+    writer.claim("reads", "core/in-bounds", f"(not {read_at.inside})")
+    writer.claim("writes", "core/in-bounds", f"(not {write_at.inside})")
+    writer.claim("reads", "core/reads-live", f"(and {both} {write.live} (not {read.live}))")
+    differ = [f"(not (= {read.byte} {write.byte}))"]
+    differ += [f"(not (= {text} {write.coordinates.get(axis, '0')}))" for axis, text in read.coordinates.items()]
+    wrong = f"(and {both} {write.live} {read.live} {disjunction(differ)})"
+    writer.claim("every coordinate", "core/same-element", wrong)
+    writer.claim("bottom, written", "core/padding", f"(and {both} (or {write.bottom} {write.out}))")
+    writer.claim("bottom, read", "core/padding", f"(and {both} {read.bottom})")
+    writer.claim("zero, overwritten", "core/padding", f"(and {both} {write.zero} (not {read.zero}))")
+    return writer.script()
+
+
+def _writer(subject: Subject, name: str) -> Writer:
+    return Writer(f"{subject.name}{name}", subject.definitions)
+
+
+# ---------------------------------------------------------------- no byte twice
+
+
+def _writes(writer: Writer, command: Command, prefix: str) -> tuple[list[Lin], Lin]:
+    """Counters of a command under their own names, and the address that they write."""
+    counters = _counters(writer, command, prefix)
+    strides = [loop[2] for loop in loops_of(command)]
+    return counters, _address(writer, f"{prefix}.address", command.write.base, counters, strides)
+
+
+def _once_script(subject: Subject, index: int) -> Script:
+    """Two counters of one command never write one address: from the longest stride on, they are equal."""
+    writer = _writer(subject, f"command {index} twice")
+    command = subject.commands[index]
+    (a, left), (b, right) = (_writes(writer, command, prefix) for prefix in "ab")
+    writer.lines.append(f"(assert (= {text_of(left)} {text_of(right)}))")
+    loops = loops_of(command)
+    order = sorted(range(len(loops)), key=lambda i: -abs(loops[i][2]))
+    for place, i in enumerate(order):
+        inside = sum(abs(loops[j][2]) * (loops[j][0] - 1) for j in order[place + 1 :])
+        if abs(loops[i][2]) <= inside:
+            break
+        writer.lemma(f"counter {i}", f"(= {text_of(a[i])} {text_of(b[i])})")
+    differ = [f"(not (= {text_of(x)} {text_of(y)}))" for x, y in zip(a, b, strict=True)]
+    writer.claim("no address twice", "core/writes-once", disjunction(differ))
+    return writer.script()
+
+
+def _apart_script(subject: Subject) -> Script:
+    """No two commands write one address."""
+    writer = _writer(subject, "commands apart")
+    ends = [_writes(writer, command, f"n{i}_")[1] for i, command in enumerate(subject.commands)]
+    for b, other in enumerate(subject.commands):
+        for a, one in enumerate(subject.commands[:b]):
+            same = [f"(= {x} {y})" for x, y in zip(_port(one.write), _port(other.write), strict=True)]
+            both = conjunction([*same, f"(= {text_of(ends[a])} {text_of(ends[b])})"])
+            writer.claim(f"commands {a} and {b}", "core/writes-once", both)
+    return writer.script()
+
+
+def _regions_apart(subject: Subject) -> bool:
+    """Whether source and destination share a tier, so that their regions could meet."""
+    proved = subject.status.get("core/overlap") == "proved"
+    return proved and subject.source.tier == subject.dest.tier
+
+
+def _overlap_script(subject: Subject) -> Script:
+    """No address of the source is one of the destination, in the same place."""
+    writer = _writer(subject, "regions apart")
+    ends: list[tuple[Position, Lin]] = []
+    for name, tensor, space in subject.sides:
+        at = _any_position(writer, subject, tensor, space, f"{name}.at")
+        ends.append((at, address_of(tensor, space, subject.dtype_bits, at)))
+    same = [f"(= {text_of(ends[0][1])} {text_of(ends[1][1])})"]
+    for place in ("chip", "cluster"):
+        if place in ends[0][0].places:
+            a, b = (at.places[place] + getattr(tensor, f"at_{place}") for (at, _), (_, tensor, _) in
+                    zip(ends, subject.sides, strict=True))
+            same.append(f"(= {text_of(a)} {text_of(b)})")
+    writer.claim("regions", "core/overlap", conjunction(same))
+    return writer.script()
+
+
+# ---------------------------------------------------------------- every cell
+
+
+def _cells_script(subject: Subject) -> Script:
+    """Every live cell of the destination, and every Zero one, is written: by the counters that its address names."""
+    writer = _writer(subject, "cells of the destination")
+    cell, images = _images(writer, subject, 1)
+    reached = writer.truth("written", disjunction(images))
+    writer.possible("a live cell", "core/not-vacuous", cell.live)
+    writer.claim("every live cell", "core/covers", f"(and {cell.live} (not {reached}))")
+    writer.claim("zero, unwritten", "core/padding", f"(and {cell.zero} (not {reached}))")
+    return writer.script()
+
+
+def _consumed_script(subject: Subject) -> Script | None:
+    """Every live cell of the source is read; None where one of several replicas would do."""
+    for place in PLACES:
+        if any(isinstance(node, Broadcast) and node.size > 1 for node in walk(subject.source.field(place))):
+            return None
+    writer = _writer(subject, "cells of the source")
+    cell, images = _images(writer, subject, 0)
+    writer.claim("every live cell", "core/consumes", f"(and {cell.live} (not {disjunction(images)}))")
+    return writer.script()
+
+
+def _images(writer: Writer, subject: Subject, side: int) -> tuple[Cell, list[str]]:
+    """A cell of a side, and for each command the condition that the counters which its address names reach it."""
+    name, tensor, space = subject.sides[side]
+    at = _any_position(writer, subject, tensor, space, "at")
+    cell = cell_at(writer, name, tensor, at)
+    here = address_of(tensor, space, subject.dtype_bits, at)
+    images = [_reaches(writer, f"w{i}", c, side, at, here, tensor) for i, c in enumerate(subject.commands)]
+    return cell, images
+
+
+def _any_position(writer: Writer, subject: Subject, tensor: Tensor, space: Space, prefix: str) -> Position:
+    found = {}
+    for place in space.places:
+        found[place] = writer.counter(f"{prefix}.{place}", tensor.field(place).size)
+    width = width_of(subject.dtype_bits)
+    byte = writer.counter(f"{prefix}.unit", width) if width > 1 else Lin(0)
+    return Position(found, byte, "true")
+
+
+def _reaches(
+    writer: Writer, name: str, command: Command, side: int, at: Position, here: Lin, tensor: Tensor
+) -> str:
+    """The counters of a command that the address names, digit by digit from the longest stride, do reach it."""
+    port = command.write if side else command.read
+    loops = [(loop[0], loop[1 + side]) for loop in loops_of(command)]
+    chosen = _named_counters(writer, name, loops, port.base, here)
+    text, value = number(port.base), Lin(port.base)
+    for i, (_, stride) in enumerate(loops):
+        text = f"(core/loop-step {text} {text_of(chosen[i])} {number(stride)})"
+        value = value + chosen[i] * stride
+    sure: list[str] = []
+    open_: list[str] = []
+    for i, (count, _) in enumerate(loops):
+        bounds = writer.bounds(writer.value(chosen[i]))
+        always = bounds is not None and bounds[0] >= 0 and bounds[1] < count
+        (sure if always else open_).append(f"(core/in-range {text_of(chosen[i])} {number(count)})")
+    same = writer.value(value) == writer.value(here)
+    (sure if same else open_).append(f"(= {text_of(here)} {text})")
+    open_ += [
+        f"(= {text_of(at.places[p] + getattr(tensor, f'at_{p}'))} {number(own)})"
+        for p, own in zip(("chip", "cluster"), _port(port), strict=True)
+        if p in at.places
+    ]
+    if sure:  # a lemma of its own, so that what is left to decide is short
+        writer.lemma(f"{name}: digits in range", writer.truth(f"{name}.sure", conjunction(sure)))
+        open_.append(f"{name}.sure")
+    return writer.truth(name, conjunction(open_))
+
+
+def _named_counters(
+    writer: Writer, name: str, loops: Sequence[tuple[int, int]], base: int, here: Lin
+) -> dict[int, Lin]:
+    """The counter of each loop that an address names. Where no sum of base and counters carries, the address and the
+    base are taken apart by themselves, so that commands with other bases share the parts of the address.
+    """
+    least = base + sum(stride * (count - 1) for count, stride in loops if stride < 0)
+    moving = [i for i in sorted(range(len(loops)), key=lambda i: -abs(loops[i][1])) if loops[i][0] > 1 and loops[i][1]]
+    apart = _without_carry([(loops[i][0], abs(loops[i][1])) for i in moving], least)
+    rest, offset = (here, least) if apart else (here + -least, 0)
+    chosen = dict.fromkeys(range(len(loops)), Lin(0))
+    for i in moving:
+        count, stride = loops[i]
+        start, offset = divmod(offset, abs(stride))
+        digit, rest = writer.split(f"{name}.{i}", rest, abs(stride)) if abs(stride) > 1 else (rest, Lin(0))
+        digit = digit + -start
+        chosen[i] = digit if stride > 0 else digit * -1 + (count - 1)
+    return chosen
+
+
+def _without_carry(loops: Sequence[tuple[int, int]], base: int) -> bool:
+    """Whether base and counters add up digit by digit."""
+    outer = None
+    for count, stride in loops:
+        digit, base = divmod(base, stride)
+        if outer is not None and (outer % stride or digit + count > outer // stride):
+            return False
+        outer = stride
+    return True

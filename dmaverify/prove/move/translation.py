@@ -1,0 +1,125 @@
+"""Copies of bytes as they lie: every byte moved by one distance, in pieces that together are the region.
+
+Knows: layouts, commands as lists of runs of bytes.
+Does not know: obligations one by one, solvers, machines.
+Law: where two layouts are the same function of the distance from their origins, and every command moves every unit by
+the distance between the origins, each cell gets the unit of its own element, padding as padding. What is left to ask is
+which units are moved: the runs of all commands, sorted, must not meet, must lie in the region, and what they leave out
+must be padding that may hold anything. Runs are listed (their number grows with the pieces, not with the bytes); None
+where there are too many, or where the commands are no such copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from dmaverify.language.expr import Kind
+from dmaverify.layout.addresses import Layout
+from dmaverify.program.command import Command
+from dmaverify.program.space import global_address
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Runs = tuple[NDArray[np.int64], NDArray[np.int64]]  # first and end of each run, sorted
+
+MOST_RUNS = 1 << 20
+MOST_GAPS = 1 << 12  # units that no command moves, looked at one by one
+
+
+def copies_bytes(source: Layout, dest: Layout, commands: Sequence[Command]) -> bool | None:
+    """True where every obligation of a move holds because it is such a copy; None where this does not tell."""
+    if not commands or not _alike(source, dest):
+        return None
+    distance = dest.origin - source.origin
+    for command in commands:
+        if any(loop.count > 1 and loop.read != loop.write for loop in command.loops):
+            return None
+        first = (global_address(port, port.base) for port in (command.read, command.write))
+        if next(first) + distance != next(first):
+            return None
+    region = _runs([(dest.origin, [(d.slots, d.step) for d in dest.digits])])
+    moved = _runs(
+        (global_address(c.write, c.write.base), [*((x.count, x.write) for x in c.loops), (c.burst, 1)])
+        for c in commands
+    )
+    if region is None or moved is None or dest.kind_at((0,) * len(dest.digits)) is not None:
+        return None
+    gaps = _left_out(_joined(region), _joined(moved))
+    if gaps is None or sum(end - first for first, end in gaps) > MOST_GAPS:
+        return None
+    return True if all(_idle(dest, unit) for first, end in gaps for unit in range(first, end)) else None
+
+
+def _alike(source: Layout, dest: Layout) -> bool:
+    """Whether both are one function of the distance from the origin, with padding that a copy keeps."""
+    same = (source.digits, source.guards, source.offsets, source.beyond, source.room_strides)
+    plain = all(guard.kind in (Kind.TOP, Kind.ZERO) for guard in dest.guards)
+    return plain and same == (dest.digits, dest.guards, dest.offsets, dest.beyond, dest.room_strides)
+
+
+def _idle(layout: Layout, unit: int) -> bool:
+    """Whether a unit of the region is padding that may hold anything."""
+    values = layout.values_at(unit)
+    return values is not None and layout.kind_at(values) is Kind.TOP
+
+
+def _runs(nests: Iterable[tuple[int, list[tuple[int, int]]]]) -> Runs | None:
+    """The runs of nests (base, loops of count and step), sorted. None where there are too many."""
+    import numpy as np
+
+    firsts, ends = [], []
+    for base, loops in nests:
+        length = 1
+        starts = np.array([base], dtype=np.int64)
+        for count, step in sorted(((n, s) for n, s in loops if n > 1), key=lambda loop: abs(loop[1])):
+            if step < 0:
+                starts = starts + step * (count - 1)
+            if abs(step) == length and len(starts) == 1:
+                length *= count
+                continue
+            if len(starts) * count > MOST_RUNS:
+                return None
+            starts = (starts[:, None] + abs(step) * np.arange(count, dtype=np.int64)).ravel()
+        firsts.append(starts)
+        ends.append(starts + length)
+    first, end = np.concatenate(firsts), np.concatenate(ends)
+    order = np.argsort(first, kind="stable")
+    return first[order], end[order]
+
+
+def _joined(runs: Runs) -> Runs | None:
+    """Runs that follow each other as one; None where two of them meet."""
+    import numpy as np
+
+    first, end = runs
+    if (first[1:] < end[:-1]).any():
+        return None
+    breaks = np.flatnonzero(first[1:] != end[:-1])
+    keep = np.concatenate(([0], breaks + 1))
+    last = np.concatenate((breaks, [len(first) - 1]))
+    return first[keep], end[last]
+
+
+def _left_out(region: Runs | None, moved: Runs | None) -> list[tuple[int, int]] | None:
+    """The runs of the region that are not moved; None where something beyond the region is, or runs meet."""
+    if region is None or moved is None:
+        return None
+    out: list[tuple[int, int]] = []
+    parts = list(zip(*(side.tolist() for side in moved), strict=True))
+    at = 0
+    for first, end in zip(*(side.tolist() for side in region), strict=True):
+        here = first
+        while at < len(parts) and parts[at][0] < end:
+            low, high = parts[at]
+            if low < here or high > end:
+                return None
+            if low > here:
+                out.append((here, low))
+            here = high
+            at += 1
+        if here < end:
+            out.append((here, end))
+    return out if at == len(parts) else None

@@ -1,0 +1,132 @@
+"""Mutants and round trips of iDMA plans in every form: `python tests/fuzz/idma.py mutants 2000`, `... emit 10000`.
+
+A mutant that moves other live bytes must not be proved; how often its wrong word is underlined is counted. What is
+emitted is read back and must make the same transfers.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import time
+from collections import Counter
+
+from dmaverify import api
+from dmaverify.errors import InputError
+from dmaverify.machines.idma.engine import Request
+from dmaverify.machines.idma.forms import read_image, write_image
+from dmaverify.machines.idma.jobs import request_options
+from dmaverify.machines.idma.nd import Descriptor, Dim, starts
+from dmaverify.machines.idma.text import Told
+from dmaverify.plan.read import InputErrors
+from dmaverify.testing.idma import FORMS, Mutant, moved, mutants, random_plan
+from dmaverify.verdict import Severity
+
+
+def judged(mutant: Mutant) -> tuple[str, bool]:
+    """The status, and whether some error underlines the wrong word."""
+    shift = mutant.plan.index('commands = """\n') + len('commands = """\n')
+    try:
+        (verdict,) = api.check(mutant.plan)
+    except (InputErrors, InputError) as error:
+        spans = [e.span for e in getattr(error, "errors", [error])]
+        return "error", _meets(spans, mutant, shift)
+    spans = [f.span for f in verdict.findings if f.severity is Severity.ERROR]
+    labels = [x.span for f in verdict.findings if f.severity is Severity.ERROR for x in f.labels]
+    return verdict.status.value, _meets([*spans, *labels], mutant, shift)
+
+
+def harmless(mutant: Mutant) -> bool:
+    """Whether running every unit shows that the move is kept: what differs is padding. No proof is asked."""
+    seen = moved(mutant.text)
+    return seen is not None and not seen[1] and not set(api.run(mutant.plan).broken) - {"core/consumes"}
+
+
+def _meets(spans: list, mutant: Mutant, shift: int) -> bool:
+    if mutant.at is None:
+        return True
+    start, end = mutant.at[0] + shift, mutant.at[1] + shift
+    # a span of a whole launch is not the word
+    return any(s is not None and s.start < end and start < s.end and s.end - s.start <= 40 for s in spans)
+
+
+def run_mutants(count: int, seed: int = 1, each: int = 12) -> tuple[Counter, list[str]]:
+    rng, told, wrong = random.Random(seed), Counter(), []
+    while told["mutants"] < count:
+        form = FORMS[told["plans"] % len(FORMS)]
+        plan = random_plan(rng, form)
+        told["plans"] += 1
+        if plan is None:
+            continue
+        before, made = moved(plan.text), mutants(rng, plan)
+        for _ in range(each):
+            mutant = next(made)
+            after = moved(mutant.text)
+            if after == before:
+                told["equivalent"] += 1
+                continue
+            status, underlined = judged(mutant)
+            if status == "proved" and harmless(mutant):
+                told["moves other padding alone"] += 1
+                continue
+            told["mutants"] += 1
+            told[f"{form} mutants"] += 1
+            told[status] += 1
+            told["underlined"] += underlined
+            told[f"{form} underlined"] += underlined
+            if status == "proved":
+                wrong.append(f"PROVED: {mutant.what}\n{mutant.plan}")
+            elif not underlined:
+                told[f"not underlined: {mutant.what.split(':')[0].split('`')[0]}"] += 1
+                if "-v" in sys.argv:
+                    print(f"--- not underlined ({status}) {mutant.what}\n{mutant.plan}")
+            if told["mutants"] >= count:
+                break
+    return told, wrong
+
+
+MOST = {"reg32_1d": 0, "reg32_2d": 1, "reg32_3d": 2, "reg64_1d": 0, "reg64_2d": 1, "inst64": 1, "desc64": 1}
+
+
+def some_descriptor(rng: random.Random, form: str) -> Descriptor:
+    wide = 1 << (62 if form.startswith("reg64") or form in ("desc64", "nd", "inst64") else 31)
+    reach = 1 << (40 if form.startswith("reg64") or form in ("desc64", "nd") else 30)
+    if form == "job":
+        reach = 1 << 30
+    dims = tuple(
+        Dim(rng.randrange(1, 6), rng.randrange(-reach, reach), rng.randrange(-reach, reach))
+        for _ in range(rng.randrange(MOST.get(form, 3) + 1))
+    )
+    request = Request(rng.randrange(wide), rng.randrange(wide), rng.randrange(1, 1 << 20))
+    return Descriptor(request, dims)
+
+
+def run_emit(count: int, seed: int = 1) -> list[str]:
+    rng, wrong = random.Random(seed), []
+    for number in range(count):
+        form = FORMS[number % len(FORMS)]
+        some = [some_descriptor(rng, form) for _ in range(rng.randrange(1, 4))]
+        text = write_image(form, [Told(d, request_options(d.request)) for d in some])
+        wide = 64 if form in ("nd", "desc64") or form.startswith("reg64") else 32
+        image = read_image(text, width=wide)
+        got = [p for t in image.told for p in starts(t.descriptor, 64).tolist()]
+        if got != [p for d in some for p in starts(d, 64).tolist()]:
+            wrong.append(text)
+    return wrong
+
+
+if __name__ == "__main__":
+    what, count = sys.argv[1], int(sys.argv[2])
+    seed = int(sys.argv[3]) if len(sys.argv) > 3 and sys.argv[3].isdecimal() else 1
+    began = time.time()
+    if what == "emit":
+        bad = run_emit(count, seed)
+        print(f"{count} emitted and read again, {len(bad)} differ, {time.time() - began:.0f} s")
+    else:
+        counted, bad = run_mutants(count, seed)
+        for key in sorted(counted):
+            print(f"{counted[key]:7d}  {key}")
+        print(f"{len(bad)} proved, {time.time() - began:.0f} s")
+    for text in bad[:5]:
+        print(text)
+    sys.exit(bool(bad))

@@ -1,0 +1,375 @@
+"""`make fuzz-inputs`: mutated inputs of every kind; none may end in a traceback, in an error of our own, or take much.
+
+    python tests/fuzz/inputs.py --seconds 600          until then, kind after kind
+    python tests/fuzz/inputs.py --count 20000 --seed 3
+    python tests/fuzz/inputs.py --only plan-3-1234     one input again, with its text
+    python tests/fuzz/inputs.py --replay               what is kept in tests/fuzz/corpus
+
+With atheris installed, `--engine atheris` lets coverage choose what is mutated further. A failure is made smaller and
+written to tests/fuzz/corpus, where the tests find it. Exit code 1 after any failure.
+"""
+
+import argparse
+import faulthandler
+import io
+import json
+import os
+import random
+import re
+import shutil
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from dmaverify.cli.app import invoke
+from dmaverify.jobs.judge import check_job
+from dmaverify.prove.limits import used_bytes
+from dmaverify.verdict import OURS
+
+ROOT = Path(__file__).resolve().parents[2]
+CORPUS = Path(__file__).parent / "corpus"
+MOST_SECONDS = 10.0
+MOST_BYTES = 1 << 30
+NUMBERS = (
+    "0", "1", "-1", "2", "3", "7", "8", "255", "256", "257", "4095", "4097", "65536", "65537", "16777216", "2147483647",
+    "2147483648", "4294967296", "274877906944", "1125899906842624", "1152921504606846976", "4611686018427387904",
+    "9223372036854775807", "9223372036854775808", "18446744073709551616", "1000000000000000000000000000000", "1e9",
+    "0x10", "1.5", "007", "1_0",
+)  # fmt: skip
+WORDS = (
+    "", "A", "Z", "'", '"', "#", "%", "/", "=", "@", "$(A:2, B:3)", "A # 16", "A / 0", "A % 0", "[", "]", "[[", "{",
+    "}", "(", ")", ",", ":", "::", "\n", "\t", "\\", "\u202e", "\x1b[31m", "\x00", "é", "A" * 300, "../../etc/passwd",
+    "hbm", "dm", "spm", "host", "gm", "ub", "mem", "HBM/D@0", "DM/D@(1, 3, 0)", "slice_stride", "DMN_stride", "true",
+    "nan", "inf", "[" * 100, "2^60", "10^30", "(1 * 2^62)", "element", "slice", "chip", "cluster",
+)  # fmt: skip
+TOKEN = re.compile(r"[A-Za-z_][\w.-]*|\d+|\s+|[^\w\s]")
+
+
+def mutated(text: str, others: list[str], rng: random.Random) -> str:
+    """The text after one to four changes."""
+    for _ in range(rng.choice((1, 1, 1, 2, 2, 3, 4))):
+        text = rng.choice(CHANGES)(text, others, rng)
+    return text[:200_000]
+
+
+def _number(text: str, others: list[str], rng: random.Random) -> str:
+    found = list(re.finditer(r"\d+", text))
+    if not found:
+        return text
+    at = rng.choice(found)
+    near = str(max(0, int(at[0][:18]) + rng.choice((-1, 1, 2, 7))))
+    return text[: at.start()] + rng.choice((*NUMBERS, near, at[0] * 2)) + text[at.end() :]
+
+
+def _token(text: str, others: list[str], rng: random.Random) -> str:
+    found = list(TOKEN.finditer(text))
+    if not found:
+        return rng.choice(WORDS)
+    at, other = rng.choice(found), rng.choice(found)
+    kind = rng.randrange(4)
+    new = (other[0], "", at[0] * 2, rng.choice(WORDS))[kind]
+    return text[: at.start()] + new + text[at.end() :]
+
+
+def _line(text: str, others: list[str], rng: random.Random) -> str:
+    lines = text.split("\n")
+    at, other = rng.randrange(len(lines)), rng.randrange(len(lines))
+    kind = rng.randrange(4)
+    if kind == 0:
+        del lines[at]
+    elif kind == 1:
+        lines.insert(other, lines[at])
+    elif kind == 2:
+        lines[at], lines[other] = lines[other], lines[at]
+    else:
+        lines[at] = rng.choice(rng.choice(others).split("\n"))
+    return "\n".join(lines)
+
+
+def _bytes(text: str, others: list[str], rng: random.Random) -> str:
+    data = bytearray(text.encode("utf-8", "surrogatepass"))
+    for _ in range(rng.randrange(1, 4)):
+        if data:
+            data[rng.randrange(len(data))] = rng.randrange(256)
+    return bytes(data).decode("utf-8", "surrogateescape")
+
+
+def _cut(text: str, others: list[str], rng: random.Random) -> str:
+    at = rng.randrange(len(text) + 1)
+    return text[:at] if rng.random() < 0.5 else text[:at] + rng.choice(others)[-rng.randrange(1, 400) :]
+
+
+def _many(text: str, others: list[str], rng: random.Random) -> str:
+    lines = text.split("\n")
+    at = rng.randrange(len(lines))
+    times = rng.choice((2, 3) if text.startswith("{") else (10, 100, 1000))
+    return "\n".join([*lines[:at], *[lines[at]] * times, *lines[at:]])
+
+
+CHANGES: tuple[Callable[[str, list[str], random.Random], str], ...] = (
+    _number, _number, _number, _token, _token, _token, _token, _line, _line, _bytes, _cut, _many,
+)  # fmt: skip
+
+
+# ---------------------------------------------------------------- kinds
+
+
+def _texts(patterns: Iterable[str], most: int = 40_000) -> list[str]:
+    found = [path for pattern in patterns for path in sorted(ROOT.glob(pattern)) if path.stat().st_size < most]
+    return [path.read_text(encoding="utf-8") for path in found]
+
+
+def _file(suffix: str) -> Callable[[str, Path], list[str]]:
+    """Judges a file as `check` does; what is wrong with the answer."""
+
+    def run(text: str, folder: Path) -> list[str]:
+        path = folder / f"input{suffix}"
+        path.write_bytes(text.encode("utf-8", "surrogateescape"))
+        verdicts, trouble, _ = check_job((str(path), None, None, {"cross_check": 1 << 16}))
+        wrong = [trouble] if trouble else []
+        wrong += [f"{f.rule}: {f.message}" for v in verdicts for f in v.findings if f.rule in OURS]
+        return wrong
+
+    return run
+
+
+def _called(*words: str, name: str = "", rest: dict[str, str] | None = None) -> Callable[[str, Path], list[str]]:
+    """Runs a command with the text in a file of that name, or as its standard input."""
+
+    def run(text: str, folder: Path) -> list[str]:
+        data = text.encode("utf-8", "surrogateescape")
+        for other, content in (rest or {}).items():
+            (folder / other).parent.mkdir(parents=True, exist_ok=True)
+            (folder / other).write_text(content, encoding="utf-8")
+        if name:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes(data)
+        out, err, stdin = io.StringIO(), io.StringIO(), sys.stdin
+        here = Path.cwd()
+        os.chdir(folder)
+        try:
+            sys.stdout, sys.stderr = out, err
+            sys.stdin = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", errors="surrogateescape")
+            code = invoke(words)
+        finally:
+            sys.stdout, sys.stderr, sys.stdin = sys.__stdout__, sys.__stderr__, stdin
+            os.chdir(here)
+        told = out.getvalue() + err.getvalue()
+        return [f"exit {code}: {told[-300:]}"] if code == 4 or "Traceback" in told else []
+
+    return run
+
+
+PLAN = (ROOT / "examples/first.toml").read_text(encoding="utf-8")
+TOY = 'schema = 1\ntarget = "machine"\n' + "\n".join(
+    line for line in (ROOT / "examples/toy.toml").read_text(encoding="utf-8").splitlines() if "=" in line or "[" in line
+).split("\n", 2)[2]
+SETTINGS = """target = "rngd"
+select = ["core/*"]
+ignore = ["rngd/packet-max"]
+per-path-ignore = { "old/*" = ["rngd/packet-max"] }
+reading = { alignment = "std" }
+paths = ["."]
+exclude = ["generated/*"]
+format = "concise"
+output = ["sarif=out/x.sarif"]
+jobs = 1
+rlimit = 1000000
+timeout = "5s"
+memory = "1GiB"
+execute = true
+cache = false
+"""
+
+
+def _lines_of(kind: str, texts: list[str]) -> list[str]:
+    return [json.dumps({kind: text}) for text in texts if len(text) < 6000]
+
+
+def kinds() -> dict[str, tuple[Callable[[str, Path], list[str]], list[str]]]:
+    """By name: how an input is tried, and the texts to begin with."""
+    plans = _texts(["examples/**/*.toml", "tests/pto/**/*.toml", "tests/fuzz/corpus/plan-*"])
+    plans = [text for text in plans if "schema" in text]
+    mlir = _texts(["examples/pto/*.mlir", "tests/pto/**/*.mlir", "tests/fuzz/corpus/mlir-*"])
+    cells = [json.dumps({"axes": {"A": 8, "B": 6}, "expr": e}) for e in ("A / 2, B % 3", "A # 16 = 9", "$(A:2, B:3)")]
+    tables = [
+        "\n".join(text.split("\n")[:20]) for text in _texts(["tests/data/idma_rtl_bursts_sample.csv"], most=10**8)
+    ]
+    jobs = [
+        "8 0x1000 0x2000 0 0 256 256 0 0 0 0\n",
+        "form = \"desc64\"\n0x0000000000000010\n0xffffffffffffffff\n0x0\n0x0\n",
+    ]  # fmt: skip
+    return {
+        "plan": (_file(".toml"), plans),
+        "mlir": (_file(".mlir"), mlir),
+        "rust": (_file(".rs"), _texts(["examples/rust/*.rs", "tests/fuzz/corpus/rust-*"])),
+        "list": (_file(".csv"), tables),
+        "job": (_file(".job"), jobs),
+        "lines": (_called("check", "--stdin"), [*_lines_of("plan", plans[:20]), *_lines_of("kernel", mlir[:10])]),
+        "cells": (_called("cells", "--stdin"), cells),
+        "settings": (
+            _called("check", "--no-cache", name="dmaverify.toml", rest={"plan.toml": PLAN}), [SETTINGS]
+        ),
+        "target": (
+            _called("check", "--no-cache", "plan.toml", name="machine/target.toml", rest={
+                "plan.toml": TOY,
+                "machine/rules.smt2": (ROOT / "encodings/toy/rules.smt2").read_text(encoding="utf-8"),
+            }),
+            [(ROOT / "encodings/toy/target.toml").read_text(encoding="utf-8")],
+        ),
+        "baseline": (
+            _called("check", "--no-cache", "--baseline", "b.json", ".", name="b.json", rest={"plan.toml": PLAN}),
+            ['{"dmaverify": 1, "findings": [{"fingerprint": "a", "rule": "core/covers", "count": 1}]}'],
+        ),
+        "shard": (
+            _called("merge", "part.jsonl", name="part.jsonl"),
+            ['{"sweep": 1, "id": "a", "shard": [1, 1], "jobs": 0}\n{"end": 0}'],
+        ),
+        "cost": (_called("cost", "plan.toml", name="plan.toml"), plans[:25]),
+        "derive": (_called("derive", "plan.toml", name="plan.toml"), plans[:25]),
+        "run": (_called("run", "plan.toml", "--limit", "100000", name="plan.toml"), plans[:25]),
+    }  # fmt: skip
+
+
+# ---------------------------------------------------------------- running
+
+
+def tried(run: Callable[[str, Path], list[str]], text: str) -> list[str]:
+    """What is wrong with one input."""
+    folder = Path(tempfile.mkdtemp(prefix="dmaverify-fuzz-"))
+    before, started = used_bytes(), time.monotonic()
+    faulthandler.dump_traceback_later(8 * MOST_SECONDS, exit=True)
+    try:
+        wrong = run(text, folder)
+    except Exception as error:
+        import traceback
+
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        wrong = [f"{type(error).__name__}: {error} at {Path(frame.filename).name}:{frame.lineno}"]
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+        shutil.rmtree(folder, ignore_errors=True)
+    seconds, grown = time.monotonic() - started, used_bytes() - before
+    if seconds > MOST_SECONDS:
+        wrong = [*wrong, f"took {seconds:.1f} s"]
+    if grown > MOST_BYTES:
+        wrong = [*wrong, f"took {grown >> 20} MiB"]
+    return wrong
+
+
+def reduced(run: Callable[[str, Path], list[str]], text: str, wrong: str, seconds: float = 30.0) -> str:
+    """The text without the lines that the same failure does not need."""
+    key, until = re.sub(r"\d+(\.\d+)?", "", wrong)[:60], time.monotonic() + seconds
+    size = max(1, len(text.split("\n")) // 2)
+    while size and time.monotonic() < until:
+        lines, at, smaller = text.split("\n"), 0, False
+        while at < len(lines) and time.monotonic() < until:
+            rest = lines[:at] + lines[at + size :]
+            if rest and any(re.sub(r"\d+(\.\d+)?", "", w)[:60] == key for w in tried(run, "\n".join(rest))):
+                lines, smaller = rest, True
+            else:
+                at += size
+        text = "\n".join(lines)
+        size = size if smaller and size > 1 else size // 2
+    return text
+
+
+def one(kind: str, seed: str, number: int, table: dict[str, tuple[Callable[[str, Path], list[str]], list[str]]]) -> str:
+    rng = random.Random(f"{kind}-{seed}-{number}")
+    texts = table[kind][1]
+    return mutated(rng.choice(texts), texts, rng)
+
+
+def replayed(table: dict[str, tuple[Callable[[str, Path], list[str]], list[str]]]) -> dict[str, list[str]]:
+    """What is wrong with the inputs of the corpus, by name."""
+    found = {}
+    for path in sorted(CORPUS.iterdir()):
+        text = path.read_bytes().decode("utf-8", "surrogateescape")
+        if wrong := tried(table[path.name.split("-")[0]][0], text):
+            found[path.name] = wrong
+    return found
+
+
+def with_atheris(run: Callable[[str, Path], list[str]], texts: list[str], seconds: float) -> None:
+    """Coverage-guided: atheris chooses, `mutated` changes. Ends the process with its findings."""
+    import atheris
+
+    folder = Path(tempfile.mkdtemp(prefix="dmaverify-corpus-"))
+    for index, text in enumerate(texts):
+        (folder / str(index)).write_bytes(text.encode("utf-8", "surrogateescape"))
+
+    def change(data: bytes, most: int, seed: int) -> bytes:
+        text = mutated(data.decode("utf-8", "surrogateescape"), texts, random.Random(seed))
+        return text.encode("utf-8", "surrogateescape")[:most]
+
+    def target(data: bytes) -> None:
+        if wrong := tried(run, data.decode("utf-8", "surrogateescape")):
+            raise RuntimeError("; ".join(wrong))
+
+    atheris.instrument_all()
+    words = [sys.argv[0], f"-max_total_time={int(seconds)}", "-timeout=30", "-max_len=50000", str(folder)]
+    atheris.Setup(words, target, custom_mutator=change)
+    atheris.Fuzz()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=600)
+    parser.add_argument("--count", type=int, default=0, help="inputs in all, instead of a time")
+    parser.add_argument("--seed", default="1")
+    parser.add_argument("--kinds", default="", help="only these, separated by commas")
+    parser.add_argument("--only", help="KIND-SEED-NUMBER")
+    parser.add_argument("--verbose", action="store_true")
+    parser.add_argument("--replay", action="store_true")
+    parser.add_argument("--keep", action="store_true", help="write failures to the corpus")
+    parser.add_argument("--engine", choices=("random", "atheris"), default="random")
+    given = parser.parse_args()
+    table = kinds()
+    chosen = [kind for kind in given.kinds.split(",") if kind] or list(table)
+    if given.only:
+        kind, seed, number = given.only.rsplit("-", 2)
+        text = one(kind, seed, int(number), table)
+        print(text)
+        print(tried(table[kind][0], text))
+        return 0
+    if given.engine == "atheris":
+        with_atheris(*table[chosen[0]], given.seconds)
+    if given.replay:
+        failures = replayed(table)
+        print(json.dumps(failures, indent=1))
+        return 1 if failures else 0
+    until, number = time.monotonic() + given.seconds, 0
+    seen: Counter[str] = Counter()
+    count: Counter[str] = Counter()
+    slowest: dict[str, float] = dict.fromkeys(chosen, 0.0)
+    while number < given.count if given.count else time.monotonic() < until:
+        kind = chosen[number % len(chosen)]
+        text = one(kind, given.seed, number, table)
+        started = time.monotonic()
+        wrong = tried(table[kind][0], text)
+        slowest[kind] = max(slowest[kind], time.monotonic() - started)
+        count[kind] += 1
+        if wrong and given.verbose:
+            print(f"{kind}-{given.seed}-{number}: {wrong}", flush=True)
+        for said in wrong:
+            key = f"{kind} {re.sub(r'[0-9]+', '', said)[:120]}"
+            seen[key] += 1
+            if seen[key] == 1:
+                print(f"{kind}-{given.seed}-{number}: {said[:400]}", flush=True)
+                if given.keep:
+                    CORPUS.mkdir(exist_ok=True)
+                    small = reduced(table[kind][0], text, said)
+                    path = CORPUS / f"{kind}-{given.seed}-{number}"
+                    path.write_bytes(small.encode("utf-8", "surrogateescape"))
+        number += 1
+    print(f"{sum(count.values())} inputs: {dict(count)}; slowest {({k: round(v, 1) for k, v in slowest.items()})}")
+    for key, times in seen.most_common():
+        print(f"{times:5} {key}")
+    return 1 if seen else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

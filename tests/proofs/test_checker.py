@@ -1,0 +1,147 @@
+"""The independent checker: one short file of the standard library that accepts nothing that a run refutes."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import time
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from dmaverify import api
+from dmaverify.execute import TooLarge, execute
+from dmaverify.jobs.certify import facts_of, independent_checker
+from dmaverify.targets.target import load_target
+from dmaverify.testing.random_plans import Plan, seeded_plan
+
+ROOT = Path(__file__).resolve().parents[2]
+FILE = ROOT / "proofs" / "checker.py"
+LAB = load_target(str(ROOT / "tests" / "fuzz" / "lab"))
+PLANS = 500
+OUTSIDE = {  # what is proved and not in the checker's domain, by the reason that it gives
+    "packed-corrected": "the target",
+    "padded": "more than mappings and a base",
+    "padded-tile": "",
+    "permuted": "without printed commands",
+    "tensor-memory-mapping": "without printed commands",
+}
+MOVES = sorted(
+    path for path in (ROOT / "examples").rglob("*.toml") if re.search(r"^\[transfer", path.read_text(), re.MULTILINE)
+)
+
+
+@pytest.fixture(scope="module")
+def checker() -> ModuleType:
+    found: ModuleType = independent_checker()
+    return found
+
+
+def test_it_is_one_short_file_of_the_standard_library() -> None:
+    tree = ast.parse(FILE.read_text())
+    names = {a.name for node in ast.walk(tree) if isinstance(node, ast.Import) for a in node.names}
+    names |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    assert {name.split(".")[0] for name in names} <= set(sys.stdlib_module_names)
+    assert len([line for line in FILE.read_text().splitlines() if line.strip()]) <= 540
+
+
+@pytest.mark.parametrize("path", MOVES, ids=lambda p: p.relative_to(ROOT / "examples").as_posix())
+def test_it_accepts_the_examples_that_are_proved_and_names_what_it_cannot_read(path: Path, checker: ModuleType) -> None:
+    facts, _, _ = facts_of((str(path), None, None, {"prove": "fast", "repair": False}))
+    text = path.read_text()
+    for verdict in facts["verdicts"]:
+        answer, why = checker.check_text(text, verdict["name"], facts["commands"].get(verdict["name"]))
+        rules = [r for r, severity, _ in verdict["findings"] if severity == "error" and not r.startswith("core/")]
+        if verdict["status"] == "proved":
+            assert answer == "accept" or why, verdict["name"]
+            assert answer != "refuse", why
+            named = OUTSIDE.get(verdict["name"])
+            other = ("the key", "no transfer of this name", "KeyError: 'read'")
+            assert answer == "accept" or (named is not None and named in why) or any(o in why for o in other), why
+        elif answer == "accept":  # the machine's rules are not its task
+            assert rules, verdict["name"]
+
+
+def lab_text(plan: Plan) -> str:
+    return re.sub(r"^target = .*$", 'target = "lab"', plan.text(LAB), flags=re.MULTILINE)
+
+
+def broken_by_running(plan: Plan) -> frozenset[str] | None:
+    commands = plan.commands(LAB)
+    if commands is None:
+        return frozenset({"no commands"})
+    bits = LAB.dtypes[plan.transfer.dtype]
+    try:
+        done = execute(plan.transfer.source, plan.transfer.dest, *plan.spaces(LAB), bits, commands, readings={})
+    except TooLarge:
+        return None
+    return done.broken - {"core/consumes"}
+
+
+def test_it_never_accepts_what_a_run_refutes_and_never_refuses_what_holds(
+    checker: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Twenty thousand of them: `python tests/fuzz/checker.py`."""
+    monkeypatch.setattr(checker, "ENCODINGS", [ROOT / "tests" / "fuzz"])
+    checker.machine.cache_clear()
+    accepted, good = 0, 0
+    for number in range(PLANS):
+        plan = seeded_plan(f"checker-{number}", LAB)
+        broken = broken_by_running(plan)
+        answer, why = checker.check_text(lab_text(plan), "move")
+        if broken is not None:
+            assert not (answer == "accept" and broken), (number, broken)
+            assert not (answer == "refuse" and not broken), (number, why)
+            good += not broken
+            accepted += answer == "accept"
+    assert accepted > 0.6 * good > 60
+
+
+def test_a_plan_takes_it_less_than_five_milliseconds(checker: ModuleType) -> None:
+    text = (ROOT / "examples" / "dma-engine" / "example-2.toml").read_text()
+    assert checker.check_text(text, "example-2") == ("accept", "")
+    started = time.process_time()
+    for _ in range(20):
+        checker.check_text(text, "example-2")
+    assert (time.process_time() - started) / 20 < 0.005
+
+
+def numbers_changed(text: str) -> list[str]:
+    """The plan with one number of its commands, bases or mappings changed, one after the other."""
+    out = []
+    for found in re.finditer(r"(?<![\w.'])\d+", text):
+        if (
+            text[: found.start()].count("[transfer")
+            and "dtype" not in text[text.rfind("\n", 0, found.start()) : found.end()]
+        ):
+            news = (int(found.group()) * 2 + 1, max(0, int(found.group()) - 1))
+            out += [text[: found.start()] + str(new) + text[found.end() :] for new in news]
+    return out
+
+
+@pytest.mark.parametrize("name", ["example-1", "example-2"])
+def test_a_changed_number_is_accepted_only_where_the_plan_still_holds(name: str, checker: ModuleType) -> None:
+    text = (ROOT / "examples" / "dma-engine" / f"{name}.toml").read_text()
+    changed = numbers_changed(text)
+    assert len(changed) > 40
+    refused = 0
+    for other in changed:
+        answer, _ = checker.check_text(other, name)
+        refused += answer != "accept"
+        if answer == "accept":
+            verdicts = api.check(other)
+            core = [
+                f for v in verdicts for f in v.errors if f.rule.startswith("core/") and f.rule != "core/same-program"
+            ]
+            assert core == [], other
+    assert refused > 0.6 * len(changed)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "x", "[transfer.move]", "axes = 3\n[transfer.move]\ndtype = 1", "[axes]\nA = 0\n[transfer.move]\ndtype='i8'"],
+)
+def test_garbage_is_outside_and_never_accepted(text: str, checker: ModuleType) -> None:
+    assert checker.check_text(text, "move")[0] == "outside"

@@ -1,0 +1,314 @@
+"""Certificates of plans: made from definitions, and refused after every change, however well it is hidden."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dmaverify import api
+from dmaverify.cli import app as cli
+from dmaverify.jobs.certify import check_certificate, seal_of, write_certificate
+from dmaverify.prove.certify.certificate import MANIFEST, SCRIPT, is_script
+from dmaverify.prove.options import Options
+
+pytestmark = pytest.mark.xdist_group("sealed_certificates")
+
+PLAN = """\
+schema = 1
+target = "rngd"
+[axes]
+A = 64
+B = 8
+C = 256
+[transfer.move]
+dtype = "i8"
+source = { tier = "hbm", base = 0, element = "A, B, C" }
+dest = { tier = "dm", base = 0, slice = "A", element = "B, C" }
+read = "[B=8:256, A=64:2048, C=256:1]:256 HBM/D@0"
+write = "[B=8:256, A=64:slice_stride, C=256:1]:256 DM/D@0"
+"""
+WRONG = PLAN.replace('write = "[B=8:256', 'write = "[B=8:512')
+FULL = {"readings": {}, "rlimit": 20_000_000, "cross_check": 1 << 16, "prove": "full"}
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("plan")
+    (folder / "plan.toml").write_text(PLAN)
+    write_certificate(folder / "cert", [(str(folder / "plan.toml"), None, None, FULL)])
+    return folder / "cert"
+
+
+def test_an_untouched_certificate_is_confirmed(certificate: Path) -> None:
+    found = check_certificate(certificate)
+    assert (found.refused, found.open, found.code) == ([], [], 0)
+    assert "the independent checker accepts 1 of 1 moves" in found.said
+    assert any(said.startswith("cvc5 confirms") for said in found.said)
+
+
+def test_the_scripts_hold_both_mappings_both_sequencers_and_the_negated_obligations(certificate: Path) -> None:
+    text = next(p.read_text() for p in sorted(certificate.glob("*.smt2")) if "command-0" in p.name)
+    for name in ("core/in-range", "core/splits", "core/coordinate", "core/loop-step", "core/digit-live"):
+        assert f"(define-fun {name} " in text
+        assert text.count(f"({name} ") > 1
+    for side in ("read", "write"):
+        assert f"(define-fun {side}.address () Int (core/loop-step" in text
+        assert re.search(rf"\(assert \(core/splits .* {side}\.s1\.q {side}\.s1\.r\)\)", text)
+    for rule in ("in-bounds", "same-element", "reads-live", "padding"):
+        assert f"core/{rule}: " in text
+    assert "(assert false)" not in text
+
+
+# ---------------------------------------------------------------- tampers
+
+Manifest = dict[str, Any]
+
+
+def rehashed(folder: Path, manifest: Manifest) -> None:
+    """What a careful forger does: every hash and the seal anew."""
+    import hashlib
+
+    for row in manifest["questions"]:
+        if isinstance(row, dict) and (folder / str(row.get("file"))).is_file():
+            row["sha256"] = hashlib.sha256((folder / row["file"]).read_bytes()).hexdigest()
+    for plan in manifest["plans"]:
+        file = folder / "plans" / plan["file"]
+        plan["sha256"] = hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else ""
+    manifest["seal"] = seal_of(manifest)
+    (folder / MANIFEST).write_text(json.dumps(manifest, indent=1))
+
+
+def edited(name: str, old: str, new: str, count: int = 1) -> Callable[[Path, Manifest], None]:
+    def change(folder: Path, manifest: Manifest) -> None:
+        files = [p for p in sorted(folder.rglob("*")) if p.is_file() and name in p.name and old in p.read_text()]
+        assert files, (name, old)
+        files[0].write_text(files[0].read_text().replace(old, new, count))
+
+    return change
+
+
+def said(path: str, value: Any) -> Callable[[Path, Manifest], None]:
+    """A value of the manifest changed, or removed where the new value is `...`."""
+
+    def change(folder: Path, manifest: Manifest) -> None:
+        *way, last = [int(p) if p.lstrip("-").isdigit() else p for p in path.split("/")]
+        at: Any = manifest
+        for key in way:
+            at = at[key]
+        old = at[last]
+        if value is ...:
+            del at[last]
+        else:
+            at[last] = value(old) if callable(value) else value
+            assert at[last] != old
+
+    return change
+
+
+def dropped(name: str) -> Callable[[Path, Manifest], None]:
+    """Questions left out, file and row."""
+
+    def change(folder: Path, manifest: Manifest) -> None:
+        gone = [row for row in manifest["questions"] if name in row["file"]]
+        assert gone
+        for row in gone:
+            (folder / row["file"]).unlink()
+        manifest["questions"] = [row for row in manifest["questions"] if row not in gone]
+
+    return change
+
+
+def added(folder: Path, manifest: Manifest) -> None:
+    (folder / "extra.smt2").write_text("(check-sat)\n")
+
+
+def swapped(folder: Path, manifest: Manifest) -> None:
+    rows = manifest["questions"]
+    rows[1], rows[2] = rows[2], rows[1]
+
+
+def escaping(folder: Path, manifest: Manifest) -> None:
+    manifest["questions"][0]["file"] = "../plan.toml"
+
+
+VERDICT = "plans/0/verdicts/0"
+TAMPERS: dict[str, Callable[[Path, Manifest], None]] = {
+    "a wrong stride in the plan": edited(".toml", "[B=8:256, A=64:slice", "[B=8:512, A=64:slice"),
+    "a wrong read stride": edited(".toml", "A=64:2048", "A=64:4096"),
+    "another base": edited(".toml", "HBM/D@0", "HBM/D@256"),
+    "another packet": edited(".toml", "]:256 HBM", "]:128 HBM"),
+    "another axis size": edited(".toml", "A = 64", "A = 32"),
+    "another mapping of the source": edited(".toml", '"A, B, C"', '"B, A, C"'),
+    "another mapping of the destination": edited(".toml", '"B, C" }\nread', '"C, B" }\nread'),
+    "another type": edited(".toml", 'dtype = "i8"', 'dtype = "i16"'),
+    "another target": edited(".toml", 'target = "rngd"', 'target = "toy"'),
+    "another name": edited(".toml", "transfer.move", "transfer.mvoe"),
+    "another file name of the plan": said("plans/0/file", "x.toml"),
+    "a claim replaced by false": edited("command-0", "(assert (not read.inside))", "(assert false)"),
+    "a weaker claim": edited("command-0", "(assert true)", "(assert (= c0 0))"),
+    "a counter with fewer values": edited("command-0", "(core/in-range c0 8)", "(core/in-range c0 4)"),
+    "a stride in a question": edited("command-0", "c0 256)", "c0 255)"),
+    "a definition in a question": edited("command-0", "(< digit slots)", "(< digit 1)"),
+    "a lemma that nobody proved": edited("command-0", "; 0: ", "(assert (= 0 1))\n; 0: "),
+    "a region that is larger": edited("command-0", "write.slice.q 64)", "write.slice.q 640)"),
+    "a rule with another port": edited("rules", "(assert (not (rngd/", "(assert (and false (rngd/"),
+    "a rule with another predicate": edited("rules", "(define-fun rngd/", "(define-fun rngd/x"),
+    "a question in other words": edited("cells", "\n(push 1)", "\n\n(push 1)"),
+    "obligations dropped": dropped("cells-of-the-destination"),
+    "all scripts dropped": dropped("000.move"),
+    "rules dropped": dropped("rules"),
+    "writes-once dropped": dropped("twice"),
+    "a file besides": added,
+    "questions in another order": swapped,
+    "a file outside of the folder": escaping,
+    "a changed script for re-asking": edited(SCRIPT, "sys.exit(1 if", "sys.exit(0 if"),
+    "an answer": said("questions/1/status", lambda old: old.replace("unsat", "sat")),
+    "an answer that is missing": said("questions/1/status", lambda old: old.rsplit(" ", 1)[0]),
+    "the verdict": said(f"{VERDICT}/status", "refuted"),
+    "the claim": said(f"{VERDICT}/claim", "all 2 bytes"),
+    "an obligation's status": said(f"{VERDICT}/obligations/2/1", "unknown"),
+    "an obligation's label": said(f"{VERDICT}/obligations/2/2", "magic"),
+    "an obligation dropped from the verdict": said(f"{VERDICT}/obligations/2", ...),
+    "a finding added": said(f"{VERDICT}/findings", [["core/covers", "error", "x"]]),
+    "an assumption": said(f"{VERDICT}/assumptions", ["nothing"]),
+    "what is not covered": said(f"{VERDICT}/not_covered", ["all"]),
+    "the verdict dropped": said(VERDICT, ...),
+    "a count of a command": said("plans/0/commands/move/0/loops/0/0", 9),
+    "a base of a command": said("plans/0/commands/move/0/write/3", 8),
+    "a digit": said("plans/0/digits/move/source/0/1", 7),
+    "a piece": said("plans/0/digits/move/pieces/0/0/0", 7),
+    "the digits dropped": said("plans/0/digits", {}),
+    "a plan that is said to need others": said("plans/0/alone", False),
+    "the commands dropped": said("plans/0/commands", {}),
+    "the machine's data": lambda _, m: m["data"].update({"rngd/rules.smt2": "0" * 64}),
+    "the core's definitions": lambda _, m: m["data"].update({"core/mapping.smt2": "0" * 64}),
+    "data dropped": lambda _, m: m["data"].pop("rngd/target.toml"),
+    "the version": said("dmaverify", "0.0.0"),
+    "the limit": said("options/rlimit", 1),
+    "a reading": said("options/readings", {"core/same-element": "broadcast-missing"}),
+    "the schema": said("schema", 1),
+    "the plans dropped": said("plans", []),
+    "an internal error": said("internal", ["x"]),
+}  # fmt: skip
+
+
+@pytest.fixture
+def copied(certificate: Path, tmp_path: Path) -> tuple[Path, Manifest]:
+    shutil.copytree(certificate, tmp_path / "cert")
+    return tmp_path / "cert", json.loads((certificate / MANIFEST).read_text())
+
+
+def test_there_are_forty_kinds_of_tampering() -> None:
+    assert len(TAMPERS) >= 40
+
+
+@pytest.mark.parametrize("name", TAMPERS)
+def test_a_forger_who_hashes_everything_anew_is_refused(name: str, copied: tuple[Path, Manifest]) -> None:
+    folder, manifest = copied
+    TAMPERS[name](folder, manifest)
+    rehashed(folder, manifest)
+    assert check_certificate(folder, solver=False).code == (3 if "need others" in name else 1)
+
+
+@pytest.mark.parametrize("name", TAMPERS)
+def test_an_edit_without_new_hashes_is_refused(name: str, copied: tuple[Path, Manifest]) -> None:
+    folder, manifest = copied
+    before = copy.deepcopy(manifest)
+    TAMPERS[name](folder, manifest)
+    if manifest != before:
+        (folder / MANIFEST).write_text(json.dumps(manifest))
+    assert check_certificate(folder, solver=False).code == 1
+
+
+def test_a_seal_without_a_manifest_is_an_error_with_a_hint(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.invoke(["certificate", "check", str(tmp_path)]) == 2
+    assert "--certify DIR" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"schema": 2}', "\x00", '{"schema": 2, "plans": 1}'])
+def test_garbage_in_place_of_a_manifest_is_refused(text: str, copied: tuple[Path, Manifest]) -> None:
+    (copied[0] / MANIFEST).write_text(text)
+    assert cli.invoke(["certificate", "check", str(copied[0])]) in (1, 2)
+
+
+# ---------------------------------------------------------------- faults of our own
+
+
+def test_a_false_planted_in_the_folding_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from dmaverify.prove.move import obligations
+
+    monkeypatch.chdir(tmp_path)
+    for name, folded in (("_mismatch", "false"), ("_digit_claim", "false")):
+        monkeypatch.setattr(obligations, name, lambda *a, folded=folded, **k: folded)
+    monkeypatch.setattr("dmaverify.prove.move.core.once_claim", harmless(obligations.once_claim))
+    monkeypatch.setattr("dmaverify.prove.move.core.cover_claims", lambda *a: [])
+    wrong = tmp_path / "wrong.toml"
+    wrong.write_text(PLAN.replace('"A, B, C"', '"A, C, B"'))
+    fast = {**FULL, "prove": "fast", "cross_check": 0}
+    assert [v.status.value for v in api.check(str(wrong), options=Options(prove="fast"))] == ["proved"]
+    assert cli.invoke(["check", str(wrong), "--no-execute", "--certify", str(tmp_path / "a")]) == 4
+    assert check_certificate(tmp_path / "a", solver=False).code == 1
+    with monkeypatch.context() as lying:  # a tool that believes its folding, and a solver that says what is expected
+        lying.setattr("dmaverify.prove.move.full.answers_to", lambda texts, limit: map(expected_of, texts))
+        write_certificate(tmp_path / "b", [(str(wrong), None, None, {**fast, "prove": "full"})])
+    found = check_certificate(tmp_path / "b", solver=False)
+    assert found.code == 1
+    assert any("z3 says sat from definitions" in said for said in found.refused)
+
+
+def harmless(claim: Callable[..., Any]) -> Callable[..., Any]:
+    from dataclasses import replace
+
+    return lambda *a: replace(claim(*a), violation="false")
+
+
+def expected_of(script: str) -> list[str]:
+    return re.findall(r"^; \d+: .*: (sat|unsat)$", script, re.MULTILINE)
+
+
+# ---------------------------------------------------------------- labels
+
+
+@pytest.mark.parametrize("prove", ["fast", "full"])
+@pytest.mark.parametrize("path", ["examples/first.toml", "examples/broken.toml", "examples/dma-engine/example-1.toml"])
+def test_labels_say_what_was_asked(path: str, prove: str) -> None:
+    root = Path(__file__).resolve().parents[2]
+    keep: dict[str, list[tuple[str, str, str]]] = {}
+    for verdict in api.check(str(root / path), options=Options(prove=prove), keep=keep):
+        log = keep[verdict.name]
+        scripts = [text for _, text, _ in log if is_script(text)]
+        singles = [name for name, text, _ in log if not is_script(text) and "(assert false)" not in text]
+        for one in verdict.obligations:
+            asked_of = any(f": {one.id}: " in text and "(define-fun core/" in text for text in scripts)
+            if one.by == "z3":
+                assert asked_of, one
+                assert prove == "full"
+            elif "z3" in one.by:
+                assert scripts, one
+            elif "solver" in one.by:
+                assert any(one.id in name for name in singles), one
+            else:
+                assert not asked_of or prove == "full"
+
+
+def test_nothing_that_folds_away_is_asked_of_the_solver() -> None:
+    keep: dict[str, list[tuple[str, str, str]]] = {}
+    api.check(PLAN, keep=keep)
+    assert all("(assert false)" not in text for _, text, _ in keep["move"])
+
+
+def test_what_the_questions_leave_out_is_said_and_never_confirmed(tmp_path: Path) -> None:
+    root = Path(__file__).resolve().parents[2]
+    bare = root / "examples" / "dma-engine" / "tensor-memory-mapping.toml"
+    write_certificate(tmp_path, [(str(bare), None, None, FULL)])
+    found = check_certificate(tmp_path, solver=False)
+    assert found.refused == []
+    assert found.code == 3
+    assert any("not covered" in said for said in found.open)

@@ -1,0 +1,129 @@
+"""Flat copies of padded rows in pieces: proved where the pieces are the region, nowhere else; beside enumeration."""
+
+from __future__ import annotations
+
+import random
+from itertools import pairwise
+
+import pytest
+
+from dmaverify import api
+from dmaverify.prove.move.check import Options
+from dmaverify.verdict import Status
+
+ROWS, LIVE, PITCH = 6, 5, 8
+HEAD = f'schema = 1\ntarget = "rngd"\n[axes]\nA = {ROWS}\nB = {LIVE}\n'
+OPTIONS = Options(repair=False, cross_check=0)
+
+
+def plan(commands: list[tuple[int, int, int]], rows: int = ROWS, live: int = LIVE, pitch: int = PITCH) -> str:
+    """Commands of (first byte, bytes, bytes that the destination lies too far)."""
+    head = HEAD.replace(f"A = {ROWS}", f"A = {rows}").replace(f"B = {LIVE}", f"B = {live}")
+    text = head + (
+        '[transfer.t]\ndtype = "i8"\n'
+        f'source = {{ tier = "hbm", base = 0, element = "A, B # {pitch}" }}\n'
+        f'dest = {{ tier = "hbm", base = 1073741824, element = "A, B # {pitch}" }}\n'
+    )
+    for first, size, off in commands:
+        text += (
+            f'[[transfer.t.command]]\nread = "[{size}:1]:1 HBM/D@{first}"\n'
+            f'write = "[{size}:1]:1 HBM/D@{1073741824 + first + off}"\n'
+        )
+    return text
+
+
+def status(text: str) -> Status:
+    (verdict,) = api.check(text, "t", options=OPTIONS)
+    return verdict.status
+
+
+BIG = 32768 * 1536
+
+
+@pytest.mark.parametrize(
+    ("cuts", "wanted"),
+    [
+        ([(0, BIG // 2, 0), (BIG // 2, BIG // 2, 0)], Status.PROVED),
+        ([(0, 12345, 0), (12345, 777, 0), (13122, BIG - 13122, 0)], Status.PROVED),
+        ([(BIG - 4096, 4096, 0), (0, BIG - 4096, 0)], Status.PROVED),
+        ([(0, BIG - 36, 0)], Status.PROVED),  # the padding behind the last row may stay
+        ([(0, BIG - 37, 0)], None),
+        ([(0, BIG // 2, 0), (BIG // 2 + 1, BIG // 2 - 1, 0)], None),
+        ([(0, BIG // 2 + 1, 0), (BIG // 2, BIG // 2, 0)], None),
+        ([(0, BIG // 2, 0), (BIG // 2, BIG // 2, 1)], None),
+        ([(0, BIG // 2, 0), (BIG // 2, BIG // 2 + 1, 0)], None),
+    ],
+)
+def test_a_flat_copy_of_padded_rows_is_proved_where_its_pieces_are_the_rows(
+    cuts: list[tuple[int, int, int]], wanted: Status | None
+) -> None:
+    found = status(plan(cuts, 32768, 1500, 1536))
+    assert found is wanted if wanted else found is not Status.PROVED
+
+
+def test_pieces_that_alternate_add_up_too() -> None:
+    def half(at: int) -> str:
+        return (
+            f'[[transfer.t.command]]\nread = "[6144:8192, 4096:1]:4096 HBM/D@{at}"\n'
+            f'write = "[6144:8192, 4096:1]:4096 HBM/D@{1073741824 + at}"\n'
+        )
+
+    text = plan([], 32768, 1500, 1536)
+    assert status(text + half(0) + half(4096)) is Status.PROVED
+    assert status(text + half(0) + half(4097)) is not Status.PROVED
+    assert status(text + half(0) + half(0)) is not Status.PROVED
+
+
+def test_random_pieces_are_proved_exactly_where_enumeration_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    import dmaverify.prove.move.core as core
+
+    draw = random.Random(7)
+    size = ROWS * PITCH
+    seen = set()
+    for _ in range(30):
+        cuts = sorted({0, size, *(draw.randrange(size) for _ in range(draw.randrange(1, 4)))})
+        pieces = [(a, b - a, 0) for a, b in pairwise(cuts)]
+        draw.shuffle(pieces)
+        if draw.random() < 0.6:
+            at = draw.randrange(len(pieces))
+            first, length, off = pieces[at]
+            pieces[at] = draw.choice(
+                [
+                    (first + 1, length, off),
+                    (first, length + 1, off),
+                    (first, max(1, length - 1), off),
+                    (first, length, 1),
+                ]
+            )
+        text = plan(pieces)
+        by_cells = status(text)
+        with monkeypatch.context() as patch:
+            patch.setattr(core, "ENUMERATE_FIRST", 0)
+            patch.setattr(core, "ENUMERATE_LAST", 0)
+            found = status(text)
+        assert (found is Status.PROVED) <= (by_cells is Status.PROVED), text
+        assert by_cells is not Status.PROVED or found is Status.PROVED, text
+        seen.add(by_cells)
+    assert seen == {Status.PROVED, Status.REFUTED}
+
+
+def test_programs_that_are_not_proved_equal_are_not_called_different() -> None:
+    stream = 'stream = { time = "A", packet = "B" }\n'
+    text = plan([(0, BIG // 2, 0), (BIG // 2, BIG // 2, 0)], 32768, 1500, 1536)
+    at = text.index("[[transfer")
+    (verdict,) = api.check(text[:at] + stream + text[at:], "t", options=OPTIONS)
+    assert "core/same-program" not in {f.rule for f in verdict.errors}
+
+
+def test_a_stream_that_is_wrong_does_not_ask_to_change_commands_that_are_right() -> None:
+    text = (
+        'schema = 1\ntarget = "rngd"\n[axes]\nA = 8\nC = 64\n[transfer.t]\ndtype = "i8"\n'
+        'source = { tier = "hbm", base = 0, element = "A, C" }\n'
+        'dest = { tier = "hbm", base = 65536, element = "A, C" }\n'
+        'stream = { time = "A = 4", packet = "C" }\n'
+        'read = "[8:64, 64:1]:64 HBM/D@0"\nwrite = "[8:64, 64:1]:64 HBM/D@65536"\n'
+    )
+    (verdict,) = api.check(text, "t", options=OPTIONS)
+    (found,) = [f for f in verdict.errors if f.rule == "core/same-program"]
+    assert "change the stream" in found.hint
+    assert not found.edits

@@ -1,0 +1,141 @@
+"""Bytes that nothing wrote, through the vector unit: what is computed of them is garbage, what no lane takes is not."""
+
+from __future__ import annotations
+
+import pytest
+
+from dmaverify.errors import Source
+from dmaverify.machines.pto.check import check_text
+from dmaverify.machines.pto.execute import run_kernel
+from dmaverify.machines.pto.read import read_kernels
+from dmaverify.verdict import Status, Verdict
+
+F32, B32 = "!pto.vreg<64xf32>", "!pto.mask<b32>"
+UB, GM = "!pto.ptr<f32, ub>", "!pto.ptr<f32, gm>"
+COPY = f"{UB}, {GM}, i64, i64, i64, i64"
+TEXT = f"""// dmaverify: gm %in = 1024xf32
+// dmaverify: gm %out = 1024xf32
+func.func @k(%in: {GM}, %out: {GM}) {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c64 = arith.constant 64 : index
+  %z = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %short = arith.constant LOADED : i64
+  %size = arith.constant STORED : i64
+  %ob = arith.constant 4096 : i64
+  %b = pto.castptr %z : i64 -> {UB}
+  %o = pto.castptr %ob : i64 -> {UB}
+  pto.mte_gm_ub %in, %b, %z, %short nburst(%one, %short, %short) : {GM}, {UB}, i64, i64, i64, i64, i64
+  pto.set_flag["PIPE_MTE2", "PIPE_V", "EVENT_ID0"]
+  pto.wait_flag["PIPE_MTE2", "PIPE_V", "EVENT_ID0"]
+  pto.vecscope {{
+    %all = pto.pset_b32 "PAT_ALL" : {B32}
+    %half = pto.pset_b32 "PAT_VL32" : {B32}
+BODY
+  }}
+  pto.set_flag["PIPE_V", "PIPE_MTE3", "EVENT_ID0"]
+  pto.wait_flag["PIPE_V", "PIPE_MTE3", "EVENT_ID0"]
+  pto.mte_ub_gm %o, %out, %size nburst(%one, %size, %size) : {COPY}
+  return
+}}
+"""
+LOAD = f"%v = pto.vlds %b[%c0] : {UB} -> {F32}"
+ABS = f"%w = pto.vabs %v, %all : {F32}, {B32} -> {F32}"
+HALF = ABS.replace("%all", "%half")
+KEEP = f"pto.vsts %w, %o[%c0], %all : {F32}, {UB}, {B32}"
+ADD = f"%w = pto.vadd %v, %x, %all : {F32}, {F32}, {B32} -> {F32}"
+ONE = f'pto.vsts %w, %o[%c0], %all {{dist = "1PT_B32"}} : {F32}, {UB}, {B32}'
+SUM = f"%w = pto.vcadd %v, %all : {F32}, {B32} -> {F32}"
+DUP = f'%d = pto.vdup %w, %all {{position = "LOWEST"}} : {F32}, {B32} -> {F32}'
+MAGIC = f"%w = pto.vmagic %v : {F32} -> {F32}"
+OUT_OF_NOTHING = f"%w = pto.vmagic : {F32}"
+CMP = f'%m = pto.vcmp %v, %v, %all, "lt" : {F32}, {F32}, {B32} -> {B32}'
+MADE = f"%x = pto.vdups %one : i64 -> {F32}"
+SELECT = f"%w = pto.vsel %x, %x, %m : {F32}, {F32}, {B32} -> {F32}"
+PROVED, REFUTED, UNKNOWN = Status.PROVED, Status.REFUTED, Status.UNKNOWN
+
+
+def text_of(loaded: int, stored: int, *body: str) -> str:
+    lines = "\n".join(f"    {line}" for line in body)
+    return TEXT.replace("LOADED", str(loaded)).replace("STORED", str(stored)).replace("BODY", lines)
+
+
+def check(loaded: int, stored: int, *body: str) -> Verdict:
+    (found,) = check_text(Source("k.mlir", text_of(loaded, stored, *body)))
+    return found
+
+
+def loop(*body: str, trips: int = 2) -> list[str]:
+    return [f"scf.for %i = %c0 to %c{trips} step %c1 {{", "%at = arith.muli %i, %c64 : index", *body, "}"]
+
+
+ROWS = [line.replace("[%c0]", "[%at]") for line in (LOAD, ABS, KEEP)]
+CARRIED = [
+    f"%first = pto.vlds %b[%c0] : {UB} -> {F32}",
+    f"%w = scf.for %i = %c0 to %c2 step %c1 iter_args(%acc = %first) -> ({F32}) {{",
+    "%at = arith.muli %i, %c64 : index",
+    LOAD.replace("[%c0]", "[%at]"),
+    f"%sum = pto.vadd %acc, %v, %all : {F32}, {F32}, {B32} -> {F32}",
+    f"scf.yield %sum : {F32}",
+    "}",
+    KEEP,
+]
+
+
+@pytest.mark.parametrize(
+    ("loaded", "stored", "body", "status"),
+    [
+        (256, 256, [LOAD, ABS, KEEP], PROVED),
+        (128, 256, [LOAD, ABS, KEEP], REFUTED),
+        (128, 128, [LOAD, ABS, KEEP], PROVED),  # what is behind the data is never stored to GM
+        (128, 132, [LOAD, ABS, KEEP], REFUTED),
+        (128, 256, [LOAD, HALF, KEEP], PROVED),  # lanes that the mask leaves out are zero
+        (124, 256, [LOAD, HALF, KEEP], REFUTED),
+        (128, 256, [LOAD, HALF.replace("%w", "%x"), ADD, KEEP], REFUTED),
+        (256, 4, [LOAD, SUM, ONE], PROVED),
+        (128, 4, [LOAD, SUM, ONE], REFUTED),
+        (128, 4, [LOAD, SUM.replace("%all", "%half"), ONE], PROVED),
+        (128, 256, [LOAD, SUM.replace("%all", "%half"), DUP, KEEP.replace("%w", "%d")], PROVED),
+        (128, 256, [LOAD, SUM, DUP, KEEP.replace("%w", "%d")], UNKNOWN),
+        (256, 256, [LOAD, MAGIC, KEEP], PROVED),
+        (128, 256, [LOAD, MAGIC, KEEP], UNKNOWN),
+        (256, 256, [OUT_OF_NOTHING, KEEP], UNKNOWN),
+        (256, 256, [MADE, LOAD, CMP, SELECT, KEEP], PROVED),
+        (128, 256, [MADE, LOAD, CMP, SELECT, KEEP], UNKNOWN),
+        (512, 512, loop(*ROWS), PROVED),
+        (384, 512, loop(*ROWS), REFUTED),
+        (384, 384, loop(*ROWS), PROVED),
+        (512, 256, CARRIED, PROVED),
+        (384, 256, CARRIED, UNKNOWN),
+    ],
+)
+def test_what_is_computed_from_bytes_that_nothing_wrote(
+    loaded: int, stored: int, body: list[str], status: Status
+) -> None:
+    found = check(loaded, stored, *body)
+    assert found.status is status, [(f.rule, f.message) for f in found.findings]
+    assert {f.rule for f in found.errors} <= {"core/definite"}
+    if not {MAGIC, OUT_OF_NOTHING, CMP} & set(body):
+        _, (function,) = read_kernels(Source("k.mlir", text_of(loaded, stored, *body)))
+        assert ("definite" in run_kernel(function, {"in": 4096, "out": 4096}).found) is (status is not PROVED)
+
+
+def test_garbage_is_told_with_its_byte_and_its_path() -> None:
+    (error,) = check(128, 256, LOAD, ABS, KEEP).errors
+    assert "computed from bytes that nothing wrote, the first at 4,224" in error.message
+    assert [label.text for label in error.labels] == [
+        "stored here",
+        "computed from byte 128, which nothing wrote",
+        "this copy writes up to byte 127",
+    ]
+
+
+@pytest.mark.parametrize(("most", "status"), [(64, PROVED), (65, REFUTED)])
+def test_garbage_is_found_where_a_length_is_an_argument(most: int, status: Status) -> None:
+    text = text_of(256, 0, LOAD, ABS, KEEP).replace("%out: !pto.ptr<f32, gm>)", "%out: !pto.ptr<f32, gm>, %n: i64)")
+    four = "%four = arith.constant 4 : i64\n  %size = arith.muli %n, %four : i64"
+    text = text.replace("%size = arith.constant 0 : i64", four)
+    (found,) = check_text(Source("k.mlir", f"// dmaverify: assume %n in 1..{most}\n{text}"))
+    assert found.status is status

@@ -1,0 +1,217 @@
+"""Kernels of our own with one planted fault each: twelve kinds, any number of each, and the sound kernel beside it.
+
+Every kind is a function of a seed that gives (text of the sound kernel, text with the fault, rules of which one must
+be broken). The two texts differ in one place.
+"""
+
+# ruff: noqa: E501  (kernels)
+
+import random
+from collections.abc import Callable, Iterator
+
+HEAD = """use furiosa_opt_std::prelude::*;
+type Chip = m![1];
+type Cluster = m![1 # 2];
+"""
+Planted = tuple[str, str, set[str]]
+
+
+def _shape(rng: random.Random) -> tuple[int, int, str, int]:
+    """(rows, columns, element type, its bytes); rows are a multiple of 256, columns of 64."""
+    dtype, size = rng.choice((("i8", 1), ("bf16", 2), ("f32", 4)))
+    return 256 * rng.choice((1, 2, 3)), 64 * rng.choice((1, 2, 3, 5)), dtype, size
+
+
+def _kernel(axes: str, parameters: str, lines: str, result: str = "") -> str:
+    return f"{HEAD}axes![{axes}];\n#[device(chip = 1)]\npub fn k(ctx: &mut Context, {parameters}){result} {{\n{lines}\n}}\n"
+
+
+def _load(rng: random.Random, element: str, wrong: str, rules: set[str], slices: str = "A / {n}") -> Planted:
+    rows, columns, dtype, _ = _shape(rng)
+    axes = f"A = {rows}, B = {columns}, C = 4"
+    n = rows // 256
+
+    def text(mapping: str) -> str:
+        own = mapping.format(n=n, half=columns // 2, more=columns + 8)
+        place, _, inner = own.rpartition("|")
+        return _kernel(
+            axes, f"x: &HbmTensor<{dtype}, Chip, m![A, B]>",
+            f"    let y: DmTensor<{dtype}, Chip, Cluster, m![{place or slices.format(n=n)}], m![{inner}]> = x.to_dm(&mut ctx.tdma);",
+        )  # fmt: skip
+
+    return text(element), text(wrong), rules
+
+
+def dropped_axis(rng: random.Random) -> Planted:
+    return _load(rng, "A % {n}, B", "A % {n}", {"core/consumes"})
+
+
+def narrowed_axis(rng: random.Random) -> Planted:
+    return _load(rng, "A % {n}, B", "A % {n}, B = {half}", {"core/consumes"})
+
+
+def absent_element(rng: random.Random) -> Planted:
+    rows, columns, dtype, _ = _shape(rng)
+    keep = columns - 8 * rng.randint(1, 4)
+
+    def text(source: int) -> str:
+        return _kernel(
+            f"A = {rows}, B = {columns}", f"x: &HbmTensor<{dtype}, Chip, m![A, B = {source}]>",
+            f"    let y: DmTensor<{dtype}, Chip, Cluster, m![A / {rows // 256}], m![A % {rows // 256}, B]> = x.to_dm(&mut ctx.tdma);",
+        )  # fmt: skip
+
+    return text(columns), text(keep), {"core/same-element"}
+
+
+def crossed_cuts(rng: random.Random) -> Planted:
+    cut = rng.choice((3, 5, 15))
+    size = 256 * cut
+
+    def text(source: str) -> str:
+        return _kernel(
+            f"A = {size}, B = 64", f"x: &HbmTensor<i8, Chip, m![{source}, B]>",
+            f"    let y: DmTensor<i8, Chip, Cluster, m![A / {cut}], m![A % {cut}, B]> = x.to_dm(&mut ctx.tdma);",
+        )  # fmt: skip
+
+    other = rng.choice((2, 4, 8, 16))
+    return text("A"), text(f"A % {other}, A / {other}"), {"core/well-formed"}
+
+
+def short_row(rng: random.Random) -> Planted:
+    dtype, size = rng.choice((("i8", 1), ("bf16", 2), ("f32", 4)))
+    columns = 8 * rng.randint(1, 6) // size
+    bad = columns + rng.choice([k for k in range(1, 8) if (columns + k) * size % 8])
+
+    def text(count: int) -> str:
+        return _kernel(
+            f"A = 256, B = {count}", f"x: &HbmTensor<{dtype}, Chip, m![A, B]>",
+            f"    let y: DmTensor<{dtype}, Chip, Cluster, m![A], m![B]> = x.to_dm(&mut ctx.tdma);",
+        )  # fmt: skip
+
+    return (
+        text(columns),
+        text(bad),
+        {"rngd/dm-packet-multiple", "rngd/dm-write-align", "rngd/std-tail", "rngd/std-stride"},
+    )
+
+
+def _tiles(rng: random.Random, starts: str, wrong: str, rules: set[str]) -> Planted:
+    count, width = rng.choice((3, 4, 6)), 8 * rng.randint(1, 4)
+    size = count * width
+
+    def text(loop: str) -> str:
+        bound, start = loop.format(
+            n=count, less=count - 1, w=width, off=width - 1 if width > 8 else 4, size=size
+        ).split("|")
+        return _kernel(
+            f"A = 256, L = {size}", "x: &HbmTensor<i8, Chip, m![L, A]>",
+            f"    let mut out = HbmTensor::<i8, Chip, m![L, A]>::new();\n    for i in 0..{bound} {{\n"
+            f"        let part = x.view().tile::<m![L], {width}, m![L = {width} # {size}, A]>({width} * i);\n"
+            f"        part.to_hbm_view(&mut ctx.tdma, out.view_mut().tile::<m![L], {width}, m![L = {width} #{{!}} {size}, A]>({start}));\n"
+            "    }\n    out", " -> HbmTensor<i8, Chip, m![L, A]>",
+        )  # fmt: skip
+
+    return text(starts), text(wrong), rules
+
+
+def short_loop(rng: random.Random) -> Planted:
+    return _tiles(rng, "{n}|{w} * i", "{less}|{w} * i", {"core/tiles-cover"})
+
+
+def start_in_chunks(rng: random.Random) -> Planted:
+    return _tiles(rng, "{n}|{w} * i", "{n}|i", {"core/well-formed", "core/tiles-cover"})
+
+
+def start_beyond(rng: random.Random) -> Planted:
+    return _tiles(rng, "{n}|{w} * i", "{n}|{w} * i + 8", {"core/well-formed"})
+
+
+def never_written(rng: random.Random) -> Planted:
+    rows, columns, dtype, _ = _shape(rng)
+    made = f"DmTensor<{dtype}, Chip, Cluster, m![A / {rows // 256}], m![A % {rows // 256}, B]>"
+
+    def text(value: str) -> str:
+        return _kernel(
+            f"A = {rows}, B = {columns}", f"x: &HbmTensor<{dtype}, Chip, m![A, B]>",
+            f"    let y: {made} = {value};\n    y.to_hbm(&mut ctx.tdma)", f" -> HbmTensor<{dtype}, Chip, m![A, B]>",
+        )  # fmt: skip
+
+    return text("x.to_dm(&mut ctx.tdma)"), text("DmTensor::new()"), {"core/definite"}
+
+
+def crowded_slices(rng: random.Random) -> Planted:
+    count, dtype, size = rng.choice((2, 3, 4)), *rng.choice((("i8", 1), ("bf16", 2)))
+    room = 524288 // size // count // 8 * 8
+
+    def text(columns: int) -> str:
+        loads = "\n".join(
+            f"    let y{i}: DmTensor<{dtype}, Chip, Cluster, m![A], m![B]> = x{i}.to_dm(&mut ctx.tdma);"
+            for i in range(count)
+        )
+        stores = "\n".join(f"    y{i}.view().to_hbm_view(&mut ctx.tdma, o{i}.view_mut());" for i in range(count))
+        parameters = [f"x{i}: &HbmTensor<{dtype}, Chip, m![A, B]>" for i in range(count)]
+        parameters += [f"o{i}: &mut HbmTensor<{dtype}, Chip, m![A, B]>" for i in range(count)]
+        return _kernel(f"A = 256, B = {columns}", ", ".join(parameters), f"{loads}\n{stores}")
+
+    return text(room), text(room + 8 * rng.randint(1, 4)), {"rngd/slice-capacity"}
+
+
+def cast(rng: random.Random) -> Planted:
+    rows, columns, dtype, _ = _shape(rng)
+    other = rng.choice([one for one in ("i8", "bf16", "f32", "i32") if one != dtype])
+
+    def text(result: str) -> str:
+        return _kernel(
+            f"A = {rows}, B = {columns}", f"x: &HbmTensor<{dtype}, Chip, m![A, B]>",
+            f"    let y: DmTensor<{result}, Chip, Cluster, m![A / {rows // 256}], m![A % {rows // 256}, B]> = x.to_dm(&mut ctx.tdma);",
+        )  # fmt: skip
+
+    return text(dtype), text(other), {"core/well-formed"}
+
+
+def wrong_places(rng: random.Random) -> Planted:
+    return _load(
+        rng, "A / {n}|A % {n}, B", rng.choice(("A / {n} # 300|A % {n}, B", "A / {n} # 512|A % {n}, B")),
+        {"rngd/spatial-sizes", "rngd/place-max"},
+    )  # fmt: skip
+
+
+def unaligned_offset(rng: random.Random) -> Planted:
+    width = 8 * rng.randint(1, 4)
+    good, bad = 8 * rng.randint(0, 4), 8 * rng.randint(0, 4) + rng.randint(1, 7)
+
+    def text(start: int) -> str:
+        helper = (
+            f"fn part(ctx: &mut Context, x: &HbmTensor<i8, Chip, m![A, B]>, offset: usize) {{\n"
+            f"    let y: DmTensor<i8, Chip, Cluster, m![A], m![B = {width}]> = x.view().tile::<m![B], {width}, "
+            f"m![A, B = {width} # 128]>(offset).to_dm(&mut ctx.tdma);\n}}\n"
+        )
+        return _kernel("A = 256, B = 128", "x: &HbmTensor<i8, Chip, m![A, B]>", f"    part(ctx, x, {start});") + helper
+
+    return text(good), text(bad), {"rngd/hbm-dm-align"}
+
+
+def store_broadcast(rng: random.Random) -> Planted:
+    rows, columns, dtype, _ = _shape(rng)
+    place = f"m![A / {rows // 256}], m![A % {rows // 256}, B]"
+
+    def text(element: str) -> str:
+        return _kernel(
+            f"A = {rows}, B = {columns}, C = {rng.choice((2, 3, 8))}", f"x: &DmTensor<{dtype}, Chip, Cluster, {place}>",
+            "    x.to_hbm(&mut ctx.tdma)", f" -> HbmTensor<{dtype}, Chip, m![{element}]>",
+        )  # fmt: skip
+
+    return text("A, B"), text("C, A, B"), {"rngd/store-broadcast"}
+
+
+KINDS: tuple[Callable[[random.Random], Planted], ...] = (
+    dropped_axis, narrowed_axis, absent_element, crossed_cuts, short_row, short_loop, start_in_chunks, start_beyond,
+    never_written, crowded_slices, cast, wrong_places, unaligned_offset, store_broadcast,
+)  # fmt: skip
+
+
+def planted(each: int) -> Iterator[tuple[str, int, Planted]]:
+    """(kind, seed, kernels) for every kind and `each` seeds."""
+    for kind in KINDS:
+        for seed in range(each):
+            yield kind.__name__, seed, kind(random.Random(f"{kind.__name__}-{seed}"))

@@ -1,0 +1,393 @@
+"""Nothing that a file says can hurt: every input has its verdict, within limits, and no file lies for it."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+import re
+import sqlite3
+import time
+import zlib
+from contextlib import closing
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+import dmaverify as dv
+from dmaverify.errors import Disagreement, InputError, InputErrors
+from dmaverify.jobs.cache import Cache, key_of
+from dmaverify.jobs.record import record_of
+from dmaverify.jobs.walk import walked
+from dmaverify.prove.boundary import guarded
+from dmaverify.prove.limits import Exhausted, Limits, bounded, bytes_of, seconds_of
+from dmaverify.prove.smt import Query, Session
+
+# ---------------------------------------------------------------- one bad input, one verdict
+
+HOSTILE = {
+    "undeclared.toml": 'schema = 1\ntarget = "rngd"\n[axes]\nA = 64\n[transfer.t]\ndtype = "i8"\n'
+    'source = { tier = "hbm", element = "A, C" }\ndest = { tier = "dm", slice = "A / 4", element = "A % 4, C" }\n'
+    'stream = { time = "A, C / 256", packet = "C % 256" }\n[program.p]\nstep = [{ transfer = "t" }]\n',
+    "medium.toml": 'schema = 1\ntarget = "rngd"\n[axes]\nA = 64\nC = 256\n[transfer.t]\ndtype = "i8"\n'
+    'source = { tier = "hbm", element = "A, C" }\ndest = { tier = "dm", slice = "A", element = "C" }\n'
+    'read = "[A=64:256, C=256:1]:256 DM/D@(0, 0, 0, 0)"\nwrite = "[A=64:slice_stride, C=256:1]:256 DM/D@0"\n',
+    "huge.toml": 'schema = 1\ntarget = "rngd"\n[axes]\nA = 1125899906842624\nC = 256\n[transfer.t]\ndtype = "i8"\n'
+    'source = { tier = "hbm", element = "A, C" }\ndest = { tier = "dm", slice = "A", element = "C" }\n'
+    'stream = { time = "A", packet = "C" }\n',
+    "no.toml": "schema = 1\n[axes\n",
+    "bytes.toml": "schema = 1\n\0",
+    "deep.toml": "schema = 1\nx = " + "[" * 5000,
+    "entries.toml": 'schema = 1\ntarget = "toy"\n[axes]\nA = 8\n[transfer.t]\ndtype = "i8"\n'
+    'source = { tier = "gm", element = "A" }\ndest = { tier = "ub", element = "A" }\n'
+    f'read = "[{"2:0, " * 3000}A=8:1]:8"\nwrite = "[A=8:1]:8"\n',
+    "k.mlir": "func.func @f(",
+}
+
+
+def test_a_batch_with_hostile_inputs_gives_every_other_verdict(shell, good, wrong):
+    for number in range(12):
+        shell.write(good if number % 2 else wrong, f"plans/p{number:02}.toml")
+    for name, text in HOSTILE.items():
+        shell.write(text, f"plans/{name}")
+    code, out, _ = shell("check", "plans", "--json")
+    verdicts = json.loads(out)
+    status = {Path(v["path"]).name: v["status"] for v in verdicts if Path(v["path"]).name.startswith("p")}
+    assert status == {f"p{n:02}.toml": "proved" if n % 2 else "refuted" for n in range(12)}
+    told = {Path(v["path"]).name: v["status"] for v in verdicts}
+    assert set(told) == {*status, *HOSTILE}
+    assert "proved" not in {told[name] for name in HOSTILE}
+    assert code == 2
+
+
+@pytest.mark.parametrize(
+    ("raised", "status", "rule", "code"),
+    [
+        (InputError("bad"), "error", "core/input", 2),
+        (InputErrors([InputError("a"), InputError("b")]), "error", "core/input", 2),
+        (RecursionError(), "unknown", "core/limit", 3),
+        (MemoryError(), "unknown", "core/limit", 3),
+        (Exhausted("time"), "unknown", "core/limit", 3),
+        (Disagreement("x"), "error", "core/disagreement", 4),
+        (ZeroDivisionError("x"), "error", "core/internal", 4),
+    ],
+)
+def test_whatever_is_raised_is_a_verdict_with_its_exit_code(raised, status, rule, code):
+    from dmaverify.verdict import exit_code
+
+    def judge() -> list[dv.Verdict]:
+        raise raised
+
+    (verdict,) = guarded(judge, Limits(), name="t", path="a.toml", line=3)
+    assert (verdict.name, verdict.path, verdict.line, verdict.status.value) == ("t", "a.toml", 3, status)
+    assert rule in {f.rule for f in verdict.findings} | {o.id for o in verdict.obligations}
+    assert exit_code([verdict]) == code
+    assert not verdict
+
+
+def test_our_own_mistake_says_where_and_leaves_a_reduced_input(capsys, tmp_path, monkeypatch, good):
+    from dmaverify.cli.app import invoke
+    from dmaverify.jobs import verdicts
+
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("planted")
+
+    monkeypatch.chdir(tmp_path)
+    Path("bad.toml").write_text(good + "\n[transfer.other]" + good.partition("[transfer.swap]")[2])
+    monkeypatch.setattr("dmaverify.prove.move.check.check_transfer", broken)
+    assert verdicts
+    assert invoke(["check", "bad.toml"]) == 4
+    out, err = capsys.readouterr()
+    assert "Traceback" not in out + err
+    assert "bad.toml::swap" in err
+    (report,) = tmp_path.glob("dmaverify-report-*.toml")
+    assert report.read_text().count("[transfer.") == 1
+
+
+# ---------------------------------------------------------------- limits
+
+
+def spinning() -> None:
+    while True:
+        pass
+
+
+def test_python_code_ends_at_its_time_and_the_time_around_goes_on():
+    started = time.monotonic()
+    with bounded(Limits(timeout=5)):
+        with pytest.raises(Exhausted, match=r"ran out of time: 0.2 s"), bounded(Limits(timeout=0.2)):
+            spinning()
+        assert time.monotonic() - started < 2
+
+
+def test_memory_ends_at_its_limit_in_one_allocation_or_in_many():
+    with pytest.raises(Exhausted, match="ran out of memory"), bounded(Limits(memory=64 << 20)):
+        bytes(10**12)
+    with pytest.raises(Exhausted, match="ran out of memory"), bounded(Limits(memory=64 << 20)):
+        hoarding()
+
+
+def hoarding() -> None:
+    kept = []
+    while True:
+        kept.append(bytes(1000))
+
+
+def holes(count: int) -> Query:
+    """More pigeons than holes: hard for any solver."""
+    names = [[f"p{i}_{j}" for j in range(count)] for i in range(count + 1)]
+    some = [f"(>= (+ {' '.join(row)}) 1)" for row in names]
+    none = [f"(<= (+ {a[j]} {b[j]}) 1)" for j in range(count) for i, a in enumerate(names) for b in names[:i]]
+    return Query(tuple((name, 0, 2) for row in names for name in row), (*some, *none))
+
+
+def test_the_solver_is_stopped_by_the_clock_and_counted_over_all_questions():
+    started = time.monotonic()
+    with pytest.raises(Exhausted), bounded(Limits(timeout=0.3)):
+        Session(10**9).ask(holes(12))
+    assert time.monotonic() - started < 5
+    with bounded(Limits(resources=300_000)):
+        assert Session(10**9).ask(holes(12)).status == "unknown"
+        assert "resources" in Session(10**9).ask(holes(3)).why, "the total is one over all sessions"
+    assert Session(10**9).ask(holes(3)).status == "unsat"
+
+
+@pytest.mark.parametrize(("text", "value"), [("10", 10), ("1.5m", 90), ("250ms", 0.25), ("2h", 7200)])
+def test_times_are_read(text, value):
+    assert seconds_of(text) == value
+
+
+@pytest.mark.parametrize(("text", "value"), [("1048576", 1 << 20), ("512M", 512 << 20), ("1GiB", 1 << 30)])
+def test_amounts_of_memory_are_read(text, value):
+    assert bytes_of(text) == value
+
+
+def test_limits_come_from_the_settings_and_from_the_command_line(shell, good):
+    shell.write(good)
+    shell.write('timeout = "5s"\nmemory = "none"\n', "dmaverify.toml")
+    shown = json.loads(shell("check", "--show-settings", "plan.toml")[1])
+    assert (shown["timeout"], shown["memory"]) == (5, None)
+    assert json.loads(shell("check", "--show-settings", "--timeout", "1m", "plan.toml")[1])["timeout"] == 60
+    assert shell("check", "--timeout", "soon", "plan.toml")[0] == 2
+    assert shell("check", "--timeout", "1ms", "--memory", "none", "plan.toml")[0] in (0, 3)
+
+
+# ---------------------------------------------------------------- selection
+
+
+@pytest.mark.parametrize("option", ["--select", "--ignore"])
+@pytest.mark.parametrize("rule", ["core/same-elment", "cor/*", "*", "toy/algin"])
+def test_a_rule_that_nothing_has_is_refused_with_a_suggestion(shell, good, option, rule):
+    shell.write(good)
+    code, _, err = shell("check", "plan.toml", option, rule)
+    assert code == 2
+    assert rule in err
+    assert "help" in err
+
+
+@pytest.mark.parametrize(
+    "line", ['select = ["core/x"]', 'ignore = ["toy/algin"]', 'per-path-ignore = { "*" = ["core/coverz"] }']
+)
+def test_a_rule_that_nothing_has_is_refused_in_settings(shell, good, line):
+    shell.write(good)
+    shell.write(f"{line}\n", "dmaverify.toml")
+    code, _, err = shell("check", "plan.toml")
+    assert code == 2
+    assert "dmaverify.toml" in err
+
+
+def test_what_was_selected_is_all_that_is_proved(shell, wrong):
+    shell.write(wrong)
+    code, out, _ = shell("check", "plan.toml", "--select", "core/in-bounds")
+    assert code == 0
+    assert "PROVED of core/in-bounds only" in out
+    assert not re.search(r"PROVED +(swap|core)", out)
+    (verdict,) = json.loads(shell("check", "plan.toml", "--select", "core/in-bounds", "--json")[1])
+    assert verdict["scope"] == "of core/in-bounds only"
+    assert shell("check", "plan.toml", "--select", "core/covers")[0] == 1
+
+
+def test_what_was_selected_and_not_judged_is_unknown(shell, good):
+    shell.write(good)
+    assert shell("check", "plan.toml", "--select", "core/tiles-once")[0] == 3
+    shell.write(good.replace("A = 8", "A = 0"), "zero.toml")
+    assert shell("check", "zero.toml", "--ignore", "core/well-formed")[0] == 3, "nothing else was judged"
+
+
+# ---------------------------------------------------------------- folders
+
+
+def test_the_walk_takes_what_looks_like_a_plan_and_says_why_it_left_the_rest(shell, good):
+    (shell.folder / ".git").mkdir()
+    for name in ("a.toml", "b.gen.toml", "sub/c.toml", "keep/d.toml", "node_modules/e.toml", "x/target/f.toml"):
+        shell.write(good, name)
+    shell.write("", "x/Cargo.toml")
+    shell.write("*.gen.toml\n/sub/\nkeep/*\n!keep/d.toml\n", ".gitignore")
+    shell.write("[tool.x]\na = 1\n", "other.toml")
+    shell.write("#" * 70_000 + "\n[transfer.t\n", "late.toml")
+    os.mkfifo(shell.folder / "pipe.toml")
+    seen = {one.path: one for one in walked(".")}
+    assert sorted(path for path, one in seen.items() if one.taken) == ["a.toml", "keep/d.toml", "late.toml"]
+    assert seen["b.gen.toml"].why == "is ignored (.gitignore)"
+    assert {"sub/", "node_modules/", "x/target/", "pipe.toml", "other.toml"} <= set(seen)
+    code, _, err = shell("check", ".")
+    assert code == 2, "late.toml looks like a plan and cannot be read"
+    assert "left out by .gitignore or the settings: 2 paths" in err
+
+
+# ---------------------------------------------------------------- confinement
+
+
+def outside(shell, tmp_path_factory) -> Path:
+    """A file beside the project that must not be read."""
+    (shell.folder / ".git").mkdir()
+    folder = tmp_path_factory.mktemp("secret")
+    (folder / "k.mlir").write_text("the secret of the machine\n")
+    (folder / "target.toml").write_text("the secret of the machine\n")
+    return folder
+
+
+KERNEL = 'schema = 1\ntarget = "pto"\n[axes]\nA = 1\n[kernel.k]\nfile = "{}"\n'
+
+
+def test_a_plan_names_no_file_outside_of_its_project(shell, tmp_path_factory):
+    away = outside(shell, tmp_path_factory)
+    (shell.folder / "link.mlir").symlink_to(away / "k.mlir")
+    (shell.folder / "folder").symlink_to(away)
+    up = os.path.relpath(away / "k.mlir", shell.folder)
+    for file in (str(away / "k.mlir"), up, "link.mlir", "folder/k.mlir"):
+        shell.write(KERNEL.format(file))
+        code, out, err = shell("check", "plan.toml")
+        assert code == 2
+        assert "lies outside of the project" in out
+        assert "secret of" not in out + err
+    code, out, _ = shell("check", "plan.toml", "--allow-path", str(away))
+    assert "lies outside" not in out, "the user, and no file, may allow it"
+    shell.write(KERNEL.format("notes.env"))
+    shell.write("the secret of the project", "notes.env")
+    assert "is no kernel" in shell("check", "plan.toml")[1]
+    shell.write(
+        f'schema = 1\ntarget = "{away}"\n[axes]\nA = 1\n[transfer.t]\ndtype = "i8"\n'
+        'source = { tier = "gm", element = "A" }\ndest = { tier = "ub", element = "A" }\n'
+    )
+    assert "lies outside of the project" in shell("check", "plan.toml")[1]
+
+
+def test_settings_write_nothing_outside_of_their_folder(shell, good, tmp_path_factory):
+    away = tmp_path_factory.mktemp("away")
+    shell.write(good)
+    for line in (f'output = ["json={away}/x.json"]', 'output = ["json=../x.json"]', f'cache-dir = "{away}"'):
+        shell.write(f"{line}\n", "dmaverify.toml")
+        assert shell("check", "plan.toml")[0] == 2
+    (shell.folder / "out.json").symlink_to(away / "x.json")
+    shell.write('output = ["json=out.json"]\n', "dmaverify.toml")
+    assert shell("check", "plan.toml")[0] == 2
+    assert list(away.iterdir()) == []
+    assert shell("check", "--isolated", "plan.toml", "--output", "json=out.json")[0] == 0
+    assert not (shell.folder / "out.json").is_symlink(), "a link is replaced, never followed"
+    assert list(away.iterdir()) == []
+
+
+# ---------------------------------------------------------------- a red plan stays red
+
+
+def test_a_forged_cache_entry_is_dropped_and_reported(shell, good, wrong, monkeypatch, tmp_path_factory):
+    monkeypatch.delenv("DMAVERIFY_NO_CACHE", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("user")))
+    shell.write(wrong)
+    shell.write('cache-dir = "kept"\n', "dmaverify.toml")
+    assert shell("check", "plan.toml")[0] == 1
+    file = shell.folder / "kept/proofs.sqlite"
+    with closing(sqlite3.connect(file)) as database, database:
+        (key,) = database.execute("select key from proof").fetchone()
+        proved = dv.check(shell.write(good, "good.toml"))
+        body = zlib.compress(json.dumps(record_of(proved)).encode())
+        for code in (hashlib.sha256(key.encode() + body), hmac.new(b"guessed", key.encode() + body, hashlib.sha256)):
+            database.execute("update proof set digest = ?, body = ?", (code.hexdigest(), body))
+    code, out, err = shell("check", "plan.toml")
+    assert (code, "REFUTED" in out) == (1, True)
+    assert "cache: 1 entry dropped" in err
+
+
+def test_no_file_of_a_project_makes_a_red_plan_green_in_silence(shell, wrong):
+    """Those that may change the outcome say so in the verdict line, or beside it."""
+    shell.write(wrong)
+    assert shell("check", "plan.toml")[0] == 1
+    tries = {
+        'ignore = ["core/*", "toy/*"]': "but for core/*, toy/*",
+        'select = ["core/in-bounds"]': "of core/in-bounds only",
+        'per-path-ignore = { "*" = ["core/*"] }': "but for core/*",
+    }
+    for text, said in tries.items():
+        shell.write(f"{text}\n", "dmaverify.toml")
+        code, out, _ = shell("check", "plan.toml")
+        line = next(line for line in out.splitlines() if re.match(r"(PROVED|REFUTED|UNKNOWN)", line))
+        assert code != 0 or said in line, text
+    shell.write('exclude = ["*.toml"]\n', "dmaverify.toml")
+    assert shell("check", ".")[0] == 2
+    shell.write("", "dmaverify.toml")
+    shell.write(wrong.replace("[transfer.swap]", "# dmaverify: allow(core/same-element) so it is\n[transfer.swap]"))
+    assert "suppressed" in shell("check", "plan.toml")[1]
+
+
+# ---------------------------------------------------------------- output is data
+
+NAMES = [
+    "a\u202eb", "a\x1b[31mb", "a\x07b", "<script>alert(1)</script>", "]]><x>", "a,b::error::c%0A", "a\u2066b\u200fc",
+    "```\n<script>alert(1)</script>",
+]  # fmt: skip
+CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "form", ["full", "concise", "json", "json-lines", "sarif", "junit", "github", "gitlab", "summary", "html"]
+)
+def test_a_hostile_name_is_data_in_every_format(shell, good, form, name):
+    text = good.replace("A = 8", f"A = 8\n{json.dumps(name)} = 4").replace('"B, A, C"', json.dumps(f"B, {name}, C"), 1)
+    stem = name.translate({ord(char): "_" for char in "/`\n"})
+    shell.write(text.replace("\\u007f", "\x7f"), f"{stem}.toml")
+    code, out, err = shell("check", ".", "--format", form)
+    assert code in (1, 2)
+    assert not CONTROL.search(out.replace("\r\n", "\n") + err), "control and bidirectional characters are escaped"
+    if form in ("json", "sarif", "gitlab"):
+        json.loads(out)
+    elif form == "json-lines":
+        assert all(isinstance(json.loads(line), dict) for line in out.splitlines())
+    elif form == "junit":
+        ElementTree.fromstring(out)
+    elif form == "github":
+        assert all(re.match(r"::(error|warning|notice) [^:]*::", line) for line in out.splitlines())
+    elif form in ("html", "summary"):
+        fenced = re.compile(r"^(`{3,})text$.*?^\1$", re.MULTILINE | re.DOTALL)
+        assert "<script>alert" not in fenced.sub("", out)
+
+
+def test_what_the_solver_and_the_reader_share_of_the_cache_is_one_key(shell, good):
+    path = str(shell.write(good))
+    job = (path, None, None, {"readings": {}, "rlimit": 7})
+    assert key_of(job) == key_of(job)
+    assert key_of((path, None, None, {"readings": {}, "rlimit": 7, "allow": ("/tmp",)})) != key_of(job)
+    assert Cache(shell.folder / "nowhere").get("x") is None
+
+
+# ---------------------------------------------------------------- what was found before
+
+
+def test_inputs_that_failed_once_fail_no_more():
+    """The corpus of `make fuzz-inputs`."""
+    import importlib.util
+
+    file = Path(__file__).resolve().parents[1] / "fuzz/inputs.py"
+    spec = importlib.util.spec_from_file_location("fuzz_inputs", file)
+    assert spec is not None
+    assert spec.loader is not None
+    fuzz = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(fuzz)
+    assert fuzz.replayed(fuzz.kinds()) == {}
+    table = fuzz.kinds()
+    for number, kind in enumerate(("plan", "mlir", "settings", "cells", "target") * 4):
+        text = fuzz.one(kind, "suite", number, table)
+        assert fuzz.tried(table[kind][0], text) == [], text
