@@ -24,7 +24,7 @@ help:
 	@echo "make docs       the documentation as a site in docs/_build/html, offline"
 	@echo "make lint       ruff and mypy --strict"
 	@echo "make bench      speed, as ratios measured in one run"
-	@echo "make fuzz       the agreement tests at large scale (ARGS=... of moves, PROGRAMS=... of programs, WRITTEN=... of all kinds)"
+	@echo "make fuzz       the agreement tests at large scale (ARGS=... of moves, PROGRAMS=... of programs, WRITTEN=... of all kinds, SIZES=... with symbols)"
 	@echo "make fuzz-idma  mutants of iDMA texts in every form, and texts read back"
 	@echo "make fuzz-inputs  mutated inputs of every kind, ten minutes (ARGS='--seconds 60 --seed 2')"
 	@echo "make mutants    faults put into what proves, one at a time; the tests must notice each (MUTANTS=... names)"
@@ -70,6 +70,7 @@ fuzz: $(STAMP)
 	$(BIN)/python tests/fuzz/programs.py $(PROGRAMS)
 	$(BIN)/python tests/fuzz/checker.py
 	$(BIN)/python tests/fuzz/written.py $(WRITTEN)
+	$(BIN)/python tests/fuzz/sizes.py $(SIZES)
 
 fuzz-inputs: $(STAMP)
 	$(BIN)/python tests/fuzz/inputs.py --keep $(ARGS)

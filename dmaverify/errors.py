@@ -90,6 +90,13 @@ class InputError(Exception):
         return self.message if self.span is None else f"{self.span}: {self.message}"
 
 
+class NoValue(InputError):
+    """A number in a text that has no value where it must have one: a quotient that is not whole, a negative base.
+
+    At some sizes of a plan with symbols this is no mistake of the text but the answer for those sizes.
+    """
+
+
 class InputErrors(InputError):
     """Everything in a text that cannot be read, in its order, each once; never empty."""
 

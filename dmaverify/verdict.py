@@ -108,6 +108,8 @@ class Verdict:
     expect: tuple[str, ...] | None = None
     claim: str = ""  # the bound of the claim: "all 16,777,216 bytes"
     scope: str = ""  # what the verdict speaks of where rules were left out: "of core/same-element only"
+    sizes: Mapping[str, Mapping[str, int]] | None = None  # of a plan with symbols: their ranges
+    smallest: Mapping[str, int] | None = None  # the smallest sizes that break it
 
     @property
     def errors(self) -> tuple[Finding, ...]:

@@ -109,6 +109,7 @@ LATE = {
     "bursts": "cli.bursts",
     "cache": "cli.tools",
     "cells": "cli.mappings",
+    "conditions": "cli.sizes",
     "certificate": "cli.certificate",
     "derive": "cli.mappings",
     "diff": "cli.diff",

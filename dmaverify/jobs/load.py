@@ -36,10 +36,21 @@ def mapping(text: str, axes: Mapping[str, int]) -> Expr:
     return expr
 
 
-def load(plan: str | Path | Plan, name: str | None = None, *, target: str | None = None) -> Plan:
+def load(
+    plan: str | Path | Plan, name: str | None = None, *, target: str | None = None, symbols: bool = False
+) -> Plan:
     """A plan from a path, `path::name`, or the text of a plan (anything with a line break); a Rust file by its path.
-    Raises InputErrors, InputError.
+    A plan with symbols only where the caller judges `symbols`. Raises InputErrors, InputError.
     """
+    found = _loaded(plan, name, target)
+    if symbols or not found.templates:
+        return found
+    from dmaverify.plan.read import has_numbers
+
+    return has_numbers(found)
+
+
+def _loaded(plan: str | Path | Plan, name: str | None, target: str | None) -> Plan:
     from dmaverify.plan.read import Plan as PlanType
     from dmaverify.plan.read import read_plan, read_plan_text, select
 
@@ -88,7 +99,7 @@ def check(
 
         path, _, inner = str(plan).partition("::")
         return check_file(path, name or inner or None, options or STANDARD)
-    return verdicts_of(load(plan, name, target=target), options, keep)
+    return verdicts_of(load(plan, name, target=target, symbols=True), options, keep)
 
 
 def program_of(plan: Plan, name: str, target: Target | None = None) -> tuple[Command, ...]:

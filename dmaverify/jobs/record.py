@@ -15,7 +15,7 @@ from typing import Any
 from dmaverify.errors import Source, Span
 from dmaverify.verdict import Edit, Excuse, Finding, Label, Obligation, Severity, Status, Verdict
 
-VERSION = 1
+VERSION = 2
 
 
 class Unrecordable(ValueError):
@@ -107,6 +107,8 @@ def _verdict(verdict: Verdict, sources: dict[int, tuple[int, Source]]) -> dict[s
         "line": verdict.line,
         "expect": None if verdict.expect is None else list(verdict.expect),
         "claim": verdict.claim,
+        "sizes": None if verdict.sizes is None else {name: dict(one) for name, one in verdict.sizes.items()},
+        "smallest": None if verdict.smallest is None else dict(verdict.smallest),
     }
 
 
@@ -194,4 +196,10 @@ def _to_verdict(data: Any, texts: Sequence[Source]) -> Verdict:
         int(data["line"]),
         None if expect is None else _strings(expect),
         _str(data["claim"]),
+        sizes=None if data["sizes"] is None else {_str(name): _numbers(one) for name, one in data["sizes"].items()},
+        smallest=None if data["smallest"] is None else _numbers(data["smallest"]),
     )
+
+
+def _numbers(data: Any) -> dict[str, int]:
+    return {_str(name): int(value) for name, value in data.items()}

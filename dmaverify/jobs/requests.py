@@ -170,7 +170,7 @@ def _judged_line(request: dict[str, Any], options: Options, target: str | None) 
     if text is not None:
         plan = select_(read_plan_text(text, target=target), name)
     else:
-        plan = calls.load(str(path), name, target=target)
+        plan = calls.load(str(path), name, target=target, symbols=True)
     return calls.check(plan, options=options)
 
 

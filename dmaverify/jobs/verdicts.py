@@ -64,6 +64,13 @@ def verdicts_of(plan: Plan, options: Options | None = None, keep: Asked | None =
         if keep is not None:
             keep[item.name] = asked
 
+    if plan.templates:
+        from dmaverify.prove.sizes.check import check_template
+
+        for template in plan.templates:
+            template.machine.check_readings(chosen.readings)
+            found.append(check_template(template, chosen))
+        return with_suppressions(sorted(found, key=lambda verdict: verdict.line), plan.source)
     for one in plan.transfers:
         judge(check_transfer, one.transfer, one.transfer.target, problems=one.problems, line=one.line)
         if one.transfer.form is not None and chosen.repair:

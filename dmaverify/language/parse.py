@@ -14,6 +14,7 @@ have bounded depth and size.
     atom     := NAME | number | '(' mapping ')' | '[' mapping ']' | '{' mapping '}' | 'm![' mapping ']' | window
     window   := '$(' term ':' number { ',' term ':' number } [','] ')'
     number   := decimal | parameter | '{' (decimal | parameter) '}'                     braces only after a sign
+              | NAME | '(' arithmetic ')'                                               where the caller evaluates sizes
 
 Source: facts/rngd 1.1 (furiosa-mapping-macro/src/parser of furiosa-opt v0.6.0) and 1.6 (documents "DMA Engine" and
 "Sequencer").
@@ -25,7 +26,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 
-from dmaverify.errors import InputError, Source, Span
+from dmaverify.errors import InputError, NoValue, Source, Span
 from dmaverify.language.axes import parse_axes
 from dmaverify.language.expr import (
     Broadcast,
@@ -43,6 +44,7 @@ from dmaverify.language.expr import (
 )
 from dmaverify.language.mistakes import LET_HINT, SIGNS, Explainer, Opening
 from dmaverify.language.notation import MAX_NUMBER, Token, clip, named
+from dmaverify.language.numbers import Symbolic, exact_quotient
 
 __all__ = ["FIELDS", "MAX_DEPTH", "MAX_NODES", "parse", "parse_axes", "parse_record"]
 
@@ -59,6 +61,9 @@ _BUILD: dict[str, Callable[[Expr, int, Span], Expr]] = {
     "@": lambda inner, number, span: Drop(inner, number, span),
 }
 _CLOSER = {"(": ")", "[": "]", "{": "}"}
+Evaluate = Callable[[str, int], int]
+"""The value of arithmetic in parentheses, from its text and where that starts in the mapping."""
+
 _GROUP_HINT = "group parts, as in `[A, B], [C, D]`, and leave out operators that change nothing"
 
 
@@ -70,15 +75,18 @@ def parse(
     params: Mapping[str, int] | None = None,
     source: Source | None = None,
     offset: int = 0,
+    evaluate: Evaluate | None = None,
 ) -> Expr:
     """The tree of one mapping.
 
     `axes` gives the sizes; an axis that is not in it becomes `Symbol(name, 0)`, which `wellformed` reports. `lets` are
     named mappings, usable wherever an axis is; where one is used, its top node takes the span of the use and the nodes
     below keep theirs. `params` are lowercase names that may stand for a number. Spans count from `offset`, where `text`
-    starts in `source`. Raises InputError with the place and what to write instead.
+    starts in `source`. With `evaluate`, a number may be the name of an axis, which is its size, or arithmetic in
+    parentheses. Raises InputError with the place and what to write instead.
     """
     parser = _Parser(text, axes, lets or {}, params or {}, source, offset)
+    parser.evaluate = evaluate
     return parser.mapping(lambda: parser.at_end).expr
 
 
@@ -136,6 +144,7 @@ class _Parser(Explainer):
         self.lets = lets
         self.measured: dict[str, _Part] = {}
         self.scope: dict[str, list[_Part]] = {}
+        self.evaluate: Evaluate | None = None
 
     # -- mappings
 
@@ -323,7 +332,8 @@ class _Parser(Explainer):
         end = self.tokens[self.at - 1].end
         expr = _BUILD[operator](part.expr, number, self.span(part.start, end))
         if operator == "/":
-            size = part.size // number if number else 0
+            size = exact_quotient(part.size, number)
+            size = (part.size // number if number else 0) if size is None else size
         elif operator == "@":
             size = max(0, part.size - number)
         else:
@@ -369,11 +379,32 @@ class _Parser(Explainer):
             value = self._parameter(token)
         elif token.kind == "number":
             value = self.decimal()
+        elif self.evaluate is not None and after and token.kind == "name":
+            value = self.evaluate(token.text, token.start)
+        elif self.evaluate is not None and after and token.text == "(":
+            value = self._arithmetic(token)
         else:
             raise self.no_number(token, after)
         self.take()
         if brace is not None:
             self.expect("}", "after the number", "only one number or parameter can stand in `{ }`")
+        return value
+
+    def _arithmetic(self, opener: Token) -> int:
+        """The value of `( ... )`; its closing parenthesis is the token here afterwards."""
+        depth = 0
+        while depth or self.token is opener:
+            depth += {"(": 1, ")": -1}.get(self.token.text, 0)
+            if not depth:
+                break
+            if self.at_end:
+                raise InputError("`(` is never closed", self.span(opener.start, opener.end), "add `)` where it ends")
+            self.take()
+        assert self.evaluate is not None
+        value = self.evaluate(self.text[opener.start : self.token.end], opener.start)
+        if value < 0:
+            message = f"`{self.text[opener.start : self.token.end]}` is {value}"
+            raise NoValue(message, self.span(opener.start, self.token.end), "numbers of a mapping are never negative")
         return value
 
     def _parameter(self, token: Token) -> int:
@@ -444,6 +475,8 @@ def _mark(kind: Kind) -> str:
 
 
 def _capped(size: int) -> int:
+    if isinstance(size, Symbolic):
+        return size
     return max(0, min(size, MAX_NUMBER + 1))
 
 

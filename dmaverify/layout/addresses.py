@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from dmaverify.language.numbers import moves, same
 from dmaverify.layout.digits import Digit, Form, Gap, Guard, coalesce, finalize
 
 BYTE = "<byte>"  # the axis of bytes within an element; no axis of a plan can be called so
@@ -143,14 +144,14 @@ def _with_beyond(flat: Form, every: Sequence[Room], origin: int, sizes: Mapping[
     marks = []
     for room in rooms:
         step = room.form.size * room.stride
-        limit = None if room.limit is None else max(1, room.limit // room.form.size)
-        marks.append((step, room.name, limit))
+        fitting = 1 if room.limit is None else room.limit // room.form.size
+        marks.append((step, room.name, None if room.limit is None else fitting if fitting >= 1 else 1))
     digits: list[Digit] = []
     place: dict[int, int] = {}
     beyond: list[tuple[int, str, int | None]] = []
     pending = list(enumerate(flat.digits))
     for step, name, limit in marks:
-        while pending and pending[0][1].step >= step:
+        while pending and not _fits_below(pending[0][1], step):
             index, digit = pending.pop(0)
             place[index] = len(digits)
             digits.append(digit)
@@ -162,6 +163,10 @@ def _with_beyond(flat: Form, every: Sequence[Room], origin: int, sizes: Mapping[
     guards = tuple(replace(g, terms=tuple((place[i], k) for i, k in g.terms)) for g in flat.guards)
     strides = tuple(room.stride for room in rooms)
     return Layout(tuple(digits), guards, flat.offsets, origin, tuple(beyond), tuple(sorted(sizes.items())), strides)
+
+
+def _fits_below(digit: Digit, step: int) -> bool:
+    return (same(digit.step * digit.slots, step) and moves(digit.slots)) or digit.step < step
 
 
 def _with_an_outside(rooms: Sequence[Room]) -> list[Room]:

@@ -39,6 +39,7 @@ from dmaverify.language.expr import (
     axes_of,
     pair,
 )
+from dmaverify.language.numbers import Symbolic, may_reach, moves, same
 
 
 class NotDigits(Exception):
@@ -118,7 +119,7 @@ def compile_digits(expr: Expr) -> Form:
             return _first(form, to) if to <= form.size else _extend(form, to, Gap.OUT)
         case Padding(inner, to, kind):
             form = compile_digits(inner)
-            return _first(form, to) if to <= form.size else _extend(form, to, kind)
+            return _first(form, to) if same(to, form.size) or to < form.size else _extend(form, to, kind)
         case Drop(inner, first):
             return _skip(compile_digits(inner), first, expr)
         case Pair(left, right):
@@ -140,13 +141,13 @@ def _every(form: Form, by: int, expr: Expr) -> Form:
     """`e / by`: keeps digits whose step is a multiple of `by`, cuts the one that `by` falls into, drops the rest."""
     changes: dict[int, tuple[int, Digit | None]] = {}
     for index, digit in enumerate(form.digits):
-        if digit.step % by == 0:
+        if _is_multiple(digit.step, by):
             changes[index] = (1, replace(digit, step=digit.step // by))
         elif by % digit.step == 0:
             ratio = by // digit.step
             slots = -(-digit.slots // ratio)
             kept = Digit(digit.axis, digit.weight * ratio, 1, slots, -(-digit.live // ratio))
-            changes[index] = (ratio, kept if slots > 1 else None)
+            changes[index] = (ratio, kept if moves(slots) else None)
             for rest in range(index + 1, len(form.digits)):
                 changes[rest] = (0, None)
             break
@@ -155,18 +156,23 @@ def _every(form: Form, by: int, expr: Expr) -> Form:
     return _rebuilt(form, form.size // by, changes)
 
 
+def _is_multiple(step: int, by: int) -> bool:
+    """Whether a digit is kept as it is. A step of 1 is cut at any symbolic number: at 1 that is the same digit."""
+    return not (isinstance(by, Symbolic) and same(step, 1)) and step % by == 0
+
+
 def _first(form: Form, count: int) -> Form:
     """`e % count` and `e = count` up to the size: the first `count` positions."""
-    if count == form.size:
+    if same(count, form.size):
         return form
     changes: dict[int, tuple[int, Digit | None]] = {}
     exact = True
     for index, digit in enumerate(form.digits):
-        if digit.step >= count:
+        if not (isinstance(count, Symbolic) and same(digit.step, 1)) and digit.step >= count:
             changes[index] = (0, None)
             continue
-        slots = min(digit.slots, -(-count // digit.step))
-        changes[index] = (1, replace(digit, slots=slots, live=min(digit.live, slots)) if slots > 1 else None)
+        slots = min(-(-count // digit.step), digit.slots)
+        changes[index] = (1, replace(digit, slots=slots, live=min(slots, digit.live)) if moves(slots) else None)
         exact = count % digit.step == 0
         break
     guards = form.guards
@@ -250,11 +256,12 @@ def _rebuilt(form: Form, size: int, changes: Mapping[int, tuple[int, Digit | Non
 
 def _normal(form: Form) -> Form:
     """Drops digits that never move and guards that never hold."""
-    if any(d.slots == 1 for d in form.digits):
-        return _rebuilt(form, form.size, {i: (0, None) for i, d in enumerate(form.digits) if d.slots == 1})
+    if any(not moves(d.slots) for d in form.digits):
+        return _rebuilt(form, form.size, {i: (0, None) for i, d in enumerate(form.digits) if not moves(d.slots)})
     guards: list[Guard] = []
     for guard in form.guards:
-        if _most(guard, form.digits) >= guard.bound and not any(_shadows(earlier, guard) for earlier in guards):
+        reached = may_reach(_most(guard, form.digits), guard.bound)
+        if reached and not any(_shadows(earlier, guard) for earlier in guards):
             guards.append(guard)
     return replace(form, guards=tuple(guards), digits=_with_live(form.digits, guards))
 
@@ -273,7 +280,7 @@ def _with_live(digits: tuple[Digit, ...], guards: Sequence[Guard]) -> tuple[Digi
     for guard in guards:
         if len(guard.terms) == 1 and guard.kind is not Gap.VOID:
             index, coefficient = guard.terms[0]
-            live[index] = min(live[index], max(0, -(-(guard.bound - guard.constant) // coefficient)))
+            live[index] = min(max(0, -(-(guard.bound - guard.constant) // coefficient)), live[index])
     return tuple(d if d.live == n else replace(d, live=n) for d, n in zip(digits, live, strict=True))
 
 
@@ -314,8 +321,8 @@ def coalesce(form: Form) -> Form:
 def _one_digit(outer: Digit, inner: Digit) -> bool:
     return (
         outer.axis == inner.axis
-        and outer.step == inner.slots * inner.step
-        and (outer.axis is None or outer.weight == inner.slots * inner.weight)
+        and same(outer.step, inner.slots * inner.step)
+        and (outer.axis is None or same(outer.weight, inner.slots * inner.weight))
     )
 
 

@@ -17,8 +17,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from math import gcd
 
+from dmaverify.language.numbers import gcd, moves, same
 from dmaverify.layout.addresses import Layout, cut_digit
 
 # ---------------------------------------------------------------- nests
@@ -187,7 +187,7 @@ def _advance(work: list[Nest], index: int, sides: tuple[_Side, _Side]) -> bool:
 def _cut_for(nest: Nest, position: int, sides: tuple[_Side, _Side]) -> Nest | bool | None:
     """What piece `position` still needs: a cut nest, True after a digit was cut, None when it fits or never will."""
     piece = nest.pieces[position]
-    if piece.count == 1:
+    if not moves(piece.count):
         return None
     for side, step in zip(sides, (piece.read, piece.write), strict=True):
         found = _digit_for(side.layout, abs(step)) if step else None
@@ -232,7 +232,7 @@ def _drive_side(nest: Nest, side: _Side, pick: str) -> Drive:
     terms: list[list[tuple[int, int]]] = [[] for _ in layout.digits]
     low, high = list(constants), list(constants)
     for index, piece in enumerate(nest.pieces):
-        if piece.count == 1:
+        if not moves(piece.count):
             continue
         for at, coefficient in _moves(layout, piece.read if pick == "read" else piece.write):
             terms[at].append((index, coefficient))
@@ -255,7 +255,7 @@ def _separable(layout: Layout, carried: int) -> int:
     carry.
     """
     steps = [digit.step for digit in layout.digits]
-    while 0 < carried < len(steps) and gcd(*steps[:carried]) != steps[carried - 1]:
+    while 0 < carried < len(steps) and not same(gcd(*steps[:carried]), steps[carried - 1]):
         carried += 1
     return carried
 

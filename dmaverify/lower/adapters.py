@@ -10,11 +10,11 @@ Source: "Sequencer", Interface and Configuration; facts/rngd 4.1 to 4.3; PLANFIL
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from math import gcd
 
 from dmaverify.language.expr import ONE, Expr, pair
+from dmaverify.language.numbers import gcd, least, most, step_gcd
 from dmaverify.layout.addresses import BYTE
 from dmaverify.layout.digits import Digit, Gap, NotDigits, compile_digits
 from dmaverify.lower.derive import Fragment, Problem, coalesce, command_of, derive
@@ -245,12 +245,12 @@ def access_bytes(command: Command, access: Access, dtype_bits: int) -> int:
     packet before its padding is inferred).
     """
     packet = packet_units(command, access, dtype_bits)
-    most = gcd(packet, _run(_entries(command, access), dtype_bits // command.unit_bits)) * command.unit_bits
+    widest = gcd(packet, _run(_entries(command, access), dtype_bits // command.unit_bits)) * command.unit_bits
     if not is_fetch(access):
-        most = gcd(most, live_prefix(access.stream.packet) * dtype_bits)
+        widest = gcd(widest, live_prefix(access.stream.packet) * dtype_bits)
     if access.context == "sub":
-        return SUB_ACCESS_BYTES if most % (8 * SUB_ACCESS_BYTES) == 0 else 0
-    return access_bytes_of(most)
+        return SUB_ACCESS_BYTES if widest % (8 * SUB_ACCESS_BYTES) == 0 else 0
+    return access_bytes_of(widest)
 
 
 def bank_bytes(command: Command, access: Access, dtype_bits: int) -> int:
@@ -271,7 +271,7 @@ def runs_per_packet(command: Command, access: Access, dtype_bits: int) -> int:
     """Contiguous runs of memory that a packet lies in; 1 where all of it follows itself."""
     packet = packet_units(command, access, dtype_bits)
     run = _run(_entries(command, access), dtype_bits // command.unit_bits)
-    return packet // max(1, gcd(packet, run))
+    return packet // (gcd(packet, run) or 1)
 
 
 def _run(entries: Sequence[tuple[int, int]], width: int) -> int:
@@ -301,25 +301,35 @@ def live_prefix(packet: Expr) -> int:
     return prefix
 
 
-def access_facts(command: Command, access: Access, dtype_bits: int, *, sliced: bool = True) -> dict[str, int]:
+def access_facts(
+    command: Command,
+    access: Access,
+    dtype_bits: int,
+    only: Collection[str] | None = None,
+    *,
+    sliced: bool = True,
+) -> dict[str, int]:
     """The ports of scope "access" (machines.facts): entries merged within time and within packet, never across."""
     packet = packet_units(command, access, dtype_bits)
     time, inner = descriptors(_entries(command, access), packet)
-    strides = [stride for _, stride in time]
     return {
-        "access_bytes": access_bytes(command, access, dtype_bits),
+        "access_bytes": access_bytes(command, access, dtype_bits) if only is None or "access_bytes" in only else 1,
         "packet_bytes": packet * command.unit_bits // 8,
-        "stride_gcd": _divisor_bytes(gcd(*strides) * command.unit_bits) if strides else 0,
+        "stride_gcd": _divisor_bytes(step_gcd(0, [(stride, 2) for _, stride in time]) * command.unit_bits),
         "entries": max(1, len(time) + len(inner)),
-        "iterations": max([1, *(count for count, _ in (*time, *inner))]),
+        "iterations": most([1, *(count for count, _ in (*time, *inner))]),
         "time_size": command.amount // packet,
-        "runs_per_packet": runs_per_packet(command, access, dtype_bits),
+        "runs_per_packet": (
+            runs_per_packet(command, access, dtype_bits) if only is None or "runs_per_packet" in only else 1
+        ),
         "sub_context": int(access.context == "sub"),
         "sliced": int(sliced),
     }
 
 
-def memory_facts(command: Command, access: Access, limits: Mapping[str, int], dtype_bits: int) -> dict[str, int]:
+def memory_facts(
+    command: Command, access: Access, limits: Mapping[str, int], dtype_bits: int, only: Collection[str] | None = None
+) -> dict[str, int]:
     """The ports of scope "sequencer" for the memory side, counted in elements where the entries allow it.
 
     Entries and iterations are as written where that fits the limits `access_entries_max` and `access_iterations_max`,
@@ -332,24 +342,23 @@ def memory_facts(command: Command, access: Access, limits: Mapping[str, int], dt
     run = count if stride in (0, 1) else 1
     bits = command.unit_bits * scale
     time, inner = descriptors(_entries(command, access), packet_units(command, access, dtype_bits))
-    written = [entry[0] for entry in entries[:-1]] + [-(-count // max(1, packet))]
-    number, iterations = len(entries), max(written)
-    if number > limits.get("access_entries_max", number) or iterations > limits.get(
-        "access_iterations_max", iterations
-    ):
-        number, iterations = len(time) + len(inner), max([1, *(entry[0] for entry in (*time, *inner))])
-    strides = [step for _, step in time]
+    written = [entry[0] for entry in entries[:-1]] + [-(-count // (packet or 1))]
+    number, iterations = len(entries), most(written)
+    counted = only is None or "entries" in only or "iterations" in only
+    over = counted and "access_iterations_max" in limits and iterations > limits["access_iterations_max"]
+    if counted and (over or number > limits.get("access_entries_max", number)):
+        number, iterations = len(time) + len(inner), most([1, *(entry[0] for entry in (*time, *inner))])
     return {
         "entries": max(1, number),
-        "iterations": max(1, iterations),
+        "iterations": most([1, iterations]),
         "inner_count": count,
         "inner_stride": stride,
         "packet_units": packet,
         "packet_bytes": text.packet * command.unit_bits // 8,
         "packet_run_bytes": run * bits // 8,
-        "stride_gcd": _divisor_bytes(gcd(*strides) * command.unit_bits) if strides else 0,
-        "stride_low": min(step * bits // 8 for _, step in entries),
-        "stride_high": max(step * bits // 8 for _, step in entries),
+        "stride_gcd": _divisor_bytes(step_gcd(0, [(step, 2) for _, step in time]) * command.unit_bits),
+        "stride_low": least(step * bits // 8 for _, step in entries),
+        "stride_high": most(step * bits // 8 for _, step in entries),
     }
 
 

@@ -19,6 +19,7 @@ from math import prod
 
 from dmaverify.errors import Span
 from dmaverify.language.expr import Expr, axes_of, terms_of
+from dmaverify.language.numbers import below, moves, same
 from dmaverify.layout.addresses import BYTE, Layout
 from dmaverify.layout.digits import Digit, Form, Gap, NotDigits, compile_digits
 from dmaverify.program.command import Command, Engine, Entry, Loop, Port, Sequencer
@@ -73,8 +74,8 @@ def label_of(axis: str | None, weight: int, count: int, size: int) -> str:
     """`A`, `A/4`, `A%4`, `A/4%32`: the piece of `axis` with `count` values of `weight` each."""
     if axis is None:
         return str(count)
-    high = f"/{weight}" if weight > 1 else ""
-    low = f"%{count}" if weight * count < size else ""
+    high = "" if same(weight, 1) else f"/{weight}"
+    low = "" if same(weight * count, size) or weight * count > size else f"%{count}"
     return f"{axis}{high}{low}"
 
 
@@ -89,22 +90,31 @@ class _Reach:
 
 def _reach(layout: Layout, axis: str, weight: int, term: Expr) -> _Reach:
     held = [d for i, d in enumerate(layout.digits) if d.axis == axis and i not in layout.beyond_index]
-    below = [d for d in held if d.weight <= weight and weight < d.weight * d.slots]
+    below = [d for d in held if _starts_by(d, weight) and _ends_behind(d, weight)]
     if below:
         digit = max(below, key=lambda d: d.weight)
         if weight % digit.weight:
             raise Incompatible(_clash(axis, weight, digit.weight, term))
         ratio = weight // digit.weight
-        outer = any(d.weight >= digit.weight * digit.slots for d in held)
+        outer = any(not same(d.weight, 1) and d.weight >= digit.weight * digit.slots for d in held if d is not digit)
         if outer and digit.slots % ratio:
             raise Incompatible(_clash(axis, weight, digit.weight * digit.slots, term))
         return _Reach(digit.step * ratio, -(-digit.slots // ratio), digit.weight * digit.slots)
-    above = [d.weight for d in held if d.weight > weight]
+    above = [d.weight for d in held if not _starts_by(d, weight)]
     if not above:
         return _Reach(0, None)
     if min(above) % weight:
         raise Incompatible(_clash(axis, weight, min(above), term))
     return _Reach(0, min(above) // weight, min(above))
+
+
+def _starts_by(digit: Digit, weight: int) -> bool:
+    """Whether the digit's own weight is at most `weight`; no weight is below 1."""
+    return same(digit.weight, weight) or (not same(weight, 1) and digit.weight <= weight)
+
+
+def _ends_behind(digit: Digit, weight: int) -> bool:
+    return below(weight, digit.weight * digit.slots)
 
 
 def _clash(axis: str, cut: int, other: int, term: Expr) -> Problem:
@@ -177,7 +187,7 @@ def _walk(
     axis = digit.axis
     assert axis is not None
     weight, left, live = digit.weight, digit.slots, digit.live
-    while left > 1:
+    while moves(left):
         read, write = (_reach(layout, axis, weight, term) for layout in sides)
         rooms = [(r.room, r.cut) for r in (read, write) if r.room is not None and r.room < min(left, live)]
         count = left

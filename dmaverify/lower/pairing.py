@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import gcd
 
 from dmaverify.errors import Span
+from dmaverify.language.numbers import gcd, moves, same
 from dmaverify.program.command import Command, Engine, Entry, GivenCommand, Loop, Port, Sequencer
 from dmaverify.program.move import Tensor
 
@@ -108,10 +108,10 @@ def _common_loops(read: Sequence[Entry], write: Sequence[Entry]) -> tuple[Loop, 
     while a and b:
         x, y = a.pop(), b.pop()
         count = min(x.count, y.count)
-        if x.count == 1 and y.count != 1:
+        if not moves(x.count) and moves(y.count):
             b.append(y)
             continue
-        if y.count == 1 and x.count != 1:
+        if not moves(y.count) and moves(x.count):
             a.append(x)
             continue
         if x.count % count or y.count % count:
@@ -124,14 +124,14 @@ def _common_loops(read: Sequence[Entry], write: Sequence[Entry]) -> tuple[Loop, 
         for entry, rest in ((x, a), (y, b)):
             if entry.count > count:
                 rest.append(replace(entry, count=entry.count // count, stride=entry.stride * count))
-    return tuple(loop for loop in reversed(loops) if loop.count > 1)
+    return tuple(loop for loop in reversed(loops) if moves(loop.count))
 
 
 def _merged(entries: Sequence[Entry]) -> list[Entry]:
     """Neighbours that step as one, as one; the spans are those of the inner entry."""
     out: list[Entry] = []
-    for entry in reversed([e for e in entries if e.count > 1]):
-        if out and entry.stride == out[-1].count * out[-1].stride:
+    for entry in reversed([e for e in entries if moves(e.count)]):
+        if out and same(entry.stride, out[-1].count * out[-1].stride):
             label = ", ".join(name for name in (entry.label, out[-1].label) if name)
             out[-1] = replace(out[-1], count=entry.count * out[-1].count, label=label)
         else:
@@ -161,7 +161,7 @@ def _port(seq: Sequencer, tensor: Tensor, rule: PortRule, engine: Engine | None,
 def split_burst(loops: Sequence[Loop], packet: int) -> tuple[tuple[Loop, ...], int]:
     """Takes the innermost run that is contiguous on both sides off the loops; at most a packet of it is the burst."""
     run, inside = 1, len(loops)
-    while inside > 0 and loops[inside - 1].read == run and loops[inside - 1].write == run:
+    while inside > 0 and same(loops[inside - 1].read, run) and same(loops[inside - 1].write, run):
         run *= loops[inside - 1].count
         inside -= 1
     burst = packet if run % packet == 0 else gcd(run, packet)

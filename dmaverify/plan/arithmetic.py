@@ -4,9 +4,12 @@ Knows: tokens with their places, numbers, named constants, limits that keep ever
 Does not know: entries, sequencers, how many units a written number is (it keeps numbers and constants apart).
 Law: a text denotes exactly one number or raises one InputError at the characters to blame; no result exceeds 2^80.
 
-    sum     := product { ("+" | "-") product }        product := signed { "*" signed }
+    sum     := product { ("+" | "-") product }        product := signed { ("*" | "/" | "//" | "%") signed }
     signed  := { "+" | "-" } atom [ "^" signed ]      atom    := integer | constant | "(" sum ")"
     integer := decimal digits, with single underscores between them, or 0x and hexadecimal digits
+
+Names are constants of the target and, where a text may have them, sizes; with sizes there is division: `/` must be
+exact, `//` rounds down, `%` is the remainder.
 
 Source: "DMA Engine" (Detailed Examples), facts/rngd 1.6.
 """
@@ -19,13 +22,15 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import NoReturn
 
-from dmaverify.errors import InputError, Source, Span
+from dmaverify.errors import InputError, NoValue, Source, Span
+from dmaverify.language.numbers import Symbolic, exact_quotient, floor_quotient
 
 LIMIT_BITS = 80
 MAX_DEPTH = 64
 MAX_DIGITS = 30
+MAX_POWER = 8
 
-_TOKEN = re.compile(r"(?P<number>[0-9]\w*)|(?P<name>[^\W\d][\w']*)|(?P<sign>->|\*\*|\S)")
+_TOKEN = re.compile(r"(?P<number>[0-9]\w*)|(?P<name>[^\W\d][\w']*)|(?P<sign>->|\*\*|//|\S)")
 _DECIMAL = re.compile(r"[0-9]+(?:_[0-9]+)*")
 _HEX = re.compile(r"0[xX][0-9a-fA-F]+(?:_[0-9a-fA-F]+)*")
 
@@ -63,11 +68,19 @@ class Number:
 class Cursor:
     """A place in a text that is read token by token; every failure is an InputError at its characters."""
 
-    def __init__(self, text: str, source: Source, offset: int, constants: Mapping[str, int]) -> None:
+    def __init__(
+        self,
+        text: str,
+        source: Source,
+        offset: int,
+        constants: Mapping[str, int],
+        sizes: Mapping[str, int] | None = None,
+    ) -> None:
         self.text = text
         self.source = source
         self.offset = offset
         self.constants = constants
+        self.sizes = sizes or {}
         self.tokens = [Token(m.lastgroup or "", m[0], m.start(), m.end()) for m in _TOKEN.finditer(text)]
         self.at = 0
         self.stop = len(self.tokens)
@@ -79,6 +92,10 @@ class Cursor:
 
     def fail(self, message: str, start: int, end: int, hint: str | None = None) -> NoReturn:
         raise InputError(message, self.span(start, end), hint)
+
+    def no_value(self, message: str, start: int, end: int, hint: str | None = None) -> NoReturn:
+        """As `fail`, where another size may well give a value."""
+        raise NoValue(message, self.span(start, end), hint)
 
     def fail_here(self, message: str, hint: str | None = None) -> NoReturn:
         """Fail at the next token, or behind the last one."""
@@ -143,9 +160,29 @@ class Cursor:
 
     def _product(self, what: str) -> Number:
         left = self._signed(what)
-        while self.take("*"):
-            left = self.times(left, self._signed(what))
+        while self.sees("*", "/", "//", "%") and (self.sizes or self.sees("*")):
+            operator = self.tokens[self.at].text
+            self.at += 1
+            right = self._signed(what)
+            left = self.times(left, right) if operator == "*" else self._divided(left, right, operator)
         return left
+
+    def _divided(self, left: Number, right: Number, operator: str) -> Number:
+        if left.fixed or right.fixed:
+            self.fail("an address constant cannot be divided", left.start, right.end, "divide the plain numbers")
+        if right.plain == 0:
+            self.no_value(f"`{self._between(left, right)}` divides by 0", right.start, right.end, "divide by 1 or more")
+        if operator == "/":
+            value = exact_quotient(left.plain, right.plain)
+            if value is None:
+                message = f"`{self._between(left, right)}` is {left.plain} / {right.plain}, no whole number"
+                self.no_value(message, left.start, right.end, "`//` rounds down")
+            return Number(value, 0, left.start, right.end)
+        value = floor_quotient(left.plain, right.plain)
+        return Number(value if operator == "//" else left.plain - right.plain * value, 0, left.start, right.end)
+
+    def _between(self, left: Number, right: Number) -> str:
+        return " ".join(self.text[left.start : right.end].split())
 
     def _signed(self, what: str) -> Number:
         """Signs, then a power: `-2^2` is -4."""
@@ -166,8 +203,17 @@ class Cursor:
         self._depth -= 1
         if base.fixed or exponent.fixed:
             self.fail("an address constant has no power", base.start, exponent.end, "multiply it by a plain number")
+        if isinstance(exponent.plain, Symbolic):
+            self.fail("an exponent has to be a number", exponent.start, exponent.end, "write the power out")
         if exponent.plain < 0:
             self.fail("a negative exponent is no integer", exponent.start, exponent.end, "numbers here are integers")
+        if isinstance(base.plain, Symbolic):
+            if exponent.plain > MAX_POWER:
+                self._too_large(base.start, exponent.end)
+            value = 1
+            for _ in range(exponent.plain):
+                value = base.plain * value
+            return Number(value, 0, base.start, exponent.end)
         if abs(base.plain) > 1 and (abs(base.plain).bit_length() - 1) * exponent.plain > LIMIT_BITS:
             self._too_large(base.start, exponent.end)
         return self._checked(base, exponent, base.plain**exponent.plain, 0)
@@ -202,19 +248,23 @@ class Cursor:
         return int(token.text.replace("_", ""))
 
     def _constant(self, token: Token) -> Number:
+        if token.text not in self.constants and token.text in self.sizes:
+            self.at += 1
+            return Number(self.sizes[token.text], 0, token.start, token.end)
         if token.text not in self.constants:
             self.fail(f"`{token.shown}` is no number", token.start, token.end, self._instead(token.text))
         self.at += 1
         return Number(0, self.constants[token.text], token.start, token.end)
 
     def _instead(self, name: str) -> str:
-        lower = {constant.lower(): constant for constant in self.constants}
+        lower = {constant.lower(): constant for constant in (*self.constants, *self.sizes)}
         close = get_close_matches(name.lower(), lower, n=1)
         if close:
             return f"did you mean `{lower[close[0]]}`?"
         if len(name) == 1 or name.endswith(("_i", "_j", "_k")):
             return "a place has to be a number: write one command per engine"
-        return f"known names: {', '.join(self.constants)}" if lower else "this target has no named constants"
+        known = ", ".join((*self.constants, *self.sizes))
+        return f"known names: {known}" if lower else "this target has no named constants"
 
     def _enter(self) -> None:
         self._depth += 1
@@ -222,9 +272,10 @@ class Cursor:
             self.fail_here(f"more than {MAX_DEPTH} nested parentheses or powers", "write the number itself")
 
     def _checked(self, left: Number, right: Number, plain: int, fixed: int) -> Number:
-        if max(abs(plain), abs(fixed)) > 1 << LIMIT_BITS:
+        counted = not (isinstance(plain, Symbolic) or isinstance(fixed, Symbolic))
+        if counted and max(abs(plain), abs(fixed)) > 1 << LIMIT_BITS:
             self._too_large(left.start, right.end)
         return Number(plain, fixed, left.start, right.end)
 
     def _too_large(self, start: int, end: int) -> NoReturn:
-        self.fail(f"the number is larger than 2^{LIMIT_BITS}", start, end, "addresses and sizes are below 2^62")
+        self.no_value(f"the number is larger than 2^{LIMIT_BITS}", start, end, "addresses and sizes are below 2^62")

@@ -65,15 +65,16 @@ def parse_config(
     unit_is_elements: bool = False,
     byte_units: int = 1,
     media: Mapping[str, Medium] = MEDIA,
+    sizes: Mapping[str, int] | None = None,
 ) -> Sequencer:
     """A sequencer from its text. Spans are those of `source` from character `offset` on.
 
     `element_units` and `byte_units` say how many units an element and a byte are, `constants` are in units,
-    `unit_is_elements` says in what the text counts, `media` are the memories it may name (in capitals).
-    Raises InputError at the exact place, with a hint.
+    `unit_is_elements` says in what the text counts, `media` are the memories it may name (in capitals), `sizes` the
+    names that stand for a size. Raises InputError at the exact place, with a hint.
     """
     scale = element_units if unit_is_elements else byte_units
-    cursor = Cursor(text, source, offset, constants or {})
+    cursor = Cursor(text, source, offset, constants or {}, sizes)
     lines = _entries(cursor, paired=False)
     packet = _packet(cursor, media)
     return _sequencer(cursor, lines, 0, packet, scale, _medium(cursor, media))
@@ -89,10 +90,11 @@ def parse_paired(
     unit_is_elements: bool = False,
     byte_units: int = 1,
     media: Mapping[str, Medium] = MEDIA,
+    sizes: Mapping[str, int] | None = None,
 ) -> tuple[Sequencer, Sequencer]:
     """The read and the write sequencer of a paired text (arguments and errors as `parse_config`)."""
     scale = element_units if unit_is_elements else byte_units
-    cursor = Cursor(text, source, offset, constants or {})
+    cursor = Cursor(text, source, offset, constants or {}, sizes)
     lines = _entries(cursor, paired=True)
     packet, (read, write) = _settings(cursor, media)
     return _sequencer(cursor, lines, 0, packet, scale, read), _sequencer(cursor, lines, 1, packet, scale, write)
@@ -168,10 +170,10 @@ def _movable(cursor: Cursor, lines: Sequence[_Line]) -> None:
     """Refuses counts that multiply to more than any address range, at the count that goes beyond."""
     amount = 1
     for line in lines:
-        amount *= max(1, abs(line.count.plain))
+        amount *= abs(line.count.plain) or 1
         if amount > 1 << LIMIT_BITS:
             said = f"the counts up to here multiply to more than 2^{LIMIT_BITS}"
-            cursor.fail(said, line.count.start, line.count.end, "a command moves less than 2^62 bytes")
+            cursor.no_value(said, line.count.start, line.count.end, "a command moves less than 2^62 bytes")
 
 
 def _closing(cursor: Cursor, first: int) -> int:
@@ -300,7 +302,7 @@ def _packet(cursor: Cursor, media: Mapping[str, Medium]) -> Number:
 def _positive(cursor: Cursor, packet: Number) -> Number:
     if packet.plain < 1:
         hint = "a packet is at least 1, and divides the innermost count"
-        cursor.fail(f"a packet of {packet.plain} moves nothing", packet.start, packet.end, hint)
+        cursor.no_value(f"a packet of {packet.plain} moves nothing", packet.start, packet.end, hint)
     return packet
 
 
@@ -346,7 +348,7 @@ def _address(cursor: Cursor, first: int, last: int) -> tuple[tuple[int, ...], Nu
 def _part(cursor: Cursor, first: int, last: int) -> int:
     value = _all(cursor, first, last, "place")
     if value.plain < 0:
-        cursor.fail("a place is not negative", value.start, value.end, "chips, clusters and engines count from 0")
+        cursor.no_value("a place is not negative", value.start, value.end, "chips, clusters and engines count from 0")
     return value.plain
 
 

@@ -61,7 +61,7 @@ class Execution:
         self.table, self.override, self.readings = table, target, dict(readings or {})
         if any(not isinstance(size, int) or size < 1 for size in table.axes.values()):
             raise Beyond("an axis has no size")
-        self.axes = dict(table.axes)
+        self.axes = {name: size for name, size in table.axes.items() if isinstance(size, int)}
         self.lets: dict[str, Expr] = {}
         for name, value in table.let.items():
             self.lets[name] = self.mapping(value)
@@ -121,8 +121,10 @@ class Execution:
                 raise Beyond(f"{table.tier} has no {place}")
         fields = tuple((place, self.mapping(getattr(table, place))) for place in (*places, "element"))
         base = table.base
+        if isinstance(base, str):
+            raise Beyond("a base in arithmetic")
         first = () if isinstance(base, int) else tuple((p, int(getattr(base, p))) for p in places)
-        byte = base if isinstance(base, int) else base.element
+        byte = base if isinstance(base, int) else int(base.element)
         given = table.view if isinstance(table.view, list) else [] if table.view is None else [table.view]
         tiles = tuple(self.tile(one) for one in given if one.tile is not None)
         for tile in tiles:

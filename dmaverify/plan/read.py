@@ -12,6 +12,7 @@ Source: the plan file format, `schema = 1`; "DMA Engine" and "Sequencer" for the
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import combinations
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from dmaverify.program.indirect import Indirect
     from dmaverify.program.schedule import Program, Region
     from dmaverify.program.views import Views
+    from dmaverify.prove.sizes.facts import Template
 
 T = TypeVar("T")
 
@@ -77,6 +79,7 @@ class Plan:
     regions: tuple[Region, ...] = ()
     kernels: tuple[PlanKernel, ...] = ()
     indirects: tuple[Indirect, ...] = ()
+    templates: tuple[Template, ...] = ()  # of a plan with symbols: its entries, which are nowhere else
 
     @property
     def is_kernel(self) -> bool:
@@ -86,7 +89,7 @@ class Plan:
     @property
     def names(self) -> tuple[str, ...]:
         """Names of transfers, accesses, gathers and scatters, programs, kernels, each kind in the order of the file."""
-        kinds = (self.transfers, self.accesses, self.indirects, self.programs, self.kernels)
+        kinds = (self.transfers, self.accesses, self.indirects, self.programs, self.kernels, self.templates)
         return tuple(one.name for kind in kinds for one in kind)
 
 
@@ -149,7 +152,17 @@ def select(plan: Plan, name: str | None) -> Plan:
         programs=tuple(program for program in plan.programs if program.name == name),
         kernels=tuple(kernel for kernel in plan.kernels if kernel.name == name),
         indirects=tuple(one for one in plan.indirects if one.name == name),
+        templates=tuple(one for one in plan.templates if one.name == name),
     )
+
+
+def has_numbers(plan: Plan) -> Plan:
+    """The plan, if it has numbers and no symbols. Raises InputError for another."""
+    if plan.templates:
+        names = ", ".join(one.name for one in plan.templates[0].symbols)
+        hint = "`check` and `conditions` judge all sizes; for all else write numbers in their place"
+        raise InputError(f"{plan.path} has symbols ({names})", plan.templates[0].symbols[0].span, hint)
+    return plan
 
 
 # --- reading ---------------------------------------------------------------------------------------------------------
@@ -183,8 +196,33 @@ class PlanReader(TableReader):
         super().__init__(doc, table, folder, override, errors)
         self.key_spans = _key_spans(doc)
 
+    def bound(self, sizes: Mapping[str, Any]) -> PlanReader:
+        """The same file with numbers for its symbols, and no errors yet."""
+        other = copy(self)
+        other.errors = []
+        other.bind(sizes)
+        return other
+
+    def _template_plan(self) -> Plan:
+        from dmaverify.plan.symbols import templates_of
+
+        found = self.collect(lambda: templates_of(self, self.errors)) or ()
+        return Plan(
+            path=self.doc.source.name,
+            source=self.doc.source,
+            name=self.table.name,
+            axes=MappingProxyType({n: v for n, v in self.table.axes.items() if isinstance(v, int)}),
+            lets=MappingProxyType({}),
+            targets=MappingProxyType(dict(self.known.values())),
+            transfers=(),
+            accesses=(),
+            templates=found,
+        )
+
     def plan(self) -> Plan:
         self._check_whole()
+        if self.has_symbols:
+            return self._template_plan()
         for name in self.table.let:
             self.collect(partial(self.texts.define, name))
         transfers = [self.collect(partial(self.transfer, *item)) for item in self.table.transfer.items()]

@@ -77,13 +77,24 @@ class Table(Struct, frozen=True, forbid_unknown_fields=True):
     """A table of a plan file. Keys that it does not name are errors."""
 
 
+Number = Natural | Annotated[str, Meta(description="arithmetic over the sizes of the plan, such as `4 * N`")]
+
+
+class SymbolTable(Table, frozen=True):
+    """A size that is any of a range: the plan is one claim about all of them."""
+
+    min: Annotated[Natural | None, Meta(description="the least; for an axis at least 1, the default")] = None
+    max: Annotated[Natural | None, Meta(description="the greatest; without it there is none")] = None
+    multiple_of: Annotated[Positive, Meta(description="a number that divides every one of them")] = 1
+
+
 class Base(Table, frozen=True):
     """Offsets of a tensor per class of place."""
 
-    chip: Natural = 0
-    cluster: Natural = 0
-    slice: Natural = 0
-    element: Annotated[Natural, Meta(description="byte address within the place")] = 0
+    chip: Number = 0
+    cluster: Number = 0
+    slice: Number = 0
+    element: Annotated[Number, Meta(description="byte address within the place")] = 0
 
 
 class ViewTable(Table, frozen=True):
@@ -112,7 +123,7 @@ class TensorTable(Table, frozen=True):
     """A tensor in memory. Which places a tier has is the target's business: all keys can be read."""
 
     tier: Annotated[str, Meta(description="hbm, dm, spm, host, gm, ub, mem, or another tier of the target")]
-    base: Annotated[Natural | Base, Meta(description="byte address, or a record of offsets")] = 0
+    base: Annotated[Natural | str | Base, Meta(description="byte address, arithmetic, or a record of offsets")] = 0
     chip: Mapped = "1"
     cluster: Mapped = "1"
     slice: Mapped = "1"
@@ -153,9 +164,9 @@ class CaseTable(StreamTable, frozen=True):
 class EngineTable(Table, frozen=True):
     """Which DMA engine; dmn counts the engines of a cluster."""
 
-    chip: Natural = 0
-    cluster: Natural = 0
-    dmn: Natural = 0
+    chip: Number = 0
+    cluster: Number = 0
+    dmn: Number = 0
 
 
 Unit = Annotated[Literal["bytes", "elements"], Meta(description="what the numbers of configurations count")]
@@ -354,7 +365,11 @@ class PlanTable(Table, frozen=True, kw_only=True, rename={"schema_": "schema"}):
     schema_: Annotated[Literal[1], Meta(extra_json_schema={"const": 1})]
     target: Annotated[str | None, Meta(description="a target's name or folder; or give one per transfer")] = None
     name: str = ""
-    axes: dict[AxisName, Natural]
+    axes: dict[AxisName, Natural | SymbolTable]
+    free: Annotated[dict[AxisName, SymbolTable], Meta(description="symbols that are no axis: a base, an engine")] = {}
+    assume: Annotated[
+        list[str], Meta(description="relations between the sizes, such as `C * N <= 2^20` or `32 | C`")
+    ] = []
     let: dict[AxisName, Mapped] = {}
     transfer: dict[MoveName, TransferTable] = {}
     access: dict[MoveName, AccessTable] = {}

@@ -43,8 +43,18 @@ class TableReader:
         self.folder = folder
         self.override = override
         self.errors = errors
-        self.texts = Texts(doc, dict(table.axes), table.let)
+        self.bind({})
         self.known: dict[str, tuple[str, Target]] = {}
+
+    @property
+    def has_symbols(self) -> bool:
+        table = self.table
+        return bool(table.free or table.assume) or any(not isinstance(size, int) for size in table.axes.values())
+
+    def bind(self, sizes: Mapping[str, Any]) -> None:
+        """Reads texts with these values of the symbols; none in a plan without symbols."""
+        axes = {name: size if isinstance(size, int) else sizes.get(name, 0) for name, size in self.table.axes.items()}
+        self.texts = Texts(self.doc, axes, self.table.let, {**axes, **sizes} if self.has_symbols else None)
 
     def collect(self, build: Callable[[], T]) -> T | None:
         """The result of `build`, or None and one more error."""
@@ -101,10 +111,13 @@ class TableReader:
             hint = did_you_mean(table.tier, target.tiers) or known
             raise InputError(f"{target.name} has no tier `{table.tier}`", self.doc.span((*path, "tier")), hint)
         base = table.base
-        at = {place: 0 if isinstance(base, int) else getattr(base, place) for place in PLACES}
+        whole = isinstance(base, int | str)
+        at = {
+            place: 0 if whole else self.texts.natural((*path, "base", place), getattr(base, place)) for place in PLACES
+        }
         places = target.tiers[table.tier].places
         records = [(path, self.given(path))]
-        if not isinstance(base, int):
+        if not whole:
             records.append(((*path, "base"), self.given((*path, "base"))))
         for where, keys in records:
             foreign = [place for place in PLACES[:-1] if place in keys and place not in places]
@@ -113,7 +126,7 @@ class TableReader:
         return Tensor(
             tier=table.tier,
             **mappings,
-            base=base if isinstance(base, int) else at["element"],
+            base=self.texts.natural((*path, "base"), base) if isinstance(base, int | str) else at["element"],
             at_chip=at["chip"],
             at_cluster=at["cluster"],
             at_slice=at["slice"],
@@ -212,7 +225,7 @@ class TableReader:
                 )
             )  # fmt: skip
             return None
-        return Engine(table.engine.chip, table.engine.cluster, table.engine.dmn)
+        return self.engine((*path, "engine"), table.engine)
 
     def command(
         self,
@@ -224,7 +237,7 @@ class TableReader:
     ) -> GivenCommand | None:
         """The command of a table with read and write, or with a paired sequencer; None where it has neither."""
         counted = units(target, dtype, unit)
-        engine = None if table.engine is None else Engine(table.engine.chip, table.engine.cluster, table.engine.dmn)
+        engine = None if table.engine is None else self.engine((*path, "engine"), table.engine)
         span = self.doc.key_span(path)
         if table.sequencer is not None:
             for key in ("read", "write"):
@@ -244,6 +257,9 @@ class TableReader:
             {key: partial(self.texts.config, (*path, key), text, counted) for key, text in sides.items()}
         )
         return GivenCommand(engine, made["read"], made["write"], span)
+
+    def engine(self, path: Path, table: schema.EngineTable) -> Engine:
+        return Engine(*(self.texts.natural((*path, part), getattr(table, part)) for part in ("chip", "cluster", "dmn")))
 
     def media(self, seq: Sequencer, tensor: Tensor, side: str, role: str, target: Target) -> list[PlanProblem]:
         """What a text says of its memory against where the tensor lies."""

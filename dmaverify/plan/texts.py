@@ -16,9 +16,10 @@ from dataclasses import fields, is_dataclass, replace
 from difflib import get_close_matches
 from typing import TypedDict, TypeVar
 
-from dmaverify.errors import InputError, Source, Span
+from dmaverify.errors import InputError, NoValue, Source, Span
 from dmaverify.language.expr import Expr, Symbol, axes_of, walk
 from dmaverify.language.parse import parse
+from dmaverify.plan.arithmetic import Cursor
 from dmaverify.plan.commands import Homogeneous, parse_command
 from dmaverify.plan.config import parse_config, parse_paired
 from dmaverify.plan.machine_forms import Formed, formed_commands
@@ -69,10 +70,13 @@ def units(target: Target, dtype: str, unit: str) -> Units:
 class Texts:
     """Reads the strings of one document; `lets` grows as names are defined."""
 
-    def __init__(self, doc: Document, axes: Mapping[str, int], let: Mapping[str, str]) -> None:
+    def __init__(
+        self, doc: Document, axes: Mapping[str, int], let: Mapping[str, str], sizes: Mapping[str, int] | None = None
+    ) -> None:
         self.doc = doc
         self.axes = axes
         self.let = let
+        self.sizes = sizes or {}
         self.lets: dict[str, Expr] = {}
 
     def define(self, name: str) -> None:
@@ -111,9 +115,30 @@ class Texts:
         lets, axes = self.lets, self.axes
 
         def read(source: Source, offset: int) -> Expr:
-            return parse(text, axes, lets=lets, params=params, source=source, offset=offset)
+            def evaluate(part: str, start: int) -> int:
+                return evaluated(part, self.sizes, source, offset + start)
+
+            own = evaluate if self.sizes else None
+            return parse(text, axes, lets=lets, params=params, source=source, offset=offset, evaluate=own)
 
         return self._in_place(path, text, read)
+
+    def natural(self, path: Path, value: int | str) -> int:
+        """A number of the file, or the value of its text; NoValue where that is negative."""
+        if not isinstance(value, str):
+            return value
+        if not self.sizes:
+            message = f'`{path[-1]}` must be an integer, not "{value}"'
+            hint = "a byte address or a place is a number; arithmetic is for plans with symbols"
+            raise InputError(message, self.doc.span(path), hint)
+
+        def read(source: Source, offset: int) -> int:
+            return evaluated(value, self.sizes, source, offset)
+
+        found = self._in_place(path, value, read)
+        if found < 0:
+            raise NoValue(f"`{value}` is {found}", self.doc.span(path), "this number is never negative")
+        return found
 
     def _in_place(self, path: Path, text: str, read: Callable[[Source, int], T]) -> T:
         """Read the text at `path`; where it has escapes, spans and errors are moved to the characters of the file."""
@@ -125,7 +150,7 @@ class Texts:
             return _moved(read(loose, 0), loose, content)
         except InputError as error:
             span = content.part(error.span.start, error.span.end) if error.span else content.span
-            raise InputError(error.message, span, error.hint) from None
+            raise type(error)(error.message, span, error.hint) from None
 
     def commands(self, path: Path, text: str, unit_bits: int) -> tuple[GivenCommand, ...] | Homogeneous:
         def read(source: Source, offset: int) -> tuple[GivenCommand, ...] | Homogeneous:
@@ -143,15 +168,25 @@ class Texts:
 
     def config(self, path: Path, text: str, units: Units) -> Sequencer:
         def read(source: Source, offset: int) -> Sequencer:
-            return parse_config(text, source=source, offset=offset, **units)
+            return parse_config(text, source=source, offset=offset, sizes=self.sizes, **units)
 
         return self._in_place(path, text, read)
 
     def paired(self, path: Path, text: str, units: Units) -> tuple[Sequencer, Sequencer]:
         def read(source: Source, offset: int) -> tuple[Sequencer, Sequencer]:
-            return parse_paired(text, source=source, offset=offset, **units)
+            return parse_paired(text, source=source, offset=offset, sizes=self.sizes, **units)
 
         return self._in_place(path, text, read)
+
+
+def evaluated(text: str, sizes: Mapping[str, int], source: Source, offset: int) -> int:
+    """The value of arithmetic over sizes, all of `text`."""
+    cursor = Cursor(text, source, offset, {}, sizes)
+    value = cursor.count("number")
+    token = cursor.peek()
+    if token is not None:
+        cursor.fail(f"`{token.shown}` after the number", token.start, token.end, "is an operator missing?")
+    return value.plain
 
 
 def _moved(value: T, loose: Source, content: StringSpan) -> T:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from dmaverify.language.expr import Expr, axes_of
+from dmaverify.language.numbers import moves
 from dmaverify.layout.addresses import Layout, Room, lay_out
 from dmaverify.layout.digits import Digit, Form, NotDigits, compile_digits
 from dmaverify.layout.refine import Nest
@@ -99,7 +100,7 @@ def aliased_place(tensor: Tensor, space: Space, dtype_bits: int) -> str | None:
             continue
         stride = dtype_bits // unit_bits if place == "element" else space.stride(place, unit_bits)
         size = tensor.field(place).size
-        if size > 1 and extent > stride:
+        if extent > stride and size > 1:
             return place
         extent = stride * size if place == "element" else stride * (size - 1) + extent
     return None
@@ -136,7 +137,7 @@ def layout_of(tensor: Tensor, space: Space, dtype_bits: int) -> tuple[Layout, bo
 def nest_of(command: Command) -> Nest:
     """The loops of a command, its burst innermost, at global addresses."""
     loops = [(loop.count, loop.read, loop.write) for loop in command.loops]
-    if command.burst > 1:
+    if moves(command.burst):
         loops.append((command.burst, 1, 1))
     return Nest.of(
         global_address(command.read, command.read.base), global_address(command.write, command.write.base), loops

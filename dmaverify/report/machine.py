@@ -119,6 +119,8 @@ def verdict_json(verdict: Verdict) -> dict[str, Any]:
         "seconds": plain(verdict.seconds),
         "solver": verdict.solver,
         "claim": verdict.claim,
+        **({} if verdict.sizes is None else {"sizes": plain(verdict.sizes)}),
+        **({} if verdict.smallest is None else {"smallest": dict(verdict.smallest)}),
         "scope": verdict.scope,
         "expect": None if verdict.expect is None else list(verdict.expect),
         "as_expected": verdict.as_expected,

@@ -31,6 +31,7 @@ ROOMS = (
     "prove/move",
     "prove/flow",
     "prove/certify",
+    "prove/sizes",
     "cost",
     "synth",
     "plan",
@@ -44,7 +45,10 @@ ROOMS = (
 ROOT_FILES = {"__init__", "__main__", "api", "errors", "verdict"}
 DOOR_TO_Z3 = "prove/smt.py"
 PRINTS = "cli/app.py"
-CORE = ("language", "layout", "program", "lower", "execute", "prove", "prove/move", "prove/flow", "prove/certify")
+CORE = (
+    "language", "layout", "program", "lower", "execute", "prove", "prove/move", "prove/flow", "prove/certify",
+    "prove/sizes",
+)  # fmt: skip
 MACHINES = {"rngd", "pto", "idma"}
 HEAVY = {"cvc5", "islpy", "matplotlib", "numba", "sympy", "z3"}  # imported where they are used: starting is quick
 LONG, TOO_LONG = 400, 600

@@ -398,7 +398,7 @@ def edited(old: str, new: str) -> str:
         ("A = 8", 'A = "8"', '`A` must be an integer, not "8"', "8", "digits"),
         ("A = 8", "A = inf", "`A` must be an integer, not inf", "inf", "digits"),
         ("A = 8", "A = 2020-01-01", "`A` must be an integer, not 2020-01-01", "2020-01-01", "digits"),
-        ("A = 8", "A.B = 8", "`A` must be an integer, not a table", "A", "digits"),
+        ("A = 8", "A.B = 8", "unknown key `B`", "B", "multiple_of"),
         ("A = 8", "A = 1000000000000000001", "`A` is too large", "1000000000000000001", "10^18"),
         ("A = 8", "A = " + "9" * 400, "`A` is too large: a number of 1329 bits", "9" * 400, "10^18"),
         ("A = 8", "A = " + "9" * 5000, "more than 4,300 digits", "9" * 5000, "2^62"),

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dmaverify.program.command import Command
-from dmaverify.program.move import PLACES
+from dmaverify.program.move import PLACES, Tensor
 from dmaverify.program.space import LOCAL_LIMIT, unit_bits_of
 from dmaverify.prove.move.case import Case
 from dmaverify.prove.move.overlap import Early, relies_on_order, written_early
@@ -35,17 +35,12 @@ def judge_in_place(case: Case, programs: Sequence[Sequence[Command]]) -> None:
         programs = [[looped(command, views, case.target) for command in commands] for commands in programs]
     if source.tier != dest.tier:
         return
-    for place in PLACES[:-1]:
-        if place in case.spaces[0].places:
-            a, b = getattr(source, f"at_{place}"), getattr(dest, f"at_{place}")
-            if a + source.field(place).size <= b or b + dest.field(place).size <= a:
-                case.status["core/overlap"], case.by["core/overlap"] = "proved", f"they lie on different {place}s"
-                return
+    why = lie_apart(source, dest, case.spaces[0].places, case.bits)
+    if why:
+        case.status["core/overlap"], case.by["core/overlap"] = "proved", why
+        return
     first, second = (t.base * 8 for t in (source, dest))
     ends = (first + source.element.size * case.bits, second + dest.element.size * case.bits)
-    if ends[0] <= second or ends[1] <= first:
-        case.status["core/overlap"], case.by["core/overlap"] = "proved", "the ends of both regions"
-        return
     low, high = max(first, second) // 8, -(-min(ends) // 8)
     session = Session(case.options.rlimit)
     early, commands = _written_early(case, programs, session)
@@ -86,6 +81,18 @@ def judge_in_place(case: Case, programs: Sequence[Sequence[Command]]) -> None:
             else (),
         )
     )
+
+
+def lie_apart(source: Tensor, dest: Tensor, places: Sequence[str], bits: int) -> str:
+    """Why two tensors of one tier share no byte, by their places or their ranges of bytes alone; empty if they may."""
+    for place in PLACES[:-1]:
+        if place in places:
+            a, b = getattr(source, f"at_{place}"), getattr(dest, f"at_{place}")
+            if a + source.field(place).size <= b or b + dest.field(place).size <= a:
+                return f"they lie on different {place}s"
+    first, second = (t.base * 8 for t in (source, dest))
+    apart = first + source.element.size * bits <= second or second + dest.element.size * bits <= first
+    return "the ends of both regions" if apart else ""
 
 
 def _written_early(

@@ -12,10 +12,10 @@ Relied on (proofs/): alignment-step.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from math import gcd
+from collections.abc import Collection, Mapping, Sequence
 
 from dmaverify.language.expr import Broadcast, axes_of, terms_of
+from dmaverify.language.numbers import gcd, least, most, same, step_gcd
 from dmaverify.layout.digits import Form, NotDigits, compile_digits, finalize
 from dmaverify.lower.derive import coalesce
 from dmaverify.program.command import Command, Sequencer
@@ -32,7 +32,7 @@ def contiguous_run(command: Command) -> int:
     """Units of the innermost run that is contiguous on both sides, loops included."""
     run = command.burst
     for loop in reversed(command.loops):
-        if not (loop.read == run and loop.write == run):
+        if not (same(loop.read, run) and same(loop.write, run)):
             break
         run *= loop.count
     return run if command.packet and run % command.packet == 0 else command.burst
@@ -41,11 +41,14 @@ def contiguous_run(command: Command) -> int:
 def address_gcd(command: Command, side: str) -> int:
     """Units: divides every address at which the side starts a packet."""
     port = command.read if side == "read" else command.write
-    strides = (loop.read if side == "read" else loop.write for loop in command.loops if loop.count > 1)
-    return gcd(port.base, *strides)
+    steps = [(loop.read if side == "read" else loop.write, loop.count) for loop in command.loops]
+    found: int = step_gcd(port.base, steps)
+    return found
 
 
-def command_facts(command: Command, commands: Sequence[Command]) -> dict[str, int]:
+def command_facts(
+    command: Command, commands: Sequence[Command], only: Collection[str] | None = None
+) -> dict[str, int]:
     bits = command.unit_bits
     read, write = address_gcd(command, "read") * bits, address_gcd(command, "write") * bits
     engine = command.engine
@@ -53,7 +56,7 @@ def command_facts(command: Command, commands: Sequence[Command]) -> dict[str, in
     return {
         "packet_bytes": command.packet * bits // 8,
         "packet_bits": command.packet * bits,
-        "burst_bytes": contiguous_run(command) * bits // 8,
+        "burst_bytes": contiguous_run(command) * bits // 8 if asked(only, "burst_bytes") else 1,
         "read_gcd": _bytes(read),
         "write_gcd": _bytes(write),
         "read_gcd_bits": read,
@@ -70,35 +73,44 @@ def command_facts(command: Command, commands: Sequence[Command]) -> dict[str, in
     }
 
 
-def sequencer_facts(text: Sequencer, command: Command, limits: Mapping[str, int], unit_bits: int) -> dict[str, int]:
+def asked(only: Collection[str] | None, *ports: str) -> bool:
+    """Whether a caller that asks for `only` these ports (None: all) asks for one of `ports`."""
+    return only is None or any(port in only for port in ports)
+
+
+def sequencer_facts(
+    text: Sequencer, command: Command, limits: Mapping[str, int], unit_bits: int, only: Collection[str] | None = None
+) -> dict[str, int]:
     """One side of a command. Entries count as written where that fits the limits, else merged: either grouping is
-    legal.
+    legal. Ports that are not asked for may be anything.
     """
     inner = text.entries[-1] if text.entries else None
     inner_count = inner.count if inner else text.packet
     inner_stride = inner.stride if inner else 1
     run = inner_count if inner_stride in (0, 1) else 1
     outer = text.entries[:-1] if inner_stride in (0, 1) or text.packet > 1 else text.entries
-    strides = [e.stride for e in outer if e.count > 1]
+    strides = [(e.stride, e.count) for e in outer]
     if run > text.packet:
-        strides.append(text.packet * inner_stride)
-    written = [e.count for e in text.entries[:-1]] + [-(-inner_count // max(1, text.packet))]
-    merged = [count for count, _, _ in coalesce([(x.count, x.read, x.write) for x in command.loops])]
-    entries, iterations = len(text.entries), max(written)
-    if entries > limits.get("entries_max", entries) or iterations > limits.get("iterations_max", iterations):
-        with_packet = len(merged) + (1 if command.packet > 1 else 0)
-        entries, iterations = max(1, min(entries, with_packet)), max([1, *merged])
+        strides.append((text.packet * inner_stride, 2))
+    written = [e.count for e in text.entries[:-1]] + [-(-inner_count // (text.packet or 1))]
+    entries, iterations = len(text.entries), most(written)
+    if asked(only, "entries", "iterations"):
+        over = "iterations_max" in limits and iterations > limits["iterations_max"]
+        if over or entries > limits.get("entries_max", entries):
+            merged = [count for count, _, _ in coalesce([(x.count, x.read, x.write) for x in command.loops])]
+            with_packet = len(merged) + (1 if command.packet > 1 else 0)
+            entries, iterations = max(1, min(entries, with_packet)), most([1, *merged])
     return {
         "entries": max(1, entries),
-        "iterations": max(1, iterations),
+        "iterations": most([1, iterations]),
         "inner_count": inner_count,
         "inner_stride": inner_stride,
         "packet_units": text.packet,
         "packet_bytes": text.packet * unit_bits // 8,
         "packet_run_bytes": run * unit_bits // 8,
-        "stride_gcd": _bytes(gcd(*strides) * unit_bits) if strides else 0,
-        "stride_low": min((e.stride * unit_bits // 8 for e in text.entries), default=0),
-        "stride_high": max((e.stride * unit_bits // 8 for e in text.entries), default=0),
+        "stride_gcd": _bytes(step_gcd(0, strides) * unit_bits),
+        "stride_low": least([e.stride * unit_bits // 8 for e in text.entries]) if text.entries else 0,
+        "stride_high": most([e.stride * unit_bits // 8 for e in text.entries]) if text.entries else 0,
     }
 
 
@@ -118,7 +130,7 @@ def dimension_facts(text: Sequencer, unit_bits: int) -> list[dict[str, int]]:
     return [{**facts, "dimensions": len(out)} for facts in out]
 
 
-def tensor_facts(tensor: Tensor, dtype_bits: int) -> dict[str, int]:
+def tensor_facts(tensor: Tensor, dtype_bits: int, only: Collection[str] | None = None) -> dict[str, int]:
     extent = -(-tensor.element.size * dtype_bits // 8)
     return {
         "chips": tensor.chip.size,
@@ -133,7 +145,7 @@ def tensor_facts(tensor: Tensor, dtype_bits: int) -> dict[str, int]:
         "element_count": tensor.element.size,
         "element_bits": dtype_bits,
         "total_bits": tensor.element.size * dtype_bits,
-        "padded_splits": _padded_splits(tensor),
+        "padded_splits": _padded_splits(tensor) if asked(only, "padded_splits") else 0,
     }
 
 
@@ -152,23 +164,32 @@ def _padded_splits(tensor: Tensor) -> int:
 
 
 def transfer_facts(
-    source: Tensor, dest: Tensor, dtype: str, target: Target, commands: Sequence[Command]
+    source: Tensor,
+    dest: Tensor,
+    dtype: str,
+    target: Target,
+    commands: Sequence[Command],
+    only: Collection[str] | None = None,
 ) -> dict[str, int]:
     return {
         **target.dtype_facts(dtype),
         "route": int((source.tier, dest.tier) in target.routes),
         "same_chip": _same_chip(source, dest, commands),
         "same_cluster": _same_cluster(source, dest, target, commands),
-        "same_dmn": _same_dmn(source, dest, target, commands),
+        "same_dmn": _same_dmn(source, dest, target, commands) if asked(only, "same_dmn") else 1,
         "source_chips": source.chip.size,
         "dest_chips": dest.chip.size,
         "source_clusters": source.cluster.size,
         "dest_clusters": dest.cluster.size,
         "source_slices": source.slice.size,
         "dest_slices": dest.slice.size,
-        "broadcast_axes": broadcast_axes(source, dest),
-        **tail_facts(source, dest, target.dtypes.get(dtype, 8), "slice" in target.tiers[dest.tier].places),
+        "broadcast_axes": broadcast_axes(source, dest) if asked(only, "broadcast_axes") else 0,
+        **(_tails(source, dest, dtype, target) if asked(only, "tail_bits", "tail_stride_bits") else {}),
     }
+
+
+def _tails(source: Tensor, dest: Tensor, dtype: str, target: Target) -> dict[str, int]:
+    return tail_facts(source, dest, target.dtypes.get(dtype, 8), "slice" in target.tiers[dest.tier].places)
 
 
 def _same_chip(source: Tensor, dest: Tensor, commands: Sequence[Command]) -> int:

@@ -25,7 +25,7 @@ def local_range(command: Command, side: str) -> tuple[int, int]:
     low = high = port.base
     for loop in command.loops:
         reach = (loop.read if side == "read" else loop.write) * (loop.count - 1)
-        low, high = low + min(0, reach), high + max(0, reach)
+        low, high = (low + reach, high) if reach < 0 else (low, high + reach)
     return low, high + command.burst - 1
 
 

@@ -1,0 +1,58 @@
+"""The command `conditions`.
+
+Knows: its arguments and exit codes. Does not know: how a condition is found or written.
+Law: 0 where every condition is exact, 3 where one is not, 2 for input that cannot be read.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from dmaverify.errors import InputError
+
+
+@click.command()
+@click.argument("path", metavar="PATH[::NAME]")
+@click.option("--json", "as_json", is_flag=True, help="As data: a list, one element an entry of the plan.")
+@click.option(
+    "--guards", type=click.Choice(("rust", "c", "mlir", "python")), help="An assertion that implies the condition."
+)
+@click.option("--reading", "readings", multiple=True, metavar="RULE=NAME", help="Chooses a reading; repeatable.")
+@click.option("--target", help="A machine, in place of the plan's own.")
+def conditions(path: str, as_json: bool, guards: str | None, readings: tuple[str, ...], target: str | None) -> None:
+    """The sizes for which a plan with symbols holds, as few clauses as it takes, each with what asks for it."""
+    from dmaverify.cli.app import Stop, fail, told
+    from dmaverify.errors import errors_of
+    from dmaverify.report.conditions import condition_json, conditions_text
+
+    try:
+        found = _found(path, readings, target)
+        if guards is not None:
+            from dmaverify.report.guards import guard
+
+            raise told("\n".join(guard(one, guards) for one in found).rstrip("\n"))
+    except InputError as error:
+        raise fail(errors_of(error)) from None
+    code = 0 if all(one.status == "exact" for one in found) else 3
+    try:
+        raise told([condition_json(one) for one in found] if as_json else conditions_text(found))
+    except Stop:
+        raise Stop(code) from None
+
+
+def _found(path: str, readings: tuple[str, ...], target: str | None) -> list[Any]:
+    from dmaverify.jobs.judge import readings_of
+    from dmaverify.jobs.load import load
+    from dmaverify.prove.options import Options
+    from dmaverify.prove.sizes.conditions import conditions as conditions_of
+
+    plan = load(path, target=target, symbols=True)
+    if not plan.templates:
+        hint = "write a size as `N = { min = 1, max = 4096 }`; a plan of numbers has one size, which `check` judges"
+        raise InputError(f"{plan.path} has no symbols", None, hint)
+    chosen = readings_of(readings)
+    for template in plan.templates:
+        template.machine.check_readings(chosen)
+    return [conditions_of(template, Options(readings=chosen)) for template in plan.templates]

@@ -1,0 +1,287 @@
+"""One verdict for all admitted sizes of an entry with symbols.
+
+Knows: runs at chosen sizes, the search for sizes that are left, the ordinary checker.
+Does not know: plan files, how a verdict is shown.
+Law: proved, only if every admitted size lies in a region of a proved run or was proved by the ordinary checker;
+refuted, with the smallest sizes in the order of the template at which the ordinary checker refutes; all else is
+unknown, with the sizes from which on it is open.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import combinations, islice
+from math import prod
+
+from dmaverify.errors import Disagreement, NoValue
+from dmaverify.language.numbers import Poly
+from dmaverify.program.access import Access
+from dmaverify.prove.move.check import check_access, check_transfer
+from dmaverify.prove.move.outcome import OBLIGATIONS
+from dmaverify.prove.options import Options
+from dmaverify.prove.sizes.attempt import Attempt, attempt
+from dmaverify.prove.sizes.facts import Fact, Instance, Region, Template
+from dmaverify.prove.sizes.search import MOST_BOXES, NOTHING, Search
+from dmaverify.verdict import Finding, Obligation, Severity, Status, Verdict
+
+MOST_SINGLE = 40
+"""Sizes that one verdict asks the ordinary checker about."""
+MOST_LOOKED = 1200
+"""Boxes of sizes that one verdict looks at, over all its searches."""
+FEW = 12
+"""So few sizes are asked one by one, without symbols."""
+_STEPS = ((2, 3, 5, 7, 11, 13), (8, 24, 40, 56, 88, 104), (32, 96, 160, 224), (64, 128, 256, 512), (1, 1, 1, 1, 1, 1))
+
+
+@dataclass
+class Cover:
+    """What is known of the sizes of a template: where it is proved, and how."""
+
+    template: Template
+    options: Options
+    regions: list[Region] = field(default_factory=list)
+    singles: int = 0
+    looked: int = 0
+    why: str = ""
+    rule: str = ""
+    units: str = ""
+
+    def run(self, values: Mapping[str, int]) -> Attempt:
+        """A run at sizes; its region is added where it proves."""
+        done = attempt(self.template, values, self.options, generic=True)
+        if done.status == "proved" and done.region is not None and done.region.holds(values):
+            self.regions.append(done.region)
+            self.units = self.units or str(done.units)
+        elif not self.why or done.rule:
+            self.why, self.rule = done.why, done.rule
+        return done
+
+    def outside(self) -> dict[str, int] | str:
+        search = Search(self.template, self.regions, max(1, min(MOST_BOXES, MOST_LOOKED - self.looked)))
+        found = search.first_outside()
+        self.looked += search.looked
+        return found
+
+    def single(self, values: Mapping[str, int]) -> Verdict:
+        """The ordinary verdict at sizes."""
+        self.singles += 1
+        return verdict_at(self.template, values, self.options)
+
+    def take(self, values: Mapping[str, int]) -> None:
+        """Sizes that the ordinary checker proved, with as many others as a run at them proves."""
+        for pinned in _pins(self.template, values):
+            for typical in islice(samples(self.template, {name: values[name] for name in pinned}), 2):
+                done = attempt(self.template, typical, self.options, generic=True, pinned=pinned)
+                if done.status == "proved" and done.region is not None and done.region.holds(values):
+                    self.regions.append(done.region)
+                    return
+        done = attempt(self.template, values, self.options, generic=True)
+        if done.status == "proved" and done.region is not None and done.region.holds(values):
+            self.regions.append(done.region)
+        else:
+            self.regions.append(only(values))
+
+
+def only(values: Mapping[str, int]) -> Region:
+    """These sizes and no others."""
+    return Region(tuple(Fact("eq", Poly.symbol(name) - Poly.of(value)) for name, value in values.items()))
+
+
+def _pins(template: Template, values: Mapping[str, int]) -> Iterator[tuple[str, ...]]:
+    """Symbols to fix at their values, few at a time: those that are 1, then others, at last all sizes."""
+    names = [one.name for one in template.symbols]
+    ones = [one.name for one in template.symbols if one.axis and values[one.name] == 1]
+    tried = [*((name,) for name in ones), *combinations(ones, 2), *((name,) for name in names), tuple(ones)]
+    tried += [tuple(one.name for one in template.symbols if one.axis)]
+    yield from (one for one in dict.fromkeys(tried) if one)
+
+
+def verdict_at(template: Template, values: Mapping[str, int], options: Options) -> Verdict:
+    """The ordinary verdict on the entry with these numbers; where they have no meaning, that is refuted."""
+    try:
+        instance: Instance = template.at(values)
+    except NoValue as error:
+        finding = Finding(
+            "core/well-formed", Severity.ERROR, error.message, "plan", error.span,
+            source="the plan file format, Symbols", hint=error.hint or "",
+        )  # fmt: skip
+        return Verdict(template.name, template.machine.name, Status.REFUTED, (finding,))
+    plain = replace(options, repair=False)
+    if isinstance(instance.item, Access):
+        return check_access(
+            instance.item, axes=instance.axes, target=template.machine, options=plain, path=template.path
+        )
+    return check_transfer(
+        instance.item, axes=instance.axes, problems=instance.problems, target=template.machine, options=plain,
+        path=template.path, line=template.line,
+    )  # fmt: skip
+
+
+def samples(template: Template, fixed: Mapping[str, int] | None = None) -> Iterator[dict[str, int]]:
+    """Sizes at which a run is likely to be like runs at most others, some of them fixed; each admitted."""
+    fixed = fixed or {}
+    seen: set[tuple[int, ...]] = set()
+    for steps in _STEPS:
+        for order in (1, -1):
+            values: dict[str, int] = {}
+            for one, step in zip(template.symbols, steps[: len(template.symbols)][::order], strict=False):
+                value = max(one.first, step * one.multiple)
+                values[one.name] = value if one.last is None else min(value, one.last)
+            for one in template.symbols:
+                values.setdefault(one.name, one.first)
+            values = {**_as_multiples(template, values), **fixed}
+            key = tuple(values.values())
+            if key not in seen and template.admits(values):
+                seen.add(key)
+                yield values
+    last = {one.name: one.last or max(one.first, 4096 // one.multiple * one.multiple) for one in template.symbols}
+    last.update(fixed)
+    if template.admits(last):
+        yield last
+
+
+def _as_multiples(template: Template, values: dict[str, int]) -> dict[str, int]:
+    """Sizes made multiples of what a relation says divides them."""
+    for fact in template.assume:
+        if fact.op == "div" and fact.by is not None and len(fact.poly.symbols) == 1 and len(fact.poly.terms) == 1:
+            (name,) = fact.poly.symbols
+            by = fact.by.at(values) if fact.by.symbols <= set(values) else 0
+            if by > 0 and name in values and values[name] % by:
+                values[name] = values[name] * by
+    return values
+
+
+def check_template(template: Template, options: Options) -> Verdict:
+    """The verdict for all admitted sizes. Raises Disagreement as the ordinary checker."""
+    started = time.perf_counter()
+    cover = Cover(template, options)
+    verdict = _checked(cover)
+    return replace(
+        verdict, name=template.name, target=template.machine.name, path=template.path, line=template.line,
+        expect=template.expect, readings=dict(options.readings), seconds=time.perf_counter() - started,
+        sizes={one.name: _range(one) for one in template.symbols},
+    )  # fmt: skip
+
+
+def _range(one: object) -> dict[str, int]:
+    least, most, multiple = one.least, one.most, one.multiple  # type: ignore[attr-defined]
+    return {
+        "min": least, **({} if most is None else {"max": most}), **({} if multiple == 1 else {"multiple_of": multiple})
+    }  # fmt: skip
+
+
+def _checked(cover: Cover) -> Verdict:
+    template = cover.template
+    left = cover.outside()
+    if left == NOTHING:
+        return _vacuous(template)
+    if _count(template) > FEW:
+        tries = 0
+        for values in samples(template):
+            done = cover.run(values)
+            tries += done.rule.startswith("core/") or done.rule == "digits"
+            if done.status == "proved":
+                left = cover.outside()
+                if left == NOTHING:
+                    return _proved(cover)
+            if tries > 2 or len(cover.regions) > 2:
+                break
+    while cover.singles < MOST_SINGLE:
+        left = cover.outside() if cover.regions else left
+        if left == NOTHING:
+            return _proved(cover)
+        if isinstance(left, str):
+            return _open(cover, "the sizes that are left were not found within the limit", {})
+        single = cover.single(left)
+        if single.status is Status.REFUTED:
+            return _refuted(cover, single, left)
+        if single.status is not Status.PROVED:
+            return _open(cover, "the ordinary check at these sizes is open", left)
+        if _count(template) > FEW:
+            cover.take(left)
+        else:
+            cover.regions.append(only(left))
+    left = cover.outside()
+    if left == NOTHING:
+        return _proved(cover)
+    return _open(cover, cover.why or "too many cases", left if isinstance(left, dict) else {})
+
+
+def _count(template: Template) -> int:
+    """How many sizes the ranges hold; a large number where they are open."""
+    counts = [
+        1 << 40 if one.last is None else (one.last - one.first) // one.multiple + 1 for one in template.symbols
+    ]
+    return prod(counts)
+
+
+def describe(template: Template) -> str:
+    """The admitted sizes, in words."""
+    parts = []
+    for one in template.symbols:
+        if one.last is None:
+            text = f"{one.name} >= {one.first}"
+        elif one.last == one.first:
+            text = f"{one.name} = {one.first}"
+        else:
+            text = f"{one.name} in {one.first}..{one.last}"
+        parts.append(text + (f" in steps of {one.multiple}" if one.multiple > 1 and one.last != one.first else ""))
+    said = " and ".join(fact.text for fact in template.assume)
+    return ", ".join(parts) + (f" with {said}" if said else "")
+
+
+def sizes_text(values: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in values.items())
+
+
+def _proved(cover: Cover) -> Verdict:
+    template = cover.template
+    symbolic = any(len(r.facts) != len(template.symbols) or any(f.op != "eq" for f in r.facts) for r in cover.regions)
+    by = "identities of polynomials over the sizes" if symbolic else f"enumeration of all {cover.singles} sizes"
+    if symbolic and cover.singles:
+        by += f", and the ordinary check at {cover.singles} of them"
+    names = ["core/well-formed", *OBLIGATIONS, "core/overlap"]
+    names += [f"{template.machine.name}/*"]
+    strict = cover.options.readings.get("core/consumes") == "strict"
+    obligations = tuple(
+        Obligation(name, "not judged" if name == "core/consumes" and not strict else "proved", by) for name in names
+    )
+    said = ("what is a warning or an advice is looked for at single sizes only",) if symbolic else ()
+    claim = f"for all {describe(template)}"
+    return Verdict(template.name, "", Status.PROVED, (), obligations, said, claim=claim)
+
+
+def _refuted(cover: Cover, single: Verdict, values: Mapping[str, int]) -> Verdict:
+    for region in cover.regions:
+        if region.holds(values):
+            raise Disagreement(f"{cover.template.name}: proved for sizes at which the ordinary check refutes it")
+    note = f"at {sizes_text(values)}, the smallest sizes that break it"
+    findings = tuple(
+        replace(f, notes=(*f.notes, note), edits=(), fix=()) if f.severity is Severity.ERROR else f
+        for f in single.findings
+    )
+    claim = f"not for {sizes_text(values)}"
+    return replace(single, findings=findings, smallest=dict(values), claim=claim)
+
+
+def _open(cover: Cover, why: str, left: Mapping[str, int]) -> Verdict:
+    rule = cover.rule if cover.rule.startswith("core/") else "core/same-element"
+    status = [Obligation(rule, "unknown", "identities of polynomials over the sizes", why)]
+    where = f"; open from {sizes_text(left)} on" if left else ""
+    held = [" and ".join(f.text for f in region.facts) or "all" for region in cover.regions[:1]]
+    said = tuple(f"proved where {text}" for text in held)
+    claim = f"for all {describe(cover.template)}{where}"
+    return Verdict(cover.template.name, "", Status.UNKNOWN, (), tuple(status), said, claim=claim)
+
+
+def _vacuous(template: Template) -> Verdict:
+    finding = Finding(
+        "core/not-vacuous", Severity.ERROR, f"no sizes are admitted: {describe(template)}", "plan", template.span,
+        source="DESIGN, Obligations", hint="widen a range, or drop a relation",
+    )  # fmt: skip
+    return Verdict(template.name, "", Status.REFUTED, (finding,), (Obligation("core/not-vacuous", "refuted"),))
+
+
+

@@ -1,0 +1,213 @@
+"""The sizes for which a plan holds, as few clauses as it takes, each with what asks for it.
+
+Knows: regions of runs that prove and of runs that break a rule, which facts others imply.
+Does not know: plan files, how an answer is shown, code of guards.
+Law: at every admitted size at which one of the conjunctions holds, the plan is proved. `exact` only if at every other
+admitted size it is refuted: by a run whose region the size lies in, or by the ordinary checker at that size.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from dmaverify.errors import Disagreement
+from dmaverify.language.numbers import Poly
+from dmaverify.prove.options import Options
+from dmaverify.prove.sizes.attempt import attempt
+from dmaverify.prove.sizes.check import Cover, only, samples, sizes_text
+from dmaverify.prove.sizes.facts import Fact, Floor, Region, Template, normal
+from dmaverify.prove.sizes.search import NOTHING, Ends, Search, follows, surely
+from dmaverify.verdict import Status
+
+MOST_ROUNDS = 24
+MOST_LOOKED = 1200
+"""Regions that are looked for, and boxes of sizes that are looked at, over all searches."""
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """`any` of the conjunctions suffices; `left` says of an answer that is not exact what is open."""
+
+    name: str
+    path: str
+    line: int
+    status: str
+    any: tuple[tuple[Fact, ...], ...] = ()
+    left: tuple[str, ...] = ()
+    seconds: float = 0.0
+    floors: tuple[Floor, ...] = ()
+    template: Template | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass
+class _Finder:
+    template: Template
+    options: Options
+    cover: Cover = field(init=False)
+    broken: list[Region] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
+    reduced: int = 0
+
+    def __post_init__(self) -> None:
+        self.cover = Cover(self.template, self.options)
+
+    def find(self) -> str:
+        """NOTHING once every admitted size is known to hold or to be refuted."""
+        for values in samples(self.template):
+            if self.cover.run(values).status == "proved":
+                break
+            self._break(values)
+        looked = 0
+        found: Mapping[str, int] | str = ""
+        for _ in range(MOST_ROUNDS):
+            self._reduce()
+            search = Search(self.template, [*self.cover.regions, *self.broken])
+            found = search.any_outside()
+            looked += search.looked
+            if isinstance(found, str):
+                return found
+            if looked > MOST_LOOKED:
+                break
+            if self._break(found):
+                continue
+            status = self._status(found)
+            if status is Status.PROVED:
+                self.cover.take(found)
+            elif status is Status.REFUTED:
+                self.broken.append(only(found))
+            else:
+                break
+        if isinstance(found, Mapping):
+            self.left.append(f"{sizes_text(found)} and others")
+        return "open"
+
+    def _status(self, values: Mapping[str, int]) -> Status:
+        try:
+            return self.cover.single(values).status
+        except Disagreement:
+            return Status.UNKNOWN
+
+    def _reduce(self) -> None:
+        """The last region in as few facts as say the same."""
+        regions = self.cover.regions
+        if len(regions) > self.reduced:
+            last = regions[-1]
+            regions[-1] = Region(reduced_facts(last, self.template), last.floors)
+            self.reduced = len(regions)
+
+    def _break(self, values: Mapping[str, int]) -> bool:
+        """A region around sizes that the ordinary checker refutes in which the same rule is broken."""
+        for generic in (True, False):
+            done = attempt(self.template, values, self.options, generic=generic, breaking=True)
+            if done.status == "broken" and done.region is not None and done.region.holds(values):
+                self.broken.append(done.region)
+                return True
+        return False
+
+
+def conditions(template: Template, options: Options) -> Condition:
+    """The condition of one entry."""
+    started = time.perf_counter()
+    finder = _Finder(template, options)
+    outcome = finder.find()
+    finder._reduce()
+    kept = _without_subsumed([region.facts for region in finder.cover.regions], template)
+    if outcome != NOTHING and not finder.left:
+        finder.left.append("sizes that were not looked at within the limit")
+    status = "exact" if outcome == NOTHING else "sufficient" if kept else "none"
+    return Condition(
+        template.name, template.path, template.line, status, tuple(kept),
+        tuple(finder.left) if status != "exact" else (), time.perf_counter() - started,
+        tuple(dict.fromkeys(f for region in finder.cover.regions for f in region.floors)), template,
+    )  # fmt: skip
+
+
+# ---------------------------------------------------------------- few clauses
+
+
+def reduced_facts(region: Region, template: Template) -> tuple[Fact, ...]:
+    """Facts that say as much as all of the region's, among admitted sizes; none that another one implies."""
+    kept = list(dict.fromkeys(_tidied(normal(fact)) for fact in region.facts))
+    for fact in sorted(kept, key=_weight, reverse=True):
+        others = [f for f in kept if f is not fact]
+        if implied(fact, others, template, region):
+            kept = others
+    names = [one.name for one in template.symbols]
+    return tuple(sorted(kept, key=lambda f: (f.by is None, len(f.poly.symbols), _first(f, names), f.text)))
+
+
+def _first(fact: Fact, names: Sequence[str]) -> int:
+    return min((names.index(n) for n in fact.poly.symbols if n in names), default=len(names))
+
+
+def _tidied(fact: Fact) -> Fact:
+    """Without a factor that all coefficients have; `8 | 24 C` is `C` by what is left of 8."""
+    if fact.by is not None and fact.by.constant is not None and len(fact.poly.terms) == 1:
+        from math import gcd
+
+        ((mono, c),) = fact.poly.terms.items()
+        common = gcd(c, fact.by.constant)
+        by = fact.by.constant // common
+        return replace(fact, poly=Poly({mono: c // common % by or 1}), by=Poly.of(by)) if by > 1 else fact
+    return fact
+
+
+def _weight(fact: Fact) -> tuple[int, int, int]:
+    """How hard a fact is to read: what is dropped first, where either of two would do."""
+    largest = max((abs(c) for c in fact.poly.terms.values()), default=0)
+    return (int(fact.op in ("ne", "ndiv")) + int(fact.why.rule.startswith("core/")), len(fact.poly.terms), largest)
+
+
+def implied(fact: Fact, others: Sequence[Fact], template: Template, region: Region | None = None) -> bool:
+    """Whether every admitted size at which the others hold is one at which the fact does."""
+    search = Search(template, [] if region is None else [region])
+    box: Ends = {one.name: (one.first, one.last) for one in template.symbols}
+    wide = _narrowed(search.with_quotients(box), others)
+    if search.always(fact):
+        return True
+    if fact.by is not None:
+        by = fact.by.constant
+        return by is not None and fact.op == "div" and any(
+            f.op == "div" and f.by is not None and f.by.constant is not None
+            and follows(f.poly, f.by.constant, fact.poly, by) for f in others
+        )  # fmt: skip
+    given = [*search.given, *(f.poly for f in others if f.op == "ge")]
+    given += [p for f in others if f.op == "eq" for p in (f.poly, -f.poly)]
+    return surely(fact, wide, given, 2)
+
+
+def _narrowed(box: Ends, others: Sequence[Fact]) -> Ends:
+    """The box with what single products of the other facts say of each symbol."""
+    out = dict(box)
+    for fact in others:
+        if fact.op != "ge":
+            continue
+        falling = [(m, -c) for m, c in fact.poly.terms.items() if c < 0 and m]
+        rest = fact.poly.terms.get((), 0)
+        if len(falling) != 1 or set(fact.poly.terms) - {(), falling[0][0]} or rest < 0:
+            continue
+        mono, c = falling[0]
+        for name in set(mono):
+            if mono.count(name) > 1 or any(out[n][0] < 1 for n in mono if n in out) or name not in out:
+                continue
+            others_low = 1
+            for other in mono:
+                if other != name:
+                    others_low *= max(1, out[other][0]) if other in out else 1
+            low, high = out[name]
+            top = rest // (c * others_low)
+            out[name] = (low, top if high is None else min(high, max(top, low)))
+    return out
+
+
+def _without_subsumed(regions: Sequence[tuple[Fact, ...]], template: Template) -> list[tuple[Fact, ...]]:
+    """Regions that no other one holds."""
+    out: list[tuple[Fact, ...]] = []
+    for index, facts in enumerate(regions):
+        others = [r for at, r in enumerate(regions) if at != index and (at < index or r != facts)]
+        if not any(all(f in facts or implied(f, facts, template) for f in other) for other in others):
+            out.append(facts)
+    return out
+

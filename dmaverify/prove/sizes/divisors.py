@@ -1,0 +1,195 @@
+"""Greatest common divisors and extremes of symbolic numbers, asked only what they divide and what they lie beyond.
+
+Knows: what of each part answers such a question.
+Does not know: plans, regions.
+Law: an answer is that at the size of the run, and holds at every size at which the recorded facts do.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from dmaverify.language.numbers import Poly, Symbolic, divided
+from dmaverify.prove.sizes.facts import Fact
+from dmaverify.prove.sizes.shadow import Shadow, floor, poly_of, value_of
+from dmaverify.prove.sizes.trace import Stuck, Trace
+
+
+def divisor(trace: Trace, parts: Sequence[tuple[Any, Any]]) -> Any:
+    """The greatest common divisor of numbers, each with the count of the loop that takes it as its step."""
+    kept = [(value, count) for value, count in parts if not (isinstance(value, int) and value == 0)]
+    kept = [(v, c) for v, c in kept if not (isinstance(c, int) and c <= 1)]
+    for value, count in kept:
+        if isinstance(count, int) and all(_divides(value, other) for other, _ in kept):
+            return abs(value)
+    return Divisor(trace, tuple(kept)) if kept else 0
+
+
+def _divides(one: Any, other: Any) -> bool:
+    _, rest = divided(poly_of(other), poly_of(one)) if poly_of(one).terms else (Poly({}), Poly.of(1))
+    return not rest.terms
+
+
+class Divisor(Symbolic):
+    """A greatest common divisor that is asked only what divides it."""
+
+    __slots__ = ("down", "parts", "trace")
+
+    def __init__(self, trace: Trace, parts: tuple[tuple[Any, Any], ...], down: int = 1) -> None:
+        self.trace = trace
+        self.parts = parts
+        self.down = down
+
+    @property
+    def value(self) -> int:
+        return math.gcd(*(value_of(v) for v, c in self.parts if value_of(c) > 1)) // self.down
+
+    def __mul__(self, by: int) -> Divisor:
+        return Divisor(self.trace, tuple((v * by, c) for v, c in self.parts), self.down)
+
+    __rmul__ = __mul__
+
+    def __floordiv__(self, by: int) -> Divisor:
+        common = math.gcd(by * self.down, *(poly_of(v).content() for v, _ in self.parts))
+        if common == by * self.down:
+            return Divisor(self.trace, tuple((_shrunk(self.trace, v, common), c) for v, c in self.parts))
+        return Divisor(self.trace, self.parts, self.down * by)
+
+    def __mod__(self, by: int) -> Any:
+        if not isinstance(by, int):
+            raise Stuck("a divisor against a symbolic one")
+        by *= self.down
+        for value, count in self.parts:
+            if value_of(value) % by and value_of(count) > 1:
+                self.trace.record(Fact("ndiv", poly_of(value), Poly.of(by)))
+                _ = count > 1
+                return Remainder(self.trace, 1)
+        for value, count in self.parts:
+            if value_of(value) % by:
+                _ = count > 1
+            else:
+                self.trace.record(Fact("div", poly_of(value), Poly.of(by)))
+        return 0
+
+    def __eq__(self, other: object) -> Any:
+        if other != 0 or isinstance(other, Symbolic):
+            raise Stuck("the value of a divisor")
+        for value, count in self.parts:
+            if value_of(value) != 0 and value_of(count) > 1:
+                _ = (value != 0, count > 1)
+                return False
+        return all(value == 0 or not count > 1 for value, count in self.parts)
+
+    def __ne__(self, other: object) -> Any:
+        return not self.__eq__(other)
+
+    def __hash__(self) -> int:
+        return hash(self.parts)
+
+    def __index__(self) -> int:
+        raise Stuck("the value of a divisor")
+
+    def __format__(self, spec: str) -> str:
+        return f"gcd({', '.join(str(value) for value, _ in self.parts)})"
+
+    def divisor_with(self, values: Sequence[Any]) -> Any:
+        parts: list[tuple[Any, Any]] = []
+        for value in values:
+            if isinstance(value, Divisor):
+                if value.down != 1:
+                    raise Stuck("a divisor of half bytes")
+                parts += value.parts
+            else:
+                parts.append((value, 2))
+        return divisor(self.trace, parts)
+
+
+def _shrunk(trace: Trace, value: Any, by: int) -> Any:
+    return floor(trace, value, by) if isinstance(value, Shadow) else value // by
+
+
+class Remainder(Symbolic):
+    """A remainder of which nothing is said but that it is not 0."""
+
+    __slots__ = ("trace", "value")
+
+    def __init__(self, trace: Trace, value: int) -> None:
+        self.trace = trace
+        self.value = value
+
+    def __eq__(self, other: object) -> Any:
+        if isinstance(other, int) and other == 0:
+            return False
+        raise Stuck("the value of a remainder")
+
+    def __ne__(self, other: object) -> Any:
+        return not self.__eq__(other)
+
+    def __hash__(self) -> int:
+        return 1
+
+    def __bool__(self) -> bool:
+        return True
+
+
+class Extreme(Symbolic):
+    """The greatest or the least of several numbers, asked only on which side of another number it lies."""
+
+    __slots__ = ("most", "parts", "trace")
+
+    def __init__(self, trace: Trace, parts: tuple[Any, ...], most: bool) -> None:
+        self.trace = trace
+        self.parts = parts
+        self.most = most
+
+    @property
+    def value(self) -> int:
+        return (max if self.most else min)(value_of(part) for part in self.parts)
+
+    def _all(self, other: Any, holds: Any) -> bool:
+        """All parts on one side: each recorded; else one that is not."""
+        for part in self.parts:
+            if not holds(value_of(part), value_of(other)):
+                holds(part, other)
+                return False
+        return all(holds(part, other) for part in self.parts)
+
+    def _any(self, other: Any, holds: Any) -> bool:
+        for part in self.parts:
+            if holds(value_of(part), value_of(other)):
+                return bool(holds(part, other))
+        return any(holds(part, other) for part in self.parts)
+
+    def __le__(self, other: Any) -> bool:
+        return (self._all if self.most else self._any)(other, lambda a, b: a <= b)
+
+    def __lt__(self, other: Any) -> bool:
+        return (self._all if self.most else self._any)(other, lambda a, b: a < b)
+
+    def __ge__(self, other: Any) -> bool:
+        return (self._any if self.most else self._all)(other, lambda a, b: a >= b)
+
+    def __gt__(self, other: Any) -> bool:
+        return (self._any if self.most else self._all)(other, lambda a, b: a > b)
+
+    def __hash__(self) -> int:
+        return hash(self.parts)
+
+    def __format__(self, spec: str) -> str:
+        return f"{'max' if self.most else 'min'}({', '.join(str(part) for part in self.parts)})"
+
+    def __index__(self) -> int:
+        raise Stuck("the value of an extreme")
+
+    def extreme_of(self, values: Sequence[Any], *, most: bool) -> Any:
+        parts: list[Any] = []
+        for value in values:
+            if isinstance(value, Extreme):
+                if value.most is not most:
+                    raise Stuck("an extreme of extremes")
+                parts += value.parts
+            else:
+                parts.append(value)
+        return Extreme(self.trace, tuple(parts), most)

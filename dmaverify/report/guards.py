@@ -1,0 +1,278 @@
+"""Conditions as assertions that a launcher runs: Rust, C, MLIR, Python.
+
+Knows: how each language writes products, remainders and assertions in 128 bits.
+Does not know: how a condition was found.
+Law: an assertion that passes implies the condition: it states the range of every size first, with an upper end so that
+no product leaves 128 bits, then the relations that the plan assumes, then the clauses as they were proved. Where a size
+has no upper end, the guard states one of its own and is so much the stricter.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import count
+
+from dmaverify.errors import InputError
+from dmaverify.language.numbers import Mono, Poly
+from dmaverify.prove.sizes.conditions import Condition
+from dmaverify.prove.sizes.facts import Fact, Floor, Template
+from dmaverify.prove.sizes.search import least_of
+
+LANGUAGES = ("rust", "c", "mlir", "python")
+OWN_MOST = (1 << 31) - 1
+_WIDE = 1 << 126
+
+
+def guard(condition: Condition, language: str) -> str:
+    """The assertion. Raises InputError where there is no condition, or a product could leave 128 bits."""
+    template = condition.template
+    if not condition.any or template is None:
+        raise InputError(f"no sizes are known at which `{condition.name}` holds", None, "so there is nothing to assert")
+    _check_width(condition, template)
+    made = _MAKERS[language]
+    return made(condition, template)
+
+
+def _ranges(template: Template) -> list[tuple[str, int, int, int]]:
+    return [
+        (one.name, one.first, OWN_MOST if one.last is None else one.last, one.multiple) for one in template.symbols
+    ]
+
+
+def _check_width(condition: Condition, template: Template) -> None:
+    box: dict[str, tuple[int, int | None]] = {n: (low, high) for n, low, high, _ in _ranges(template)}
+    floors = _floors(condition, template)
+    for one in floors:
+        low, bottom = least_of(one.top, box), least_of(one.bottom, box)
+        top = least_of(-one.top, box)
+        if low is None or low < 0 or bottom is None or bottom < 1 or top is None:
+            raise InputError(f"`{one.name}` has no guard: a quotient of numbers that may be negative")
+        box[one.name] = (0, -top)
+    for fact in _every_fact(condition, template):
+        for poly in (fact.poly, *([fact.by] if fact.by is not None else [])):
+            high = sum(abs(c) * _most(mono, box) for mono, c in poly.terms.items())
+            if high >= _WIDE:
+                hint = "give the sizes smaller upper ends (`max`)"
+                raise InputError(f"`{fact.text}` may leave 128 bits", None, hint)
+
+
+def _most(mono: Mono, box: Mapping[str, tuple[int, int | None]]) -> int:
+    out = 1
+    for name in mono:
+        out *= box[name][1] or 0
+    return out
+
+
+def _every_fact(condition: Condition, template: Template) -> list[Fact]:
+    return [*template.assume, *(fact for facts in condition.any for fact in facts)]
+
+
+def _floors(condition: Condition, template: Template) -> list[Floor]:
+    facts = _every_fact(condition, template)
+    names = {n for f in facts for n in (*f.poly.symbols, *(f.by.symbols if f.by else ()))}
+    known = {one.name: one for one in (*template.floors, *condition.floors)}
+    out: list[Floor] = []
+    todo = [known[n] for n in known if n in names]
+    while todo:
+        one = todo.pop()
+        out = [one, *(o for o in out if o != one)]
+        todo += [known[n] for n in (*one.top.symbols, *one.bottom.symbols) if n in known]
+    return out
+
+
+def _names(condition: Condition, template: Template, lower: bool) -> dict[str, str]:
+    """Identifiers of symbols and quotients."""
+    out: dict[str, str] = {}
+    for one in template.symbols:
+        name = one.name.replace("'", "_prime")
+        name = name.lower() if lower else name
+        out[one.name] = name if name not in out.values() else f"{name}_{len(out)}"
+    for index, one_floor in enumerate(_floors(condition, template)):
+        out[one_floor.name] = f"q{index}"
+    return out
+
+
+def _function(condition: Condition) -> str:
+    return re.sub(r"\W", "_", f"check_sizes_of_{condition.name}")
+
+
+def _about(condition: Condition) -> str:
+    return f"{condition.path}::{condition.name}: the sizes for which the plan is proved ({condition.status})"
+
+
+# ---------------------------------------------------------------- text languages
+
+
+def _text(poly: Poly, names: Mapping[str, str]) -> str:
+    parts = []
+    for mono, c in sorted(poly.terms.items(), key=lambda item: (-len(item[0]), item[0])):
+        factors = [names[name] for name in mono]
+        if abs(c) != 1 or not factors:
+            factors.insert(0, str(abs(c)))
+        parts.append((c < 0, " * ".join(factors)))
+    if not parts:
+        return "0"
+    out = f"-({parts[0][1]})" if parts[0][0] else parts[0][1]
+    for negative, text in parts[1:]:
+        out += f" {'-' if negative else '+'} {text}"
+    return out
+
+
+def _sides(fact: Fact) -> tuple[Poly, str, Poly]:
+    left = Poly({m: c for m, c in fact.poly.terms.items() if c > 0})
+    right = Poly({m: -c for m, c in fact.poly.terms.items() if c < 0})
+    if left.constant is not None and fact.op == "ge":
+        return right, "<=", left
+    return left, {"ge": ">=", "eq": "==", "ne": "!="}[fact.op], right
+
+
+def _clause(fact: Fact, names: Mapping[str, str]) -> str:
+    if fact.by is not None:
+        return f"({_text(fact.poly, names)}) % ({_text(fact.by, names)}) {'==' if fact.op == 'div' else '!='} 0"
+    left, sign, right = _sides(fact)
+    return f"{_text(left, names)} {sign} {_text(right, names)}"
+
+
+def _conjunctions(condition: Condition, names: Mapping[str, str], both: str, either: str) -> str:
+    groups = [both.join(_clause(f, names) for f in facts) for facts in condition.any]
+    if any(not group for group in groups):
+        return ""
+    return either.join(f"({group})" if len(groups) > 1 else group for group in groups)
+
+
+def _checks(
+    condition: Condition, template: Template, names: Mapping[str, str], signs: tuple[str, str]
+) -> Iterator[str]:
+    """Ranges first, then relations, then the clauses."""
+    for name, low, high, multiple in _ranges(template):
+        text = f"{low} <= {names[name]}{signs[0]}{names[name]} <= {high}"
+        yield text + (f"{signs[0]}{names[name]} % {multiple} == 0" if multiple > 1 else "")
+    for fact in template.assume:
+        yield _clause(fact, names)
+    groups = _conjunctions(condition, names, *signs)
+    if groups:
+        yield groups
+
+
+def _python(condition: Condition, template: Template) -> str:
+    names = _names(condition, template, lower=False)
+    arguments = ", ".join(names[one.name] for one in template.symbols)
+    lines = [f"def {_function(condition)}({arguments}):", f'    """{_about(condition)}."""']
+    checks = list(_checks(condition, template, names, (" and ", " or ")))
+    size = len(template.symbols)
+    lines += [f"    assert {text}" for text in checks[:size]]
+    lines += [
+        f"    {names[f.name]} = ({_text(f.top, names)}) // ({_text(f.bottom, names)})"
+        for f in _floors(condition, template)
+    ]
+    lines += [f"    assert {text}" for text in checks[size:]]
+    return "\n".join(lines) + "\n"
+
+
+def _rust(condition: Condition, template: Template) -> str:
+    names = _names(condition, template, lower=True)
+    arguments = ", ".join(f"{names[one.name]}: u64" for one in template.symbols)
+    lines = [f"/// {_about(condition)}.", f"pub fn {_function(condition).lower()}({arguments}) {{"]
+    lines += [f"    let {names[one.name]} = i128::from({names[one.name]});" for one in template.symbols]
+    checks = list(_checks(condition, template, names, (" && ", " || ")))
+    size = len(template.symbols)
+    lines += [f"    assert!({text});" for text in checks[:size]]
+    lines += [
+        f"    let {names[f.name]} = ({_text(f.top, names)}) / ({_text(f.bottom, names)});"
+        for f in _floors(condition, template)
+    ]
+    lines += [f"    assert!({text});" for text in checks[size:]]
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def _c(condition: Condition, template: Template) -> str:
+    names = _names(condition, template, lower=False)
+    arguments = ", ".join(f"uint64_t {names[one.name]}_" for one in template.symbols)
+    lines = ["#include <assert.h>", "#include <stdint.h>", "", f"/* {_about(condition)}. */"]
+    lines.append(f"static void {_function(condition)}({arguments}) {{")
+    lines += [f"    const __int128 {names[one.name]} = {names[one.name]}_;" for one in template.symbols]
+    checks = [_long(text) for text in _checks(condition, template, names, (" && ", " || "))]
+    size = len(template.symbols)
+    lines += [f"    assert({text});" for text in checks[:size]]
+    for f in _floors(condition, template):
+        quotient = _long(f"({_text(f.top, names)}) / ({_text(f.bottom, names)})")
+        lines.append(f"    const __int128 {names[f.name]} = {quotient};")
+    lines += [f"    assert({text});" for text in checks[size:]]
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def _long(text: str) -> str:
+    """Numbers of C code as 128-bit ones."""
+    return re.sub(r"(?<![\w.])(\d+)", r"(__int128)\1LL", text)
+
+
+# ---------------------------------------------------------------- MLIR
+
+
+def _mlir(condition: Condition, template: Template) -> str:
+    names = _names(condition, template, lower=False)
+    arguments = ", ".join(f"%{names[one.name]}_: i64" for one in template.symbols)
+    lines = [f"// {_about(condition)}.", f"func.func @{_function(condition)}({arguments}) {{"]
+    writer = _Writer(lines, names)
+    lines += [f"  %{names[one.name]} = arith.extui %{names[one.name]}_ : i64 to i128" for one in template.symbols]
+    for name, low, high, multiple in _ranges(template):
+        size = Poly.symbol(name)
+        facts = [Fact("ge", size - Poly.of(low)), Fact("ge", Poly.of(high) - size)]
+        facts += [Fact("div", size, Poly.of(multiple))] if multiple > 1 else []
+        writer.check([facts], f"{name} in {low}..{high}" + (f" in steps of {multiple}" if multiple > 1 else ""))
+    for one_floor in _floors(condition, template):
+        top, bottom = writer.poly(one_floor.top), writer.poly(one_floor.bottom)
+        lines.append(f"  %{names[one_floor.name]} = arith.divui {top}, {bottom} : i128")
+    for fact in template.assume:
+        writer.check([[fact]], fact.text)
+    if all(condition.any):
+        writer.check([list(facts) for facts in condition.any], "the plan is proved for these sizes")
+    return "\n".join([*lines, "  return", "}"]) + "\n"
+
+
+class _Writer:
+    """Lines of MLIR with fresh names."""
+
+    def __init__(self, lines: list[str], names: Mapping[str, str]) -> None:
+        self.lines = lines
+        self.names = names
+        self.fresh = count()
+
+    def _new(self, text: str) -> str:
+        name = f"%v{next(self.fresh)}"
+        self.lines.append(f"  {name} = {text}")
+        return name
+
+    def poly(self, poly: Poly) -> str:
+        total = ""
+        for mono, c in sorted(poly.terms.items(), key=lambda item: (-len(item[0]), item[0])):
+            part = self._new(f"arith.constant {c} : i128")
+            for name in mono:
+                part = self._new(f"arith.muli {part}, %{self.names[name]} : i128")
+            total = part if not total else self._new(f"arith.addi {total}, {part} : i128")
+        return total or self._new("arith.constant 0 : i128")
+
+    def fact(self, fact: Fact) -> str:
+        if fact.by is not None:
+            rest = self._new(f"arith.remsi {self.poly(fact.poly)}, {self.poly(fact.by)} : i128")
+            zero = self._new("arith.constant 0 : i128")
+            return self._new(f"arith.cmpi {'eq' if fact.op == 'div' else 'ne'}, {rest}, {zero} : i128")
+        left, sign, right = _sides(fact)
+        word = {">=": "sge", "<=": "sle", "==": "eq", "!=": "ne"}[sign]
+        return self._new(f"arith.cmpi {word}, {self.poly(left)}, {self.poly(right)} : i128")
+
+    def check(self, groups: Sequence[Sequence[Fact]], said: str) -> None:
+        either = [self._joined([self.fact(f) for f in facts], "arith.andi") for facts in groups]
+        self.lines.append(f'  cf.assert {self._joined(either, "arith.ori")}, "{said}"')
+
+    def _joined(self, parts: Sequence[str], op: str) -> str:
+        out = parts[0]
+        for part in parts[1:]:
+            out = self._new(f"{op} {out}, {part} : i1")
+        return out
+
+
+_MAKERS: Mapping[str, Callable[[Condition, Template], str]] = {
+    "python": _python, "rust": _rust, "c": _c, "mlir": _mlir
+}  # fmt: skip

@@ -1,0 +1,125 @@
+"""Plans with symbols against the ordinary checker and the executor, at every small size.
+
+    tests/fuzz/sizes.py [PLANS] [SEED]
+
+A region that a run proves is a claim about each of its sizes; here each small one is judged by the ordinary checker,
+with numpy beside it. Verdicts are compared with enumeration: proved, or refuted at the same smallest sizes.
+"""
+
+import random
+import sys
+import time
+from collections import Counter
+from itertools import product
+
+from dmaverify.plan.read import InputErrors, read_plan_text
+from dmaverify.prove.options import Options
+from dmaverify.prove.sizes.attempt import attempt
+from dmaverify.prove.sizes.check import check_template, samples, verdict_at
+from dmaverify.prove.sizes.conditions import conditions
+from dmaverify.prove.sizes.facts import Template, with_floors
+from dmaverify.testing.random_templates import random_template
+from dmaverify.verdict import Status
+
+EXECUTED = Options(cross_check=1 << 12, repair=False)
+SMALL = {1: 40, 2: 9, 3: 5, 4: 4}
+LARGEST = {1: 40, 2: 16, 3: 8, 4: 8}
+
+
+def small_sizes(template: Template) -> list[dict[str, int]]:
+    count = len(template.symbols)
+    ranges = [
+        [v for v in range(one.least, min(one.most or 64, LARGEST[count] * one.multiple) + 1) if v % one.multiple == 0][
+            : SMALL[count]
+        ]
+        for one in template.symbols
+    ]
+    out = [dict(zip((one.name for one in template.symbols), values, strict=True)) for values in product(*ranges)]
+    return sorted((v for v in out if template.admits(v)), key=template.key)
+
+
+def compare(seed: int, counts: Counter[str]) -> list[str]:
+    """What is wrong about one plan; nothing, as it should be."""
+    drawn = random_template(random.Random(seed))
+    try:
+        plan = read_plan_text(drawn.text)
+    except InputErrors:
+        counts["unread"] += 1
+        return []
+    (template,) = plan.templates
+    sizes = small_sizes(template)
+    known = {tuple(v.values()): verdict_at(template, v, EXECUTED).status for v in sizes}
+    counts["pairs"] += len(sizes)
+    wrong: list[str] = []
+    regions = []
+    for values in [*list(samples(template))[:3], *random.Random(seed).sample(sizes, min(3, len(sizes)))]:
+        for generic in (True, False):
+            done = attempt(template, values, Options(), generic=generic)
+            counts[f"run {done.status}"] += 1
+            if done.region is None:
+                continue
+            if not done.region.holds(values):
+                wrong.append(f"seed {seed}: the region of a run at {values} does not hold it")
+            want = Status.PROVED if done.status == "proved" else Status.REFUTED
+            regions += [(values, done.status, generic)]
+            for other in sizes:
+                counts["compared"] += done.region.holds(other)
+                if done.region.holds(other) and known[tuple(other.values())] is not want:
+                    found = known[tuple(other.values())].value
+                    said = f"run at {values} (generic {generic}) says {done.status} {done.rule}"
+                    wrong.append(f"seed {seed}: {said}, {other} is {found}")
+                    break
+    wrong += verdicts(seed, template, sizes, known, counts)
+    wrong += conditions_of(seed, template, sizes, known, counts)
+    return wrong
+
+
+def conditions_of(seed: int, template: Template, sizes: list, known: dict, counts: Counter[str]) -> list[str]:
+    """Every size of a condition is proved; where it is exact, every other size is refuted."""
+    found = conditions(template, Options())
+    counts[f"condition {found.status}"] += 1
+    for values in sizes:
+        whole = with_floors(values, found.floors)
+        held = any(all(fact.holds(whole) for fact in facts) for facts in found.any)
+        status = known[tuple(values.values())]
+        if held and status is not Status.PROVED:
+            return [f"seed {seed}: a condition holds at {values}, which is {status.value}"]
+        if found.status == "exact" and not held and status is not Status.REFUTED:
+            return [f"seed {seed}: an exact condition does not hold at {values}, which is {status.value}"]
+    return []
+
+
+def verdicts(seed: int, template: Template, sizes: list, known: dict, counts: Counter[str]) -> list[str]:
+    verdict = check_template(template, Options())
+    counts[f"verdict {verdict.status.value}"] += 1
+    refuted = [v for v in sizes if known[tuple(v.values())] is Status.REFUTED]
+    if verdict.status is Status.PROVED and refuted:
+        return [f"seed {seed}: proved for all, {refuted[0]} is refuted"]
+    if verdict.smallest is not None and refuted and template.key(refuted[0]) < template.key(verdict.smallest):
+        return [f"seed {seed}: {refuted[0]} is smaller than {verdict.smallest}"]
+    smallest = tuple((verdict.smallest or {}).values())
+    if smallest in known and known[smallest] is not Status.REFUTED:
+        return [f"seed {seed}: {verdict.smallest} is not refuted"]
+    return []
+
+
+def main() -> int:
+    plans = int(sys.argv[1]) if len(sys.argv) > 1 else 200
+    first = int(sys.argv[2]) if len(sys.argv) > 2 else 0
+    counts: Counter[str] = Counter()
+    wrong: list[str] = []
+    started = time.perf_counter()
+    for seed in range(first, first + plans):
+        found = compare(seed, counts)
+        wrong += found
+        for line in found:
+            print(line, flush=True)
+    print(f"{plans} plans, {time.perf_counter() - started:.0f} s")
+    for name, count in sorted(counts.items()):
+        print(f"  {count:8,} {name}")
+    print(f"{len(wrong)} wrong answers")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

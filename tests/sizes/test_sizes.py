@@ -1,0 +1,178 @@
+"""Plans with symbols: one verdict for all sizes, the smallest sizes that break it, conditions and guards."""
+
+import random
+from collections import Counter
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+import dmaverify.api as api
+from dmaverify.plan.read import InputErrors, read_plan_text
+from dmaverify.prove.options import Options
+from dmaverify.prove.sizes.attempt import attempt
+from dmaverify.prove.sizes.check import check_template, samples, verdict_at
+from dmaverify.prove.sizes.conditions import conditions
+from dmaverify.prove.sizes.facts import Template, with_floors
+from dmaverify.report.guards import guard
+from dmaverify.testing.random_templates import random_template
+from dmaverify.verdict import Status
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "sizes"
+PLAN = """schema = 1
+target = "rngd"
+{assume}
+[axes]
+A = {{ min = 1, max = {most} }}
+B = {{ min = 1, max = {most} }}
+C = {{ min = 8, max = {packet}, multiple_of = {multiple} }}
+[transfer.t]
+dtype = "i8"
+source = {{ tier = "hbm", element = "A, B, C" }}
+dest = {{ tier = "hbm", base = "A * B * C", element = "B, A, C" }}
+read = "[A=A:{step}, B=B:C, C=C:1]:C HBM/D@0"
+write = "[A=A:C, B=B:A*C, C=C:1]:C HBM/D@(A*B*C)"
+"""
+
+
+def plan(assume: str = "", most: int = 64, packet: int = 4096, multiple: int = 8, step: str = "B*C") -> str:
+    return PLAN.format(assume=assume, most=most, packet=packet, multiple=multiple, step=step)
+
+
+def template(text: str) -> Template:
+    (found,) = read_plan_text(text).templates
+    return found
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.toml")), ids=lambda path: path.stem)
+def test_every_example_with_symbols_has_the_verdict_that_it_expects(path: Path) -> None:
+    found = api.check(path)
+    assert [v.name for v in found if not v.as_expected] == []
+    assert all(verdict.sizes for verdict in found)
+
+
+@pytest.mark.parametrize(
+    ("changes", "smallest"),
+    [
+        ({}, None),
+        ({"packet": 5000}, {"A": 1, "B": 1, "C": 4104}),
+        ({"step": "C"}, {"A": 2, "B": 2, "C": 8}),
+        ({"step": "A*C"}, {"A": 2, "B": 1, "C": 8}),
+        ({"step": "A*C", "assume": 'assume = ["A <= B"]'}, {"A": 2, "B": 3, "C": 8}),
+        ({"packet": 5000, "assume": 'assume = ["C <= 4096"]'}, None),
+        ({"packet": 5000, "assume": 'assume = ["C <= 4104 and 16 | C"]'}, None),
+    ],
+)
+def test_a_plan_is_proved_for_all_sizes_or_refuted_at_the_smallest(changes: dict, smallest: dict | None) -> None:
+    (verdict,) = api.check(plan(**changes))
+    assert (verdict.status, verdict.smallest) == (Status.REFUTED if smallest else Status.PROVED, smallest)
+
+
+def test_the_smallest_sizes_are_those_that_enumeration_finds() -> None:
+    mutants = ["B*C + 1", "B*C*B", "C*A", "A", "B*C - C + 8", "(B + 1)*C", "B*C*2", "8", "C*C", "0"]
+    for step in mutants:
+        one = template(plan(most=4, packet=16, step=step))
+        sizes = [dict(zip("ABC", values, strict=True)) for values in product(range(1, 5), range(1, 5), (8, 16))]
+        ordered = sorted(sizes, key=one.key)
+        wanted = next((v for v in ordered if verdict_at(one, v, Options()).status is Status.REFUTED), None)
+        assert check_template(one, Options()).smallest == wanted, step
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("A = { min = 0, max = 4 }", "`A` may be 0"),
+        ("A = { min = 5, max = 4 }", "no number from 5 to 4"),
+        ("A = { min = 1, max = 7, multiple_of = 8 }", "a multiple of 8"),
+        ("A = { min = 1, most = 4 }", "unknown key `most`"),
+        ("A = { min = 1, multiple_of = 0 }", "at least 1"),
+    ],
+)
+def test_a_range_that_holds_nothing_is_told(text: str, said: str) -> None:
+    with pytest.raises(InputErrors) as caught:
+        read_plan_text(plan().replace("A = { min = 1, max = 64 }", text))
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("clause", ["A", "A <", "A <= X", "A <= 3 B", "A and B", "A <= B + slice_stride", "A ^ B <= 2"])
+def test_a_relation_that_cannot_be_read_is_told(clause: str) -> None:
+    with pytest.raises(InputErrors):
+        read_plan_text(plan(assume=f'assume = ["{clause}"]'))
+
+
+def test_relations_that_no_size_meets_are_refuted_as_vacuous() -> None:
+    (verdict,) = api.check(plan(assume='assume = ["A >= 65"]'))
+    assert verdict.status is Status.REFUTED
+    assert verdict.findings[0].rule == "core/not-vacuous"
+
+
+def test_sizes_at_which_a_quotient_is_not_whole_break_the_plan() -> None:
+    (verdict,) = api.check(plan().replace("[A=A:B*C, B=B:C", "[A=A:B*C, B=B/2*2:C"))
+    assert verdict.smallest == {"A": 1, "B": 1, "C": 8}
+    assert verdict.findings[0].rule == "core/well-formed"
+
+
+def test_other_commands_ask_for_numbers_in_place_of_symbols() -> None:
+    with pytest.raises(Exception, match="has symbols"):
+        api.run(plan())
+
+
+def test_a_condition_has_few_clauses_and_is_exact() -> None:
+    one = conditions(template(plan(most=65536, packet=65536)), Options())
+    assert one.status == "exact"
+    assert [[fact.text for fact in facts] for facts in one.any] == [["C <= 4096", "A * B * C <= 25769803776"]]
+    assert {fact.why.rule for facts in one.any for fact in facts} == {"rngd/packet-max", "rngd/hbm-capacity"}
+
+
+def test_a_python_guard_lets_through_the_sizes_that_check_proves() -> None:
+    one = template(plan(most=65536, packet=65536))
+    space: dict = {}
+    exec(guard(conditions(one, Options()), "python"), space)
+    rng = random.Random(7)
+    passed = 0
+    for _ in range(400):
+        sizes = {"A": rng.randint(1, 300), "B": rng.randint(1, 300), "C": rng.choice((8, 12, 64, 4096, 4104, 65536))}
+        try:
+            space["check_sizes_of_t"](**sizes)
+        except AssertionError:
+            wanted = sizes["C"] % 8 == 0 and sizes["C"] <= 4096
+            assert not wanted or sizes["A"] * sizes["B"] * sizes["C"] > 25769803776
+            continue
+        passed += 1
+        if passed <= 12:
+            assert verdict_at(one, {**sizes, "C": min(sizes["C"], 64)}, Options()).status is Status.PROVED
+    assert passed > 100
+
+
+@pytest.mark.parametrize("language", ["rust", "c", "mlir", "python"])
+def test_a_guard_states_ranges_and_clauses_in_every_language(language: str) -> None:
+    text = guard(conditions(template(plan(packet=8192)), Options()), language)
+    assert "4096" in text
+    assert "64" in text
+
+
+def test_no_region_of_a_run_holds_sizes_that_the_ordinary_checker_judges_otherwise() -> None:
+    counts: Counter[str] = Counter()
+    for seed in (6000, 6001, 6004, 6012, 6017):
+        one = template(random_template(random.Random(seed)).text)
+        ranges = [list(range(s.first, s.first + 3 * s.multiple, s.multiple)) for s in one.symbols]
+        sizes = [dict(zip((s.name for s in one.symbols), values, strict=True)) for values in product(*ranges)]
+        sizes = [values for values in sizes if one.admits(values)][:24]
+        known = [(values, verdict_at(one, values, Options(repair=False)).status) for values in sizes]
+        condition = conditions(one, Options())
+        for values, status in known:
+            whole = with_floors(values, condition.floors)
+            held = any(all(fact.holds(whole) for fact in facts) for facts in condition.any)
+            assert not held or status is Status.PROVED, (seed, values)
+            assert condition.status != "exact" or held == (status is Status.PROVED), (seed, values)
+            counts["pairs"] += 1
+        for start in [*list(samples(one))[:2], *sizes[:2]]:
+            done = attempt(one, start, Options(), generic=True)
+            if done.region is None:
+                continue
+            wanted = Status.PROVED if done.status == "proved" else Status.REFUTED
+            for values, status in known:
+                assert not done.region.holds(values) or status is wanted, (seed, start, values)
+                counts["held"] += done.region.holds(values)
+    assert counts["pairs"] == 90
+    assert counts["held"] >= 100
