@@ -15,7 +15,7 @@ MUTANTS ?=
 WRITTEN ?= --count 100000
 
 .DEFAULT_GOAL := help
-.PHONY: coq help venv demo test slow docs bench fuzz mutants agree calibrate lint wheel clean
+.PHONY: coq help venv demo test slow docs bench fuzz fuzz-idma mutants agree calibrate lint wheel clean
 
 help:
 	@echo "make demo       check the examples; derive, run, explain; a broken plan"
@@ -26,6 +26,7 @@ help:
 	@echo "make bench      speed, as ratios measured in one run"
 	@echo "make fuzz       the agreement tests at large scale (ARGS=... of moves, PROGRAMS=... of programs, WRITTEN=... of all kinds)"
 	@echo "make mutants    faults put into what proves, one at a time; the tests must notice each (MUTANTS=... names)"
+	@echo "make fuzz-idma  mutants of iDMA texts in every form, and texts read back"
 	@echo "make agree      closed form against simulator on thousands of random and adversarial programs"
 	@echo "make coq        the theorems behind certificates, and the examples by them (needs coqc; Debian: apt install coq)"
 	@echo "make calibrate  fit the measured cost profile to the sample data"
@@ -80,6 +81,10 @@ coq: $(STAMP)
 	$(BIN)/python proofs/coq/export.py examples/first.toml examples/dma-engine/*.toml examples/sequencer/*.toml > $(COQ)/Examples.v
 	cd $(COQ) && coqc -Q . Dmaverify Move.v && coqc -Q . Dmaverify Printed.v && coqc -Q . Dmaverify Examples.v
 	@echo "$$(grep -c ^Theorem $(COQ)/Examples.v) examples are accepted, and what is accepted holds the tensor"
+
+fuzz-idma: $(STAMP)
+	$(BIN)/python tests/fuzz/idma.py mutants 2000
+	$(BIN)/python tests/fuzz/idma.py emit 10000
 
 agree: $(STAMP)
 	$(BIN)/python tests/bench/agree.py $(ARGS)

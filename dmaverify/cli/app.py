@@ -76,11 +76,13 @@ class Commands(click.Group):
 
 
 LATE = {
+    "address": "cli.address",
     "bursts": "cli.bursts",
     "cache": "cli.tools",
     "cells": "cli.mappings",
     "certificate": "cli.certificate",
     "derive": "cli.mappings",
+    "diff": "cli.diff",
     "doctor": "cli.reference",
     "explain": "cli.reference",
     "rules": "cli.reference",
@@ -346,8 +348,8 @@ def synth(
     if results[0].found and output is not None:
         Path(output).write_text(results[0].plan, encoding="utf-8")
     if results[0].found and certificate is not None:
-        written = write_certificate(Path(certificate), results[0])
-        asks = "python recheck.py asks the questions again"
+        written = write_certificate(Path(certificate), results[0], settings)
+        asks = f"dmaverify certificate check {certificate}"
         say(f"certificate: {len(written)} files in {certificate}; {asks}", error=True)
     raise Stop(0 if all(result.found for result in results) else 1)
 

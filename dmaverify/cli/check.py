@@ -99,6 +99,8 @@ def options_of(given: Mapping[str, Any]) -> dict[str, Any]:
 def request_of(asked: Mapping[str, Any]) -> Request:
     """Options and the settings of the project as one request. Raises InputError."""
     given = {**NOTHING, **asked}
+    if given["features"]:
+        os.environ["DMAVERIFY_FEATURES"] = given["features"]  # for the processes of `-j` as well
     from dmaverify.plan.settings import Settings, find_settings, read_settings
 
     if given["config"] and given["isolated"]:
@@ -237,13 +239,17 @@ def check_once(request: Request, terminal: Terminal, ticks: Callable[[int], Tick
     check_rules(request)
     internal: list[str] = []
     asked: dict[str, Any] = {}
-    jobs = request.jobs
+    jobs, since = request.jobs, _since(request)
+    if since is not None:
+        jobs = [job for job in jobs if any(file == str(Path(job[0]).resolve()) for file, _ in since)]
+        if not jobs:
+            return Outcome((f"no transfer changed since {request.given['since']}",))
     verdicts: list[Any] = []
     results: Any = judged(jobs, request.workers, _cache(request), ticks(len(jobs)))
     done = 0
     try:
         for job, (found, trouble, keep) in zip(jobs, results, strict=True):
-            verdicts += found
+            verdicts += [v for v in found if since is None or (str(Path(job[0]).resolve()), v.name) in since]
             internal += [trouble] if trouble else []
             asked |= {f"{Path(job[0]).with_suffix('')}.{name}": questions for name, questions in keep.items()}
             done += 1
@@ -254,6 +260,14 @@ def check_once(request: Request, terminal: Terminal, ticks: Callable[[int], Tick
         code = max(outcome.code if verdicts else 3, 3, key=(0, 3, 1, 2, 4).index)
         return Outcome(outcome.out, (*outcome.err, said), code)
     return finished(request, terminal, verdicts, internal, asked)
+
+
+def _since(request: Request) -> set[tuple[str, str]] | None:
+    if not request.given["since"]:
+        return None
+    from dmaverify.cli.diff import changed_since
+
+    return changed_since(request.given["since"], request)
 
 
 def finished(

@@ -16,15 +16,16 @@ from typing import TYPE_CHECKING, Any
 from dmaverify.errors import InputError, Source
 from dmaverify.machines.idma.columns import copy_of_row, descriptor_of_row, request_of
 from dmaverify.machines.idma.engine import Backend, Request, refusal
-from dmaverify.machines.idma.legalizer import legalize
+from dmaverify.machines.idma.legalizer import MOST_LISTED, burst_count, legalize
 from dmaverify.machines.idma.nd import starts
-from dmaverify.machines.idma.setup import engine_options
+from dmaverify.machines.idma.path import pieces
+from dmaverify.machines.idma.setup import Setup, engine_options
 from dmaverify.report.idma import Shown, bursts_data, bursts_json, bursts_text
 
 if TYPE_CHECKING:
     from dmaverify.synth.result import Synthesis
 
-Named = tuple[str, Backend, int, Iterator[Request]]
+Named = tuple[str, Setup, int, Iterator[Request]]
 """Name, engine, how many 1D transfers, and these."""
 
 
@@ -37,7 +38,11 @@ def bursts_request(row: Mapping[str, Any]) -> str:
     if "dim0" in row:
         descriptor, width = descriptor_of_row(row)
         return f'{{"transfers": {starts(descriptor, width).tolist()}}}'
-    return bursts_json(legalize(*request_of(row)))
+    backend, request = request_of(row)
+    if request.length > MOST_LISTED and max(burst_count(backend, request)) > MOST_LISTED:
+        many = burst_count(backend, request)
+        raise InputError(f"{many[0]:,} read and {many[1]:,} write bursts", None, f"up to {MOST_LISTED:,} are listed")
+    return bursts_json(legalize(backend, request))
 
 
 def copy_cost(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -64,15 +69,24 @@ def bursts_shown(
 ) -> str | list[dict[str, Any]]:
     """The bursts of a file as text or data. Raises InputError, InputErrors."""
     shown = []
-    for name, backend, count, requests in _requests(path, engine_options(engine), dims):
+    for name, setup, count, requests in _requests(path, engine_options(engine), dims):
         for number, request in enumerate(islice(requests, limit)):
-            refused = refusal(backend, request)
+            refused = refusal(setup.backend, request)
             if refused is not None:
                 raise InputError(f"{name}: {refused.message}", None, refused.hint)
-            shown.append(Shown(name, number, count, backend, request, legalize(backend, request)))
+            for owner, piece in pieces(setup, request):
+                one = _shown(name, number, count, setup.backend, piece)
+                shown.append(one if setup.region is None else replace(one, owner=owner))
     if as_json:
         return [bursts_data(one, wire) for one in shown]
     return bursts_text(shown, wire)
+
+
+def _shown(name: str, number: int, count: int, backend: Backend, request: Request) -> Shown:
+    many = burst_count(backend, request) if request.length else (0, 0)
+    if max(many) > MOST_LISTED:
+        return Shown(name, number, count, backend, request, None, many)
+    return Shown(name, number, count, backend, request, legalize(backend, request))
 
 
 def _requests(path: str, options: Mapping[str, int | str], dims: int | None) -> Iterator[Named]:
@@ -83,14 +97,16 @@ def _requests(path: str, options: Mapping[str, int | str], dims: int | None) -> 
 def _of_image(file: str, options: Mapping[str, int | str], dims: int | None) -> Iterator[Named]:
     from dmaverify.machines.idma.check import image_of_file, setup_for
     from dmaverify.machines.idma.nd import requests
+    from dmaverify.machines.idma.setup import setup_of
     from dmaverify.targets.target import load_target
 
     target = load_target("idma")
-    image = image_of_file(Source(file, Path(file).read_text(encoding="utf-8")), dims)
+    wide = setup_of(target, options).backend.address_width if options else 32
+    image = image_of_file(Source(file, Path(file).read_text(encoding="utf-8")), dims, wide)
     for number, told in enumerate(image.told):
         setup = setup_for(told, target, options)
         width = setup.backend.address_width
-        yield f"descriptor {number}", setup.backend, told.descriptor.transfers, requests(told.descriptor, width)
+        yield f"descriptor {number}", setup, told.descriptor.transfers, requests(told.descriptor, width)
 
 
 def _of_plan(path: str, options: Mapping[str, int | str]) -> Iterator[Named]:
@@ -109,7 +125,7 @@ def _of_plan(path: str, options: Mapping[str, int | str]) -> Iterator[Named]:
         setup = setup_of(target, merged)
         commands = api.program_of(plan, item.name)
         found = requests_of(setup, commands)
-        yield item.name, setup.backend, found.count, (replace(r, last=False) for r in found.requests())
+        yield item.name, setup, found.count, (replace(r, last=False) for r in found.requests())
 
 
 def utilization_shown(

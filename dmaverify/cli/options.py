@@ -101,6 +101,12 @@ OPTIONS: Mapping[str, Callable[[Any], Any]] = {
     ),
     "show_files": click.option("--show-files", is_flag=True, help="The files that would be checked."),
     "exit_zero": click.option("--exit-zero", is_flag=True, help="Exit with 0 where the code would be 1 or 3."),
+    "features": click.option(
+        "--features", metavar="A,B", help="Kernels: features of the crate beside its default ones."
+    ),
+    "since": click.option(
+        "--since", metavar="REV", help="Only transfers that are not what they were at a git revision."
+    ),
     "strict": click.option("--strict", is_flag=True, help="Warnings fail too: exit with 1 where any is left."),
     "no_execute": click.option("--no-execute", is_flag=True, help="Do not cross-check small moves in numpy."),
     "timings": click.option("--timings", is_flag=True, help="Show times."),

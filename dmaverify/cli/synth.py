@@ -8,7 +8,6 @@ Law: results come in the order of the file, whatever the number of processes.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -68,57 +67,15 @@ def synth_shown(results: Sequence[Any], as_json: bool, timings: bool, form: str 
 # ---------------------------------------------------------------- certificates
 
 
-def write_certificate(folder: Path, found: Synthesis) -> list[str]:
-    """Plan, bound with its counts, questions with a script that asks them again, and what is not covered. Names of
-    files.
-    """
+def write_certificate(folder: Path, found: Synthesis, settings: SynthSettings | None = None) -> list[str]:
+    """Plan and proof, bound with its counts and questions, scripts that ask and count again, sealed. Names of files."""
     if found.route is not None:
         hops = " and ".join(f"`{hop.transfer.name}`" for hop in found.route.hops)
         raise InputError(f"a route has a certificate for each hop, {hops}", None, "--output PLAN, then synth PLAN::HOP")
-    from dmaverify.cost.constants import cost_data
-    from dmaverify.prove.certify.certificate import write_questions
-    from dmaverify.report.synth import NOT_COVERED
-    from dmaverify.synth.recount import SCRIPT, counts_of
+    from dmaverify.jobs.certify_synth import FILES, write_synthesis
 
-    questions = [*found.questions, *bound_questions(found)]
-    written = write_questions(folder, {found.transfer.name: questions})
-    (folder / "plan.toml").write_text(found.plan, encoding="utf-8")
-    data = found.as_data()
-    data.pop("seconds")
-    data["claim"] = "OPTIMAL for this model" if found.optimal else f"within {100 * found.gap:.2f} % of the bound"
-    data["not_covered"] = list(found.not_covered or NOT_COVERED)
-    data["counted"] = counts_of(found.floor, cost_data(found.profile)) if found.floor is not None else {}
-    (folder / "bound.json").write_text(json.dumps(data, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    (folder / "recount.py").write_text(SCRIPT, encoding="utf-8")
-    (folder / "README.txt").write_text(_readme(found), encoding="utf-8")
-    return ["plan.toml", "bound.json", "recount.py", "README.txt", *(q.path.name for q in written)]
-
-
-def bound_questions(found: Synthesis) -> list[tuple[str, str, str]]:
-    """The bound as questions: can the fullest engine have less, can the busiest resource be done sooner? Both
-    `unsat`.
-    """
-    if found.floor is None or not found.commands:
-        return []
-    ticks = 30_000
-    need, claimed = round(found.floor.cycles * ticks), round(found.bound * ticks)
-    text = (
-        "(declare-const end Int)\n"
-        f"; {found.floor.terms[0].name}: {found.floor.terms[0].why}\n"
-        f"(assert (>= end {need if claimed >= need else claimed}))\n(assert (< end {min(need, claimed)}))\n"
-    )
-    asked = [("bound: the binding resource cannot end sooner", text.rstrip(), "unsat")]
-    sides = found.cost.sides if found.cost else ()
-    total = max(sum(s.requests for pair in sides for s in pair if s.role == role) for role in ("read", "write"))
-    engines = len({c.engine for c in found.commands})
-    names = [f"load{i}" for i in range(engines)]
-    least = -(-total // engines)
-    lines = [f"(declare-const {name} Int)" for name in names]
-    lines += [f"(assert (and (<= 0 {name}) (< {name} {least})))" for name in names]
-    whole = f"(+ {' '.join(names)})" if engines > 1 else names[0]
-    lines.append(f"(assert (= {whole} {total}))")
-    asked.append((f"bound: {engines} engines share {total} requests, one has {least}", "\n".join(lines), "unsat"))
-    return asked
+    written = write_synthesis(folder, found, _readme(found), settings)
+    return [*FILES, *(q.path.name for q in written)]
 
 
 def _readme(found: Synthesis) -> str:
@@ -147,6 +104,8 @@ def cost_of(
     """The cost of a transfer's own program, and its JSON (with the simulation and the explanation where asked for)."""
     from dmaverify import api
     from dmaverify.cost.model import cost
+    from dmaverify.cost.simple import price as simple_price
+    from dmaverify.cost.simple import simple_cost
     from dmaverify.cost.simulate import simulate
     from dmaverify.targets.modules import part_of
 
@@ -157,6 +116,10 @@ def cost_of(
         transfer = next(t for t in plan.transfers if t.name == name).transfer
         made: Cost = own.price(transfer, target, commands)
         return made, {"name": name, **made.as_data()}
+    simple = simple_cost(target)
+    if simple is not None:
+        plain = simple_price(commands, target, simple)
+        return plain, {"name": name, **plain.as_data()}
     if "hbm" not in target.tiers:
         raise InputError(f"{target.name} has no cost model")
     price = cost(commands, "rngd", profile)

@@ -124,8 +124,9 @@ def _counted(
 
 
 def pairs_of(commands: Sequence[Command], target: CostData) -> list[tuple[Side, Side]]:
-    """Both sides of every command, with their place in its pipeline."""
-    raw = [(side_of(command, "read", target), side_of(command, "write", target)) for command in commands]
+    """Both sides of every command in normal form, with their place in its pipeline."""
+    plain = [command.normal for command in commands]
+    raw = [(side_of(command, "read", target), side_of(command, "write", target)) for command in plain]
     if not target.ticks("issue_region"):
         return [_placed(read, write, 1, target) for read, write in raw]
     readers: dict[Region, set[Engine]] = defaultdict(set)
@@ -138,8 +139,14 @@ Region = tuple[tuple[str, int, int], int, tuple[tuple[int, int], ...]]
 
 
 def region_of(side: Side) -> Region:
-    """What a side walks over: its memory, base, and the loops that move it."""
-    return side.memory, side.nest.base, tuple(loop for loop in side.nest.loops if loop[1])
+    """What a side walks over: its memory, base, and the loops that move it, in the fewest loops."""
+    loops: list[tuple[int, int]] = []
+    for count, step in reversed(side.nest.loops):
+        if step and loops and step == loops[-1][0] * loops[-1][1]:
+            loops[-1] = (count * loops[-1][0], loops[-1][1])
+        elif step:
+            loops.append((count, step))
+    return side.memory, side.nest.base, tuple(loops)
 
 
 REREADS = 4

@@ -115,7 +115,7 @@ class Tables:
         from dmaverify.cost import kernel as q
 
         order = _engine_order(commands)
-        program = tuple(commands[index] for engine in order for index in engine)
+        program = tuple(commands[index].normal for engine in order for index in engine)
         pairs = tuple(pairs_of(program, data))
         nests = [(read.nest, write.nest) for read, write in pairs]
         packets = [pair[0].packets for pair in nests]

@@ -61,6 +61,9 @@ def installed() -> set[str]:
     return found
 
 
+FEATURES = "DMAVERIFY_FEATURES"
+
+
 def key_of(job: Job, crates: dict[Path, bytes] | None = None) -> str | None:
     """The key of a job, over everything that its verdicts depend on; None for one that is always done anew.
 
@@ -80,7 +83,8 @@ def key_of(job: Job, crates: dict[Path, bytes] | None = None) -> str | None:
         machines += [b"\0".join(_machines(b"", Path(), target))] if kernel and target else []
     except (OSError, ValueError, RecursionError):
         return None
-    asked = json.dumps([path, name, target, settings], sort_keys=True)
+    features = os.environ.get(FEATURES, "") if kernel else ""
+    asked = json.dumps([path, name, target, settings, *([features] if features else [])], sort_keys=True)
     digest = hashlib.sha256(code_version().encode())
     for part in (asked.encode(), text, *machines):
         digest.update(len(part).to_bytes(8, "big") + part)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module, util
 from pathlib import Path
@@ -20,8 +20,17 @@ from typing import Any
 
 from dmaverify.errors import InputError
 from dmaverify.jobs.judge import Job, check_job
-from dmaverify.prove.certify.certificate import MANIFEST, SCRIPT, Question, cvc5_answer, question_text, script_text
-from dmaverify.prove.certify.certificate import write_questions as write_questions
+from dmaverify.prove.certify.certificate import (
+    LOGIC,
+    MANIFEST,
+    SCRIPT,
+    Question,
+    cvc5_answer,
+    question_text,
+    said_of,
+    script_text,
+    write_questions,
+)
 
 PLANS = "plans"
 SCHEMA = 2
@@ -44,11 +53,13 @@ class Findings:
 # ---------------------------------------------------------------- what a plan gives
 
 
-def facts_of(job: Job, path: str | None = None) -> tuple[dict[str, Any], dict[str, list[tuple[str, str, str]]], str]:
+def facts_of(job: Job) -> tuple[dict[str, Any], dict[str, list[tuple[str, str, str]]], str]:
     """Everything of one file that its text decides, as data; its questions; an internal error as text."""
     verdicts, trouble, keep = check_job(job)
-    told = [_verdict(verdict, path or job[0]) for verdict in verdicts]
-    return {"verdicts": told, "commands": _commands(job)}, keep, trouble
+    told = [_verdict(verdict, job[0]) for verdict in verdicts]
+    keep = {name: [q for q in asked if q[2] != "unknown"] for name, asked in keep.items()}  # they prove nothing
+    commands, digits = _commands(job, {v.name for v in verdicts if v.status.value == "proved"})
+    return {"verdicts": told, "commands": commands, "digits": digits}, keep, trouble
 
 
 def _verdict(verdict: Any, path: str) -> dict[str, Any]:
@@ -68,24 +79,47 @@ def _verdict(verdict: Any, path: str) -> dict[str, Any]:
     }
 
 
-def _commands(job: Job) -> dict[str, Any]:
-    """The commands of every transfer that has any: bases, loops, bursts, in units."""
+def _commands(job: Job, proved: Collection[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The commands of every transfer that has any (bases, loops, bursts, in units), and, of what is proved, the digits
+    that its normal form cuts addresses into, with the pieces of its loops.
+    """
     from dmaverify.errors import InputErrors
     from dmaverify.jobs.load import load, program_of
 
-    if not job[0].endswith(".toml"):
-        return {}
     out: dict[str, Any] = {}
+    digits: dict[str, Any] = {}
+    if not job[0].endswith(".toml"):
+        return out, digits
     try:
         plan = load(job[0], job[1], target=job[2])
     except (InputErrors, InputError):
-        return {}
+        return out, digits
     for item in plan.transfers:
         try:
-            out[item.name] = [_command(c) for c in program_of(plan, item.name)]
+            commands = program_of(plan, item.name)
         except InputError:
             continue
-    return out
+        out[item.name] = [_command(c) for c in commands]
+        if item.name in proved:
+            digits[item.name] = _digits(item.transfer, plan.targets[item.transfer.target], commands)
+    return out, digits
+
+
+def _digits(transfer: Any, target: Any, commands: Any) -> dict[str, Any]:
+    """The normal form of a move: digits of both sides (axis, weight, step, slots, live), pieces of each nest."""
+    from dmaverify.layout.refine import drive
+    from dmaverify.lower.programs import space_of
+    from dmaverify.program.space import layout_of
+    from dmaverify.prove.move.fold import fold
+
+    bits = target.dtypes[transfer.dtype]
+    sides = [layout_of(t, space_of(target, t.tier), bits)[0] for t in (transfer.source, transfer.dest)]
+    joint = drive(sides[0], sides[1], [family.nest for family in fold(commands)])
+    return {
+        "source": [[d.axis, d.weight, d.step, d.slots, d.live] for d in joint.source.digits],
+        "dest": [[d.axis, d.weight, d.step, d.slots, d.live] for d in joint.dest.digits],
+        "pieces": [[[p.count, p.read, p.write, p.loop, p.factor] for p in n.nest.pieces] for n in joint.nests],
+    }
 
 
 def _command(command: Any) -> dict[str, Any]:
@@ -113,25 +147,31 @@ def _hash(data: bytes) -> str:
 
 
 def write_certificate(folder: Path, jobs: Sequence[Job], extra: Mapping[str, Any] | None = None) -> list[Question]:
-    """Plans, questions with answers, and a manifest that binds them. `jobs` are judged anew, in full."""
+    """Plans, questions with answers, and a manifest that binds them. The plans are judged anew, in full, from the
+    copies in the certificate; one that needs files beside it is judged where it is, and that is said.
+    """
     plans: list[dict[str, Any]] = []
     asked: dict[str, list[tuple[str, str, str]]] = {}
     internal: list[str] = []
-    names: set[str] = set()
+    folder.mkdir(parents=True, exist_ok=True)
     for number, job in enumerate(jobs):
-        facts, keep, trouble = facts_of(job)
-        internal += [trouble] if trouble else []
         text = Path(job[0]).read_bytes()
-        file = f"{number:03d}-{re.sub(r'[^A-Za-z0-9_.]+', '-', Path(job[0]).name)}"
-        names.add(file)
-        plans.append({"path": job[0], "name": job[1], "target": job[2], "file": file, "sha256": _hash(text), **facts})
+        file = f"{number:03d}/{re.sub(r'[^A-Za-z0-9_.]+', '-', Path(job[0]).name)}"
+        copied = folder / PLANS / file
+        copied.parent.mkdir(parents=True, exist_ok=True)
+        copied.write_bytes(text)
+        facts, keep, trouble = facts_of((str(copied), *job[1:]))
+        alone = not any(finding[0] == "core/input" for verdict in facts["verdicts"] for finding in verdict["findings"])
+        if not alone:
+            facts, keep, trouble = facts_of(job)
+        internal += [trouble] if trouble else []
+        head = {"path": job[0], "name": job[1], "target": job[2], "file": file, "sha256": _hash(text), "alone": alone}
+        plans.append({**head, **facts})
         asked |= {f"{number:03d}.{name}": questions for name, questions in keep.items()}
     written = write_questions(folder, asked)
-    (folder / PLANS).mkdir(exist_ok=True)
-    for plan, job in zip(plans, jobs, strict=True):
-        (folder / PLANS / plan["file"]).write_bytes(Path(job[0]).read_bytes())
-    for left in (folder / PLANS).iterdir():
-        if left.name not in names:
+    known = {plan["file"] for plan in plans}
+    for left in (folder / PLANS).rglob("*"):
+        if left.is_file() and left.relative_to(folder / PLANS).as_posix() not in known:
             left.unlink()
     seal_manifest(folder, plans, jobs[0][3] if jobs else {}, internal, extra or {})
     return written
@@ -178,6 +218,10 @@ def check_certificate(folder: Path, *, solver: bool = True) -> Findings:
     wanted: dict[str, list[tuple[str, str, str]]] = {}
     for number, plan in enumerate(manifest["plans"]):
         wanted |= _plan_again(folder, manifest, number, plan, found)
+    if manifest.get("kind") == "synth" and not found.refused:
+        from dmaverify.jobs.certify_synth import check_synthesis
+
+        wanted["bound"] = check_synthesis(folder, manifest, found)
     _questions_again(folder, manifest, wanted, found)
     if solver and not found.refused:
         _other_solver(folder, manifest, found)
@@ -201,11 +245,32 @@ def _manifest(folder: Path, found: Findings) -> dict[str, Any]:
         return {}
     found.refused += [f"{MANIFEST}: `{k}` is missing or of a wrong kind" for k, t in kinds.items()
                       if not isinstance(manifest.get(k), t)]  # fmt: skip
+    if not found.refused and not _well_shaped(manifest):
+        found.refused.append(f"{MANIFEST}: plans, options or questions are not as a certificate has them")
     if not found.refused and seal_of(manifest) != manifest["seal"]:
         found.refused.append(f"{MANIFEST} was changed: its seal is another")
     if not found.refused and manifest["internal"]:
         found.refused += [f"written by a run with an internal error: {said}" for said in manifest["internal"]]
     return manifest
+
+
+def _well_shaped(manifest: Mapping[str, Any]) -> bool:
+    """Whether the parts that are used as texts and numbers are such."""
+    readings, plans = manifest["options"].get("readings"), _rows(manifest["plans"])
+    texts = [part.get(key) for part in _rows(manifest["plans"]) for key in ("path", "file", "sha256")]
+    texts += [row.get(key) for row in _rows(manifest["questions"]) for key in ("file", "plan", "status", "sha256")]
+    names = [part.get(key) for part in _rows(manifest["plans"]) for key in ("name", "target")]
+    return (
+        type(manifest["options"].get("rlimit")) is int
+        and isinstance(readings, dict)
+        and all(isinstance(value, str) for value in (*readings.values(), *texts, *manifest["data"].values()))
+        and all(name is None or (isinstance(name, str) and name) for name in names)
+        and all(isinstance(part, dict) for part in (*manifest["plans"], *manifest["questions"]))
+        and all(isinstance(part.get("commands"), dict) and isinstance(part.get("verdicts"), list) for part in plans)
+        and all({"name", "target"} <= part.keys() for part in plans)
+        and isinstance(manifest.get("files", {}), dict)
+        and manifest.get("logic") == LOGIC
+    )
 
 
 def _files(folder: Path, manifest: Mapping[str, Any], found: Findings) -> None:
@@ -216,7 +281,7 @@ def _files(folder: Path, manifest: Mapping[str, Any], found: Findings) -> None:
     listed += list(manifest.get("files", {}).items())
     for name, digest in listed:
         known.add(str(name))
-        if not isinstance(name, str) or not re.fullmatch(rf"(?:{PLANS}/)?[\w.-]+", name) or ".." in name:
+        if not isinstance(name, str) or not re.fullmatch(rf"(?:{PLANS}/(?:\d+/)?)?[\w.-]+", name) or ".." in name:
             found.refused.append(f"{name!r} is no file of a certificate")
         elif not (folder / name).is_file():
             found.refused.append(f"{name} is missing")
@@ -250,6 +315,9 @@ def _plan_again(
     folder: Path, manifest: Mapping[str, Any], number: int, plan: Mapping[str, Any], found: Findings
 ) -> dict[str, list[tuple[str, str, str]]]:
     """The plan judged from its text alone; what it gives must be what is written."""
+    if plan.get("alone") is not True:
+        found.open.append(f"{plan['path']}: is judged with files beside it, which a certificate does not hold")
+        return {}
     options = {**manifest["options"], "cross_check": 1 << 16, "prove": "full"}
     path = str(folder / PLANS / plan["file"])
     job: Job = (path, plan["name"], plan["target"], options)
@@ -262,8 +330,9 @@ def _plan_again(
     for name in sorted(map(str, names)):
         now, then = ([v for v in _rows(rows) if v.get("name") == name] for rows in (said["verdicts"], plan["verdicts"]))
         _compare(f"{plan['path']}::{name}", now, then, found)
-    if said["commands"] != plan["commands"]:
-        found.refused.append(f"{plan['path']}: the commands are not those of the plan")
+    for key in ("commands", "digits"):
+        if said[key] != plan.get(key):
+            found.refused.append(f"{plan['path']}: the {key} are not those of the plan")
     original = Path(plan["path"])
     if original.is_file() and _hash(original.read_bytes()) != plan["sha256"]:
         found.open.append(f"{plan['path']} has changed since: the certificate speaks of the text in {plan['file']}")
@@ -283,7 +352,7 @@ def _compare(where: str, now: list[dict[str, Any]], then: list[dict[str, Any]], 
             found.refused.append(f"{where}: `{key}` is not what the plan gives")
     said = now[0]
     if said["status"] == "error":
-        found.refused.append(f"{where}: {'; '.join(f['message'] for f in _rows(said.get('findings')))}")
+        found.refused.append(f"{where}: {'; '.join(message for _, _, message in said['findings'])}")
     elif said["status"] not in ("proved", "refuted"):
         found.open.append(f"{where}: {said['status']}")
     found.open += [f"{where}: not covered: {what}" for what in said["not_covered"]]
@@ -294,7 +363,8 @@ def _questions_again(
     folder: Path, manifest: Mapping[str, Any], wanted: Mapping[str, Sequence[tuple[str, str, str]]], found: Findings
 ) -> None:
     """The questions that the plans give are those on disk, in order, with their answers."""
-    rows = [row for row in _rows(manifest["questions"]) if row.get("plan") in wanted or "bound" not in row]
+    apart = [f"{n:03d}." for n, plan in enumerate(manifest["plans"]) if plan.get("alone") is not True]
+    rows = [row for row in _rows(manifest["questions"]) if not str(row["plan"]).startswith(tuple(apart))]
     expected = [(plan, text, status, name) for plan, asked in wanted.items() for name, text, status in asked]
     if len(rows) != len(expected):
         found.refused.append(f"{len(rows)} questions are written, the plans give {len(expected)}")
@@ -303,6 +373,8 @@ def _questions_again(
         made = question_text(plan, name, text, status)
         if row.get("plan") != plan or row.get("status") != status:
             found.refused.append(f"{row.get('file')}: the answer is {status}, not {row.get('status')}")
+        elif row.get("question") != said_of(name):
+            found.refused.append(f"{row['file']}: the question is `{said_of(name)}`")
         elif (folder / str(row["file"])).read_text(encoding="utf-8") != made:
             found.refused.append(f"{row['file']} is not the question of the plan")
     total = sum(len(status.split()) for _, _, status, _ in expected)

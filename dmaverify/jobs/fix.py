@@ -100,11 +100,10 @@ def _proved(
 ) -> tuple[Edit, ...]:
     """The edits, in the unit of the text, with which the transfer is proved; () where there are none."""
     source = edits[0].span.source
-    numbers = all(_is_number(edit) for edit in edits)
     if source.name != verdict.path or any(edit.span.source is not source for edit in edits):
         return ()
     edits = [edit for edit in edits if edit.text != edit.span.text]
-    for trial in _trials(edits) if numbers else [tuple(edits)]:
+    for trial in trials_of(edits):
         try:
             text = applied(source.text, trial)
         except Overlap:
@@ -114,9 +113,9 @@ def _proved(
     return ()
 
 
-def _trials(edits: Sequence[Edit]) -> Iterator[tuple[Edit, ...]]:
-    """The edits as they are, then with every number counted in elements."""
-    for unit in UNITS:
+def trials_of(edits: Sequence[Edit]) -> Iterator[tuple[Edit, ...]]:
+    """The edits as they are, then, where all are numbers, with every number counted in elements."""
+    for unit in UNITS if all(_is_number(edit) for edit in edits) else (1,):
         scaled = [_scaled(edit, unit) for edit in edits]
         if all(edit is not None for edit in scaled):
             yield tuple(edit for edit in scaled if edit is not None)

@@ -82,6 +82,7 @@ def synthesize_move(
     """The best plan of a move; what it prints was read again and proved. Raises InputError for a move without meaning,
     a reading that the target has not, a fixed part that makes no sense.
     """
+    from dmaverify.cost.simple import simple_cost
     from dmaverify.targets.modules import part_of
 
     chosen = settings or SynthSettings()
@@ -95,6 +96,19 @@ def synthesize_move(
         if made.found and not holds_as_printed(made, readings):
             raise AssertionError(f"the plan of {move.name} does not pass as printed")
         return made
+    simple = simple_cost(target)
+    if simple is not None:
+        from dmaverify.prove.move.check import Options
+        from dmaverify.synth.plain import synthesize_plain
+
+        return synthesize_plain(
+            move,
+            target,
+            simple,
+            axes=axes,
+            options=Options(readings=readings, cross_check=1 << 16),
+            accept=lambda found: holds_as_printed(found, readings),
+        )
     direct = _direct(move, target, axes, chosen, readings)
     fixed = (chosen.packet, chosen.commands, chosen.entries, *chosen.prefix)
     if not chosen.routes or any(one is not None for one in fixed):

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from dmaverify.jobs.confirm import Confirming
 from dmaverify.jobs.retold import retell
 from dmaverify.prove.boundary import guarded
 from dmaverify.verdict import Verdict
@@ -89,4 +90,8 @@ def verdicts_of(plan: Plan, options: Options | None = None, keep: Asked | None =
                 partial(check_plan_kernel, kernel, plan, chosen), chosen.limits, name=kernel.name, path=plan.path,
                 line=kernel.line, target=plan.targets[kernel.target].name, span=kernel.span,
             )  # fmt: skip
+    if chosen.repair:
+        formed = {one.name for one in plan.transfers if one.transfer.form is not None}
+        trying = Confirming(plan, chosen, found)
+        found = [verdict if verdict.name in formed else trying.verdict(verdict) for verdict in found]
     return with_suppressions(sorted(found, key=lambda verdict: verdict.line), plan.source)

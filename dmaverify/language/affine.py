@@ -86,6 +86,11 @@ class Cond:
             return Cond("lt", -self.left)
         return Cond("not", ZERO, (self,))
 
+    @property
+    def size(self) -> int:
+        """How many comparisons it holds."""
+        return sum(part.size for part in self.parts) if self.parts else 1
+
     def symbols(self) -> Iterable[str]:
         yield from (name for name, _ in self.left.terms)
         for part in self.parts:
@@ -256,6 +261,30 @@ class World:
             return left * right.const
         pair = (left, right) if left.terms <= right.terms else (right, left)
         return self._derive(("mul", *pair), *_product(self.interval(left), self.interval(right)))
+
+    def expanded(self, value: Lin) -> Lin:
+        """The same term with products of sums multiplied out, if that leaves fewer parts."""
+        if not any(self.symbols[n].definition[:1] == ("mul",) for n, _ in value.terms):
+            return value
+        out = self._multiplied(value)
+        return out if len(out.terms) < len(value.terms) else value
+
+    def _multiplied(self, value: Lin) -> Lin:
+        out = Lin(value.const)
+        for name, factor in value.terms:
+            what, *args = self.symbols[name].definition or ("",)
+            if what != "mul":
+                out = out + Lin(0, ((name, factor),))
+                continue
+            left, right = (self._multiplied(a) for a in args if isinstance(a, Lin))
+            one, other = Lin(0, left.terms), Lin(0, right.terms)
+            out = out + (right * left.const + one * right.const) * factor
+            for mine, a in one.terms:
+                for theirs, b in other.terms:
+                    pair = sorted((mine, theirs))
+                    product = self.times(Lin(0, ((pair[0], 1),)), Lin(0, ((pair[1], 1),)))
+                    out = out + product * (a * b * factor)
+        return out
 
     def least(self, left: Lin, right: Lin, *, most: bool = False) -> Lin:
         """The smaller of two, or with `most` the larger."""

@@ -137,6 +137,26 @@ class Command:
             total *= loop.count
         return total
 
+    @property
+    def normal(self) -> Command:
+        """The same requests in the same order with the fewest loops: loops of one turn dropped, loops that step as one
+        on both sides merged, and merged into the burst where they continue it.
+        """
+        loops: list[Loop] = []
+        burst = self.burst
+        for loop in reversed(self.loops):
+            low = loops[-1] if loops else None
+            if loop.count == 1:
+                continue
+            if low is None and loop.read == loop.write == burst:
+                burst *= loop.count
+            elif low is not None and (loop.read, loop.write) == (low.count * low.read, low.count * low.write):
+                loops[-1] = replace(low, count=low.count * loop.count)
+            else:
+                loops.append(loop)
+        same = burst == self.burst and len(loops) == len(self.loops)
+        return self if same else replace(self, loops=tuple(reversed(loops)), burst=burst)
+
     def moved_to(self, read_base: int, write_base: int) -> Command:
         """The same nest at other base addresses."""
         return replace(self, read=replace(self.read, base=read_base), write=replace(self.write, base=write_base))

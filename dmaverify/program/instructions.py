@@ -105,7 +105,7 @@ class Source:
     """A load that bytes which are stored come from, by its number; -1: something unknown made them.
 
     A register byte depends on those of its group of `unit` bytes (0: on the whole load), of which the load fills `per`
-    from `bytes` of memory; none from `limit` on depends on it (None: all may). `plain`: where all of a group is
+    from `bytes` of memory; none from `limit` on depends on it (None: all may). `plain`: where some of a group is
     garbage, so is what is stored. `past`: the load of any iteration so far. Of a whole load, bytes up to `limit` count;
     if one is garbage, so are the `first` bytes of the register.
     """

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from dmaverify.machines.idma.engine import NAMES, Backend, Request
-from dmaverify.machines.idma.legalizer import Bursts, Cuts
+from dmaverify.machines.idma.legalizer import Bursts, Cuts, is_coupled
 from dmaverify.machines.idma.wire import byte_enables, on_the_wire
 
 _BLOCK = 10_000
@@ -72,7 +72,9 @@ class Shown:
     count: int
     backend: Backend
     request: Request
-    bursts: Bursts
+    bursts: Bursts | None
+    counts: tuple[int, int] = (0, 0)  # bursts of both sides, where they are too many for a list
+    owner: int | None = None  # the back-end, where there are several
 
     def protocol(self, side: str) -> int:
         return self.request.src_protocol if side == "read" else self.request.dst_protocol
@@ -83,8 +85,12 @@ def bursts_data(one: Shown, wire: bool) -> dict[str, Any]:
     r = one.request
     out: dict[str, Any] = {
         "name": one.name, "transfer": one.number, "transfers": one.count, "src": r.src, "dst": r.dst,
-        "length": r.length, "coupled": one.bursts.coupled,
+        "length": r.length, "coupled": is_coupled(r),
     }  # fmt: skip
+    if one.owner is not None:
+        out["backend"] = one.owner
+    if one.bursts is None:
+        return {**out, "read_count": one.counts[0], "write_count": one.counts[1]}
     for side in ("read", "write"):
         pairs = one.bursts.pairs(side)
         out[side] = [list(pair) for pair in pairs]
@@ -105,27 +111,34 @@ def _wire(one: Shown, side: str, address: int, length: int) -> dict[str, Any]:
 def bursts_text(shown: Sequence[Shown], wire: bool) -> str:
     """Every transfer with its two lists; long lists are cut, and say so."""
     lines: list[str] = []
+    name = ""
     for one in shown:
         r = one.request
-        if one.number == 0:
+        if one.number == 0 and (not lines or name != one.name):
+            name = one.name
             lines += [""] if lines else []
             b = one.backend
-            kind = "coupled" if one.bursts.coupled else "decoupled"
+            kind = "coupled" if is_coupled(r) else "decoupled"
             lines.append(
-                f"{one.name}   {one.count:,} transfer{'s' if one.count != 1 else ''} of {r.length:,} B, "
+                f"{one.name}   {one.count:,} transfer{'s' if one.count != 1 else ''}"
+                f"{f' of {r.length:,} B' if one.owner is None else ', through the mid-ends'}, "
                 f"{NAMES[r.src_protocol]} to {NAMES[r.dst_protocol]}, {b.data_width} bit, {kind}"
             )
-        lines.append(f"  0x{r.src:x} to 0x{r.dst:x}")
-        for side in ("read", "write"):
-            lines += _side_lines(one, side, wire)
+        where = "" if one.owner is None else f"   {r.length:,} B by back-end {one.owner}"
+        lines.append(f"  0x{r.src:x} to 0x{r.dst:x}{where}")
+        for number, side in enumerate(("read", "write")):
+            if one.bursts is None:
+                lines.append(f"    {side:5}  {one.counts[number]:,} bursts, counted and not listed")
+            else:
+                lines += _side_lines(one, one.bursts, side, wire)
     last = shown[-1] if shown else None
     if last is not None and last.number + 1 < last.count:
         lines.append(f"  ... {last.count - last.number - 1:,} more transfers (--limit)")
     return "\n".join(lines)
 
 
-def _side_lines(one: Shown, side: str, wire: bool) -> Iterator[str]:
-    pairs = one.bursts.pairs(side)
+def _side_lines(one: Shown, bursts: Bursts, side: str, wire: bool) -> Iterator[str]:
+    pairs = bursts.pairs(side)
     yield f"    {side:5}  {len(pairs):,} burst{'s' if len(pairs) != 1 else ''}" + _all_of(pairs, one.request.length)
     for number, (address, length) in enumerate(pairs):
         if MOST_SHOWN <= number < len(pairs) - 1:
@@ -137,9 +150,9 @@ def _side_lines(one: Shown, side: str, wire: bool) -> Iterator[str]:
             w = on_the_wire(one.backend, one.protocol(side), address, length, write=side == "write")
             text += f"   bus 0x{w.address:08x}  field {w.field:3}  {w.beats:3} beats"
         yield text
-    cuts = one.bursts.read if side == "read" else one.bursts.write
+    cuts = bursts.read if side == "read" else bursts.write
     if cuts.stuck is not None:
-        yield f"           stuck at 0x{(cuts.base + cuts.stuck) % one.bursts.space:08x}: the next step has 0 B"
+        yield f"           stuck at 0x{(cuts.base + cuts.stuck) % bursts.space:08x}: the next step has 0 B"
 
 
 def _all_of(pairs: Sequence[tuple[int, int]], length: int) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from dmaverify.program.command import Command
 from dmaverify.program.move import Transfer
-from dmaverify.prove.move.ports import command_facts, sequencer_facts
+from dmaverify.prove.move.ports import command_facts, dimension_facts, sequencer_facts
 from dmaverify.prove.move.static import Instance, Ruling, transfer_instances
 from dmaverify.targets.target import Target
 from dmaverify.verdict import Finding, Severity
@@ -31,6 +31,10 @@ class Law:
     lenient: bool = False
     known: dict[tuple[object, ...], tuple[Finding, ...]] = field(default_factory=dict)
     refused: dict[str, Finding] = field(default_factory=dict)
+
+    @property
+    def _by_dimension(self) -> bool:
+        return any(rule.scope == "dimension" for rule in self.target.rules.values())
 
     def _ruling(self) -> Ruling:
         move = self.transfer
@@ -62,10 +66,13 @@ class Law:
         seen = [
             (side, tier, sequencer_facts(text, one, self.limits, one.unit_bits)) for side, text, tier in texts if text
         ]
-        key = (tuple(facts.values()), *(tuple(f.values()) for _, _, f in seen))
+        every = [(side, tier, f) for side, text, tier in texts if text for f in dimension_facts(text, one.unit_bits)]
+        loops = every if self._by_dimension else []
+        key = (tuple(facts.values()), *(tuple(f.values()) for _, _, f in (*seen, *loops)))
         if key not in self.known:
             instances = [Instance("command", facts, "command", None)]
             instances += [Instance("sequencer", f, f"{side} sequencer", None, side, tier) for side, tier, f in seen]
+            instances += [Instance("dimension", f, f"{side} dimension", None, side, tier) for side, tier, f in loops]
             found = self._ruling().judge(instances).findings
             self.known[key] = tuple(f for f in found if f.severity is not Severity.ADVICE)
         return self.known[key]

@@ -20,7 +20,7 @@ from dmaverify.errors import InputError
 from dmaverify.language.expr import axes_of
 from dmaverify.layout.fuse import fuse
 from dmaverify.lower.programs import program_of_transfer, space_of
-from dmaverify.program.command import Engine, GivenCommand
+from dmaverify.program.command import Command, Engine, GivenCommand
 from dmaverify.program.move import Transfer
 from dmaverify.program.space import layout_of, unit_bits_of
 from dmaverify.prove.move.check import Options, check_transfer
@@ -40,6 +40,9 @@ CROSS_CHECK = 1 << 16
 """Units up to which the winner is executed byte by byte as well."""
 
 
+WHOLE_RUN = 1 << 30
+"""Bytes of a packet where the target states no limit: a run of any length."""
+
 DEFAULTS = Options(cross_check=CROSS_CHECK)
 
 
@@ -53,9 +56,11 @@ def machine_of(move: Transfer, target: Target, engines: int | None) -> Machine:
     pool = [Engine(0, cluster, dmn) for dmn in range(kind.per_cluster) for cluster in range(kind.clusters)]
     chosen = sorted(pool[: engines or len(pool)], key=lambda e: (e.cluster, e.dmn))
     spaces = (space_of(target, move.source.tier), space_of(target, move.dest.tier))
-    packet_max = target.limits.get("packet_max", 4096)
+    packet_max = target.limits.get("packet_max", WHOLE_RUN)
     parts = (target.tiers[move.source.tier].base_parts, target.tiers[move.dest.tier].base_parts)
-    return Machine(tuple(chosen), packet_max, cuts, unit, bits, spaces, (move.source.tier, move.dest.tier), parts)
+    turns = target.limits.get("iterations_max", WHOLE_RUN)
+    tiers = (move.source.tier, move.dest.tier)
+    return Machine(tuple(chosen), packet_max, cuts, unit, bits, spaces, tiers, parts, turns)
 
 
 def synthesize(
@@ -99,12 +104,12 @@ def synthesize(
     law = Law(move, target, target.limits_with(move.limits), options.readings)
     broken = law.of_move()
     if broken:
-        return _refused(move, target, named, profile, [(f.rule, f.message, f.hint) for f in broken], started)
+        return refused(move, target, named, profile, [(f.rule, f.message, f.hint) for f in broken], started)
     try:
         found = _search(move, machine, data, law, limits, entries is not None)
         return _proved(move, target, named, found, machine, data, options, simulate, advise, started, accept)
     except NoPlan as error:
-        return _refused(move, target, named, profile, [(error.rule, error.message, error.hint)], started)
+        return refused(move, target, named, profile, [(error.rule, error.message, error.hint)], started)
 
 
 def _limits(transfer: Transfer, entries: int | None) -> tuple[tuple[str, int], ...]:
@@ -119,7 +124,7 @@ def _units(size: int, unit_bits: int) -> int:
     return size * 8 // unit_bits
 
 
-def _refused(
+def refused(
     move: Transfer,
     target: Target,
     axes: Mapping[str, int],
@@ -127,6 +132,7 @@ def _refused(
     reasons: list[tuple[str, str, str]],
     started: float,
 ) -> Synthesis:
+    """The answer without a plan: what refuses, as (rule, message, hint)."""
     evidence = tuple(f"{rule}: {message}" for rule, message, _ in reasons)
     bare = replace(move, stream=None, streams=(), given=())
     return Synthesis(
@@ -303,8 +309,16 @@ def _or_as_given(result: Synthesis, move: Transfer, found: Found, options: Optio
 
 def with_commands(move: Transfer, member: Member, machine: Machine) -> Transfer:
     """The move with the member's commands as given, and their stream where one stream says it all."""
+    bare = plan_of(move, member.commands, machine)
+    return replace(
+        bare, stream=stream_for(bare, member.commands, member.layering, member.order, member.packets[0], machine)
+    )
+
+
+def plan_of(move: Transfer, commands: Sequence[Command], machine: Machine) -> Transfer:
+    """The move with these commands as given."""
     given = []
-    for one in member.commands:
+    for one in commands:
         assert one.read_text is not None
         assert one.write_text is not None
         texts = [
@@ -316,10 +330,7 @@ def with_commands(move: Transfer, member: Member, machine: Machine) -> Transfer:
             )
         ]
         given.append(GivenCommand(one.engine, texts[0], texts[1]))
-    bare = replace(move, stream=None, streams=(), given=tuple(given), expect=None)
-    return replace(
-        bare, stream=stream_for(bare, member.commands, member.layering, member.order, member.packets[0], machine)
-    )
+    return replace(move, stream=None, streams=(), given=tuple(given), expect=None)
 
 
 def before_of(move: Transfer, target: Target, data: CostData, simulate: bool) -> Before | None:

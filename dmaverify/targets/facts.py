@@ -71,6 +71,14 @@ _SEQUENCER = (
     Fact("stride_high", "bytes", "largest stride of an entry", None),
 )
 
+_DIMENSION = (
+    Fact("dimension", "number", "which one: 0 is the innermost"),
+    Fact("dimensions", "dimensions", "how many the sequencer has", 1),
+    Fact("count", "iterations", "its count; of an innermost contiguous one, bytes", 1),
+    Fact("stride_bytes", "bytes", "distance between two neighbours", None),
+    Fact("inside_bytes", "bytes", "what one iteration of it moves", 0),
+)
+
 _TENSOR = (
     Fact("chips", "chips", "size of the chip mapping", 1),
     Fact("clusters", "clusters", "size of the cluster mapping", 1),
@@ -173,6 +181,7 @@ SCOPES: Mapping[str, Scope] = MappingProxyType(
         for scope in (
             _scope("command", "each command of a transfer", _COMMAND),
             _scope("sequencer", "the two sides of each command, and the memory side of an access", _SEQUENCER),
+            _scope("dimension", "each loop of each side of a command, by its place from inside", _DIMENSION),
             _scope("tensor", "source (side read) and destination (side write), and the memory of an access", _TENSOR),
             _scope("transfer", "each transfer as a whole", _TRANSFER),
             _scope("access", "each Fetch or Commit access", _ACCESS),

@@ -31,6 +31,8 @@
   (= reserved 0))
 (define-fun idma/compute ((computes Int)) Bool
   (= computes 0))
+(define-fun idma/mid-end-released ((shared_out Int)) Bool
+  (= shared_out 0))
 (define-fun idma/decoupled ((decoupled Int) (length Int) (buffer Int)) Bool
   (or (= decoupled 0) (<= length buffer)))
 (define-fun idma/llen-inert ((inert_llen Int)) Bool

@@ -257,7 +257,7 @@ def test_a_line_of_stdin_answers_with_the_cycles_of_the_rtl(
     some = cycle_rows[:20]
     lines = [json.dumps({k: v for k, v in row.items() if k not in ("cycles", "rbeats", "wbeats")}) for row in some]
     monkeypatch.setattr("sys.stdin", io.StringIO("\n".join([*lines, '{"frag": 0}', '{"frag": 4, "latency": 3}'])))
-    assert cli.invoke(["cost", "--stdin"]) == 0
+    assert cli.invoke(["cost", "--stdin"]) == 2
     *answers, zero, unknown = (json.loads(line) for line in capsys.readouterr().out.splitlines())
     assert [answer["cycles"] for answer in answers] == [int(row["cycles"]) for row in some]
     assert "error" in zero

@@ -88,7 +88,7 @@ def test_a_line_of_stdin_answers_with_the_lists_of_the_rtl(
     lines.insert(3, '{"src_addr": 1')
     lines.insert(5, '{"src_addr": 0, "dst_addr": 0, "lenght": 4}')
     monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(lines)))
-    assert cli.invoke(["bursts", "--stdin"]) == 0
+    assert cli.invoke(["bursts", "--stdin"]) == 2
     answers = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     bad = [answers.pop(5), answers.pop(3)]
     assert [sorted(b) for b in bad] == [["error", "hint", "where"], ["error", "where"]]

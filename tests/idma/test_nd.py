@@ -96,7 +96,7 @@ def test_a_line_of_stdin_answers_with_the_transfers_of_the_rtl(
 ) -> None:
     lines = [json.dumps({k: v for k, v in row.items() if k != "transfers"}) for row in nd_rows]
     monkeypatch.setattr("sys.stdin", io.StringIO("\n".join([*lines, '{"dim0": "1:2"}'])))
-    assert cli.invoke(["bursts", "--stdin"]) == 0
+    assert cli.invoke(["bursts", "--stdin"]) == 2
     *answers, bad = (json.loads(line) for line in capsys.readouterr().out.splitlines())
     for row, answer in zip(nd_rows, answers, strict=True):
         assert answer["transfers"] == [[int(x, 16) for x in pair.split(">")] for pair in row["transfers"].split()]

@@ -129,7 +129,7 @@ def test_rngd_has_nine_routes_between_its_memories_and_two_to_the_host() -> None
 @pytest.mark.parametrize(
     ("rule", "severity"),
     [
-        ("dm-write-align", ERROR), ("dm-packet-multiple", ERROR), ("hbm-dm-align", ERROR), ("dm-hbm-align", Severity.ADVICE),
+        ("dm-write-align", ERROR), ("dm-packet-multiple", ERROR), ("hbm-dm-align", ERROR), ("dm-hbm-align", ADVICE),
         ("packet-max", ERROR), ("packet-contiguous", ERROR), ("packet-divides", ERROR), ("entries-max", WARNING),
         ("iterations-max", WARNING), ("access-entries-max", ERROR), ("access-iterations-max", ERROR),
         ("slice-capacity", ERROR), ("hbm-capacity", ERROR), ("place-max", ERROR), ("spatial-sizes", WARNING),
@@ -416,7 +416,7 @@ def test_the_core_has_its_obligations_in_order_those_of_a_move_first() -> None:
         "core/hazard-raw", "core/hazard-war", "core/hazard-waw", "core/tiles-once", "core/tiles-cover",
         "core/regions", "core/region-capacity", "core/lifetime", "core/needless-hop",
         "core/unused-suppression", "core/unresolved-transfer", "core/indirect", "core/unresolved-copy",
-        "core/registers", "core/flags", "core/definite",
+        "core/registers", "core/flags", "core/no-wrap", "core/definite",
         "core/input", "core/limit", "core/internal", "core/disagreement",
     ]  # fmt: skip
     assert "broadcast-missing" in load_obligations()["core/same-element"].readings

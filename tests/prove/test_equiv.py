@@ -111,7 +111,10 @@ def test_the_smallest_difference_of_large_mappings_is_found(first: str, second: 
 def test_a_difference_in_padding_alone_is_said_apart() -> None:
     answer = same("A # 8", "A #{0} 8", {"A": 6})
     assert answer.witness == {
-        "position": 6, "first": {"padding": "top"}, "second": {"padding": "zero"}, "only_padding": True
+        "position": 6,
+        "first": {"padding": "top"},
+        "second": {"padding": "zero"},
+        "only_padding": True,
     }
     assert "the kind of padding differs" in answer.why
     moved = same("A # 8", "[A @ 1] # 8", {"A": 6})

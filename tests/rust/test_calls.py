@@ -153,3 +153,35 @@ def test_tensors_that_a_slice_cannot_hold_at_once_are_listed() -> None:
 
     assert found(together) == {"rngd/slice-capacity"}
     assert found(in_turn) == set()
+
+
+def test_a_transfer_inside_a_macro_inside_a_macro_is_one_transfer() -> None:
+    macro = (
+        "macro_rules! make { ($name:ident, $w:expr) => { fn $name(ctx: &mut Context, x: &HbmTensor<i8, Chip, m![A, B]>) {\n"
+        "    assert_eq!(x.to_dm::<Cluster, m![A], m![B]>(&mut ctx.tdma).len(), $w);\n} }; }\n"
+    )
+    made = plan(macro + "make!(first, 1);\nmake!(second, 2);\n")
+    assert [(v.name.split("-")[0], v.status) for v in verdicts(made)] == [
+        ("first", Status.PROVED),
+        ("second", Status.PROVED),
+    ]
+
+
+def test_arguments_in_a_variable_are_those_of_the_kernel_that_is_launched() -> None:
+    text = (
+        f"#[device(chip = 1)]\nfn k(ctx: &mut Context, x: &HbmTensor<i8, Chip, {'m![A, B]'}>) {{}}\n"
+        "async fn host(ctx: &mut Context) {\n    let x = HostTensor::<i8, m![A, B]>::zero().to_hbm(&mut ctx.pdma).await;\n"
+        "    let args = (&mut *ctx, &x);\n    launch(k, args).await;\n}\n"
+    )
+    assert [v.status for v in verdicts(plan(text))] == [Status.PROVED]
+
+
+def test_the_name_of_the_crate_in_a_template_is_the_crate(tmp_path) -> None:
+    import dmaverify as dv
+
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "lib.rs").write_text("pub mod kernel;\n", encoding="utf-8")
+    (tmp_path / "src" / "kernel.rs").write_text("use furiosa_opt_std::prelude::*;\naxes![A = 64];\n", encoding="utf-8")
+    main = "use {{ crate_name }}::kernel::A;\nfn f(x: &HbmTensor<i8, m![1], m![A]>) { x.to_hbm::<{ Dma::Tensor }, m![A]>(c); }\n"
+    (tmp_path / "src" / "run.rs").write_text(main, encoding="utf-8")
+    assert [v.status for v in dv.check(tmp_path / "src" / "run.rs")] == [Status.PROVED]

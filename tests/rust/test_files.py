@@ -118,6 +118,14 @@ def test_an_example_is_exactly_as_it_says(name: str) -> None:
     assert not [f for v in verdicts for f in v.findings if f.rule == UNUSED]
 
 
+def test_what_was_found_in_published_kernels_is_found_in_its_reductions() -> None:
+    found = EXAMPLES.parent / "found"
+    classes, mended = (dv.check(str(found / name)) for name in ("classes.rs", "mended.rs"))
+    assert all(v.as_expected for v in classes), [(v.name, {f.rule for f in v.errors}) for v in classes]
+    assert sum(v.status is Status.REFUTED for v in classes) == 12
+    assert {v.status for v in mended} == {Status.PROVED}
+
+
 @pytest.mark.parametrize("name", ["relayout", "windows", "tables", "mistakes"])
 def test_an_extracted_plan_holds_the_same_transfers(name: str) -> None:
     plan = read_kernel_plan(EXAMPLES / f"{name}.rs")

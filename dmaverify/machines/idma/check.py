@@ -103,7 +103,8 @@ _TESTS = frozenset({"idma/zero-length"})
 
 
 def _items(image: Image, target: Target, given: Mapping[str, int | str] | None = None) -> Iterator[Item | InputError]:
-    yield from (InputError(*problem) for problem in image.problems)
+    if image.ordered:  # jobs of test benches fail on purpose
+        yield from (InputError(*problem) for problem in image.problems)
     known: dict[tuple[object, ...], Setup] = {}
     for number, told in enumerate(image.told):
         d = told.descriptor

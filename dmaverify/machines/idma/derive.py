@@ -134,6 +134,7 @@ def descriptor_facts(
         "over": _over(ends["read"], tensor or ends["read"], word),
         "torn": int(step < word or length % word != 0),
         "computes": int(request.compute),
+        "shared_out": int(setup.region is not None),
         "on_error": setup.on_error,
         "handled": int(request.src_protocol == AXI == request.dst_protocol and not request.compute),
         "transfers": prod(reps),

@@ -10,7 +10,7 @@ Law: a descriptor and the sequencers made of it have the same 1D transfers, in t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dmaverify.errors import InputError, Source, Span
@@ -73,7 +73,19 @@ def _read_image(text: str, source: Source | None, offset: int, width: int) -> Im
     dims = first.number(1, "the number of dimensions") if len(first.words) > 1 else 0
     if not 0 <= dims <= MOST_DIMS:
         first.refuse(f"{dims} dimensions", f"0 to {MOST_DIMS}", 1)
-    return image_of(read_jobs(body, dims, source=origin, offset=body_at, width=width), offset, width)
+    jobs = read_jobs(body, dims, source=origin, offset=body_at, width=width)
+    return replace(image_of(jobs, offset, width), problems=tuple(_failing(jobs)))
+
+
+def _failing(jobs: Sequence[Job]) -> Iterator[tuple[str, Span | None, str]]:
+    """Bursts that a job says will fail: what it promises of their bytes does not hold."""
+    left = {"continue": "what arrives there is undefined", "abort": "what is behind it is not moved"}
+    for job in jobs:
+        for error in job.errors:
+            yield (
+                f"the {error.side} at 0x{error.address:x} fails, answered by {error.action}: {left[error.action]}",
+                job.span, "leave the error out of a job whose bytes are promised",
+            )  # fmt: skip
 
 
 def write_image(form: str, told: Sequence[Told], **settings: int) -> str:
@@ -158,7 +170,7 @@ class _Begun:
             if not -(1 << (width - 1)) <= values[number] < 1 << width:
                 line.refuse(
                     f"a stride of {line.words[number + 1][0]}, which {width} bits do not hold",
-                    "strides are as wide as addresses", number + 1,
+                    "strides are as wide as addresses (--engine address_width=N)", number + 1,
                 )  # fmt: skip
         k = len(self.dims)
         self.dims.append(Dim(values[0], signed(values[1], width), signed(values[2], width)))

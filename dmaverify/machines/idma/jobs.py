@@ -78,7 +78,7 @@ def read_jobs(
     """The jobs of a file with `dims` dimension lines of three a job (1D: 0).
 
     Without `dims` the number must be clear from the file: exactly one from 0 to 8 reads it, with addresses and strides
-    in hexadecimal and all else in decimal. A file whose first job reads, and a later one not, is damaged. Raises
+    in hexadecimal and all else in decimal. A file whose first job is 1-D, and a later one not, is damaged. Raises
     InputError.
     """
     origin = source or Source("<jobs>", text)
@@ -97,9 +97,10 @@ def read_jobs(
             continue
         try:
             found[count] = _jobs(lines, count, width, strict=True)
-        except InputError as error:  # its first job reads so: it is damaged further on
-            hint = f"read with {count} dimensions a job" if count else "read as 1-D jobs"
-            raise InputError(error.message, error.span, f"{hint}: --dims N says otherwise") from None
+        except InputError as error:
+            if count == 0:  # its first job is 1-D: it is damaged further on
+                raise InputError(error.message, error.span, "read as 1-D jobs: --dims N says otherwise") from None
+            errors[count] = error
     if not found:
         best = max(errors.values(), key=lambda e: e.span.start if e.span else 0)
         raise best

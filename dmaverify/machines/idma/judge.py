@@ -16,7 +16,7 @@ from math import gcd
 from dmaverify.machines.idma.engine import AXI, NO_ADDRESS, TILELINK, Backend, Request
 from dmaverify.machines.idma.legalizer import is_coupled, legalize
 from dmaverify.machines.idma.setup import Setup
-from dmaverify.machines.idma.wire import beats_of
+from dmaverify.machines.idma.wire import beats_of, on_the_wire
 from dmaverify.targets.modules import Derived
 
 Pairs = Sequence[tuple[int, ...]]
@@ -44,7 +44,11 @@ def own_bursts(setup: Setup, request: Request, side: str, starts: Iterable[int])
         at = replace(request, src=start) if side == "read" else replace(request, dst=start)
         bursts = legalize(setup.backend, at)
         cuts = bursts.read if side == "read" else bursts.write
-        pairs: list[tuple[int, ...]] = [*bursts.pairs(side)]
+        protocol = request.src_protocol if side == "read" else request.dst_protocol
+        pairs: list[tuple[int, ...]] = []
+        for address, count in bursts.pairs(side):
+            sent = on_the_wire(setup.backend, protocol, address, count, write=side == "write")
+            pairs.append((address, count, sent.address, sent.field))
         if cuts.stuck is not None:
             pairs.append(((start + cuts.stuck) % bursts.space, 0))
         yield from _side(setup.backend, at, side, start, pairs, None)

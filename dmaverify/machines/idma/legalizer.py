@@ -34,6 +34,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+MOST_LISTED = 1 << 21
+"""Bursts of a side up to which a list is made; beyond, they are counted."""
+
+
 class Cuts(NamedTuple):
     """The burst starts of one side, as offsets into the transfer: 0, then `cuts`, up to `length` (exclusive).
 
@@ -129,6 +133,25 @@ def legalize(backend: Backend, request: Request) -> Bursts:
         both = _union(read.cuts, write.cuts)
         read, write = Cuts(request.src, length, both), Cuts(request.dst, length, both)
     return Bursts(read, write, space, coupled)
+
+
+def burst_count(backend: Backend, request: Request) -> tuple[int, int]:
+    """How many bursts each side has, without making them; for TileLink at least as many. Length above 0."""
+    sides = []
+    for base, protocol, reduced, llen in (
+        (request.src, request.src_protocol, request.src_reduce_len, request.src_max_llen),
+        (request.dst, request.dst_protocol, request.dst_reduce_len, request.dst_max_llen),
+    ):
+        tilelink = protocol == TILELINK
+        own = TILELINK_BYTES.bit_length() - 1 if tilelink else window_bits(backend, protocol, reduced, llen)
+        sides.append((base, own))
+    read, write = (window_count(base, request.length, bits) for base, bits in sides)
+    if not is_coupled(request):
+        return read, write
+    (src, a), (dst, b) = sides
+    same = (src - dst) % (1 << min(a, b)) == 0  # then every cut of the larger window is one of the smaller
+    both = max(read, write) if same else read + write - 1
+    return both, both
 
 
 def _union(a: Sequence[int], b: Sequence[int]) -> Sequence[int]:

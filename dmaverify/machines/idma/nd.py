@@ -131,10 +131,10 @@ def walked(descriptor: Descriptor, width: int) -> Iterator[tuple[int, int]]:
 
 
 def requests(descriptor: Descriptor, width: int) -> Iterator[Request]:
-    """The 1D transfers; only the last one is marked so."""
-    rows = starts(descriptor, width)
-    for index, (src, dst) in enumerate(rows.tolist()):
-        yield replace(descriptor.request, src=src, dst=dst, last=index == len(rows) - 1)
+    """The 1D transfers, one by one; only the last one is marked so."""
+    count = descriptor.transfers
+    for index, (src, dst) in enumerate(walked(descriptor, width)):
+        yield replace(descriptor.request, src=src, dst=dst, last=index == count - 1)
 
 
 @dataclass(frozen=True, slots=True)

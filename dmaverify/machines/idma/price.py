@@ -22,6 +22,7 @@ from dmaverify.machines.idma.engine import Request
 from dmaverify.machines.idma.law import MEMORIES, Beats, Depth, Memory, Meter, Run, Totals, bounds, exact
 from dmaverify.machines.idma.legalizer import is_coupled, window_bits
 from dmaverify.machines.idma.nd import Descriptor, requests
+from dmaverify.machines.idma.path import pieces
 from dmaverify.machines.idma.setup import Setup, setup_of
 from dmaverify.program.command import Command, Engine
 from dmaverify.program.move import Transfer
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 EXACT = 1 << 16
 """Bursts up to which the law is gone through one by one."""
 PROFILE = "rtl-0.7.0"
+LATENCY = "iDMA paper, 4.3: one cycle a mid-end; tensor_ND 0; RTL v0.7.0 shows 0 for mp_split and mp_dist too"
 PROGRAMMING = "counted in accesses of the front-end: iDMA paper, 3.5, and the register maps of v0.7.0"
 
 
@@ -75,6 +77,8 @@ def price_on(setup: Setup, commands: Sequence[Command]) -> Cost:
     """The cost of commands, launched back to back, on one engine."""
     depth = Depth.of(setup.backend, memory_of(setup))
     coupled = is_coupled(setup.request)
+    if setup.region is not None:
+        return _shared_out(setup, commands)
     totals, runs = measured(setup, commands)
     terms = bounds(totals, depth)
     later = sum(1 for name in setup.midends if name != "tensor_nd")
@@ -83,13 +87,40 @@ def price_on(setup: Setup, commands: Sequence[Command]) -> Cost:
     own = [Term("programming", float(programming(setup, commands)), "front-end", _why(setup, commands), PROGRAMMING)]
     if later:
         own.append(
-            Term("mid-ends", float(later), "mid-ends", "one cycle each before the first burst", "iDMA paper, 4.3")
+            Term("mid-ends", float(later), "mid-ends", "one cycle each before the first burst", LATENCY)
         )
     if own[0].cycles > cycles:
         cycles, known = own[0].cycles, False
     every = sorted((*terms, *own), key=lambda term: -term.cycles)
     engine = EngineCost(Engine(), len(commands), cycles)
     return Cost(cycles, tuple(every), known, every[0].name, PROFILE, (engine,))
+
+
+def _shared_out(setup: Setup, commands: Sequence[Command]) -> Cost:
+    """The cost over several back-ends that work side by side: each by the law, the slowest decides."""
+    depth = Depth.of(setup.backend, memory_of(setup))
+    found = requests_of(setup, commands)
+    if found.count > EXACT:
+        raise InputError(f"{found.count:,} transfers through mp_dist", None, f"at most {EXACT:,} are priced")
+    meter = Meter(setup.backend)
+    own: dict[int, list[Beats]] = {}
+    for request in found.requests():
+        for number, piece in pieces(setup, request):
+            own.setdefault(number, []).extend(meter.beats(piece))
+    coupled, terms = is_coupled(setup.request), []
+    for number, bursts in sorted(own.items()):
+        runs = [Run(tuple(bursts))]
+        bound = bounds(Totals.of(runs), depth)
+        cycles = float(exact(runs, depth) if coupled else bound[0].cycles)
+        why = f"{len(bursts):,} bursts; {bound[0].name} binds"
+        terms.append(Term(f"back-end {number}", cycles, f"back-end {number}", why, "iDMA paper, 2.2 and 3.4"))
+    later = sum(1 for name in setup.midends if name != "tensor_nd")
+    terms.append(Term("mid-ends", float(later), "mid-ends", "one cycle each before the first burst", LATENCY))
+    told = float(programming(setup, commands))
+    terms.append(Term("programming", told, "front-end", _why(setup, commands), PROGRAMMING))
+    most = max((t.cycles for t in terms if t.resource.startswith("back-end")), default=0.0) + later
+    every = tuple(sorted(terms, key=lambda term: -term.cycles))
+    return Cost(most, every, coupled, every[0].name, PROFILE, (EngineCost(Engine(), len(commands), most),))
 
 
 def descriptor_cycles(setup: Setup, descriptor: Descriptor) -> int:

@@ -16,11 +16,13 @@ from typing import Any
 
 from dmaverify.errors import InputError
 from dmaverify.machines.idma.engine import AXI, AXIS, INIT, Backend, Request, protocol_named, variant_named
+from dmaverify.machines.idma.midends import Region
 from dmaverify.targets.target import Target
 
 ENGINE = (
     "variant", "data_width", "address_width", "length_width", "burst_len_param", "ax_in_flight", "buffer_depth",
     "system_depth", "reject_zero", "dims", "front_end", "memory", "fetch_width", "chain_head",
+    "region_start", "region_end", "region_width", "backends",
 )  # fmt: skip
 FLAGS = ("decouple_rw", "decouple_aw", "src_reduce_len", "dst_reduce_len", "compute")
 NUMBERS = ("src_max_llen", "dst_max_llen", "src_burst", "dst_burst")
@@ -51,6 +53,8 @@ class Setup:
     fetch_given: bool = False  # else the layout follows the text
     chain_head: int = STANDARD_HEAD
     head_given: bool = False
+    region: Region | None = None  # that the back-ends share, where the engine has mp_split or mp_dist
+    backends: int = 1
 
     @property
     def outer(self) -> int:
@@ -140,7 +144,19 @@ def setup_of(target: Target, options: Mapping[str, int | str] | tuple[tuple[str,
         fetch_given="fetch_width" in full,
         chain_head=_number(full, "chain_head") if "chain_head" in full else STANDARD_HEAD,
         head_given="chain_head" in full,
+        region=_region(full),
+        backends=_number(full, "backends", 1) if "backends" in full else 2,
     )
+
+
+def _region(full: Mapping[str, Any]) -> Region | None:
+    """The memory that back-ends share out; None for engines without such mid-ends, or without a word about it."""
+    given = [name for name in ("region_start", "region_end", "region_width") if name in full]
+    if not given or not {"mp_split", "mp_dist"} & set(full["midends"]):
+        return None
+    if "region_width" not in full or "region_end" not in full:
+        raise InputError(f"option `{given[0]}` alone makes no region", None, "region_start, region_end, region_width")
+    return Region(_number(full, "region_start"), _number(full, "region_end", 1), _number(full, "region_width", 1))
 
 
 def _fetch(full: Mapping[str, Any], data_width: int) -> int:

@@ -74,7 +74,7 @@ def write_questions(folder: Path, asked: Mapping[str, Sequence[tuple[str, str, s
     for plan, questions in asked.items():
         stem = _unused(_slug(plan), taken)
         for number, (name, text, status) in enumerate(questions):
-            path = folder / f"{stem}.{number:03d}-{_slug(_said(name))}.smt2"
+            path = folder / f"{stem}.{number:03d}-{_slug(said_of(name))}.smt2"
             data = question_text(plan, name, text, status).encode("utf-8")
             path.write_bytes(data)
             written.append(Question(path, plan, name, status, hashlib.sha256(data).hexdigest()))
@@ -90,7 +90,7 @@ def question_text(plan: str, name: str, text: str, status: str) -> str:
     """
     if is_script(text):
         return text
-    source = re.sub(r"[|\\]", "/", f"dmaverify: {plan}: {_said(name)}")
+    source = re.sub(r"[|\\]", "/", f"dmaverify: {plan}: {said_of(name)}")
     return (
         f"(set-info :smt-lib-version 2.6)\n(set-logic {LOGIC})\n(set-info :source |{source}|)\n"
         f"(set-info :status {status})\n{text}\n(check-sat)\n"
@@ -102,13 +102,14 @@ def is_script(text: str) -> bool:
     return text.startswith("(set-info :smt-lib-version")
 
 
-def _said(name: str) -> str:
+def said_of(name: str) -> str:
+    """The name of a question as files and manifest have it."""
     return name.strip(": ") or "a smaller counterexample"
 
 
 def _manifest(questions: Iterable[Question]) -> str:
     rows = [
-        {"file": q.path.name, "plan": q.plan, "question": _said(q.name), "status": q.status, "sha256": q.sha256}
+        {"file": q.path.name, "plan": q.plan, "question": said_of(q.name), "status": q.status, "sha256": q.sha256}
         for q in questions
     ]
     own = import_module("dmaverify").__version__

@@ -34,7 +34,7 @@ def unwritten_at_values(
         return []
     stated = all(world.symbols[n].stated or world.symbols[n].surely is not None for n in names)
     out: list[Finding] = []
-    for values in _chosen(asker, names):
+    for values in chosen_values(asker, names):
         judge = DefiniteJudge(asker, *memory, ordered=ordered, given=given)
         judge.judge([put_in(event, world, values) for event in events])
         found = [f for f in judge.findings.values() if f.severity is Severity.ERROR]
@@ -49,7 +49,7 @@ def unwritten_at_values(
     return out
 
 
-def _chosen(asker: Asker, names: Sequence[str]) -> Iterator[dict[str, Lin]]:
+def chosen_values(asker: Asker, names: Sequence[str]) -> Iterator[dict[str, Lin]]:
     """Values of all symbols that meet every condition on them."""
     world = asker.world
     for number in range(len(BEYOND) + 1):

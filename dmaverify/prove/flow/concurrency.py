@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from math import prod
 from typing import Any
 
 from dmaverify.errors import InputError
@@ -37,6 +36,14 @@ from dmaverify.prove.flow.bank_runs import (
     layout_proposals,
     nest_of,
 )
+from dmaverify.prove.flow.iterations import (
+    MOST_OPERATIONS,
+    longest_of,
+    nests_of_iterations,
+    operations,
+    turns_of_access,
+    waits_between,
+)
 from dmaverify.prove.flow.slices import Slices, access_slices, touched_slices
 from dmaverify.prove.flow.starvation import prove_run
 from dmaverify.prove.flow.starvation_limit import Limit, Sum, banks_from, cumulative, limit_from, limits_from
@@ -46,7 +53,6 @@ from dmaverify.targets.target import Target
 
 SECTION = "starvation"
 READINGS = ("threshold", "dma-request")
-MOST_OPERATIONS = 512  # of one context, one after the other, to see what they would make without a change of operation
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +105,7 @@ class _Part:
     element_bytes: int
     lane: str
     operations: tuple[AccessNest, ...]  # one by one, in order; none where they are too many
+    exact: bool  # False: iterations share some of their slices, so that no slice may see all of a run
 
 
 def starvation(
@@ -158,66 +165,15 @@ def _parts(
             if nest is None:
                 unfit.append(access.name)
                 continue
-            turns = _turns(steps[step], access)
-            nests = _iterations(nest, turns, banks, joined=not _ended(order, step))
+            turns, apart, exact = turns_of_access(steps[step], access)
+            if waits_between(order, step):
+                apart = len(turns)
+            nests = nests_of_iterations(nest, turns, banks, apart)
             lane = order.pieces[order.of_step[step][0]].lane
             yield _Part(
-                step, access, nests, _longest([bank_runs(one, banks) for one in nests]),
-                access_slices(access, target), max(1, bits // 8), lane, _operations(nest, turns),
+                step, access, nests, longest_of([bank_runs(one, banks) for one in nests]),
+                access_slices(access, target), max(1, bits // 8), lane, operations(nest, turns), exact,
             )  # fmt: skip
-
-
-def _turns(step: Step, access: Access) -> tuple[tuple[int, int], ...]:
-    """The loops around an access, outer to inner: their counts, and how many bytes each moves it within its slice."""
-    views = access.views
-    if views is None:
-        return tuple((count, 0) for _, count in step.loops)
-    view = views.source if access.engine == "fetch" else views.dest
-    steps = (0,) * len(views.turns) if view is None else view.shift[3].steps
-    return tuple((turn.count, move) for turn, move in zip(views.turns, steps, strict=True))
-
-
-def _ended(order: Order, step: int) -> bool:
-    """Whether some other step surely runs between two iterations of a step, so that its context waits meanwhile."""
-    own = order.of_step[step][0]
-    for other in range(len(order.pieces)):
-        if other != own and order.one_body(own, other):
-            ahead, back = order.gap(own, other), order.gap(other, own)
-            if ahead is not None and back is not None and ahead + back <= 1:
-                return True
-    return False
-
-
-def _iterations(
-    nest: AccessNest, turns: Sequence[tuple[int, int]], banks: Banks, *, joined: bool
-) -> tuple[AccessNest, ...]:
-    """All iterations as one nest, or one nest for each first bank that iterations begin at."""
-    if joined or nest.base is None:
-        return (replace(nest, loops=(*turns, *nest.loops)),)
-    starts = {nest.base % banks.period_bytes: nest.base}
-    for count, move in turns:
-        seen: dict[int, int] = {}
-        for start in starts.values():
-            for counter in range(min(count, banks.period_bytes)):
-                seen.setdefault((start + counter * move) % banks.period_bytes, start + counter * move)
-        starts = seen
-    return tuple(replace(nest, base=base) for base in starts.values())
-
-
-def _operations(nest: AccessNest, turns: Sequence[tuple[int, int]]) -> tuple[AccessNest, ...]:
-    if nest.base is None or prod(count for count, _ in turns) > MOST_OPERATIONS:
-        return ()
-    moved = product(*(range(count) for count, _ in turns))
-    return tuple(
-        replace(nest, base=nest.base + sum(c * move for c, (_, move) in zip(at, turns, strict=True))) for at in moved
-    )
-
-
-def _longest(runs: Sequence[Runs]) -> Runs:
-    """Bank by bank the longest run of any of them."""
-    return Runs(
-        tuple(max(column, key=lambda run: run.length) for column in zip(*(r.per_bank for r in runs), strict=True))
-    )
 
 
 def access_nest(access: Access, command: Command, dtype_bits: int) -> AccessNest | None:
@@ -259,11 +215,21 @@ def _beside_dma(
             for column, group in product(columns, groups):
                 both = free & group & column
                 if both:
-                    sure = not reached.moving and not any(p.slices.moving for i, p in _chosen(parts, both))
+                    sure = _sure(reached, piece, [part for _, part in _chosen(parts, both)], order)
                     if both not in found or (sure and not found[both][1]):
                         found[both] = (dma, sure)
     for mask, (dma, sure) in found.items():
         yield dma, [part for _, part in _chosen(parts, mask)], sure
+
+
+def _sure(reached: Slices, piece: int, members: Sequence[_Part], order: Order) -> bool:
+    """Whether there are iterations of all of them that share a slice while nothing orders them: one may move, if the
+    loop that moves it is not around another of them.
+    """
+    moving = [order.of_step[p.step][0] for p in members if p.slices.moving] + ([piece] if reached.moving else [])
+    every = [piece, *(order.of_step[p.step][0] for p in members)]
+    alone = not moving or not any(order.one_body(moving[0], other) for other in every if other != moving[0])
+    return len(moving) <= 1 and alone and all(p.exact for p in members)
 
 
 def _chosen(parts: Sequence[_Part], mask: int) -> list[tuple[int, _Part]]:

@@ -18,6 +18,7 @@ from dmaverify.prove.flow.at_values import unwritten_at_values
 from dmaverify.prove.flow.definite import DefiniteJudge
 from dmaverify.prove.flow.fits import judge_fits
 from dmaverify.prove.flow.instructions import CopyJudge
+from dmaverify.prove.flow.pipe_cases import found_at_values, proved_by_cases
 from dmaverify.prove.flow.pipes import PipeJudge
 from dmaverify.prove.flow.uses import judge_uses
 from dmaverify.prove.options import Options
@@ -79,11 +80,7 @@ def judge_kernel(
     for name in sorted(judge.evaluated | judge.used):
         status = "refuted" if name in broken else judge.status.get(name, "proved")
         out.obligations[name] = (status, "for all values" if program.world.symbols else "numbers", "")
-    pipes = PipeJudge(asker, ordered, outer, coarse=True)
-    pipes.judge(program.events)
-    if pipes.findings or pipes.said or pipes.apart or set(pipes.status.values()) != {"proved"}:
-        pipes = PipeJudge(asker, ordered, outer)
-        pipes.judge(program.events)
+    pipes = _order(program.events, asker, ordered, outer, followed=followed)
     out.findings += pipes.findings.values()
     for name, status in pipes.status.items():
         out.obligations[name] = (status, "every path and iteration", pipes.why if status == "unknown" else "")
@@ -120,6 +117,22 @@ def judge_kernel(
     out.asked = list(asker.session.asked)
     out.solver = solver_version() if asker.session.asked else ""
     return out
+
+
+def _order(
+    events: Sequence[Event], asker: Asker, ordered: Sequence[str], outer: Sequence[str], *, followed: bool
+) -> PipeJudge:
+    """The order of a kernel's pipes: proved by cases, found at values, or followed as it stands."""
+    sure = proved_by_cases(events, asker, ordered, outer)
+    found = found_at_values(events, asker, ordered, outer) if sure is None and followed else None
+    if sure is not None or found is not None:
+        return sure or found or PipeJudge(asker)
+    pipes = PipeJudge(asker, ordered, outer, coarse=True)
+    pipes.judge(events)
+    if pipes.findings or pipes.said or pipes.apart or set(pipes.status.values()) != {"proved"}:
+        pipes = PipeJudge(asker, ordered, outer)
+        pipes.judge(events)
+    return pipes
 
 
 def _given(others: Sequence[tuple[int, int]], arrivals: Sequence[str], space: str) -> Iterator[str]:

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from dmaverify.language.affine import Cond, Lin, World, compare
-from dmaverify.program.instructions import Loop, Touch, Use
+from dmaverify.language.affine import ONE, ZERO, Cond, Lin, World, compare
+from dmaverify.program.instructions import Copy, Loop, Touch, Use
 
 MOST_ACCESSES = 64
 
@@ -44,6 +44,34 @@ def lifted(loop: Loop, world: World, ordered: Collection[str]) -> list[Use] | No
         )
         out.append(replace(use, touches=kept, when=(*use.when, *when), sources=sources))
     return out
+
+
+def flattened(loop: Loop, world: World) -> list[Copy | Use] | None:
+    """The accesses of a loop without order, each with all its iterations as levels more; None for any other loop."""
+    out: list[Copy | Use] = []
+    if world.loaded(loop.trip) or any(world.symbols[n].varies for n in world.roots(loop.trip)):
+        return None  # how often it runs is another number each time
+    for event in loop.body:
+        own = [event] if isinstance(event, (Copy, Use)) else None
+        inner = flattened(event, world) if isinstance(event, Loop) else own
+        if inner is None or len(out) > MOST_ACCESSES:
+            return None
+        out += inner
+    kept: list[Copy | Use] = []
+    for event in out:
+        touches = [_whole(touch, loop, world) for touch in event.touches]
+        if None in touches or any(_moves(c, loop.counter, world) for c in event.when):
+            return None
+        kept.append(replace(event, touches=tuple(t for t in touches if t is not None)))
+    return kept
+
+
+def _whole(touch: Touch, loop: Loop, world: World) -> Touch | None:
+    """All iterations of a touch, also of one that stays in its place."""
+    made = _lifted(touch, loop, world)
+    if made is None or made is not touch:
+        return made
+    return replace(touch, steps=(*touch.steps, (loop.trip, ZERO)))
 
 
 def _moves(value: Lin | Cond, counter: str, world: World) -> bool:
@@ -78,18 +106,21 @@ def apart_or_alike(uses: Sequence[Use], world: World) -> bool:
                 read.length,
                 read.steps,
             )
-            if not (alike and _rows_apart(write)) and not _apart(write, read, world):
+            if not (alike and rows_apart(write)) and not _apart(write, read, world):
                 return False
     return True
 
 
-def _rows_apart(touch: Touch) -> bool:
-    """Whether the rows of a touch, inner to outer, share no byte."""
+def rows_apart(touch: Touch) -> bool:
+    """Whether the rows of a touch share no byte: from the smallest stride on, each is as long as all before it."""
     extent = touch.length
-    for count, stride in touch.steps:
-        if not (count.is_const and stride.is_const and extent.is_const) or stride.const < extent.const:
+    steps = [(count, stride) for count, stride in touch.steps if count != ONE]
+    if not all(stride.is_const for _, stride in steps):
+        return False
+    for count, stride in sorted(steps, key=lambda step: step[1].const):
+        if not extent.is_const or stride.const < extent.const:
             return False
-        extent = extent + stride * (count.const - 1)
+        extent = extent + stride * (count.const - 1) if count.is_const else count
     return True
 
 

@@ -72,7 +72,7 @@ class Meetings:
                 *(self.world.put_cond(c, at.counters) for c in later.when),
             ]
             one, two = placed(theirs, self.world, counters), placed(mine, self.world, at.counters)
-            shared: bool | str | None = self._share(one, two, conditions)
+            shared: bool | str | None = self.share(one, two, conditions)
             if shared is not False and self._loaded(placed(theirs, self.world, self._renamed(instance)), mine):
                 shared = LOADED
             elif shared and not self._soon(instance, theirs, mine, counters, at, conditions):
@@ -97,7 +97,7 @@ class Meetings:
         ages = {name: age for name, kind, age in instance[1] if kind == "now"}
         first = {**counters, **dict.fromkeys(open_, Lin(0))}
         second = {**at.counters, **{name: Lin(ages.get(name, 0)) for name in open_}}
-        return bool(self._share(placed(theirs, self.world, first), placed(mine, self.world, second), conditions))
+        return bool(self.share(placed(theirs, self.world, first), placed(mine, self.world, second), conditions))
 
     def _loaded(self, one: Touch, two: Touch) -> bool:
         """Whether a value from memory decides how far two touches lie apart, or how much they touch."""
@@ -135,7 +135,7 @@ class Meetings:
 
     # ------------------------------------------------------------ two touches
 
-    def _share(self, one: Touch, two: Touch, conditions: Sequence[Cond]) -> bool | None:
+    def share(self, one: Touch, two: Touch, conditions: Sequence[Cond]) -> bool | None:
         world = self.world
         if one.open or two.open:
             return self._unknown_extent(one, two, conditions)
@@ -143,7 +143,7 @@ class Meetings:
         if any(claim.known is False for claim in touched):
             return False
         conditions = [*conditions, *(claim for claim in touched if claim.known is None)]
-        gap = two.place.address + two.offset - one.place.address - one.offset
+        gap = world.expanded(two.place.address + two.offset - one.place.address - one.offset)
         ends = [reach_of(t, world) for t in (one, two)]
         apart = [compare("le", ends[0][1] - gap - ends[1][0]), compare("le", gap + ends[1][1] - ends[0][0])]
         if any(world.decide(claim) for claim in apart):

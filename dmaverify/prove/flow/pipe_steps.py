@@ -57,6 +57,7 @@ class PipeSteps:
     said: dict[str, None] = field(default_factory=dict)
     apart: dict[tuple[int, int], None] = field(default_factory=dict)
     flags_seen: int = 0
+    steps: int = 0
     lost: bool = False  # an event that orders something was not understood: what seems to lack order may have it
     why: str = ""
     pipes: frozenset[str] = frozenset()
@@ -114,6 +115,7 @@ class PipeSteps:
     def _access(self, event: Copy | Use, state: State, at: At) -> State:
         self.accesses[event.number] = event
         self.meetings.loops_of[event.number] = at.loops
+        self.steps += len(state.pending) // 16 if at.loops else 0
         for instance, known in state.pending.items():
             earlier = self.accesses[instance[0]]
             if event.pipe in known or (event.pipe == earlier.pipe and event.pipe in self.ordered):

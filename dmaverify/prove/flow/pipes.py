@@ -14,8 +14,8 @@ from math import gcd, lcm
 from typing import Any
 
 from dmaverify.language.affine import Cond, Lin, both, compare
-from dmaverify.program.instructions import Branch, Event, Loop, Use
-from dmaverify.prove.flow.lifted import lifted
+from dmaverify.program.instructions import Branch, Copy, Event, Loop, Use
+from dmaverify.prove.flow.lifted import flattened, lifted, rows_apart
 from dmaverify.prove.flow.pipe_state import EMPTY, OLD, At, Instance, State, pipes_of, renamed, running, shown_flag
 from dmaverify.prove.flow.pipe_steps import PipeSteps
 
@@ -25,19 +25,36 @@ SMALL_TRIP = 32  # loops of at most this many iterations are followed to their e
 MOST_STATES = 24
 
 
+MOST_FACTS = 40  # parts of what tells paths apart
+
+
+class TooLong(Exception):
+    """There are more steps than are followed."""
+
+
 @dataclass
 class PipeJudge(PipeSteps):
     """Follows a kernel and collects findings."""
 
+    blunt: bool = False  # nothing is kept of where a loop ended
     coarse: bool = False  # behind loops, states that only know less stand for the others: enough for most kernels
+    most_steps: int = 1_500
+    judged: bool = False
     _rounds: int = 0
     _lifted: dict[int, list[Use] | None] = field(default_factory=dict)
+    _flat: dict[int, list[Copy | Use] | None] = field(default_factory=dict)
 
     def judge(self, events: Sequence[Event]) -> None:
         for name in ("core/flags", "core/hazard-raw", "core/hazard-war", "core/hazard-waw"):
             self.status.setdefault(name, "proved")
         self.pipes = frozenset(pipes_of(events))
-        for state in self._run(events, [EMPTY], At({})):
+        self.judged = True
+        try:
+            ends = self._run(events, [EMPTY], At({}))
+        except TooLong:
+            self._open(f"more than {self.most_steps:,} steps of pipes to follow")
+            return
+        for state in ends:
             for flag, (_, start) in state.flags.items():
                 span = self._flag_spans[start]
                 said = f"the flag {shown_flag(flag)} is set and never waited for"
@@ -54,6 +71,9 @@ class PipeJudge(PipeSteps):
             elif isinstance(event, Branch):
                 states = [after for state in states for after in self._branch(event, state, at)]
             else:
+                self.steps += len(states)
+                if self.steps > self.most_steps:
+                    raise TooLong
                 told = [one for state in states for one in self._told(event, state, at)]
                 states = [self._step(event, one, at) for state in told for one in self._parted(event, state, at)]
             states = self._merged(states)
@@ -84,7 +104,7 @@ class PipeJudge(PipeSteps):
     def _loop(self, loop: Loop, states: list[State], at: At) -> list[State]:
         if id(loop) not in self._lifted:
             self._lifted[id(loop)] = lifted(loop, self.world, self.ordered)
-        uses = self._lifted[id(loop)]
+        uses = self._lifted[id(loop)] or self._unordered(loop)
         if uses is not None:
             return self._run(uses, states, at)
         trip = self.world.put(loop.trip, at.counters)
@@ -97,6 +117,29 @@ class PipeJudge(PipeSteps):
             alike.setdefault(self._without_path(state).key(), []).append(state)
         out = self._merged([group[0] if len(group) == 1 else self._either(group, at) for group in alike.values()])
         return self._coarser(out) if self.coarse else out
+
+    def _unordered(self, loop: Loop) -> Sequence[Event] | None:
+        """All iterations of a loop in which nothing orders anything as one of each access, if none of them meet."""
+        if id(loop) not in self._flat:
+            found = flattened(loop, self.world)
+            self._flat[id(loop)] = found if found is not None and self._all_apart(found) else None
+        return self._flat[id(loop)]
+
+    def _all_apart(self, events: Sequence[Copy | Use]) -> bool:
+        """Whether no two of these accesses share a byte that one of them writes, whatever their iterations."""
+        for index, one in enumerate(events):
+            for other in events[index:]:
+                if one.pipe == other.pipe and one.pipe in self.ordered:
+                    continue
+                for mine in one.touches:
+                    for theirs in other.touches:
+                        touched = (mine.place.memory == theirs.place.memory) and (mine.writes or theirs.writes)
+                        if "surplus" in (mine.kind, theirs.kind) or not touched:
+                            continue
+                        alone = mine is theirs and rows_apart(mine)
+                        if not alone and (mine is theirs or self.meetings.share(mine, theirs, ()) is not False):
+                            return False
+        return True
 
     def _coarser(self, states: list[State]) -> list[State]:
         """Fewer states, each of which covers those that it stands for, whatever tells their paths apart."""
@@ -116,7 +159,8 @@ class PipeJudge(PipeSteps):
         first = states[0]
         common = tuple(f for f in first.facts if all(f in s.facts for s in states))
         either = both((both(f for f in s.facts if f not in common) for s in states), "or")
-        told = either.known is None and either not in common and self._stays(either, at)
+        few = not self.blunt and either.size <= MOST_FACTS
+        told = few and either.known is None and either not in common and self._stays(either, at)
         return first.under((*common, either) if told else common)
 
     def _stays(self, fact: Cond, at: At) -> bool:
@@ -138,8 +182,9 @@ class PipeJudge(PipeSteps):
             ending = compare("le", trip - here)
             if ending.known is not False:
                 begun = compare("le", here - trip)
-                facts = (*state.facts, *([ending] if ending.known is None else []))
-                facts = (*facts, *([begun] if begun.known is None and self._stays(begun, at) else []))
+                facts = (*state.facts, *([ending] if ending.known is None and not self.blunt else []))
+                told = begun.known is None and not self.blunt and self._stays(begun, at)
+                facts = (*facts, *([begun] if told else []))
                 over = both([ending, begun])  # it got here, and no further
                 exits += [self._also(s, facts) for s in current if not self._never(over, s, at)]
             current = [self._assuming(s, ending.negated()) for s in current if not self._never(ending.negated(), s, at)]
@@ -184,7 +229,7 @@ class PipeJudge(PipeSteps):
             ended = compare("le", trip - here - 1)
             last = trip - (first + index + 1)
             so_far = [compare("le", -last), *([compare("eq", self.world.modulo(last, period))] if period > 1 else [])]
-            known_at_end = tuple(c for c in so_far if c.known is None and self._stays(c, at))
+            known_at_end = tuple(c for c in so_far if c.known is None and not self.blunt and self._stays(c, at))
             left = [s for s in after if not self._never(ended, s, inside)]
             exits += [
                 self._also(s.under(tuple(f for f in s.facts if self._stays(f, inside))), known_at_end) for s in left
@@ -195,6 +240,16 @@ class PipeJudge(PipeSteps):
             if not all(any(k.covers(s) for k in known) for s in (self._forget(s, more, at) for s in later)):
                 self._open(f"the iterations of the loop at line {loop.span.line} differ in a way that is not followed")
         return exits
+
+    def rhythm_of(self, events: Sequence[Event]) -> int:
+        """After how many iterations the turns of all loops are the same again."""
+        out = 1
+        for event in events:
+            if isinstance(event, Loop):
+                out = lcm(out, self._rhythm(event.counter), self.rhythm_of(event.body))
+            elif isinstance(event, Branch):
+                out = lcm(out, self.rhythm_of((*event.then, *event.other)))
+        return out
 
     def _without_path(self, state: State) -> State:
         return state.under(()) if state.facts else state

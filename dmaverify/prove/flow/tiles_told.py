@@ -13,9 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from dmaverify.program.schedule import Step
+from dmaverify.prove.flow.tile_outputs import Tiles
 from dmaverify.prove.flow.tiles import Together, Unwritten
 from dmaverify.targets.target import load_obligations
-from dmaverify.verdict import Finding, Label, Severity
+from dmaverify.verdict import Edit, Finding, Label, Severity
 
 
 def tile_findings(result: Together, steps: Sequence[Step]) -> Iterator[Finding]:
@@ -35,6 +36,7 @@ def tile_findings(result: Together, steps: Sequence[Step]) -> Iterator[Finding]:
             hint=f"start the tiles at `{better}`: then they follow each other without gap (checked)" if better
             else "start the tiles their length apart",
             labels=(Label(twice.first.span, "and here"),) if first is not second and twice.first.span else (),
+            edits=_start(better, twice.second),
         )  # fmt: skip
     if result.covers == "refuted" and result.unwritten is not None:
         yield _unwritten(result, result.unwritten, name, steps)
@@ -53,7 +55,18 @@ def _unwritten(result: Together, found: Unwritten, name: str, steps: Sequence[St
         dict(found.where or {}), {"position": dict(found.where)} if found.where else None,
         load_obligations()["core/tiles-cover"].source, hint=f"{hint}; if it is meant, say `partial = true` in the view",
         labels=tuple(Label(one.span, "and these tiles") for one in tiles[1:] if one.span),
+        edits=_start(found.better, tiles[0]),
     )  # fmt: skip
+
+
+def _start(better: str, tiles: Tiles) -> tuple[Edit, ...]:
+    """The start of the tiles as it would be right, where the text has one: a number, or a text in quotes."""
+    if not better or tiles.span is None:
+        return ()
+    text, before = tiles.span.text, tiles.span.source.text[max(0, tiles.span.start - 1) : tiles.span.start]
+    if before in ('"', "'"):
+        return (Edit(tiles.span, better),)
+    return (Edit(tiles.span, f'"{better}"'),) if text[:1] in ('"', "'") or text.isdigit() else ()
 
 
 def _iteration(step: Step, at: Mapping[str, int]) -> str:

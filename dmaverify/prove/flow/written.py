@@ -472,7 +472,7 @@ def _state_of(place: int, event: Use, source: Source, load: Held, limit: int | N
         unit = max(source.unit, -(-event.per // event.bytes))
         first = place // unit * unit * source.bytes // source.per
         group = load.states[first : -(-(place // unit + 1) * unit * source.bytes // source.per)]
-        garbage = bool(group) and all(s in (NEVER, TAIL) for s in group)
+        garbage = any(s in (NEVER, TAIL) for s in group)  # a part of an element
     if group.count(WRITTEN) == len(group) and (group or limit is not None):
         return WRITTEN
     return TAIL if garbage and source.plain else MAYBE

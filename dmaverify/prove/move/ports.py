@@ -102,6 +102,22 @@ def sequencer_facts(text: Sequencer, command: Command, limits: Mapping[str, int]
     }
 
 
+def dimension_facts(text: Sequencer, unit_bits: int) -> list[dict[str, int]]:
+    """The loops of one side as written, innermost first; a count of 1 is a loop too. An innermost contiguous entry
+    counts bytes.
+    """
+    out: list[dict[str, int]] = []
+    inside = 0
+    for number, entry in enumerate(reversed(text.entries)):
+        run = number == 0 and entry.stride in (0, 1)
+        count = entry.count * unit_bits // 8 if run else entry.count
+        stride = _bytes(entry.stride * unit_bits)
+        below = 0 if run else (inside or unit_bits // 8)
+        out.append({"dimension": number, "count": count, "stride_bytes": stride, "inside_bytes": below})
+        inside = count if run else below * count
+    return [{**facts, "dimensions": len(out)} for facts in out]
+
+
 def tensor_facts(tensor: Tensor, dtype_bits: int) -> dict[str, int]:
     extent = -(-tensor.element.size * dtype_bits // 8)
     return {

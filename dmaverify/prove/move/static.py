@@ -19,6 +19,7 @@ from dmaverify.program.command import Command, Sequencer
 from dmaverify.program.move import Stream, Tensor
 from dmaverify.prove.move.ports import (
     command_facts,
+    dimension_facts,
     sequencer_facts,
     tensor_facts,
     transfer_facts,
@@ -244,6 +245,10 @@ def _command_instances(
                 tensor.tier,
                 packet_span=packet,
             )
+            for number, own in enumerate(dimension_facts(text, command.unit_bits)):
+                entry = text.entries[-1 - number]
+                place = f"dimension {number} of the {side} side{suffix}"
+                yield Instance("dimension", own, place, entry.span or text.span or span, side, tensor.tier)
 
 
 def _suspects(command: Command, source: Tensor, dest: Tensor) -> Iterator[tuple[str, str, int, Span | None]]:

@@ -21,7 +21,7 @@ from dmaverify.machines.rngd.rust.macros import expand
 from dmaverify.machines.rngd.rust.module import Item, Scope, fill
 from dmaverify.machines.rngd.rust.numbers import number_of
 from dmaverify.machines.rngd.rust.patterns import Patterns
-from dmaverify.machines.rngd.rust.sites import is_kernel, speaks_of_tensors, takes_numbers
+from dmaverify.machines.rngd.rust.sites import is_host, is_kernel, speaks_of_tensors, takes_numbers
 from dmaverify.machines.rngd.rust.types import Frame
 from dmaverify.machines.rngd.rust.values import (
     Dtype,
@@ -106,6 +106,8 @@ class Bodies(Patterns):
             return False
         if is_kernel(item) and not item.generics and not takes_numbers(item):
             return False  # it is read by itself
+        if self.stack and is_host(self.stack[0]) and not takes_numbers(item):
+            return False  # the host moves whole tensors: types say all there is
         if item not in self.telling:
             self.telling[item] = speaks_of_tensors(item)
         if not self.telling[item]:
@@ -505,7 +507,7 @@ class Bodies(Patterns):
         """The statements of an expansion, in the scope of the invocation."""
         text = code.data.decode("utf-8", "replace")
         again, root = parse_fragment(code, text, 0, "fn f(){", "}")
-        again = Code(code.source, again.data, 0, code.at)
+        again = Code(code.source, again.data, 0, code.at, object())
         self.discover(again, root)
         item = child(root, "function_item")
         body = item.child_by_field_name("body") if item is not None else None

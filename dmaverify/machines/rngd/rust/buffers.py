@@ -134,7 +134,8 @@ class Ledger:
             tensor = self.born[serial][1]
             written = any(e.writes and e.tensor.buffer and e.tensor.buffer.serial == serial for e in self.effects)
             reads = self._reads(serial)
-            if written or self._others(serial) or not self.effects or not (reads or serial in self.needed):
+            settled = tensor.tier == "host" or written or self._others(serial)
+            if settled or not self.effects or not (reads or serial in self.needed):
                 continue
             name = tensor.buffer.name if tensor.buffer is not None else "the tensor"
             at = reads[0].site if reads else self.effects[-1].site

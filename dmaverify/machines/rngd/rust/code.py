@@ -8,6 +8,7 @@ Broken text gives a tree too: what the grammar could not read is an ERROR node, 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -20,6 +21,14 @@ if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
 MAX_BYTES = 4_000_000
+
+
+_PLACEHOLDER = re.compile(r"\{\{\s*crate_name\s*\}\}")
+"""The name of the crate in a template of `cargo generate`."""
+
+
+def _own_crate(found: re.Match[str]) -> str:
+    return "crate".ljust(len(found[0]))
 
 
 @lru_cache(maxsize=1)
@@ -35,13 +44,14 @@ def _parser() -> Parser:
 @dataclass(frozen=True, eq=False)
 class Code:
     """Bytes that were parsed, and where they stand: character 0 is character `start` of `source`, or, for text that a
-    macro made, all of it stands `at` one place.
+    macro made, all of it stands `at` one place; its fragments have one `origin`.
     """
 
     source: Source
     data: bytes
     start: int = 0
     at: Span | None = None
+    origin: object = None
 
     @cached_property
     def _characters(self) -> list[int] | None:
@@ -71,7 +81,7 @@ class Code:
 
 def parse_file(source: Source) -> tuple[Code, Node]:
     """The tree of a whole file. Raises InputError where it is too long to be a kernel."""
-    data = source.text.encode("utf-8", "replace")
+    data = _PLACEHOLDER.sub(_own_crate, source.text).encode("utf-8", "replace")
     if len(data) > MAX_BYTES:
         raise InputError(f"{source.name} has {len(data):,} bytes", None, f"a kernel has at most {MAX_BYTES:,}")
     return Code(source, data), _parser().parse(data).root_node
@@ -81,13 +91,13 @@ def parse_fragment(code: Code, text: str, byte: int, before: str, after: str) ->
     """The tree of `before + text + after`, where `text` stands at `byte` of `code`."""
     data = f"{before}{text}{after}".encode("utf-8", "replace")
     start = code.character(byte) - len(before)
-    return Code(code.source, data, start, code.at), _parser().parse(data).root_node
+    return Code(code.source, data, start, code.at, code.origin), _parser().parse(data).root_node
 
 
 def parse_made(source: Source, text: str, at: Span) -> tuple[Code, Node]:
     """The tree of text that a macro made; all of it stands at the macro's invocation."""
     data = text.encode("utf-8", "replace")
-    return Code(source, data, 0, at), _parser().parse(data).root_node
+    return Code(source, data, 0, at, object()), _parser().parse(data).root_node
 
 
 def walk(node: Node) -> Iterator[Node]:

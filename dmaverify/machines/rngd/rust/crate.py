@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dmaverify.errors import InputError, Source
+from dmaverify.machines.rngd.rust.cfg import features_of
 from dmaverify.machines.rngd.rust.code import Code, parse_file
 from dmaverify.machines.rngd.rust.module import Scope, fill
 from dmaverify.plan.toml_spans import read_source
@@ -75,9 +76,13 @@ class Crate:
             found = self.module(self.entry, "crate", None)
             if found is not None:
                 return found
-        scope = Scope("module", "crate", None)
+        scope = Scope("module", "crate", None, features=self.features)
         scope.opens, scope.extern = Folder(self, self.root, scope), self.extern
         return scope
+
+    @cached_property
+    def features(self) -> frozenset[str]:
+        return features_of(self.package[0] if self.package is not None else None)
 
     @cached_property
     def package(self) -> tuple[Path, str] | None:
@@ -110,7 +115,7 @@ class Crate:
         except InputError as error:
             self.failed[key] = error
             return None
-        scope = Scope("module", name, around)
+        scope = Scope("module", name, around, features=self.features)
         scope.root = around.top if around is not None else None
         own = file.parent if file.name in (*_ROOTS, "mod.rs") or around is None else file.parent / file.stem
         scope.opens, scope.extern = Folder(self, own, scope), self.extern

@@ -92,8 +92,25 @@ class Functions(Sites):
         item = frame.scope.path(parts, values=True) if "<" not in code.text(arguments[0]) else None
         if item is None or item.kind != "fn" or len(arguments) < 2:
             return None
-        given = named(arguments[1]) if arguments[1].type == "tuple_expression" else arguments[1:]
-        return self._function(item, code, None, given, frame, expected, None)
+        if arguments[1].type == "tuple_expression":
+            return self._function(item, code, None, named(arguments[1]), frame, expected, None)
+        packed = self.value(code, arguments[1], frame, None)
+        if isinstance(packed, Tuple) and not item.generics:
+            return self._unpacked(item, packed)
+        return self._function(item, code, None, arguments[1:], frame, expected, None)
+
+    def _unpacked(self, item: Item, packed: Tuple) -> Value:
+        """`let args = (&mut ctx, &a); launch(kernel, args)`: the parameters say what the parts are."""
+        inside = Frame(item.scope, {}, {}, None)
+        parameters = named(item.node.child_by_field_name("parameters") or item.node)
+        types = [one.child_by_field_name("type") for one in parameters if one.type == "parameter"]
+        deps: frozenset[int] = frozenset()
+        for part, declared in zip(packed.parts, types, strict=False):
+            wanted = self.types.read(item.code, declared, inside) if declared is not None else None
+            deps |= sources_of(self.settled(part, wanted))
+        result = item.node.child_by_field_name("return_type")
+        made = self.types.read(item.code, result, inside) if result is not None else Opaque("()")
+        return self._result(made, None, deps)
 
     def _associated(
         self, code: Code, path: Node, name: str, generics: Node | None, arguments: list[Node], frame: Frame,

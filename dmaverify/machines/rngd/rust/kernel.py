@@ -75,6 +75,7 @@ def read_kernel(path: str | Path) -> Kernel:
     own = [site for site in reader.sites if site.span.source is code.source]
     _owners(own, reader)
     _crowded(own, reader)
+    _left_out(own, reader)
     own += list(_unused_macros(code, tree, len(reader.sites), own))
     return Kernel(code.source, tuple(sorted(own, key=lambda site: (site.span.start, site.number))))
 
@@ -95,6 +96,7 @@ def read_kernel_text(text: str, name: str = "<kernel>") -> Kernel:
     own = list(reader.sites)
     _owners(own, reader)
     _crowded(own, reader)
+    _left_out(own, reader)
     own += list(_unused_macros(code, tree, len(own), own))
     return Kernel(source, tuple(sorted(own, key=lambda site: (site.span.start, site.number))))
 
@@ -199,6 +201,19 @@ def _owners(sites: Sequence[Site], reader: Bodies) -> None:
         if around:
             item = min(around, key=lambda pair: pair[0])[1]
             site.function, site.attributes = item.name, item.attributes
+
+
+def _left_out(sites: Sequence[Site], reader: Bodies) -> None:
+    """Says of calls in functions that the build does not have why they are not judged."""
+    for item in reader.left:
+        span = item.code.span(item.node)
+        condition = " ".join(item.left_out.split())
+        why = f"`{condition}` leaves `{item.name}` out of this build (`--features` says what it has)"
+        for site in sites:
+            inside = span.source is site.span.source and span.start <= site.span.start < span.end
+            if inside and not site.moves:
+                site.function = site.function or item.name
+                site.refuse(Unknown(why, site.span))
 
 
 def _crowded(sites: Sequence[Site], reader: Bodies) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from dmaverify.machines.rngd.rust.cfg import configured
 from dmaverify.machines.rngd.rust.code import Code, child, named
 from dmaverify.machines.rngd.rust.macros import Rules, expand, read_rules
 
@@ -47,6 +48,7 @@ class Item:
     scope: Scope
     text: str = ""
     attributes: tuple[str, ...] = ()
+    left_out: str = ""  # the condition that leaves a function out of the build
 
     @property
     def generics(self) -> list[tuple[str, str]]:
@@ -90,6 +92,7 @@ class Scope:
     tried: set[tuple[str, str]] = field(default_factory=set)
     nested: int = 0
     known: dict[tuple[tuple[str, ...], bool], Item | None] = field(default_factory=dict)  # what names meant so far
+    features: frozenset[str] = frozenset()  # of the crate, at its root and its files
 
     @property
     def module(self) -> Scope:
@@ -223,15 +226,40 @@ class Scope:
 
 
 def fill(scope: Scope, code: Code, nodes: Iterable[Node]) -> None:
-    """Puts the items among `nodes` into the scope, those of its inline modules into theirs."""
+    """Puts the items among `nodes` into the scope, those of its inline modules into theirs.
+
+    Items that a `#[cfg(...)]` leaves out come last: a name means the one that is there, and the other is read as well.
+    """
     attributes: list[str] = []
+    left: list[tuple[Node, tuple[str, ...]]] = []
+    features = scope.module.features
     for node in nodes:
         if node.type == "attribute_item":
             attributes.append(code.text(node))
             continue
         if node.type not in ("line_comment", "block_comment"):
-            _take(scope, code, node, tuple(attributes))
+            if all(configured(text, features) for text in attributes):
+                _take(scope, code, node, tuple(attributes))
+            else:
+                left.append((node, tuple(attributes)))
             attributes = []
+    there = dict(scope.types), dict(scope.values)
+    for node, above in left:
+        before = len(scope.functions), len(scope.inline)
+        if node.type not in ("use_declaration", "macro_definition"):
+            _take(scope, code, node, above)
+        condition = next(text for text in above if not configured(text, features))
+        _leave_out(scope.functions[before[0] :], scope.inline[before[1] :], condition)
+    scope.types.update(there[0])
+    scope.values.update(there[1])
+
+
+def _leave_out(functions: Iterable[Item], scopes: Iterable[Scope], condition: str) -> None:
+    """Marks functions, and those of modules, as no part of this build."""
+    for item in functions:
+        item.left_out = condition
+    for scope in scopes:
+        _leave_out(scope.functions, scope.inline, condition)
 
 
 def _take(scope: Scope, code: Code, node: Node, attributes: tuple[str, ...]) -> None:
@@ -267,6 +295,7 @@ def _declare(scope: Scope, code: Code, node: Node, attributes: tuple[str, ...]) 
         body = node.child_by_field_name("body")
         if body is not None:
             inner = Scope("module", name, scope, root=scope.top, extern=scope.module.extern)
+            inner.features = scope.module.features
             outer = scope.opens
             inner.opens = None if outer is None else _below(outer, name)
             scope.modules[name] = inner

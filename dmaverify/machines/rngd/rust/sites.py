@@ -46,6 +46,12 @@ def is_kernel(item: Item) -> bool:
     return any(_DEVICE.match(text) for text in item.attributes)
 
 
+def is_host(item: Item) -> bool:
+    """Whether a function runs on the host: it is `async`, a test, or `main`."""
+    head = item.code.data[item.node.start_byte : item.node.start_byte + 80].split(b"fn ", 1)[0]
+    return b"async" in head or item.name == "main" or any("test" in text for text in item.attributes)
+
+
 def takes_numbers(item: Item) -> bool:
     parameters = item.node.child_by_field_name("parameters")
     types = [one.child_by_field_name("type") for one in parameters.named_children] if parameters is not None else []
@@ -83,6 +89,7 @@ class Sites:
         self.result: Value | None = None
         self.instance, self.let = "", ""
         self.item: Item | None = None
+        self.left: dict[Item, Item] = {}  # functions that this build does not have
         self.telling: dict[Item, bool] = {}
         self.structs: dict[Item, int] = {}
         self.crowded: set[str] = set()  # functions called with more sets of arguments than are visited
@@ -108,7 +115,7 @@ class Sites:
     def site(self, code: Code, name: Node) -> Site:
         """The site of a call, by the place of the method's name."""
         span = code.span(name)
-        key = (span.source.name, span.start) if code.at is None else (code, name.start_byte)
+        key = (span.source.name, span.start) if code.at is None else (code.origin, code.character(name.start_byte))
         if key not in self.by_place:
             made = Site(len(self.sites), code.text(name), span)
             made.statement, made.function_line = _around(code, name)
@@ -118,6 +125,9 @@ class Sites:
 
     def found(self, item: Item) -> None:
         """A function that was met: to be visited now or, where it is generic, when somebody calls it."""
+        if item.left_out:
+            self.left[item] = item
+            return
         if item in self.visited or item in self.later:
             return
         self.later[item] = item

@@ -1,0 +1,93 @@
+"""`diff`: what a change of kernels does to their transfers; `check --since` asks the same of the working tree.
+
+Knows: options, revisions as git names them.
+Does not know: how transfers are judged or compared.
+Law: exit 1 where something that changed is refuted now, 3 where it is open, else 0; nothing changed is 0 and said.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dmaverify.cli.options import JUDGING, options
+from dmaverify.errors import InputError
+
+
+@click.command()
+@click.argument("revisions", metavar="REV..REV")
+@options(*JUDGING)
+@click.option(
+    "--format", "format_", type=click.Choice(["full", "github", "summary", "json"]), default="full", show_default=True
+)
+@click.option("--no-cost", is_flag=True, help="Do not look for what the changed moves cost at best.")
+def diff(revisions: str, format_: str, no_cost: bool, **given: Any) -> None:
+    """What changed between two revisions: proved, refuted, cheaper or dearer, transfer by transfer.
+
+    REV alone is compared with the working tree.
+    """
+    from dmaverify.cli.app import Stop, say
+    from dmaverify.cli.check import request_of
+
+    request = request_of(given)
+    text, code = compared(revisions, request, format_, not no_cost)
+    if text:
+        say(text)
+    raise Stop(code)
+
+
+def compared(revisions: str, request: Any, form: str, cost: bool) -> tuple[str, int]:
+    """The report on a change, and the exit code. Raises InputError."""
+    from dmaverify.jobs.revisions import changes, checked_out, judged_in, repository_of
+    from dmaverify.report.changes import changes_data, changes_github, changes_markdown, changes_text
+    from dmaverify.verdict import Status
+
+    old, dots, new = revisions.partition("..")
+    if not old or (dots and not new):
+        raise InputError(f"`{revisions}` names no two revisions", None, "dmaverify diff main..HEAD, or main alone")
+    root = repository_of(Path(request.paths[0]) if request.paths else Path())
+    paths = [_inside(root, path) for path in request.paths] or ["."]
+    asked = request.target, request.options, request.workers
+    with checked_out(root, old) as there:
+        before = judged_in(there, paths, *asked)
+        if new:
+            with checked_out(root, new.lstrip(".")) as here:
+                after = judged_in(here, paths, *asked)
+                found = changes(before, after, cost)
+        else:
+            after = judged_in(root, paths, *asked)
+            found = changes(before, after, cost)
+    text = {
+        "full": lambda: changes_text(found),
+        "summary": lambda: changes_markdown(found),
+        "github": lambda: changes_github(found),
+        "json": lambda: json.dumps(changes_data(found), indent=2),
+    }[form]()
+    open_ = any(one.after is not None and one.after.verdict.status is Status.UNKNOWN for one in found)
+    return text, 1 if any(one.fails for one in found) else 3 if open_ else 0
+
+
+def _inside(root: Path, path: str) -> str:
+    """A path from the repository's folder. Raises InputError for one outside."""
+    file = path.partition("::")[0]
+    try:
+        return Path(file).resolve().relative_to(root.resolve()).as_posix()
+    except ValueError:
+        said = f"{file} lies outside of the repository {root}"
+        raise InputError(said, None, "name paths of one repository") from None
+
+
+def changed_since(revision: str, request: Any) -> set[tuple[str, str]]:
+    """(file, name) of the transfers of the working tree that were others at a revision. Raises InputError."""
+    from dmaverify.jobs.revisions import changes, checked_out, judged_in, repository_of
+
+    root = repository_of(Path(request.paths[0].partition("::")[0]))
+    paths = [_inside(root, path) for path in request.paths]
+    asked = request.target, request.options, request.workers
+    with checked_out(root, revision) as there:
+        before = judged_in(there, paths, *asked)
+    found = changes(before, judged_in(root, paths, *asked), cost=False)
+    return {(str((root / one.path).resolve()), one.name) for one in found if one.after is not None}

@@ -1,0 +1,228 @@
+"""Certificates of synthesis: the plan, its proof, the bound with its counts, and the search, each checked again.
+
+Knows: the files of such a certificate, which questions a bound is, how a search is played again.
+Does not know: how plans are searched or bounded, the terminal.
+Law: what a certificate claims is what the same search gives for the plan's move, number by number; the bound's
+questions hold the counts and prices and are `sat` where more is claimed. A search by the clock cannot be played again,
+and is said to be open.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from fractions import Fraction
+from math import lcm
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dmaverify.errors import InputError
+from dmaverify.jobs.judge import Job
+from dmaverify.prove.certify.certificate import Question, write_questions
+
+if TYPE_CHECKING:
+    from dmaverify.jobs.certify import Findings
+    from dmaverify.jobs.synthesis import SynthSettings
+    from dmaverify.synth.result import Synthesis
+
+Asked = list[tuple[str, str, str]]
+KIND = "synth"
+FILES = ("plan.toml", "bound.json", "recount.py", "README.txt")
+OF_THE_INPUT = ("before", "seconds")
+"""What of a result is about the plan that was given, or the clock: a certificate says nothing of it."""
+AS_GIVEN = "as given"
+OF_THE_WINNER = (
+    "plan", "split", "evidence", "cycles", "engines", "commands", "evaluations", "optimal", "gap", "claim", "bound",
+    "simulation",
+)  # fmt: skip
+ADVICE = ("why",)
+"""What a search tells besides, where it was asked to; compared where the certificate says how the search was made."""
+
+
+def write_synthesis(folder: Path, found: Synthesis, readme: str, settings: SynthSettings | None) -> list[Question]:
+    """All files of the certificate of a synthesis, sealed."""
+    from dmaverify.jobs.certify import PLANS, facts_of, seal_manifest
+
+    folder.mkdir(parents=True, exist_ok=True)
+    data = claims_of(found)
+    (folder / "plan.toml").write_text(found.plan, encoding="utf-8")
+    (folder / "bound.json").write_text(json.dumps(data, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    (folder / "recount.py").write_text(_script(), encoding="utf-8")
+    (folder / "README.txt").write_text(readme, encoding="utf-8")
+    readings = dict((settings.reading if settings is not None else None) or {})
+    options = {"readings": readings, "rlimit": 20_000_000, "cross_check": 1 << 16, "prove": "full"}
+    job: Job = (str(folder / "plan.toml"), None, None, options)
+    facts, keep, trouble = facts_of(job)
+    asked = {f"000.{name}": questions for name, questions in keep.items()}
+    asked["bound"] = bound_questions(found)
+    written = write_questions(folder, asked)
+    (folder / PLANS / "000").mkdir(parents=True, exist_ok=True)
+    text = (folder / "plan.toml").read_bytes()
+    (folder / PLANS / "000" / "plan.toml").write_bytes(text)
+    head = {"path": "plan.toml", "name": None, "target": None, "file": "000/plan.toml", "alone": True}
+    plan = {**head, "sha256": _hash(text), **facts}
+    searched = None if settings is None else {k: v for k, v in asdict(settings).items() if k != "reading"}
+    extra = {"kind": KIND, "search": searched, "files": {n: _hash((folder / n).read_bytes()) for n in FILES}}
+    seal_manifest(folder, [plan], options, [trouble] if trouble else [], extra)
+    return written
+
+
+def _hash(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _script() -> str:
+    from dmaverify.synth.recount import SCRIPT
+
+    return SCRIPT
+
+
+def claims_of(found: Synthesis) -> dict[str, Any]:
+    """What bound.json holds."""
+    from dmaverify.cost.constants import cost_data
+    from dmaverify.report.synth import NOT_COVERED
+    from dmaverify.synth.recount import counts_of
+
+    data = found.as_data()
+    data = {key: value for key, value in data.items() if key not in OF_THE_INPUT}
+    data["claim"] = "OPTIMAL for this model" if found.optimal else f"within {100 * found.gap:.2f} % of the bound"
+    data["not_covered"] = list(found.not_covered or NOT_COVERED)
+    data["counted"] = counts_of(found.floor, cost_data(found.profile)) if found.floor is not None else {}
+    return json.loads(json.dumps(data, sort_keys=True))  # type: ignore[no-any-return]
+
+
+# ---------------------------------------------------------------- the bound as questions
+
+
+def bound_questions(found: Synthesis) -> Asked:
+    """The bound from its counts: can all that the resources carry be done before the cycles that are claimed? And what
+    engines share: can every engine have fewer requests than the fullest is said to have? `sat` where too much is
+    claimed.
+    """
+    if found.floor is None or not found.commands:
+        return []
+    asked = [("bound: all resources done before the cycles claimed", _resources(found), "unsat")]
+    sides = found.cost.sides if found.cost else ()
+    total = max(sum(s.requests for pair in sides for s in pair if s.role == role) for role in ("read", "write"))
+    engines = len({c.engine for c in found.commands})
+    names = [f"load{i}" for i in range(engines)]
+    least = -(-total // engines)
+    lines = [f"(declare-const {name} Int)" for name in names]
+    lines += [f"(assert (and (<= 0 {name}) (< {name} {least})))" for name in names]
+    whole = f"(+ {' '.join(names)})" if engines > 1 else names[0]
+    lines.append(f"(assert (= {whole} {total}))")
+    asked.append((f"bound: {engines} engines share {total} requests, one has {least}", "\n".join(lines), "unsat"))
+    return asked
+
+
+def _resources(found: Synthesis) -> str:
+    """`end` is behind every resource: its start, its fullest server's count times the price, less what may overlap.
+
+    Counts are those of bound.json, which recount.py walks; a term whose count is not listed stands with its cycles.
+    """
+    from dmaverify.cost.constants import cost_data
+    from dmaverify.synth.recount import counts_of
+
+    assert found.floor is not None
+    counted = counts_of(found.floor, cost_data(found.profile))
+    terms = [(t.name, Fraction(t.cycles).limit_denominator(30_000)) for t in found.floor.terms]
+    claimed = Fraction(found.bound).limit_denominator(30_000)
+    prices = {n: Fraction(v).limit_denominator(30_000) for n, v in counted.get("cycles", {}).items()}
+    unit = lcm(claimed.denominator, *(c.denominator for _, c in terms), *(p.denominator for p in prices.values()))
+    lines = [f"; in units of 1/{unit} cycle", "(declare-const end Int)"]
+    for name, cycles in terms:
+        count, price = _busiest(name, counted, prices)
+        rest = cycles - count * price
+        product = f"(* {count} {_whole(price * unit)})" if count else "0"
+        lines.append(f"(assert (>= end (+ {product} {_whole(rest * unit)}))) ; {name}")
+    return "\n".join([*lines, f"(assert (< end {_whole(claimed * unit)}))"])
+
+
+def _busiest(name: str, counted: Mapping[str, Any], prices: Mapping[str, Fraction]) -> tuple[int, Fraction]:
+    """The count of the fullest server of a resource and the price of one; 0 where the counts do not list it."""
+    key, price = {"channels": ("channels", "hbm_request"), "DMNs": ("dmns", "dm_request")}.get(name, ("", ""))
+    sums: dict[tuple[Any, ...], list[int]] = {}
+    for nest, counts in zip(counted.get("nests", []), counted.get("counts", []), strict=True):
+        loads = counts.get(key) if key else None
+        if loads is not None:
+            place = (nest["chip"], nest["cluster"] if nest["tier"] == "dm" else 0)
+            old = sums.setdefault(place, [0] * len(loads))
+            sums[place] = [a + b for a, b in zip(old, loads, strict=True)]
+    return (max(map(max, sums.values())), prices[price]) if sums and price in prices else (0, Fraction(0))
+
+
+def _whole(value: Fraction) -> str:
+    assert value.denominator == 1, value
+    number = value.numerator
+    return str(number) if number >= 0 else f"(- {-number})"
+
+
+# ---------------------------------------------------------------- checking
+
+
+def check_synthesis(folder: Path, manifest: Mapping[str, Any], found: Findings) -> Asked:
+    """Plays the search again and compares; the questions of the bound. Findings are added."""
+    from dmaverify.jobs.certify import PLANS
+
+    if (folder / "plan.toml").read_bytes() != (folder / PLANS / manifest["plans"][0]["file"]).read_bytes():
+        found.refused.append("plan.toml is not the plan that the certificate speaks of")
+        return []
+    if (folder / "recount.py").read_text(encoding="utf-8") != _script():
+        found.refused.append("recount.py was changed")
+        return []
+    try:
+        again = _searched(folder, manifest)
+        said = json.loads((folder / "bound.json").read_text(encoding="utf-8"))
+    except (AttributeError, InputError, KeyError, StopIteration, TypeError, ValueError) as error:
+        found.refused.append(f"the search cannot be played again: {error}")
+        return []
+    if not again.found:
+        found.refused.append("the search finds no plan")
+        return []
+    if (manifest.get("search") or {}).get("budget") is not None:
+        found.open.append("searched by the clock (--budget): the search cannot be played again")
+    without: tuple[str, ...] = () if manifest.get("search") else ADVICE
+    if isinstance(said, dict) and said.get("split") == AS_GIVEN:
+        without = (*ADVICE, *OF_THE_WINNER)
+        found.open.append(
+            "the plan is the one that was given, which the certificate does not hold: its rank stays open"
+        )
+    _same_claims(said, claims_of(again), without, found)
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "recount.py"], cwd=folder, capture_output=True, text=True, check=False, timeout=600
+    )
+    last = (done.stdout + done.stderr).strip().splitlines()[-1:] or [""]
+    (found.said if done.returncode == 0 else found.refused).append(f"recount.py: {last[0]}")
+    found.said.append(f"the search was played again: {again.evaluations} commands priced, {said.get('claim')}")
+    return bound_questions(again)
+
+
+def _searched(folder: Path, manifest: Mapping[str, Any]) -> Synthesis:
+    """The same search for the move of the plan, its own commands put aside."""
+    from dmaverify.jobs.load import load
+    from dmaverify.jobs.synthesis import SynthSettings, settings_of, synthesize_named
+
+    plan = load(str(folder / "plan.toml"))
+    item = next(iter(plan.transfers))
+    bare = replace(item.transfer, stream=None, streams=(), given=(), expect=None)
+    plan = replace(plan, transfers=(replace(item, transfer=bare),))
+    given = manifest.get("search") or {"simulate": False, "routes": False}
+    if any(not isinstance(given.get(name, False), bool) for name in ("simulate", "routes")):
+        raise InputError("`simulate` and `routes` are true or false")
+    known = settings_of({key: value for key, value in given.items() if value is not None}, SynthSettings())
+    settings = replace(known, reading=manifest["options"]["readings"])
+    return synthesize_named(plan, item.name, settings)
+
+
+def _same_claims(said: Any, now: Mapping[str, Any], without: Sequence[str], found: Findings) -> None:
+    """Every claim of bound.json is what the search gives."""
+    if not isinstance(said, dict):
+        found.refused.append("bound.json holds no object")
+        return
+    for key in sorted({*said, *now} - set(without)):
+        if said.get(key) != now.get(key):
+            found.refused.append(f"bound.json: `{key}` is not what the search gives")

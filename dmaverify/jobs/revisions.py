@@ -1,0 +1,201 @@
+"""Two revisions of a repository: what each says of its transfers, and which of them changed.
+
+Knows: git's archive of a revision, how a transfer is recognised again (file and name), what a move is without the lines
+around it.
+Does not know: how anything is judged, how changes are shown.
+Law: a transfer counts as changed when its mappings, its element type, its commands or its verdict differ; both
+revisions are judged by this dmaverify, whole, so that a change in one file that reaches another is seen. The working
+tree is never written.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import tarfile
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from dmaverify.errors import InputError
+from dmaverify.jobs.judge import Job, is_copy_text, plan_files, run_jobs
+from dmaverify.verdict import Status, Verdict
+
+KEPT = (".rs", ".toml", ".pto", ".mlir")
+MOST_COSTED = 24
+"""Changed moves whose best cost is looked for on both sides."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One transfer of one revision: its verdict, what it moves as text, and the plan it stands in."""
+
+    verdict: Verdict
+    move: str
+    plan: Any = None
+
+
+@dataclass(frozen=True)
+class Change:
+    """A transfer that is not what it was; None where a revision does not have it. Cycles: 0 where not looked for."""
+
+    path: str
+    name: str
+    before: Judged | None
+    after: Judged | None
+    cycles: tuple[float, float] = (0.0, 0.0)
+
+    @property
+    def kind(self) -> str:
+        """One word for what happened."""
+        if self.before is None or self.after is None:
+            return "added" if self.before is None else "removed"
+        old, new = self.before.verdict.status, self.after.verdict.status
+        if old is not new:
+            return f"now {new.value}"
+        low, high = self.cycles
+        if low and high and low != high:
+            return "cheaper" if high < low else "dearer"
+        return "moves otherwise" if self.before.move != self.after.move else "other findings"
+
+    @property
+    def fails(self) -> bool:
+        """Whether a reviewer should stop here: what is refuted now was not before, or is new."""
+        if self.after is None:
+            return False
+        now = self.after.verdict
+        return now.status in (Status.REFUTED, Status.ERROR) and not now.as_expected
+
+
+def repository_of(path: Path) -> Path:
+    """The folder of the git repository around a path. Raises InputError outside of one."""
+    start = path if path.is_dir() else path.parent
+    return Path(_git(start, "rev-parse", "--show-toplevel").decode().strip())
+
+
+def _git(folder: Path, *arguments: str) -> bytes:
+    try:
+        done = subprocess.run(["git", "-C", str(folder), *arguments], capture_output=True, check=False)
+    except OSError as error:
+        raise InputError("git cannot be started", None, str(error)) from None
+    if done.returncode:
+        said = done.stderr.decode(errors="replace").strip().splitlines()
+        last = said[-1] if said else "failed"
+        raise InputError(f"git {arguments[0]}: {last}", None, "name a revision that git knows")
+    return done.stdout
+
+
+@contextmanager
+def checked_out(repository: Path, revision: str) -> Iterator[Path]:
+    """A folder with the plans and kernels of a revision, for as long as it is needed."""
+    _git(repository, "rev-parse", "--verify", f"{revision}^{{commit}}")
+    names = _git(repository, "ls-tree", "-r", "--name-only", "-z", revision).decode().split("\0")
+    kept = [name for name in names if name.endswith(KEPT)]
+    with tempfile.TemporaryDirectory(prefix="dmaverify-") as folder:
+        for start in range(0, len(kept), 500):
+            data = _git(repository, "archive", "--format=tar", revision, "--", *kept[start : start + 500])
+            with tarfile.open(fileobj=BytesIO(data)) as archive:
+                archive.extractall(folder, filter="data")
+        yield Path(folder)
+
+
+def judged_in(
+    root: Path, paths: Sequence[str], target: str | None, options: Mapping[str, Any], workers: int
+) -> dict[tuple[str, str], Judged]:
+    """Every transfer under some paths of a folder, by file (from the folder) and name."""
+    there = [str(root / path) if path != "." else str(root) for path in paths if (root / path).exists()]
+    try:
+        files = plan_files(there) if there else []
+    except InputError:
+        files = []
+    jobs: list[Job] = [(file, name, target, dict(options)) for file, name in files]
+    out: dict[tuple[str, str], Judged] = {}
+    for job, (verdicts, _, _) in zip(jobs, run_jobs(jobs, workers, lambda _: None), strict=True):
+        plan, moves = _moves(job)
+        for verdict in verdicts:
+            at = Path(job[0]).relative_to(root).as_posix()
+            out[at, verdict.name] = Judged(replace(verdict, path=at), moves.get(verdict.name, ""), plan)
+    return out
+
+
+def _moves(job: Job) -> tuple[Any, dict[str, str]]:
+    """The plan of a file, and what each verdict's transfers move, as text."""
+    from dmaverify.errors import InputErrors
+    from dmaverify.jobs.load import load
+
+    if is_copy_text(job[0]):
+        return None, {}
+    try:
+        plan = load(job[0], job[1], target=job[2])
+    except (InputErrors, InputError, ValueError):
+        return None, {}
+    texts = {item.name: _told(item.transfer) for item in plan.transfers}
+    for one in getattr(plan, "sites", ()):
+        if one.names:
+            texts[one.names[0]] = "; ".join(texts[name] for name in one.names if name in texts)
+    return plan, texts
+
+
+def _told(move: Any) -> str:
+    from dmaverify.language.expr import axes_of
+
+    sides = [f"{side.tier} {side.mapping} @ {side.base}" for side in (move.source, move.dest)]
+    sizes = {**axes_of(move.source.mapping), **axes_of(move.dest.mapping)}
+    told = ", ".join(f"{axis} = {size}" for axis, size in sorted(sizes.items()))
+    commands = "; ".join(f"{given.engine} {given.read} {given.write}" for given in move.given)
+    return f"{move.dtype} {' -> '.join(sides)} with {told} {_streams(move)} {commands}".strip()
+
+
+def _streams(move: Any) -> str:
+    streams = [move.stream] if move.stream is not None else [one.stream for one in move.streams]
+    return "; ".join(f"{s.chip} | {s.cluster} | {s.slice} | {s.time} | {s.packet}" for s in streams)
+
+
+def changes(
+    old: Mapping[tuple[str, str], Judged], new: Mapping[tuple[str, str], Judged], cost: bool = True
+) -> list[Change]:
+    """What differs, worst first: by what fails, then by file and name."""
+    found = []
+    for key in sorted({*old, *new}):
+        before, after = old.get(key), new.get(key)
+        if before is not None and after is not None and _same(before, after):
+            continue
+        found.append(Change(*key, before, after))
+    if cost:
+        found = [_costed(one) if number < MOST_COSTED else one for number, one in enumerate(found)]
+    return sorted(found, key=lambda one: (not one.fails, one.after is None, one.path, one.name))
+
+
+def _same(a: Judged, b: Judged) -> bool:
+    def said(one: Judged) -> tuple[Any, ...]:
+        return one.move, one.verdict.status, {(f.rule, f.severity, f.message) for f in one.verdict.findings}
+
+    return said(a) == said(b)
+
+
+def _costed(change: Change) -> Change:
+    """With the best that each side could cost, where both are proved and the move differs."""
+    sides = (change.before, change.after)
+    if any(side is None or side.verdict.status is not Status.PROVED for side in sides):
+        return change
+    assert change.before is not None
+    assert change.after is not None
+    if change.before.move == change.after.move:
+        return change
+    return replace(change, cycles=(_cycles(change.before), _cycles(change.after)))
+
+
+def _cycles(one: Judged) -> float:
+    from dmaverify.synth.synthesize import synthesize
+
+    item = next((t for t in one.plan.transfers if t.name == one.verdict.name), None) if one.plan is not None else None
+    if item is None:
+        return 0.0
+    try:
+        found = synthesize(item.transfer, one.plan.targets[item.transfer.target], axes=one.plan.axes, advise=False)
+    except InputError:
+        return 0.0
+    return found.cycles if found.found else 0.0

@@ -1,0 +1,81 @@
+"""Which code a build has: `#[cfg(...)]` over the features of a crate.
+
+Knows: `feature = "x"`, `not`, `all`, `any`; the default features of a Cargo.toml and those that are asked for.
+Does not know: Rust syntax beyond attributes, targets, other crates.
+Law: what is no question of a feature counts as there, so that nothing is left out for what is not known.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from pathlib import Path
+
+VARIABLE = "DMAVERIFY_FEATURES"
+"""Features beside the defaults, with commas between; `--features` sets it, for other processes too."""
+_TOKEN = re.compile(r'\s*(?:(feature)\s*=\s*"([^"]*)"|(\w+)\s*(\()|(\w+)(?:\s*=\s*"[^"]*")?|([(),]))')
+
+
+def features_of(package: Path | None) -> frozenset[str]:
+    """The features of a package: the default ones and those that are asked for, with what these bring along."""
+    wanted = [name for name in re.split(r"[,\s]+", os.environ.get(VARIABLE, "")) if name]
+    declared: dict[str, list[str]] = {}
+    if package is not None:
+        try:
+            data = tomllib.loads((package / "Cargo.toml").read_text(encoding="utf-8"))
+            declared = {str(name): [str(one) for one in more] for name, more in data.get("features", {}).items()}
+        except (OSError, ValueError, AttributeError, TypeError):
+            declared = {}
+    pending, found = [*declared.get("default", []), *wanted], set()
+    while pending:
+        name = pending.pop()
+        if name not in found:
+            found.add(name)
+            pending += declared.get(name, [])
+    return frozenset(found)
+
+
+def configured(attribute: str, features: frozenset[str]) -> bool:
+    """Whether code below an attribute is part of the build."""
+    inside = re.match(r"#!?\[\s*cfg\s*\((.*)\)\s*\]\s*$", attribute, re.DOTALL)
+    if inside is None or "feature" not in inside[1]:
+        return True
+    value, _ = _predicate(inside[1], 0, features)
+    return value is not False
+
+
+def _predicate(text: str, at: int, features: frozenset[str]) -> tuple[bool | None, int]:
+    """The value of one predicate and where it ends; None for what is not known here."""
+    token = _TOKEN.match(text, at)
+    if token is None:
+        return None, len(text)
+    at = token.end()
+    if token[1]:
+        return token[2] in features, at
+    if not token[4]:
+        return None, at
+    parts: list[bool | None] = []
+    while at < len(text):
+        following = _TOKEN.match(text, at)
+        if following is None:
+            at = len(text)
+        elif following[6] == ")":
+            at = following.end()
+            break
+        elif following[6]:
+            at = following.end()
+        else:
+            value, at = _predicate(text, at, features)
+            parts.append(value)
+    return _joined(token[3], parts), at
+
+
+def _joined(word: str, parts: list[bool | None]) -> bool | None:
+    if word == "not":
+        return None if not parts or parts[0] is None else not parts[0]
+    if word == "all":
+        return False if False in parts else None if None in parts else True
+    if word == "any":
+        return True if True in parts else None if None in parts else False
+    return None

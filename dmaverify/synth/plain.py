@@ -1,0 +1,101 @@
+"""Synthesis for machines whose cost is data: the fewest commands in the largest packets, in the first legal order.
+
+Knows: boxes of a move, packets, orders of loops, the machine's rules, the simple cost.
+Does not know: memory systems, sharing of a move among engines (one engine does it all).
+Law: what is returned was proved; its cost does not depend on the order of loops, so that the first legal order of a
+packet is as good as any. OPTIMAL is said where the cost meets one start-up and every live byte in whole beats.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from itertools import islice, permutations
+
+from dmaverify.cost.simple import SimpleCost, price
+from dmaverify.language.expr import axes_of
+from dmaverify.program.move import Transfer
+from dmaverify.prove.move.check import Options, check_transfer
+from dmaverify.synth.legal import Law
+from dmaverify.synth.packets import chain_of, packets_of
+from dmaverify.synth.regions import Cover, NoPlan
+from dmaverify.synth.result import Synthesis
+from dmaverify.synth.space import Machine, Work, command, nested
+from dmaverify.synth.synthesize import DEFAULTS, covers_of, machine_of, plan_of, refused
+from dmaverify.targets.target import Target
+from dmaverify.verdict import Severity, Status
+
+ORDERS = 5040
+"""Orders of the loops of one packet that are tried before the next packet."""
+PACKETS = 24
+"""Packets of a cover that are tried, the largest first."""
+
+
+def synthesize_plain(
+    transfer: Transfer,
+    target: Target,
+    data: SimpleCost,
+    *,
+    axes: Mapping[str, int] | None = None,
+    options: Options = DEFAULTS,
+    accept: Callable[[Synthesis], bool] | None = None,
+) -> Synthesis:
+    """The cheapest legal plan of a move on one engine, proved."""
+    started = time.perf_counter()
+    move = replace(transfer, stream=None, streams=(), given=(), expect=None)
+    named = dict(axes or {}) or {**axes_of(move.source.mapping), **axes_of(move.dest.mapping)}
+    law = Law(move, target, target.limits_with(move.limits), options.readings)
+    broken = law.of_move()
+    if broken:
+        return refused(move, target, named, "simple", [(f.rule, f.message, f.hint) for f in broken], started)
+    try:
+        machine = machine_of(move, target, 1)
+        found = sorted(_members(covers_of(move, machine), machine, law, target, data), key=lambda pair: pair[0])
+    except NoPlan as error:
+        return refused(move, target, named, "simple", [(error.rule, error.message, error.hint)], started)
+    for _, plan in found:
+        verdict = check_transfer(plan.transfer, axes=named, target=target, options=options)
+        made = replace(plan, axes=named, verdict=verdict, seconds=time.perf_counter() - started)
+        if verdict.status is Status.PROVED and (accept is None or accept(made)):
+            return made
+    told = [(f.rule, f.message, f.hint) for f in law.refused.values() if f.severity is Severity.ERROR]
+    nothing = [("core/well-formed", "no packet and order of loops is legal and proved", "")]
+    return refused(move, target, named, "simple", told or nothing, started)
+
+
+def _members(
+    covers: list[Cover], machine: Machine, law: Law, target: Target, data: SimpleCost
+) -> Iterator[tuple[float, Synthesis]]:
+    """The first legal order of every packet of every cover, with its cost."""
+    for cover in covers:
+        for rank in range(PACKETS):
+            commands = []
+            for box in cover.boxes:
+                packets = packets_of(chain_of(box)[0], machine.unit_bits, machine.packet_max, _width(machine))
+                item = nested(Work(machine.engines[0], box), packets[min(rank, len(packets) - 1)], machine.iterations)
+                orders = islice(permutations(item.loops), ORDERS) if item is not None else iter(())
+                fitting = (command(item, order, machine) for order in orders if item is not None)
+                first = next((one for one in fitting if law.allows((one,))), None)
+                if first is None:
+                    break
+                commands.append(first)
+            if len(commands) < len(cover.boxes) or not commands:
+                continue
+            cost = price(commands, target, data)
+            amount = sum(c.amount * c.unit_bits // 8 for c in commands)
+            least = data.startup + max(-(-amount // data.beat_bytes[tier]) for tier in machine.tiers)
+            lines = (
+                f"no plan on one engine can beat {least:,.1f} cycles: one start-up, and every byte in whole beats",
+                f"commands: {len(commands)}; the order of loops does not change the cost",
+            )
+            plan = plan_of(law.transfer, commands, machine)
+            meets = cost.cycles <= least and "padding" not in cover.how
+            yield cost.cycles, Synthesis(
+                plan, target, {}, "simple", tuple(commands), cost, cost.cycles, min(least, cost.cycles), meets, lines,
+                split="one engine", not_covered=("engines side by side", "what the machine's data states no cost of"),
+            )  # fmt: skip
+
+
+def _width(machine: Machine) -> int:
+    return machine.dtype_bits // machine.unit_bits

@@ -1,0 +1,100 @@
+"""`diff REV..REV` and `check --since REV`: a reviewer sees the transfers that changed, and only those."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from dmaverify.cli.app import main
+
+KERNEL = """use furiosa_opt_std::prelude::*;
+axes![A = 256, B = 64];
+type Chip = m![1];
+type Cluster = m![1 # 2];
+fn same(ctx: &mut Context, x: &HbmTensor<i8, Chip, m![A, B]>) {
+    let y: DmTensor<i8, Chip, Cluster, m![A], m![B]> = x.to_dm(&mut ctx.tdma);
+}
+fn other(ctx: &mut Context, x: &HbmTensor<i8, Chip, m![A, B]>) {
+    let y: DmTensor<i8, Chip, Cluster, m![A], m![B]> = x.to_dm(&mut ctx.tdma);
+}
+"""
+
+
+def git(folder: Path, *arguments: str) -> None:
+    who = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"]
+    subprocess.run(["git", "-C", str(folder), *who, *arguments], check=True, capture_output=True)
+
+
+@pytest.fixture
+def repository(tmp_path, monkeypatch):
+    """Two revisions of a kernel: `first`, and `second`, where `other` drops half of its rows."""
+    monkeypatch.chdir(tmp_path)
+    git(tmp_path, "init", "-q")
+    head, _, tail = KERNEL.partition("fn other")
+    second = f"{head}// a comment\nfn other{tail.replace('m![B]> = x', 'm![B = 32]> = x')}"
+    for tag, text in (("first", KERNEL), ("second", second)):
+        Path("k.rs").write_text(text, encoding="utf-8")
+        git(tmp_path, "add", "-A")
+        git(tmp_path, "commit", "-q", "-m", tag)
+        git(tmp_path, "tag", tag)
+    return tmp_path
+
+
+def run(capsys, *arguments: str) -> tuple[int, str]:
+    with pytest.raises(SystemExit) as end:
+        main(list(arguments))
+    return int(end.value.code or 0), "".join(capsys.readouterr())
+
+
+def test_diff_tells_what_became_of_each_transfer_that_changed(repository, capsys):
+    code, out = run(capsys, "diff", "first..second", "--no-cost")
+    assert code == 1
+    assert "now refuted" in out
+    assert "k.rs::other-y" in out
+    assert "same-y" not in out
+    assert run(capsys, "diff", "first..first") == (0, "no transfer changed\n")
+    assert run(capsys, "diff", "second..first", "--no-cost")[0] == 0
+
+
+def test_diff_speaks_to_pull_requests(repository, capsys):
+    assert "::error file=k.rs,line=10" in run(capsys, "diff", "first..second", "--format", "github")[1]
+    assert (
+        "| now refuted | `k.rs::other-y` | proved | refuted |"
+        in run(capsys, "diff", "first..second", "--format", "summary")[1]
+    )
+    data = json.loads(run(capsys, "diff", "first..second", "--format", "json")[1])
+    assert [(one["name"], one["kind"], one["fails"]) for one in data] == [("other-y", "now refuted", True)]
+
+
+def test_a_move_that_changed_is_priced_on_both_sides(repository, capsys):
+    Path("k.rs").write_text(KERNEL.replace("A = 256, B = 64", "A = 256, B = 4096"), encoding="utf-8")
+    code, out = run(capsys, "diff", "first")
+    assert code == 0
+    assert out.count("dearer") == 3  # two lines and the count
+    assert "cycles" in out
+
+
+def test_check_since_judges_what_changed_alone(repository, capsys):
+    code, out = run(capsys, "check", "k.rs", "--since", "first", "--format", "json", "--no-cache")
+    assert code == 1
+    assert [one["name"] for one in json.loads(out)] == ["other-y"]
+    assert run(capsys, "check", "k.rs", "--since", "second", "--no-cache")[0] == 0
+
+
+def test_a_revision_that_git_does_not_know_is_said(repository, capsys):
+    code, out = run(capsys, "diff", "nowhere..first")
+    assert code == 2
+    assert "git rev-parse" in out
+
+
+def test_plans_with_commands_and_aggregates_are_compared_too(repository, capsys):
+    plan = (Path(__file__).parents[2] / "examples" / "first.toml").read_text(encoding="utf-8")
+    Path("plan.toml").write_text(plan, encoding="utf-8")
+    git(repository, "add", "-A")
+    git(repository, "commit", "-q", "-m", "plan")
+    assert run(capsys, "diff", "HEAD", "--no-cost") == (0, "no transfer changed\n")
+    Path("plan.toml").write_text(plan.replace("A=64:2048", "A=64:2056"), encoding="utf-8")
+    code, out = run(capsys, "diff", "HEAD", "--no-cost")
+    assert code == 1
+    assert "plan.toml::relayout" in out

@@ -1,0 +1,81 @@
+"""One address sequence has one price: how its loops are written changes nothing, in every profile, for both evaluators."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+from cost_programs import dm, engines, hbm
+
+from dmaverify.cost.model import cost
+from dmaverify.cost.simulate import simulate
+from dmaverify.program.command import Command, Loop
+
+SLICE = 1 << 22
+
+
+def rewritten(command: Command, draw: random.Random) -> Command:
+    """The same requests in the same order: loops split at a divisor, loops of one turn put in, a run as a loop."""
+    loops: list[Loop] = []
+    for loop in command.loops:
+        cuts = [n for n in range(2, loop.count) if loop.count % n == 0]
+        if cuts and draw.random() < 0.7:
+            low = draw.choice(cuts)
+            loops += [Loop(loop.count // low, loop.read * low, loop.write * low), Loop(low, loop.read, loop.write)]
+        else:
+            loops.append(loop)
+        if draw.random() < 0.3:
+            loops.append(Loop(1, draw.choice((0, 8, 4096)), draw.choice((0, 8, 4096))))
+    burst, piece = command.burst, command.packet
+    turns = [n for n in range(2, burst // piece + 1) if burst // piece % n == 0]
+    if turns and draw.random() < 0.5:
+        count = draw.choice(turns)
+        burst //= count
+        loops.append(Loop(count, burst, burst))
+    return replace(command, loops=tuple(loops), burst=burst)
+
+
+def drawn(seed: int) -> list[Command]:
+    """A few commands of engines side by side: loads, replicated loads, stores, copies; runs of many sizes."""
+    draw = random.Random(seed)
+    packet = draw.choice((8, 64, 128, 256, 512, 1024))
+    burst = packet * draw.choice((1, 1, 2, 6))
+    kind = draw.choice(("load", "load", "store", "copy", "reread"))
+    counts = [draw.choice((2, 4, 6, 15, 30)) for _ in range(draw.randint(1, 3))]
+    far, loops, step = [draw.choice((burst, burst + 256, 4096, 1 << 16)) for _ in counts], [], burst
+    for count, stride in zip(counts, far, strict=True):
+        read = max(step, stride)
+        loops.insert(0, Loop(count, 0 if kind == "reread" and draw.random() < 0.5 else read, step))
+        step *= count
+    if kind != "copy":
+        loops.insert(draw.randint(0, len(loops)), Loop(draw.choice((2, 4, 8)), step if kind != "reread" else 0, SLICE))
+    out = []
+    for engine in engines()[: draw.choice((1, 2, 4))]:
+        base = draw.choice((0, 256, 64)) + (engine.dmn << 24)
+        near, place = hbm(base), dm(engine.dmn * 64 * SLICE, engine.cluster)
+        ports = {"store": (place, near), "copy": (near, hbm(base + (1 << 32)))}.get(kind, (near, place))
+        nest = [Loop(x.count, x.write, x.read) for x in loops] if kind == "store" else loops
+        out.append(Command(*ports, tuple(nest), burst, packet, engine))
+    return out
+
+
+@pytest.mark.parametrize("profile", ["book", "measured"])
+def test_rewriting_the_loops_of_a_program_changes_no_price(profile: str) -> None:
+    for seed in range(150):
+        commands = drawn(seed)
+        draw = random.Random(seed)
+        again = [rewritten(c, draw) for c in commands]
+        first, second = cost(commands, profile=profile), cost(again, profile=profile)
+        assert (first.cycles, first.exact, first.terms) == (second.cycles, second.exact, second.terms), seed
+        if seed % 10 == 0:
+            played = simulate(commands, profile=profile), simulate(again, profile=profile)
+            assert played[0].cycles == played[1].cycles, seed
+
+
+def test_a_loop_of_thirty_is_a_loop_of_fifteen_around_one_of_two() -> None:
+    plain = Command(hbm(), dm(), (Loop(30, 256, 256), Loop(64, 0, SLICE)), 256, 256)
+    loops = (Loop(15, 512, 512), Loop(2, 256, 256), Loop(2, 0, 32 * SLICE), Loop(32, 0, SLICE))
+    split = Command(hbm(), dm(), loops, 256, 256)
+    assert split.normal == plain
+    assert cost([plain], profile="measured").cycles == cost([split], profile="measured").cycles

@@ -1,0 +1,72 @@
+"""A fourth machine ships as data alone, and every command works on it; its rules name the dimension that they bind."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from dmaverify import api
+from dmaverify.cli.app import invoke
+from dmaverify.targets.target import lint_target, load_target
+
+ROOT = Path(__file__).resolve().parents[2]
+PLAN = ROOT / "examples" / "machines" / "shim.toml"
+FOLDER = PLAN.parent / "shim"
+
+
+def test_the_data_is_sound_and_holds_no_program_text() -> None:
+    assert lint_target(load_target(str(FOLDER))) == []
+    assert sorted(p.name for p in FOLDER.iterdir()) == ["rules.smt2", "target.toml"]
+
+
+def test_every_command_works_on_it(capsys: pytest.CaptureFixture[str]) -> None:
+    blocks = f"{PLAN}::blocks"
+    assert invoke(["check", str(PLAN), "--no-cache"]) == 0
+    assert invoke(["run", f"{PLAN}::tile"]) == 0
+    assert invoke(["derive", blocks]) == 0
+    capsys.readouterr()
+    assert invoke(["cost", blocks, "--json"]) == 0
+    (cost,) = json.loads(capsys.readouterr().out)
+    assert cost["cycles"] == 100 + 256 * 512
+    assert invoke(["synth", blocks, "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert (found["cycles"], found["optimal"]) == (cost["cycles"], True)
+
+
+def test_what_no_descriptor_can_do_has_no_plan(capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["synth", f"{PLAN}::narrow"]) == 1
+    assert "shim/words" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("rows", "found"),
+    [
+        ("N = 1023", set()),  # dimension 1 at its limit
+        ("N = 1024", {"shim/size-1"}),
+    ],
+)
+def test_a_rule_binds_one_dimension(rows: str, found: set[str]) -> None:
+    text = (
+        f'schema = 1\ntarget = "{FOLDER}"\n[axes]\n{rows}\nC = 16\n[transfer.x]\ndtype = "i32"\n'
+        'source = { tier = "ddr", element = "N, C # 32" }\ndest = { tier = "array", element = "N, C" }\n'
+        'stream = { time = "N", packet = "C" }\n'
+    )
+    (verdict,) = api.check(text)
+    assert {f.rule for f in verdict.findings if f.severity.value == "error"} == found
+
+
+def test_a_limit_changed_in_the_data_changes_check_and_synthesis(tmp_path: Path) -> None:
+    shutil.copytree(FOLDER, tmp_path / "shim")
+    data = (tmp_path / "shim" / "target.toml").read_text(encoding="utf-8")
+    fewer = data.replace("[limit.entries_max]\nvalue = 4", "[limit.entries_max]\nvalue = 3")
+    fewer = fewer.replace("first_bad = { entries = 5 }", "first_bad = { entries = 4 }")
+    fewer = fewer.replace("last_ok = { entries = 4 }\nf", "last_ok = { entries = 3 }\nf")
+    (tmp_path / "shim" / "target.toml").write_text(fewer, encoding="utf-8")
+    plan = tmp_path / "plan.toml"
+    plan.write_text(PLAN.read_text(encoding="utf-8"), encoding="utf-8")
+    (verdict,) = api.check(f"{plan}::blocks")
+    assert {f.rule for f in verdict.errors} == {"shim/dims-max"}
+    assert invoke(["synth", f"{plan}::blocks"]) == 1

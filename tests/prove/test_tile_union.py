@@ -1,0 +1,114 @@
+"""Unions of tiles, runs that follow each other, runs of rows: the analyses of programs against counting one by one."""
+
+from __future__ import annotations
+
+import random
+from itertools import product
+
+from dmaverify.program.views import Affine, Window, visible_positions
+from dmaverify.prove.flow.bank_runs import AccessNest, Banks, follow
+from dmaverify.prove.flow.tile_union import Boxes, grid
+from dmaverify.prove.flow.touches import runs_of
+
+
+def drawn(draw: random.Random, digits: list[tuple[str, int, int]]) -> Boxes:
+    counts = tuple(draw.choice([1, 2, 3, 4]) for _ in range(draw.choice([0, 1, 2])))
+    windows = {}
+    for digit in digits:
+        if draw.random() < 0.8:
+            steps = tuple(draw.choice([0, 0, 1, 2, 3, -1, -2]) for _ in counts)
+            windows[digit] = (Affine(draw.randrange(-1, digit[2]), steps), draw.randrange(1, 4))
+    rows = None
+    if draw.random() < 0.2:
+        windows.pop(digits[0], None)
+        rows = (digits[0], tuple(draw.randrange(digits[0][2]) for _ in range(3)))
+    return Boxes(windows, counts, rows)
+
+
+def listed(boxes: Boxes, digits: list[tuple[str, int, int]]) -> set[tuple[int, ...]]:
+    out: set[tuple[int, ...]] = set()
+    for at in product(*(range(count) for count in boxes.counts)):
+        spans = []
+        for digit in digits:
+            start, length = boxes.windows.get(digit, (Affine(0, (0,) * len(at)), digit[2]))
+            first = start.at(at)
+            span = range(max(0, first), min(digit[2], first + length))
+            spans.append(boxes.rows[1] if boxes.rows is not None and boxes.rows[0] == digit else span)
+        out |= set(product(*spans))
+    return out
+
+
+def test_the_union_of_boxes_is_what_listing_every_position_gives() -> None:
+    draw = random.Random(11)
+    for _ in range(250):
+        digits = [("element", 1, draw.randrange(1, 8)), ("slice", 1, draw.randrange(1, 6))][: draw.choice([1, 2])]
+        writers = [drawn(draw, digits) for _ in range(draw.choice([1, 2, 3]))]
+        made = grid(digits, writers)
+        assert made is not None
+        for writer, covered in zip(writers, made.covered, strict=True):
+            found = {
+                point
+                for cell in made.cells(covered)
+                for point in product(
+                    *(range(a, b + 1) for a, b in zip(made.first(cell).values(), made.last(cell).values(), strict=True))
+                )
+            }
+            assert found == listed(writer, digits), writer
+
+
+def test_a_million_tiles_without_gap_are_one_box_and_too_many_apart_are_not_listed() -> None:
+    digit = ("element", 1, 1 << 40)
+    (one,) = [grid([digit], [Boxes({digit: (Affine(0, (4,)), 4)}, (1 << 38,))])]
+    assert one is not None
+    assert one.covered[0].all()
+    assert grid([digit], [Boxes({digit: (Affine(0, (8,)), 4)}, (1 << 37,))]) is None
+
+
+def test_nests_that_follow_each_other_have_the_runs_of_their_accesses_in_a_row() -> None:
+    draw, banks = random.Random(5), Banks(4, 8)
+    for _ in range(60):
+        nests = [
+            AccessNest(
+                tuple((draw.randrange(1, 4), draw.choice([0, 4, 8, 32, 40])) for _ in range(draw.randrange(1, 3))),
+                draw.choice([4, 8, 16]), draw.randrange(0, 64, 4),
+            )
+            for _ in range(draw.randrange(1, 5))
+        ]  # fmt: skip
+        touched = [
+            banks.touched(nest.address(at, nest.base or 0), nest.width_bytes)
+            for nest in nests
+            for at in product(*(range(count) for count, _ in nest.loops))
+        ]
+        wanted = []
+        for bank in range(banks.count):
+            best = now = 0
+            for one in touched:
+                now = now + 1 if bank in one else 0
+                best = max(best, now)
+            wanted.append(best)
+        assert follow(nests, banks) == tuple(wanted)
+
+
+def test_rows_as_runs_are_the_same_rows() -> None:
+    draw = random.Random(2)
+    for _ in range(100):
+        rows = [draw.randrange(40) for _ in range(draw.randrange(1, 12))]
+        found = [first + i * step for first, count, step in runs_of(rows) for i in range(count)]
+        assert sorted(found) == sorted(set(rows))
+
+
+def test_the_positions_that_a_view_shows_are_those_of_its_windows() -> None:
+    def window(stride: int, size: int, length: int, room: int = 0) -> Window:
+        return Window("slice", "", stride, size, size, length, Affine(0), "A", 1, room or size)
+
+    def shown(size: int, *windows: Window) -> set[int]:
+        loops = visible_positions(size, windows)
+        return {
+            sum(c * s for c, (_, s) in zip(at, loops, strict=True)) for at in product(*(range(n) for n, _ in loops))
+        }
+
+    assert shown(16, window(4, 4, 2)) == set(range(8))
+    assert shown(16, window(1, 4, 2)) == {4 * i + j for i in range(4) for j in range(2)}
+    assert shown(16, window(4, 4, 1), window(1, 4, 3)) == {0, 1, 2}
+    assert shown(16, window(1, 2, 1, room=4)) == {0, 4, 8, 12}
+    assert shown(16, window(1, 1, 1), window(1, 16, 5)) == set(range(5))

@@ -1,0 +1,168 @@
+"""Certificates of synthesis are played again: every changed price, count, bound, claim and question is refused."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dmaverify.cli import app
+from dmaverify.jobs.certify import check_certificate, seal_of
+from dmaverify.prove.certify.certificate import MANIFEST, cvc5_answer
+
+pytestmark = pytest.mark.xdist_group("sealed_synthesis")
+
+PLAN = """\
+schema = 1
+target = "rngd"
+[axes]
+A = 4
+B = 4
+C = 64
+[transfer.turn]
+dtype = "i8"
+source = { tier = "hbm", base = 0, element = "A, B, C" }
+dest = { tier = "dm", base = 0, element = "B, A, C" }
+"""
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("synth")
+    (folder / "plan.toml").write_text(PLAN)
+    arguments = ["synth", str(folder / "plan.toml"), "--no-simulate", "--engines", "1", "--evaluations", "40"]
+    assert app.invoke([*arguments, "--certificate", str(folder / "cert")]) == 0
+    return folder / "cert"
+
+
+Change = Callable[[Path], None]
+
+
+def in_bound(path: str, value: Any) -> Change:
+    """A value of bound.json changed."""
+
+    def change(folder: Path) -> None:
+        data = json.loads((folder / "bound.json").read_text())
+        *way, last = [int(p) if p.isdigit() else p for p in path.split("/")]
+        at = data
+        for key in way:
+            at = at[key]
+        assert at[last] != value
+        at[last] = value
+        (folder / "bound.json").write_text(json.dumps(data, indent=1, sort_keys=True) + "\n")
+
+    return change
+
+
+def in_file(name: str, old: str, new: str) -> Change:
+    def change(folder: Path) -> None:
+        file = next(p for p in sorted(folder.rglob("*")) if p.is_file() and name in p.name and old in p.read_text())
+        file.write_text(file.read_text().replace(old, new, 1))
+
+    return change
+
+
+def in_plans(old: str, new: str) -> Change:
+    """The plan changed wherever it stands."""
+
+    def change(folder: Path) -> None:
+        for file in (folder / "plan.toml", folder / "plans" / "000" / "plan.toml"):
+            assert old in file.read_text()
+            file.write_text(file.read_text().replace(old, new, 1))
+
+    return change
+
+
+def gone(name: str) -> Change:
+    def change(folder: Path) -> None:
+        manifest = json.loads((folder / MANIFEST).read_text())
+        for row in [row for row in manifest["questions"] if name in row["file"]]:
+            (folder / row["file"]).unlink()
+            manifest["questions"].remove(row)
+        (folder / MANIFEST).write_text(json.dumps(manifest))
+
+    return change
+
+
+def in_manifest(key: str, value: Any) -> Change:
+    def change(folder: Path) -> None:
+        manifest = json.loads((folder / MANIFEST).read_text())
+        manifest[key] = value
+        (folder / MANIFEST).write_text(json.dumps(manifest))
+
+    return change
+
+
+TAMPERS: dict[str, Change] = {
+    "the bound, lower": in_bound("bound", 100.0),
+    "the bound, higher": in_bound("bound", 10**6),
+    "the cycles": in_bound("cycles", 7.0),
+    "a price": in_bound("counted/cycles/dm_request", 1.0),
+    "a count of a channel": in_bound("counted/counts/0/channels/0", 77),
+    "the requests": in_bound("counted/counts/0/requests", 1),
+    "a loop of a nest": in_bound("counted/nests/0/loops/0/0", 9),
+    "a map": in_bound("counted/maps/window", 512),
+    "the counts walked or not": in_bound("counted/walked", False),
+    "a term's cycles": in_bound("terms/0/cycles", 1.0),
+    "a term dropped": in_bound("terms", []),
+    "the claim": in_bound("claim", "OPTIMAL for all models"),
+    "optimality": in_bound("optimal", "yes"),
+    "the gap": in_bound("gap", 0.5),
+    "the number of plans priced": in_bound("evaluations", 10**9),
+    "the evidence": in_bound("evidence", ["trust us"]),
+    "what is not covered": in_bound("not_covered", []),
+    "the plan within bound.json": in_bound("plan", PLAN),
+    "a wrong stride in the plan": in_plans("A=4:", "A=4:1"),
+    "a wrong stride in one of the plans": in_file("plan.toml", "A=4:", "A=4:1"),
+    "an axis of the plan": in_plans("C = 64", "C = 32"),
+    "a question of the bound": in_file("bound-all", "(assert (< end ", "(assert (< end 1"),
+    "a count in a question": in_file("bound-all", "(* ", "(* 1"),
+    "an obligation": in_file("command-0", "(assert (not read.inside))", "(assert false)"),
+    "the questions of the bound dropped": gone("bound"),
+    "the obligations dropped": gone("command-0"),
+    "the script that counts": in_file("recount.py", "bad += 1", "bad += 0"),
+    "the settings of the search": in_manifest("search", {"engines": 8, "simulate": False}),
+    "the kind of the certificate": in_manifest("kind", "check"),
+}
+
+
+def sealed_anew(folder: Path) -> None:
+    manifest = json.loads((folder / MANIFEST).read_text())
+    for row in manifest["questions"]:
+        row["sha256"] = hashlib.sha256((folder / row["file"]).read_bytes()).hexdigest()
+    for plan in manifest["plans"]:
+        plan["sha256"] = hashlib.sha256((folder / "plans" / plan["file"]).read_bytes()).hexdigest()
+    manifest["files"] = {n: hashlib.sha256((folder / n).read_bytes()).hexdigest() for n in manifest["files"]}
+    manifest["seal"] = seal_of(manifest)
+    (folder / MANIFEST).write_text(json.dumps(manifest))
+
+
+def test_an_untouched_certificate_is_confirmed(certificate: Path) -> None:
+    found = check_certificate(certificate)
+    assert (found.refused, found.open, found.code) == ([], [], 0)
+
+
+@pytest.mark.parametrize("name", TAMPERS)
+def test_a_forged_synthesis_is_refused_though_everything_is_sealed_anew(
+    name: str, certificate: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "cert"
+    shutil.copytree(certificate, folder)
+    TAMPERS[name](folder)
+    sealed_anew(folder)
+    assert check_certificate(folder, solver=False).code == 1
+
+
+def test_the_bound_follows_from_counts_by_a_question_that_can_be_false(certificate: Path) -> None:
+    file = next(certificate.glob("bound*resources*.smt2"))
+    text = file.read_text()
+    assert cvc5_answer(text) == "unsat"
+    head, _, tail = text.rpartition("(assert (< end ")
+    claimed = int(tail.split(")")[0])
+    assert cvc5_answer(text.replace(f"(< end {claimed})", f"(< end {claimed + 1})")) == "sat"
+    assert head.count("(assert (>= end ") >= 2
