@@ -22,6 +22,7 @@ _HOMES = {
     "check": "dmaverify.api",
     "run": "dmaverify.api",
     "InputError": "dmaverify.errors",
+    "InputErrors": "dmaverify.errors",
     "Finding": "dmaverify.verdict",
     "Severity": "dmaverify.verdict",
     "Status": "dmaverify.verdict",

@@ -51,7 +51,12 @@ def fail(errors: Iterable[InputError], code: int = 2) -> Stop:
 
 
 def _colour(stream: Any) -> bool:
-    return bool(stream.isatty()) and "NO_COLOR" not in os.environ
+    """Colours on a terminal that has any; NO_COLOR takes them away, FORCE_COLOR gives them to a pipe too."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR", "0") not in ("", "0"):
+        return True
+    return bool(stream.isatty()) and os.environ.get("TERM") != "dumb"
 
 
 def _width() -> int:
@@ -185,16 +190,19 @@ def progress(total: int) -> Callable[[int], None]:
     return tick
 
 
-def lines(answer: Callable[[dict[str, Any]], Any], code_of: Callable[[Any], int] = lambda reply: 0) -> None:
+def lines(
+    answer: Callable[[dict[str, Any]], Any], code_of: Callable[[Any], int] = lambda reply: 0, patience: int = 1
+) -> None:
     """One JSON object a line in, one out, in order; a bad line answers `{"error", "where"}` and the rest go on.
 
-    The exit code follows: that of the answers (`code_of`), 2 for a bad line, 4 for a mistake of our own.
+    The exit code follows: that of the answers (`code_of`), 2 for a bad line, 4 for a mistake of our own. A line takes
+    at most `patience` times what a verdict may.
     """
     codes = {0}
     try:
         for number, line in enumerate(_lines_of(sys.stdin), 1):
             if line.strip():
-                reply, code = _answered(line, number, answer, code_of)
+                reply, code = _answered(line, number, answer, code_of, patience)
                 codes.add(code)
                 say(reply)
                 sys.stdout.flush()
@@ -215,7 +223,7 @@ def _lines_of(stream: Any) -> Iterator[str]:
 
 
 def _answered(
-    line: str, number: int, answer: Callable[[dict[str, Any]], Any], code_of: Callable[[Any], int]
+    line: str, number: int, answer: Callable[[dict[str, Any]], Any], code_of: Callable[[Any], int], patience: int
 ) -> tuple[str, int]:
     """The answer to one line as text, and its exit code."""
     from dmaverify.jobs.requests import decoded
@@ -227,7 +235,7 @@ def _answered(
         request = decoded(line)
         if not isinstance(request, dict):
             raise InputError("a line is one JSON object")
-        with bounded(Limits(10 * TIMEOUT, MEMORY)):
+        with bounded(Limits(patience * TIMEOUT, MEMORY)):
             reply = answer(request)
         return (reply if isinstance(reply, str) else dumps(reply)), code_of(reply)
     except InputError as error:
@@ -358,7 +366,7 @@ def synth(
     first = tuple(text.strip() for text in prefix.split(",") if text.strip())
     settings = SynthSettings(prefix=first, simulate=simulate, reading=readings_of(reading), **fixed)
     if stdin:
-        return lines(lambda request: synth_request(request, settings))
+        return lines(lambda request: synth_request(request, settings), patience=10)
     if not paths:
         raise fail([InputError("nothing to synthesize", None, "dmaverify synth PATH::NAME")])
     from dmaverify.cli.pto_synth import synthesized

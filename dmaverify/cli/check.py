@@ -318,6 +318,9 @@ def finished(
 
         verdicts = with_fixes(verdicts, request.options, request.target)
     if request.given["fix"]:
+        from dmaverify.jobs.fix import with_kernel_fixes
+
+        verdicts = with_kernel_fixes(verdicts, request.options, request.target)
         verdicts, fixed = _fixed(request, verdicts)
         err += fixed
     if request.given["write_baseline"]:
@@ -413,7 +416,9 @@ def _fixed(request: Request, verdicts: Sequence[Any]) -> tuple[list[Any], list[s
 
     edits = fixes_by_file(verdicts)
     if not edits:
-        return list(verdicts), ["fixed nothing: no change was proved to mend a plan"]
+        shown = any(f.fix for v in verdicts if v.path.endswith(".rs") for f in v.findings)
+        why = "fixes of kernels are shown, not written" if shown else "no change was proved to mend a plan"
+        return list(verdicts), [f"fixed nothing: {why}"]
     said = [f"fixed {path}: {_many(write_fixes(path, own), 'place')}" for path, own in edits.items()]
     again = [verdict for verdict in verdicts if verdict.path not in edits]
     for path, name, target, options in request.jobs:

@@ -16,7 +16,7 @@ from typing import Any
 
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.machines.pto import ops
-from dmaverify.machines.pto.emit import fields_of, words_of_copy
+from dmaverify.machines.pto.emit import canonical, fields_of, words_of_copy
 from dmaverify.machines.pto.meaning import meaning_of
 from dmaverify.machines.pto.read import read_kernels
 from dmaverify.machines.pto.values import Kernel, Setting
@@ -247,8 +247,8 @@ def _same_words(a: str, b: str) -> tuple[Sameness, str]:
         why = f"{len(kernel.copies)} copies against {len(entries)} entries"
         return Sameness("different", 0, why), f"DIFFERENT   {a} and {b}: {why}"
     for number, (copy, (kind, words, src, dst)) in enumerate(zip(kernel.copies, entries, strict=True), 1):
-        wanted = fields_of(copy)
-        found = unpack(kind, words) if kind == copy.kind else {}
+        wanted = canonical(fields_of(copy))
+        found = canonical(unpack(kind, words)) if kind == copy.kind else {}
         idle = _idle(wanted, found)
         wrong = [
             f"{n} is {found.get(n)}, must be {v}" for n, v in wanted.items() if found.get(n) != v and n not in idle

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from dmaverify.errors import InputError
 from dmaverify.language.expr import Expr, pair
 from dmaverify.program.command import Command
 from dmaverify.program.move import PLACES, Tensor
@@ -30,7 +31,7 @@ CHUNK = 1 << 17  # units handled at once
 FAR = 1 << 62  # numbers beyond this are computed as Python integers
 
 
-class TooLarge(Exception):
+class TooLarge(InputError):
     """More units than can be run one by one, or than a place can hold."""
 
     def __init__(self, units: int, why: str = "are too many to run one by one") -> None:

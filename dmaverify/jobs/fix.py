@@ -21,6 +21,7 @@ from dmaverify.report.order import findings_in_order
 from dmaverify.verdict import Edit, Finding, Status, Verdict
 
 MOST_FIXED = 50  # verdicts of one run: who has more of them mends those first
+MOST_KERNELS = 20  # refuted kernels of one run for which copies of their crates are judged
 UNITS = (1, 2, 4, 8)  # bytes of an element, where a plan counts elements
 
 
@@ -31,6 +32,22 @@ def with_fixes(verdicts: Iterable[Verdict], settings: Mapping[str, Any], target:
     for verdict in verdicts:
         left -= wrong(verdict)
         out.append(_fixed(verdict, settings, target) if wrong(verdict) and left >= 0 else verdict)
+    return out
+
+
+def with_kernel_fixes(verdicts: Iterable[Verdict], settings: Mapping[str, Any], target: str | None) -> list[Verdict]:
+    """The verdicts; refuted kernels with the type that was proved in a copy of their crate."""
+    from dmaverify.jobs.fix_kernels import kernel_fix
+
+    out, left = [], MOST_KERNELS
+    for verdict in verdicts:
+        broken = verdict.path.endswith(".rs") and verdict.status is Status.REFUTED and not verdict.as_expected
+        left -= broken
+        fix = kernel_fix(verdict, settings, target) if broken and left >= 0 else ()
+        if fix:
+            first, *rest = findings_in_order(verdict)
+            verdict = replace(verdict, findings=(replace(first, fix=fix), *rest))
+        out.append(verdict)
     return out
 
 
@@ -155,7 +172,7 @@ def fixes_by_file(verdicts: Iterable[Verdict]) -> dict[str, list[Edit]]:
     """For each file the edits of all its fixes, less those that would overlap with an earlier one."""
     found: dict[str, list[Edit]] = {}
     for verdict in verdicts:
-        for finding in verdict.errors:
+        for finding in () if verdict.path.endswith(".rs") else verdict.errors:
             if not finding.fix or finding.excuse is not None:
                 continue
             own = found.setdefault(verdict.path, [])

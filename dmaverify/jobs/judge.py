@@ -8,6 +8,7 @@ too.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -41,7 +42,7 @@ def plan_files(
     """
     out: list[tuple[str, str | None]] = []
     for path in paths:
-        file, _, name = path.partition("::")
+        file, _, name = _at_line(path).partition("::")
         if not file:
             raise InputError(f"`{path}` names no file", None, "write PATH or PATH::NAME")
         if Path(file).is_dir():
@@ -64,6 +65,24 @@ def plan_files(
         else:
             out.append((file, name or None))
     return list(dict.fromkeys(out))
+
+
+_LINE = re.compile(r"(.+\.toml):([0-9]{1,7})(?::[0-9]*)?")
+_TABLE = re.compile(r"[ \t]*\[{1,2}[ \t]*(?:transfer|access|program|gather|scatter|kernel)\.[\"']?([A-Za-z0-9_-]+)")
+
+
+def _at_line(path: str) -> str:
+    """`PATH:LINE` as `PATH::NAME` of the table that the line stands in. Raises InputError for a line above them all."""
+    found = _LINE.fullmatch(path)
+    if found is None or Path(path).exists() or not Path(found[1]).is_file():
+        return path
+    from dmaverify.plan.toml_spans import read_source
+
+    lines = read_source(found[1]).text.split("\n")[: int(found[2])]
+    name = next((table[1] for line in reversed(lines) if (table := _TABLE.match(line))), None)
+    if name is None:
+        raise InputError(f"line {found[2]} of {found[1]} stands in no transfer", None, "name one: PATH::NAME")
+    return f"{found[1]}::{name}"
 
 
 def is_copy_text(path: str) -> bool:

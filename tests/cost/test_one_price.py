@@ -1,4 +1,4 @@
-"""One address sequence has one price: how its loops are written changes nothing, in every profile, for both evaluators."""
+"""One address sequence has one price, however its loops are written: every profile, both evaluators."""
 
 from __future__ import annotations
 

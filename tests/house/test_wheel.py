@@ -85,7 +85,8 @@ def test_the_wheel_holds_the_package_its_encodings_and_nothing_else(installed: I
         if path.is_file()
     }
     assert encodings
-    assert {name for name in names if ".dist-info/" not in name} == package | encodings | {"dmaverify/_proofs/checker.py"}
+    shipped = package | encodings | {"dmaverify/_proofs/checker.py"}
+    assert {name for name in names if ".dist-info/" not in name} == shipped
     assert any(name.endswith(".dist-info/licenses/LICENSE") for name in names)
 
 

@@ -67,6 +67,8 @@ def test_every_axis_is_compared_not_the_first_alone() -> None:
     assert statuses("A, B", "B, A", swapped) == {}
     inner = copy((6, 4, 1), (4, 1, 6), burst=1)
     assert statuses("A, B", "B, A", inner) == {}
+    mirrored = copy((6, 4, 4), (4, -1, 1), burst=1, read=3)
+    assert set(statuses("A, B", "A, B", mirrored)) == {"core/same-element"}
     same = {"A": 4, "B": 4}
     straight = copy((4, 4, 4))
     assert set(statuses("A, B", "B, A", straight, axes=same)) == {"core/same-element"}

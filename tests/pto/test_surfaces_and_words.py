@@ -12,7 +12,11 @@ import z3
 from dmaverify.cli.pto import same_kernels, words_json
 from dmaverify.cli.pto_emit import emitted
 from dmaverify.cli.pto_synth import synthesize_copies
-from dmaverify.errors import InputError
+from dmaverify.errors import InputError, Source
+from dmaverify.machines.pto.emit import canonical, fields_of
+from dmaverify.machines.pto.meaning import meaning_of
+from dmaverify.machines.pto.read import read_kernels
+from dmaverify.machines.pto.values import Setting
 from dmaverify.machines.pto.words import GM_WORDS, LOCAL_WORDS, misfits, pack, round_trip, unpack
 from dmaverify.plan.read import read_plan_text
 from dmaverify.testing.kernels import kernel_of
@@ -175,3 +179,32 @@ def test_a_move_becomes_the_fewest_copies_and_is_proved(
 def test_a_tile_that_no_copy_can_fill_is_refused_with_its_reason(dest: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
         synthesize_copies(read_plan_text(PLAN.format("gm", "B, E" if "E" in dest else "B, D", "ub", dest)), "move")
+
+
+def test_words_are_what_the_text_sets_and_equal_to_those_of_the_first_registers() -> None:
+    text = """func.func @k(%a: !pto.ptr<f32, gm>) {
+  %z = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %three = arith.constant 3 : i64
+  %l = arith.constant 96 : i64
+  %s = arith.constant 192 : i64
+  %off = arith.constant false
+  %b = pto.castptr %z : i64 -> !pto.ptr<f32, ub>
+  pto.set_loop_size_outtoub FIRST, SECOND : i64, i64
+  pto.set_loopNUMBER_stride_outtoub %s, %l : i64, i64
+  pto.copy_gm_to_ubuf %a, %b, %z, %one, %l, %z, %z, %off, %z, %l, %l : !pto.ptr<f32, gm>, !pto.ptr<f32, ub>, i64, i64, i64, i64, i64, i1, i64, i64, i64
+  pto.set_loop_size_outtoub %one, %one : i64, i64
+  return
+}
+"""  # noqa: E501
+    made = []
+    for number, first, second in ((1, "%three", "%one"), (2, "%one", "%three")):
+        filled = text.replace("FIRST", first).replace("SECOND", second).replace("NUMBER", str(number))
+        _, (function,) = read_kernels(Source("k.mlir", filled))
+        (copy,) = meaning_of(function, Setting()).copies
+        made.append(fields_of(copy))
+        assert (made[-1]["loop1"], made[-1]["loop2"]) == ((3, 1) if number == 1 else (1, 3))
+        assert (made[-1][f"loop{number}_gm"], made[-1][f"loop{number}_ub"]) == (192, 96)
+        assert made[-1][f"loop{3 - number}_gm"] == 0
+    assert made[0] != made[1]
+    assert canonical(made[0]) == canonical(made[1])

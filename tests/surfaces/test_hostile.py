@@ -373,6 +373,42 @@ def test_what_the_solver_and_the_reader_share_of_the_cache_is_one_key(shell, goo
     assert Cache(shell.folder / "nowhere").get("x") is None
 
 
+# ---------------------------------------------------------------- everyday words of the command line
+
+
+def test_a_line_selects_the_transfer_that_it_stands_in(shell, good, wrong):
+    other = wrong.partition("[transfer.swap]")[2]
+    shell.write(f"{good}\n[transfer.other]{other}")
+    last = len(good.splitlines()) + 4
+    assert [v["name"] for v in json.loads(shell("check", f"plan.toml:{last}", "--json")[1])] == ["other"]
+    assert [v["name"] for v in json.loads(shell("check", "plan.toml:10:3", "--json")[1])] == ["swap"]
+    assert shell("check", "plan.toml:2")[0] == 2
+
+
+def test_colours_are_forced_and_taken_away(shell, good, monkeypatch):
+    shell.write(good)
+    assert "\x1b[" not in shell("check", "plan.toml")[1]
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert "\x1b[" in shell("check", "plan.toml")[1]
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b[" not in shell("check", "plan.toml")[1]
+
+
+def test_one_error_type_covers_all_that_cannot_be_read_or_run(tmp_path, good):
+    from dmaverify.execute import Aliased, TooLarge
+
+    assert issubclass(dv.InputErrors, dv.InputError)
+    assert issubclass(TooLarge, dv.InputError)
+    assert issubclass(Aliased, dv.InputError)
+    for text in ("", "x", "schema = 1\n", good.replace("A = 8", "A = -1")):
+        (tmp_path / "p.toml").write_text(text)
+        with pytest.raises(dv.InputError):
+            dv.check(tmp_path / "p.toml")
+    (verdict,) = dv.check(good)
+    assert verdict
+    assert not dv.check(good.replace("A=8:128", "A=8:64"))[0]
+
+
 # ---------------------------------------------------------------- what was found before
 
 

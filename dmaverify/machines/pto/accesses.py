@@ -115,7 +115,8 @@ class Accesses(Carried):
             touches = self._touches(stmt, place, extent, len(starts) > 1)
             if touches:
                 self.uses += 1
-                doubtful = "bytes" if start is not starts[0] else "order" if pipe == "S" else ""
+                guessed = start is not starts[0] or (stmt.form == "open" and stmt.way == "rw")
+                doubtful = "bytes" if guessed else "order" if pipe == "S" else ""
                 use = Use(-self.uses, pipe, touches, stmt.span, stmt.what, self.when, doubtful)
                 out.append(replace(use, load=self.origins.loads.get(id(stmt), 0), **self._comes_from(stmt)))
         return out

@@ -296,6 +296,9 @@ class ControlReader(BufferReader):
         """A function of another file: what it does with pointers is not known."""
         self.passed[op.name] += 1
         out = [*self.open_accesses(op), *self.uses(op)]
+        if any(self._of(o).kind == "pointer" and self._of(o).space == "ub" for o in given):
+            said = f"@{name} is not in this file: which bytes of UB it reads and writes is open"
+            out.append(Problem(op.name_span, said, "check it together with the function"))
         if any(self._of(o).kind == "pointer" for o in given):
             out.append(Assumed(op.span, f"@{name} is not in this file: what it does with its pointers was not judged"))
         return [*out, self._results_of(op)] if op.results else out

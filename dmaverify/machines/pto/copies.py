@@ -117,6 +117,8 @@ class CopyReader(TypeReader):
         args = cursor.operands()
         if early and len(args) == len(names) + 1:
             names = (*names[:2], "sid", *names[2:])
+        elif early and kind == STORE and len(args) == len(names) + 2:
+            names = (*names[:2], "sid", "l2", *names[2:])  # its fourth operand is reserved
         if len(args) != len(names):
             hint = f"{', '.join(names)}, then nburst(...)"
             raise InputError(

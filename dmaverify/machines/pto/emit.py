@@ -48,7 +48,16 @@ def fields_of(copy: Copy) -> dict[str, int]:
     }
     if load:
         fields |= {"left": copy.ports["left_count"], "right": copy.ports["right_count"], "select": copy.ports["padded"]}
-    for prefix, step in zip(("", "loop1_", "loop2_"), copy.steps, strict=False):
+    if not copy.inline:  # the registers as they stand, whichever loops they leave out
+        fields |= {"loop1": copy.ports["inner_count"], "loop2": copy.ports["outer_count"]}
+        for index in (1, 2):
+            sides = [copy.ports[f"loop{index}_{side}"] for side in (("read", "write") if load else ("write", "read"))]
+            fields |= {f"loop{index}_gm": sides[0], f"loop{index}_ub": sides[1]}
+    steps = copy.steps if copy.inline else copy.steps[:1]
+    for step in copy.steps[1:] if not copy.inline else ():
+        gm, ub = (step.read, step.write) if load else (step.write, step.read)
+        fields |= {f"{step.label}_gm": gm, f"{step.label}_ub": ub}
+    for prefix, step in zip(("", "loop1_", "loop2_"), steps, strict=False):
         gm, ub = (step.read, step.write) if load else (step.write, step.read)
         fields |= {
             f"{prefix}gm{'_stride' if not prefix else ''}": gm,
@@ -57,6 +66,15 @@ def fields_of(copy: Copy) -> dict[str, int]:
         if prefix:
             fields[prefix.rstrip("_")] = step.count
     return {name: _number(term, copy) for name, term in fields.items()}
+
+
+def canonical(fields: Mapping[str, int]) -> dict[str, int]:
+    """The same copy with its loops in the first registers: what two sides are compared by."""
+    out = dict(fields)
+    if out.get("loop1") == 1 and out.get("loop2", 1) != 1:
+        for name in ("", "_gm", "_ub"):
+            out[f"loop1{name}"], out[f"loop2{name}"] = out.get(f"loop2{name}", 0), out.get(f"loop1{name}", 0)
+    return out
 
 
 def _number(term: Lin, copy: Copy) -> int:

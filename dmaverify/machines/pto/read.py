@@ -303,7 +303,11 @@ class _Reader(VectorReader, ControlReader):
             raise InputError(f"{name} is not understood", op.name_span, f"known: {known}")
         out: list[Stmt] = []
         if name.startswith(("pto.", "func.call", "call", "llvm.")):
-            out += self.open_accesses(op)
+            touched = self.open_accesses(op)
+            out += touched
+            if touched and not self.cube:
+                said = f"{name} is not known: which bytes of UB it reads and writes is open"
+                out.append(Problem(op.name_span, said, "what it may touch begins at the pointers that it names"))
         out += self.uses(op)
         if any(isinstance(s, DMA) for s in deep(inside)):
             out.append(

@@ -17,7 +17,7 @@ from dmaverify.language.affine import ONE, ZERO, Lin
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.arith import Arithmetic
 from dmaverify.machines.pto.moves import PIPE_OF, touches_of
-from dmaverify.machines.pto.ops import LOCAL, STORE, Type
+from dmaverify.machines.pto.ops import LOAD, LOCAL, STORE, Type
 from dmaverify.machines.pto.values import Register
 from dmaverify.program.instructions import (
     MIXED,
@@ -44,7 +44,10 @@ class Registers(Arithmetic):
             self.opaque.add(first.terms[0][0])
         key = f"{stmt.kind}.{stmt.what}"
         if stmt.what == "size":
+            self._unused(stmt.kind, again=True)
             self.consumed.pop(key, None)
+            if not self.dry and any(term.is_const and term.const > 1 for term in (first, second)):
+                self.waiting[stmt.kind] = (f"{first.shown()} x {second.shown()}", stmt.span, False)
             if self.setting.readings.get("loop-order") == "outer-first":
                 first, second = second, first
         self.registers[key] = Register(first, second, stmt.span)
@@ -73,8 +76,24 @@ class Registers(Arithmetic):
         found = self.registers["atomic"]
         return MIXED if found.mixed else f"{found.type.name} {found.type.space}".strip()
 
+    def _unused(self, kind: str, *, again: bool) -> None:
+        """Loops that were set and that no copy of their direction runs."""
+        found = None if self.dry else self.waiting.pop(kind, None)
+        if found is not None:
+            used = found[2] or not again  # a copy of the other direction ran, or the next kernel finds them
+            way = "from GM to UB" if kind == LOAD else "from UB to GM"
+            self.remark(
+                "state",
+                f"loops of {found[0]} are set for copies {way}, and no copy runs them: these batches never move",
+                found[1],
+                "set them right before the copy that they are for, in the registers of its direction",
+                always=used,
+            )
+
     def leave(self) -> None:
         """What the end of a function must find."""
+        for kind in list(self.waiting):
+            self._unused(kind, again=False)
         mode, register = self._store_mode(), self.registers["atomic"]
         span = register.mixed[-1] if register.mixed else register.span
         if mode and span is not None:
@@ -107,6 +126,9 @@ class Registers(Arithmetic):
         number = self.number
         if not self.dry:
             self.reached.add(self.order_of[id(stmt)])
+            if not stmt.inline or len(stmt.levels) > 1:
+                self.waiting.pop(stmt.kind, None)
+            self.waiting = {kind: (said, span, True) for kind, (said, span, _) in self.waiting.items()}
         sides = [self._side(stmt, role, index) for index, role in enumerate(("src", "dst"))]
         made = self._inline(stmt) if stmt.inline else self._by_registers(stmt)
         if stmt.inline and stmt.kind != LOCAL:
@@ -298,6 +320,9 @@ class Registers(Arithmetic):
             spans["padded"] = stmt.roles["select"].span
         place = [stmt.roles[r].span for r in ("n_burst", "src_stride", "dst_stride")]
         steps = [Step(own["n_burst"], own["src_stride"], own["dst_stride"], "nburst", (place[0], place[1], place[2]))]
+        if stmt.kind == STORE and own.get("l2", ZERO) != ZERO:
+            said = "the sixth operand is reserved in the first document, which sets it to 0; read as l2_cache_ctl"
+            self.remark("note", said, stmt.roles["l2"].span, "write 0, or use pto.mte_ub_gm", always=False)
         size = self._register(f"{stmt.kind}.size", "the loop size", stmt)
         if size is None and f"{stmt.kind}.size" in self.registers:
             return None
@@ -341,8 +366,18 @@ class Registers(Arithmetic):
         ports |= self._common_ports(stmt, fill, own.get("l2", ZERO), own["sid"])
         if fill is None and "left" in own:
             ports |= {"left_count": own["left"], "right_count": own["right"]}
-        ports |= {"inner_count": counts[0], "outer_count": counts[1]}
+        ports |= {"inner_count": counts[0], "outer_count": counts[1], **self._as_set(stmt.kind)}
         return steps, own["len"], fill, ports, spans, setup
+
+    def _as_set(self, kind: str) -> dict[str, Lin]:
+        """The stride registers of both loops as they stand, of loops that run once too; 0 where nothing set them."""
+        out: dict[str, Lin] = {}
+        for index in (1, 2):
+            found = self.registers.get(f"{kind}.loop{index}")
+            known = found is not None and not found.mixed and found.first.is_const and found.second.is_const
+            sides = (found.first, found.second) if found is not None and known else (ZERO, ZERO)
+            out |= {f"loop{index}_read": sides[0], f"loop{index}_write": sides[1]}
+        return out
 
     def _fill(self, stmt: ops.Copy, own: Mapping[str, Lin]) -> Fill:
         found = self._register("pad", "the padding value", stmt)

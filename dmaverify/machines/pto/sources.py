@@ -178,7 +178,7 @@ class _Walk:
         kind = self.out.unit.lanes.get(stmt.name)
         widths = set(stmt.lane_bytes)
         if kind is None:
-            lost = LOST if not stmt.args and not stmt.masks else NONE
+            lost = NONE if stmt.args else LOST
             return _wide(_joined((held, by, self._here(stmt), lost)))
         if kind == "reducing" or (kind == "spreading" and stmt.part == "LOWEST"):
             one = stmt.name in _TO_ONE and len(widths) == 1 and len(stmt.args) == 1

@@ -132,6 +132,7 @@ class Values:
         self.number = 0
         self.order_of = {id(stmt): index for index, stmt in enumerate(copies_in(function.body), 1)}
         self.reached: set[int] = set()  # copies that some run may reach, by their order
+        self.waiting: dict[str, tuple[str, Span, bool]] = {}  # loops set for copies that have not come yet
         self.pad_types: dict[str, Type] = {}
         self.counters = 0
         self.trips: dict[str, str] = {}  # for counters of loops that nobody bounds, how often they run

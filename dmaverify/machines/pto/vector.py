@@ -17,7 +17,19 @@ from dataclasses import dataclass, field
 from dmaverify.errors import InputError
 from dmaverify.machines.pto.copies import CopyReader
 from dmaverify.machines.pto.mlir import Op, Text, Token
-from dmaverify.machines.pto.ops import OTHER, Access, AddPtr, CastPtr, Mask, Opaque, Operand, Stmt, Type, VectorOp
+from dmaverify.machines.pto.ops import (
+    OTHER,
+    Access,
+    AddPtr,
+    CastPtr,
+    Mask,
+    Opaque,
+    Operand,
+    Problem,
+    Stmt,
+    Type,
+    VectorOp,
+)
 from dmaverify.machines.pto.types import Cursor, bits_of, integer_of
 
 _FORMS = {
@@ -115,7 +127,11 @@ class VectorReader(CopyReader):
             if mask is None and "mask" in kinds:
                 short = f"{short} with several masks"
             out.append(VectorOp(op.name_span, short, tuple(registers), args, mask, part, tuple(widths), several))
-        out = [*self.open_accesses(op), *out]
+        touched = self.open_accesses(op)
+        if touched:
+            said = f"{op.name} is not known: which bytes of UB it reads and writes is open"
+            out.append(Problem(op.name_span, said, "what it may touch begins at the pointers that it names"))
+        out = [*touched, *out]
         rest = [r for r in op.results if r not in masks and r not in registers]
         if masks:
             args = tuple(o for o, kind in zip(parts.operands, kinds, strict=True) if kind == "mask")

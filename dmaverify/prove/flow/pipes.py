@@ -92,6 +92,7 @@ class PipeJudge(PipeSteps):
 
     def _branch(self, event: Branch, state: State, at: At) -> Iterator[State]:
         when = self.world.put_cond(event.when, at.counters)
+        self.steps += 8  # both sides are asked for
         for condition, body in ((when, event.then), (when.negated(), event.other)):
             if self._never(condition, state, at):
                 continue

@@ -1,0 +1,87 @@
+"""A type in place of a type: changes of a Rust kernel that might mend it, tried on a copy of its crate.
+
+Knows: the mapping of a destination as text, what its findings lack, how a crate is copied and judged again.
+Does not know: how a finding came about, how a fix is shown.
+Law: a fix is shown only after the changed copy was read and judged anew: the transfer is proved in it, and no other
+verdict of the file is worse. The kernel itself is never written.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from dmaverify.errors import InputError, Span
+from dmaverify.verdict import Edit, Status, Verdict
+
+MOST_FILES = 400
+_RANKS = (Status.PROVED, Status.UNKNOWN, Status.REFUTED, Status.ERROR)
+
+
+def kernel_fix(verdict: Verdict, settings: Mapping[str, Any], target: str | None) -> tuple[Edit, ...]:
+    """The edit of the destination's type with which the transfer is proved; () where none was found."""
+    from dmaverify.jobs.judge import check_job
+    from dmaverify.jobs.load import load
+
+    try:
+        plan = load(verdict.path, None, target=target)
+    except (InputError, ValueError):
+        return ()
+    item = next((one for one in plan.transfers if one.name == verdict.name), None)
+    span = item.transfer.dest.element.span if item is not None else None
+    if item is None or span is None or span.source.name != verdict.path:
+        return ()
+    bits = plan.targets[item.transfer.target].dtypes[item.transfer.dtype]
+    before = {v.name: v.status for v in check_job((verdict.path, None, target, dict(settings)))[0]}
+    for text in dict.fromkeys(_proposed(verdict, span, bits)):
+        changed = span.source.text[: span.start] + text + span.source.text[span.end :]
+        after = _judged(verdict.path, changed, target, settings)
+        if after.get(verdict.name) is Status.PROVED and not _worse(before, after):
+            return (Edit(span, text),)
+    return ()
+
+
+def _worse(before: Mapping[str, Status], after: Mapping[str, Status]) -> bool:
+    return any(name not in after or _RANKS.index(after[name]) > _RANKS.index(status) for name, status in before.items())
+
+
+def _proposed(verdict: Verdict, span: Span, bits: int) -> Iterator[str]:
+    """Texts for the destination's element mapping: what is dropped, whole; the last term padded to 8 bytes."""
+    text = span.text
+    whole = text
+    for finding in verdict.errors:
+        axis = str(finding.values.get("axis", ""))
+        if finding.rule == "core/consumes" and re.fullmatch(r"[A-Z]\w*", axis):
+            named = re.sub(rf"\b{axis}\s*=\s*\d+", axis, whole)
+            whole = named if re.search(rf"\b{axis}\b", whole) else f"{whole}, {axis}"
+    if whole != text:
+        yield whole
+    step = 64 // bits if bits else 0
+    for one in dict.fromkeys((text, whole)):
+        last = one.rsplit(",", 1)[-1].strip()
+        yield from (f"{one} # {count}" for count in (step, 2 * step, 4 * step) if last and "#" not in last)
+
+
+def _judged(path: str, text: str, target: str | None, settings: Mapping[str, Any]) -> dict[str, Status]:
+    """The verdicts of a file with another text, in a copy of its crate."""
+    from dmaverify.jobs.judge import check_job
+    from dmaverify.machines.rngd.rust.crate import crate_of
+
+    file = Path(path).resolve()
+    root, _ = crate_of(file)
+    package = next((one for one in (root, *root.parents) if (one / "Cargo.toml").is_file()), root)
+    files = [one for one in package.rglob("*") if one.suffix == ".rs" or one.name == "Cargo.toml"]
+    if len(files) > MOST_FILES:
+        return {}
+    with tempfile.TemporaryDirectory(prefix="dmaverify-") as folder:
+        for one in files:
+            copy = Path(folder) / one.relative_to(package)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(one, copy)
+        here = Path(folder) / file.relative_to(package)
+        here.write_text(text, encoding="utf-8")
+        return {v.name: v.status for v in check_job((str(here), None, target, dict(settings)))[0]}
