@@ -122,6 +122,7 @@ LATE = {
     "schema": "cli.reference",
     "targets": "cli.reference",
     "completions": "cli.tools",
+    "lsp": "cli.lsp",
     "man": "cli.tools",
     "sweep": "cli.sweep",
     "merge": "cli.sweep",
