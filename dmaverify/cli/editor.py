@@ -28,6 +28,7 @@ SUFFIXES = (".toml", ".rs", ".pto", ".mlir", ".job", ".jobs", ".idma", ".csv", "
 SETTINGS: Mapping[str, Any] = {"cross_check": 0, "timeout": 10.0}
 """How an editor's text is judged: as `check --no-execute --timeout 10s`."""
 _TABLE = re.compile(r"^[ \t]*\[+[ \t]*([A-Za-z_-]+)[ \t]*(?:\.[ \t]*[\"']?([\w-]+))?", re.MULTILINE)
+_BLACK = re.compile(r"\S")
 _ENTRIES = {"transfer", "access", "gather", "scatter"}
 MOST_CELLS = 8
 
@@ -127,24 +128,25 @@ def _changed_only(path: str, text: str, before: Opened) -> list[Verdict] | None:
     from dmaverify.plan.read import read_plan
     from dmaverify.prove.options import Options
 
+    few = text
+    for name in same:
+        start, part = new[name]
+        few = few[:start] + _BLACK.sub(" ", part) + few[start + len(part) :]
     try:
-        plan = read_plan(path)
+        with unsaved({**before.others, os.path.abspath(path): few}):
+            plan = read_plan(path)
     except InputError:
         return None
     if plan.templates or plan.programs or plan.kernels:
         return None
-    few = replace(
-        plan,
-        transfers=tuple(one for one in plan.transfers if one.name not in same),
-        accesses=tuple(one for one in plan.accesses if one.name not in same),
-        indirects=tuple(one for one in plan.indirects if one.name not in same),
-    )
-    found = {verdict.name: verdict for verdict in verdicts_of(few, Options(**SETTINGS))}
-    if set(found) | same != set(plan.names):
+    source, old_source = Source(path, text), before.source
+    fresh = verdicts_of(plan, Options(**SETTINGS))
+    found = {verdict.name: _moved(verdict, plan.source, source, 0) for verdict in fresh}
+    if set(found) | same != set(new) or set(found) & same:
         return None
     for name in same:
-        found[name] = _moved(known[name], before.source, plan.source, new[name][0] - old[name][0])
-    return [found[name] for name in plan.names]
+        found[name] = _moved(known[name], old_source, source, new[name][0] - old[name][0])
+    return sorted(found.values(), key=lambda verdict: verdict.line)
 
 
 def _moved(verdict: Verdict, before: Source, source: Source, by: int) -> Verdict:

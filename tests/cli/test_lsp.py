@@ -247,6 +247,16 @@ def test_what_is_judged_anew_shows_as_if_all_were(old: str, new: str, tmp_path: 
     assert shown(judged(path, after, before)) == shown(judged(path, after))
 
 
+def test_any_line_left_out_is_judged_as_if_all_were(tmp_path: Path) -> None:
+    text = many(3)
+    path = str(tmp_path / "plan.toml")
+    before = judged(path, text)
+    lines = text.split("\n")
+    for number in range(len(lines)):
+        after = "\n".join([*lines[:number], *lines[number + 1 :]])
+        assert shown(judged(path, after, before)) == shown(judged(path, after)), lines[number]
+
+
 def test_blocks_are_none_where_entries_depend_on_each_other() -> None:
     assert blocks(many(2)) is not None
     assert blocks(many(2) + "\n[program.p]\nstep = []\n") is None
