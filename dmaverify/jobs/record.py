@@ -15,7 +15,7 @@ from typing import Any
 from dmaverify.errors import Source, Span
 from dmaverify.verdict import Edit, Excuse, Finding, Label, Obligation, Severity, Status, Verdict
 
-VERSION = 2
+VERSION = 3
 
 
 class Unrecordable(ValueError):

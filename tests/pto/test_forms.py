@@ -176,7 +176,7 @@ def test_what_runs_on_the_cube_core_is_counted_and_holds_no_copy_of_ub() -> None
 
 def test_a_kernel_of_the_cube_core_has_no_verdict() -> None:
     cube = "func.func @c(%a: !pto.ptr<f32, gm>) attributes {pto.kernel_kind = #pto.kernel_kind<cube>} {\n"
-    other = f'{cube}  pto.set_flag["PIPE_M", "PIPE_FIX", "EVENT_ID0"]\n  return\n}}\n'
+    other = f'{cube}  pto.mte_l1_l0a %a, %a, %c8 : i64\n  pto.set_flag["PIPE_M", "PIPE_FIX", "EVENT_ID0"]\n  return\n}}\n'
     assert proved(other + kernel(UB + MOVE)).name == "k"
     with pytest.raises(InputError, match="no DMA operation"):
         check(other)

@@ -115,7 +115,7 @@ def check_function(
     """The verdict on one function, whose copies should make `moves`; None where it has nothing to do with DMA."""
     started = time.perf_counter()
     kernel = meaning_of(function, settings_of(notes, options.readings))
-    if not kernel.copies and not kernel.remarks:
+    if not kernel.copies and all(r.kind == "note" for r in kernel.remarks):
         return None
     judged = _judged(kernel, target, options, notes, moves)
     if asked is not None:
