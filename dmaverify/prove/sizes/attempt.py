@@ -91,8 +91,8 @@ def attempt(
     divisors = known_divisors(template, values)
     ends = {one.name: (one.first, one.last) for one in template.symbols}
     for _ in range(MOST_RESTARTS):
-        trace = Trace(values, tuple(divisors.items()), generic=generic, ends=ends)
         try:
+            trace = Trace(values, tuple(divisors.items()), generic=generic, ends=ends)
             return _Run(template, trace, options, pinned, breaking).run()
         except Restart as again:
             old = divisors.get(again.name, Poly.of(1))
@@ -254,6 +254,7 @@ class _Run:
     def _core(self, source: Tensor, dest: Tensor, target: Target, bits: int, commands: Sequence[Command]) -> None:
         spaces = (space_of(target, source.tier), space_of(target, dest.tier))
         self.structure = self._so_far()
+        self.trace.span += 1
         if self.breaking:
             return
         self._about("core/in-bounds")
@@ -330,6 +331,7 @@ class _Run:
 
     def _rule(self, rule: Rule, place: _Place, limits: Mapping[str, int], before: Mapping[Fact, Fact]) -> None:
         self.trace.facts, kept = {}, self.trace.facts
+        self.trace.span += 1
         self.trace.why = Why(rule.id, rule.source)
         values = {**limits, **place.facts(rule.ports), **rule.limits_under(self.options.readings)}
         missing = rule.missing(values)

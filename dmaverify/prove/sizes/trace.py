@@ -45,6 +45,7 @@ class Trace:
         self.ends = dict(ends or {})
         self.generic = generic
         self.loose = False  # comparisons are answered and not recorded: what they lead to is checked afterwards
+        self.span = 0  # moves on where facts are kept apart
         self.facts: dict[Fact, Fact] = {}
         self.floors: dict[str, Floor] = {}
         self.why = Why("core/well-formed")
@@ -55,6 +56,8 @@ class Trace:
     def _divide(self, name: str, by: Poly) -> None:
         """`name` is `by` times the quotient from now on."""
         top, low = self.whole.get(name, Poly.symbol(name)), by.put(self.whole)
+        if not low.symbols <= self.values.keys():
+            raise Stuck("a divisor that is a quotient rounded down")
         quotient = floor_name(Poly.symbol(name), by)
         self.record(Fact("div", Poly.symbol(name), by))
         self.floors[quotient] = Floor(quotient, Poly.symbol(name), by)
