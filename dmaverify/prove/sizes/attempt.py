@@ -33,11 +33,12 @@ from dmaverify.prove.move.ports import command_facts, dimension_facts, sequencer
 from dmaverify.prove.move.reach import walks_off
 from dmaverify.prove.options import Options
 from dmaverify.prove.sizes.facts import Fact, Instance, Region, Template, Why
-from dmaverify.prove.sizes.judge import Unproved, judge
+from dmaverify.prove.sizes.judge import Unproved, cells_of, judge
 from dmaverify.prove.sizes.predicate import decide
 from dmaverify.prove.sizes.shadow import number_of
 from dmaverify.prove.sizes.trace import Restart, Stuck, Trace
 from dmaverify.targets.modules import derived as derived_facts
+from dmaverify.targets.modules import module_name
 from dmaverify.targets.rule import Rule
 from dmaverify.targets.target import Target, load_obligations
 from dmaverify.verdict import Severity
@@ -277,7 +278,7 @@ class _Run:
             fused = fuse(layouts[0][0], layouts[1][0])
             again = self._driven(*fused, families) if fused is not None else joint
             joint = again if again.plain else joint
-        judge(joint, strict_consumes=strict, missing=missing)
+        judge(joint, cells=cells_of(layouts[1][0]), strict_consumes=strict, missing=missing)
 
     def _driven(self, source: Layout, dest: Layout, families: Sequence[Family]) -> Joint:
         """Which cuts are tried decides nothing: what comes out is judged. That cuts divide is recorded all the same."""
@@ -325,8 +326,14 @@ class _Run:
                 self._rule(rule, place, limits, before)
 
     def _unknown_scope(self, rule: Rule, engine: str, transfer: Transfer) -> None:
-        """A rule of a scope that nothing here has: of the machine's other things, or one that is not judged here."""
-        if rule.scope not in OTHER_SCOPES and rule.scope not in self.template.machine.scopes:
+        """A rule of a scope that nothing here has: of the machine's other things, or one that is not judged here.
+
+        A scope of the machine's own without an instance is one that its module derives of other plans only; where the
+        machine has no module, nothing says so.
+        """
+        machine = self.template.machine
+        derives = rule.scope in machine.scopes and module_name(machine) is not None
+        if rule.scope not in OTHER_SCOPES and not derives:
             raise Stuck(f"{rule.id} is judged at single sizes only")
 
     def _rule(self, rule: Rule, place: _Place, limits: Mapping[str, int], before: Mapping[Fact, Fact]) -> None:
