@@ -272,11 +272,11 @@ def _access(draw: _Drawing) -> Drawn:
     repeat = draw.chance(0.25)
     if repeat:
         draw.axes["T"] = _range(draw, (1,))[0]
+    time = _mapping([*([_Part("T", "T")] if repeat else []), *order])
     lines = [
         "[access.t]", f'engine = "{rng.choice(("fetch", "commit"))}"', 'dtype = "i8"',
         f'memory = {{ tier = "dm", slice = "256", element = "{_mapping([*memory, inner])}" }}',
-        f'stream = {{ time = "{_mapping([*([_Part("T", "T")] if repeat else []), *order])}", '
-        f'packet = "{inner.shown}" }}',
+        f'stream = {{ time = "{time}", packet = "{inner.shown}" }}',
         'unit = "elements"',
     ]  # fmt: skip
     changed = ""
