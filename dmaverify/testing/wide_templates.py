@@ -91,15 +91,15 @@ def _parts(draw: _Drawing, name: str) -> list[_Part]:
             draw.assume.append(f"K | {name}")
         return [_Part(f"{name} / K", f"{name}/K"), _Part(f"{name} % K", "K")]
     if kind < 0.5:
-        cut, more = draw.rng.choice((2, 3, 4)), draw.rng.choice((1, 1, 2))
+        by, more = draw.rng.choice((2, 3, 4)), draw.rng.choice((1, 1, 2))
         tick = f"{name}'"
         whole = f"{name} + {more}"
         if draw.chance(0.5):
-            draw.assume.append(f"({whole}) % {cut} == 0")
+            draw.assume.append(f"({whole}) % {by} == 0")
         else:
-            whole = f"({name} + {cut - 1})//{cut}*{cut}"
+            whole = f"({name} + {by - 1})//{by}*{by}"
         draw.lets.append(f'"{tick}" = "{name} # ({whole})"')
-        return [_Part(f"{tick} / {cut}", f"({whole})/{cut}"), _Part(f"{tick} % {cut}", str(cut))]
+        return [_Part(f"{tick} / {by}", f"({whole})/{by}"), _Part(f"{tick} % {by}", str(by))]
     return [_Part(name, name)]
 
 

@@ -119,6 +119,9 @@ def main() -> int:
     for seed in range(first, first + plans):
         found = compare(seed, counts, searches=searches)
         wrong += found
+        if (seed - first) % 20 == 19:
+            said = f"... {seed - first + 1} plans, {counts['pairs']:,} pairs, {len(wrong)} wrong"
+            print(said, file=sys.stderr, flush=True)
         for line in found:
             print(line, flush=True)
     print(f"{plans} plans, {time.perf_counter() - started:.0f} s")

@@ -104,7 +104,7 @@ def attempt(
             if generic and error.needs_loops:
                 return Attempt("open", None, f"{error.rule} is broken at this size", error.rule)
             return Attempt("broken", trace.region(error.facts), "", error.rule)
-        except (Stuck, NotDigits, ValueError, TypeError, InputError) as error:
+        except (Stuck, NotDigits, ValueError, TypeError, ZeroDivisionError, InputError) as error:
             return Attempt("open", None, f"symbols do not go through here: {error}")
     return Attempt("open", None, "too many divisibilities at once")
 

@@ -338,11 +338,11 @@ def _as_multiple(trace: Trace, rest: Poly, d: Poly) -> tuple[str, Poly] | None:
     for name in left:
         whole = trace.whole.get(name)
         by = Poly({tuple(missing): factor})
-        low = by.at(trace.values)
-        if whole is None and name not in trace.floors and low > 0 and trace.values[name] % low == 0:
+        least = by.at(trace.values)
+        if whole is None and name not in trace.floors and least > 0 and trace.values[name] % least == 0:
             return name, by
         if name in trace.floors and not missing and trace.values[name] % factor == 0:
             one = trace.floors[name]
-            if Fact("div", one.top, one.bottom) in trace.facts and len(one.top.terms) == 1:
+            if Fact("div", one.top, one.bottom) in trace.facts and len(one.top.terms) == 1 and one.top.symbols:
                 return next(iter(one.top.symbols)), one.bottom.scaled(factor)
     return None

@@ -58,10 +58,13 @@ class Trace:
         top, low = self.whole.get(name, Poly.symbol(name)), by.put(self.whole)
         if not low.symbols <= self.values.keys():
             raise Stuck("a divisor that is a quotient rounded down")
+        least = low.at(self.values)
+        if least <= 0 or top.at(self.values) % least:
+            raise Stuck("divisors that do not divide together")
         quotient = floor_name(Poly.symbol(name), by)
         self.record(Fact("div", Poly.symbol(name), by))
         self.floors[quotient] = Floor(quotient, Poly.symbol(name), by)
-        self.values[quotient] = top.at(self.values) // low.at(self.values)
+        self.values[quotient] = top.at(self.values) // least
         low_end, high_end = self.ends.get(name, (0, None))
         number = by.constant
         self.ends[quotient] = (
