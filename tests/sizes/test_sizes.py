@@ -263,3 +263,32 @@ def test_plans_with_symbols_that_hypothesis_draws_are_judged_alike_at_their_firs
 def test_sizes_at_which_two_divisors_do_not_divide_together_are_judged_all_the_same() -> None:
     one = template(random_template(random.Random(101)).text)
     assert attempt(one, {"A": 4, "B": 2}, Options(), generic=False).status in ("proved", "broken", "open")
+
+
+PAD = """schema = 1
+target = "rngd"
+assume = ["{assume}"]
+[axes]
+B = {{ min = 8, max = 4096, multiple_of = 8 }}
+[free]
+K = {{ min = 1, max = 64 }}
+X = {{ min = {least}, max = 64 }}
+[transfer.t]
+dtype = "i8"
+source = {{ tier = "hbm", element = "B # (4096 + 64*({top}) - 64*K)" }}
+dest = {{ tier = "hbm", base = "2^20", element = "B" }}
+read = "[B=B:1]:B HBM/D@0"
+write = "[B=B:1]:B HBM/D@(2^20)"
+"""
+
+
+@pytest.mark.parametrize(
+    ("assume", "least", "top", "proved"),
+    [("K | X", 1, "X", True), ("K | X", 0, "X", False), ("K | X - 3", 4, "X - 3", True), ("K | X - 3", 3, "X - 3", False),
+     ("K | X - 3", 0, "X - 3", False), ("K <= X", 0, "X", True)],
+)  # fmt: skip
+def test_a_multiple_is_as_large_as_its_divisor_only_where_it_is_above_0(
+    assume: str, least: int, top: str, proved: bool
+) -> None:
+    (verdict,) = api.check(PAD.format(assume=assume, least=least, top=top))
+    assert (verdict.status is Status.PROVED) == proved

@@ -62,6 +62,7 @@ class Trace:
         if least <= 0 or top.at(self.values) % least:
             raise Stuck("divisors that do not divide together")
         quotient = floor_name(Poly.symbol(name), by)
+        self.record(Fact("ge", by - Poly.of(1)))  # facts are multiplied by it
         self.record(Fact("div", Poly.symbol(name), by))
         self.floors[quotient] = Floor(quotient, Poly.symbol(name), by)
         self.values[quotient] = top.at(self.values) // least
