@@ -284,9 +284,15 @@ write = "[B=B:1]:B HBM/D@(2^20)"
 
 @pytest.mark.parametrize(
     ("assume", "least", "top", "proved"),
-    [("K | X", 1, "X", True), ("K | X", 0, "X", False), ("K | X - 3", 4, "X - 3", True), ("K | X - 3", 3, "X - 3", False),
-     ("K | X - 3", 0, "X - 3", False), ("K <= X", 0, "X", True)],
-)  # fmt: skip
+    [
+        ("K | X", 1, "X", True),
+        ("K | X", 0, "X", False),
+        ("K | X - 3", 4, "X - 3", True),
+        ("K | X - 3", 3, "X - 3", False),
+        ("K | X - 3", 0, "X - 3", False),
+        ("K <= X", 0, "X", True),
+    ],
+)
 def test_a_multiple_is_as_large_as_its_divisor_only_where_it_is_above_0(
     assume: str, least: int, top: str, proved: bool
 ) -> None:
