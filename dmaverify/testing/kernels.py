@@ -254,7 +254,8 @@ def mutant_of(rng: random.Random, kernel: Kernel) -> Kernel:
     old = getattr(kernel, where)
     part = old[index]
     roll = rng.random()
-    if roll < 0.08 and len(old) > 1:
+    copies = sum(isinstance(p, Tile) for p in (*kernel.before, *kernel.body, *kernel.after))
+    if roll < 0.08 and len(old) > 1 and not (copies == 1 and isinstance(part, Tile)):
         new = old[:index] + old[index + 1 :]
         return _with(kernel, "left out", where, new)
     if roll < 0.16 and index + 1 < len(old):
