@@ -224,6 +224,8 @@ class _Machine:
         self.registers_of.sink([o for _, o in stmt.carried])
         carried = [self.values[o.name] if o.value is None else o.value for _, o in stmt.carried]
         names = [o.name for _, o in stmt.carried]
+        if self._int(stmt.step) < 1:
+            raise Stuck("a step that is not positive")
         for at in range(self._int(stmt.low), self._int(stmt.high), self._int(stmt.step)):
             self.values[stmt.counter] = at
             self.values |= dict(zip([n for n, _ in stmt.carried], carried, strict=True))
