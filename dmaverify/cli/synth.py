@@ -123,7 +123,7 @@ def cost_of(
     if "hbm" not in target.tiers:
         raise InputError(f"{target.name} has no cost model")
     price = cost(commands, "rngd", profile)
-    data: dict[str, Any] = {"name": name, **price.as_data()}
+    data: dict[str, Any] = {"name": name, **price.as_data(), **_prediction(price, commands, profile)}
     if simulated:
         data["simulation"] = simulate(commands, "rngd", profile).statistics()
     if explained:
@@ -134,12 +134,28 @@ def cost_of(
     return price, data
 
 
+def _prediction(price: Cost, commands: Sequence[Command], profile: str) -> dict[str, Any]:
+    """What the number stands for and how far it may be off; no number where no data supports one."""
+    from dmaverify.cost.bands import band_of
+    from dmaverify.cost.constants import cost_data
+
+    data = cost_data(profile)
+    band = band_of(commands, price.sides, data)
+    told: dict[str, Any] = {"predicts": data.predicts, "band": band and band.as_data(price.cycles)}
+    return told if band is None or band.modelled else {"cycles": None, **told}
+
+
 def cost_text(
     name: str, price: Cost, data: Mapping[str, Any], commands: Sequence[Command], *, explain: bool, formula: bool
 ) -> str:
     """Cycles, what binds, and the terms; with their reasons, the facts of both sides, or as a formula in symbols."""
+    from dmaverify.report.cost import band_lines, unsupported
+
+    if data["cycles"] is None:
+        return unsupported(name, data)
     kind = "exact" if price.exact else "a lower bound" + (" of the simulator's" if price.sides else "")
     lines = [f"{name}   {price.cycles:,.1f} cycles ({kind}), profile {price.profile}, bound by {price.binding}"]
+    lines += band_lines(price.cycles, data)
     wide = max((len(t.name) for t in price.terms), default=0)
     for term in price.terms:
         lines.append(f"  {term.name:{wide}}  {term.cycles:14,.1f}  {term.resource}")
