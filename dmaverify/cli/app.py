@@ -401,7 +401,8 @@ def cost(
     as_json: bool, stdin: bool
 ) -> None:  # fmt: skip
     """What the program of a plan costs, or a kernel in its symbols, as named terms."""
-    from dmaverify.cli.synth import cost_of, cost_request, cost_text
+    from dmaverify.cli.priced import Chosen, priced_entries
+    from dmaverify.cli.synth import cost_request
     from dmaverify.report.machine import dumps
 
     if stdin:
@@ -413,17 +414,15 @@ def cost(
 
         raise told(priced(path, as_json=as_json, values=values, formula=formula, explain=explain))
     plan = with_references(load(path), profile)
-    if not plan.transfers:
+    if not (plan.transfers or plan.indirects or plan.programs):
         raise fail([InputError(f"{path} has no transfer to price")])
-    found = [(item.name, *cost_of(plan, item.name, profile, simulate, explain and as_json)) for item in plan.transfers]
+    found = priced_entries(plan, Chosen(profile, simulate, explain, formula), as_json)
+    errors = [one.error for one in found if one.error is not None]
     if as_json:
-        say(dumps([data for _, _, data in found]))
+        say(dumps([one.data for one in found]))
     else:
-        from dmaverify.api import program_of
-
-        for name, price, data in found:
-            say(cost_text(name, price, data, program_of(plan, name), explain=explain, formula=formula))
-    raise Stop(0)
+        say("\n".join(one.text for one in found if one.error is None or len(found) > 1))
+    raise fail(errors) if errors else Stop(0)
 
 
 cli.add_command(extract_command(told))
