@@ -133,6 +133,7 @@ def laid_out(plan: Plan, program: Program, profile: str, supported: bool = True)
     """
     from dmaverify.program.schedule import Circle, order_of
     from dmaverify.prove.flow.touches import work_of
+    from dmaverify.prove.move.preconditions import unmet
     from dmaverify.report.timeline import slots_of
 
     target = plan.targets[program.target]
@@ -142,6 +143,9 @@ def laid_out(plan: Plan, program: Program, profile: str, supported: bool = True)
     for step, work in zip(program.steps, works, strict=True):
         if step.indirect is not None:
             raise InputError(f"step `{step.name}` is a {step.indirect.kind}, which {INDIRECT}", step.span)
+        for one in unmet(step.transfer, plan.axes, target, step.problems) if step.transfer is not None else ():
+            if one.fatal:
+                raise InputError(f"step `{step.name}` makes no command: {one.message}", one.span, one.hint)
         if work.troubles:
             raise InputError(f"step `{step.name}` makes no command: {work.troubles[0].message}", work.troubles[0].span)
         if work.whole:
@@ -169,7 +173,7 @@ def _supported(step: Step, work: Work, profile: str) -> None:
 
 
 def _durations(index: int, work: Work, profile: str) -> Mapping[tuple[int, str], Duration]:
-    """How long each lane works on a step."""
+    """How long each lane works on a step: by itself, or as the whole step where what lanes share binds it."""
     from dmaverify.cost.model import cost
     from dmaverify.prove.flow.touches import lane_of
     from dmaverify.report.timeline import Duration
@@ -178,10 +182,16 @@ def _durations(index: int, work: Work, profile: str) -> Mapping[tuple[int, str],
         packets = sum(command.amount // max(1, command.packet) for _, command in work.accesses)
         about: dict[str, Any] = {"packets": packets, "cycles": "one a packet: the least it can take"}
         return {(index, lane): Duration(float(packets), about) for lane in work.lanes}
+    parts = {
+        lane: [command for command in work.commands if len(work.lanes) == 1 or lane_of(command) == lane]
+        for lane in work.lanes
+    }
+    whole = cost(work.commands, "rngd", profile)
+    alone = {lane: cost(own, "rngd", profile) for lane, own in parts.items()}
+    shared = whole.cycles > max(price.cycles for price in alone.values())
     found = {}
-    for lane in work.lanes:
-        own = [command for command in work.commands if len(work.lanes) == 1 or lane_of(command) == lane]
-        price = cost(own, "rngd", profile)
+    for lane, own in parts.items():
+        price = whole if shared else alone[lane]
         about = {"bytes": sum(c.amount * c.unit_bits // 8 for c in own), "commands": len(own)}
         about |= {"binding": price.binding, "exact": price.exact}
         found[index, lane] = Duration(price.cycles, about)

@@ -41,6 +41,12 @@ def test_an_entry_in_error_takes_no_price_from_the_others() -> None:
     assert "no timeline: step `example-4-printed` makes no command" in run(str(PROGRAMS / "aggregates.toml")).stdout
 
 
+def test_a_program_of_one_step_costs_what_its_transfer_costs() -> None:
+    found = entries(str(PROGRAMS / "aggregates.toml"))
+    for name in ("example-4", "example-5", "example-6", "example-6-unsegmented", "heterogeneous"):
+        assert found[f"p-{name}"]["cycles"] == found[name]["cycles"]
+
+
 def test_a_single_entry_in_error_is_an_error_alone() -> None:
     result = run(f"{PROGRAMS / 'aggregates.toml'}::example-4-printed")
     assert isinstance(result.exception, Stop)
