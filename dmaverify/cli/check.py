@@ -125,6 +125,8 @@ def request_of(asked: Mapping[str, Any]) -> Request:
     own["cross_check"] = own["cross_check"] if settings.execute else 0
     if given["engine"] or given["dims"] is not None:
         own |= {"engine": tuple(given["engine"] or ()), "dims": given["dims"]}
+    if given["define"]:
+        own["defines"] = tuple(given["define"])
     said = given["format_"] or settings.format
     if said not in (None, *FORMATS):
         raise InputError(f"{settings.origin}: no format `{said}`", None, f"formats: {', '.join(FORMATS)}")
