@@ -1,7 +1,7 @@
 """What a check answers: findings, obligations and their status, as plain frozen values.
 
 Knows: severities, statuses, exit codes. Does not know: how an answer is obtained, how it is printed.
-Law: unknown, unread and empty are never a pass; `exit_code` has the precedence 4, 2, 1, 3, 0 (DESIGN section 9).
+Law: unknown, unread and empty are never a pass; `exit_code` has the precedence 4, 2, 1, 3, 0 (docs/design.md).
 """
 
 from __future__ import annotations

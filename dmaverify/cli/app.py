@@ -1,6 +1,6 @@
 """The command line: arguments, files, exit codes; the only place that prints.
 
-Knows: the surfaces of DESIGN section 9: commands, options, `--stdin` lines, exit codes.
+Knows: the surfaces: commands, options, `--stdin` lines, exit codes.
 Does not know: how anything is decided.
 Law: exit codes are 0 as expected, 1 violated, 2 unreadable, empty or misused, 3 inconclusive, 4 internal; precedence
 4, 2, 1, 3, 0. Output goes to stdout, errors of use and progress to stderr; a traceback is never shown.

@@ -4,7 +4,7 @@ Knows: the loads of sides, the constants that price them, which streams share a 
 Does not know: engines, commands, how bounds become a cost.
 Law: every bound holds by itself: no schedule of the simulator ends a command of these sides earlier after its start-up.
 
-Source: "Memory Performance" (HBM, Data Memory), "DMA Engine" (Examples 2, 4 and 5), facts/rngd 8.
+Source: "Memory Performance" (HBM, Data Memory), "DMA Engine" (Examples 2, 4 and 5), docs/machines/rngd.md 8.
 """
 
 from __future__ import annotations

@@ -9,7 +9,8 @@ the model does not explain (more than 15 % off) by themselves.
 The model is that of profile `book` with other constants: start-up + slices * setup + windows * issue, with another
 issue where many slices read a window, one per engine that reads the same region, and for stores another start-up,
 issue, and a price per window written in part. What a profile leaves to the channels (row switches, bank groups) is set
-to nothing, because compiler schedules are blind to it (facts/rngd 8.2). Two constants are no fit but a published ratio
+to nothing, because compiler schedules are blind to it (docs/machines/rngd.md 8.2). Two constants are no fit but a
+published ratio
 on silicon times the fitted issue (`RATIOS`): schedules are blind to stacks and DMNs too. The norm is the sum of
 relative errors (each row counts alike), met by reweighted least squares. Every row is also predicted from a fit to the
 other rows (`left_out`).
@@ -40,7 +41,9 @@ RATIOS = {
     "dm_request": (1.66, 1, "loads into half of the DMNs take 1.66 times as long"),
     "cluster_stack": (1.68, 4, "loads of a cluster from one stack take 1.68 times as long, over its four engines"),
 }
-"""Published ratios on silicon, the engines that share the resource, and what was compared (facts/rngd 8.3)."""
+"""Published ratios on silicon, the engines that share the resource, and what was compared (docs/machines/rngd.md
+8.3).
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +144,7 @@ def fit(seen: Seen) -> dict[str, float]:
 
 def _fit_rereads(left: Sequence[tuple[Features, float]], issue: float) -> dict[str, float]:
     """What windows that many slices read cost beyond start-up and setup. Schedules price a region that engines share
-    only where all share it (facts/rngd 8.2), so those rows alone are asked.
+    only where all share it (docs/machines/rngd.md 8.2), so those rows alone are asked.
     """
     own = [(f, rest) for f, rest in left if f.kind == "reread"]
     if len(own) < 2:

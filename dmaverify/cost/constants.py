@@ -5,7 +5,7 @@ Does not know: commands, address maps, how a cost is composed.
 Law: a cycle is 30,000 ticks and every constant is a whole number of them, so that the closed form and the simulator
 add the same integers; the documents' rates (16/3 cycles, 1/30 cycle, 2/3 cycle) are exact.
 
-Source: facts/rngd 8.1 for what the constants are; each one's own source stands beside it in
+Source: docs/machines/rngd.md 8.1 for what the constants are; each one's own source stands beside it in
 `encodings/rngd/target.toml`.
 """
 

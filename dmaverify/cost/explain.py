@@ -6,8 +6,8 @@ Does not know: how it is printed, mappings, axes.
 Law: every number follows from the commands alone; advice names the bits it rests on, and says a change of loop order
 only where the loops of the command can make it, a change of layout where no order of them can.
 
-Source: facts/rngd 9 (what kernel writers compute by hand), "Memory Performance" (Address Space in a Chip), DESIGN
-section 6.
+Source: docs/machines/rngd.md 9 (what kernel writers compute by hand), "Memory Performance" (Address Space in a Chip),
+docs/design.md.
 """
 
 from __future__ import annotations

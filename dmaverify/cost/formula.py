@@ -4,7 +4,7 @@ Knows: loops and their labels, sympy (imported when called).
 Does not know: numbers of a particular plan beyond what turns a symbol into a count.
 Law: every formula, evaluated at the command's own counts, is the term of `cost` that it names (`FormulaTerm.cycles`).
 
-Source: "DMA Engine" (Performance), facts/rngd 8.1.
+Source: "DMA Engine" (Performance), docs/machines/rngd.md 8.1.
 """
 
 from __future__ import annotations

@@ -6,7 +6,8 @@ Law: `cost` never exceeds what `simulate` measures for the same program, and equ
 number is the start-up plus the term that binds; every term is a bound by itself, with its resource, reason and
 source.
 
-Composition ("DMA Engine", Examples 1 to 6; facts/rngd 8.1): a command that reads one memory and writes another
+Composition ("DMA Engine", Examples 1 to 6; docs/machines/rngd.md 8.1): a command that reads one memory and writes
+another
 overlaps the two (the larger counts), within one memory they add; commands of one engine follow each other, each with
 its start-up; the slowest engine decides, and no shared memory is faster than its busiest channel or DMN. The start-up
 is the latency of an empty pipeline: a command of n requests that nothing holds up ends n issues after it (so that

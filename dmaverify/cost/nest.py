@@ -5,7 +5,8 @@ Does not know: machines, constants, time.
 Law: every count is exact and its price grows with the number of loops and of address bits, never with the trip counts;
 `spread` answers None where its table of carries would grow beyond `STATES`.
 
-Source: "DMA Engine" (Packet size and internal DMA requests), "Memory Performance" (Misaligned Access), facts/rngd 3.4.
+Source: "DMA Engine" (Packet size and internal DMA requests), "Memory Performance" (Misaligned Access),
+docs/machines/rngd.md 3.4.
 
 Relied on (proofs/): packet-split-count, windows-aligned, windows-touched.
 """

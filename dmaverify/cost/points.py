@@ -12,10 +12,10 @@ nothing is guessed from its cycles. Where a row leaves something open the plaine
 - silicon rows: what their words say of clusters, live slices, DMNs, stacks and commands (`WORDS`);
 - `N regions` and `all same` in the offsets: the slices read N distinct runs, readers next to each other;
 - consecutive packets go to different slices, in turns to both DMNs of the engine; a packet is 256 bytes of a run that
-  is a multiple of 256, else (loads) the run in its largest packets of at most 1,024 bytes (facts/rngd 8.2: 1,920 as
-  two of 960), or (stores) the run.
+  is a multiple of 256, else (loads) the run in its largest packets of at most 1,024 bytes (docs/machines/rngd.md 8.2:
+  1,920 as two of 960), or (stores) the run.
 
-Source: facts/rngd 8.2 and 8.3; the files' own source columns.
+Source: docs/machines/rngd.md 8.2 and 8.3; the files' own source columns.
 """
 
 from __future__ import annotations

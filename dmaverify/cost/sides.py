@@ -4,7 +4,7 @@ Knows: the nests of a command, the address maps, which constants price a request
 Does not know: other commands, engines, how loads become a time.
 Law: counts are exact where they are given; a load that cannot be counted cheaply is None and nothing is claimed of it.
 
-Source: "Memory Performance" (HBM, Data Memory), "DMA Engine" (Performance, Examples), facts/rngd 8.1.
+Source: "Memory Performance" (HBM, Data Memory), "DMA Engine" (Performance, Examples), docs/machines/rngd.md 8.1.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ Law: a unit index and an address of a region name each other; the batches of the
 once, in order.
 
 Numbers beyond int64 are Python integers in object arrays: slower, never wrong.
-Source: facts/rngd 1.6, 2.1; PLANFILE, source and dest, configuration text.
+Source: docs/machines/rngd.md 1.6, 2.1; the plan file format, source and dest, configuration text.
 """
 
 from __future__ import annotations

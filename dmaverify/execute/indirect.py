@@ -5,7 +5,7 @@ Does not know: digits, solvers, rules, how an index was judged.
 Law: complete and exact. `out[.., k, ..] = table[.., row(k), ..]` is asked of every cell by its coordinates, from
 `meaning` alone; addresses come from the numbers of the index as they stand.
 
-Source: facts/rngd 5 (meaning of gather and scatter).
+Source: docs/machines/rngd.md 5 (meaning of gather and scatter).
 """
 
 from __future__ import annotations

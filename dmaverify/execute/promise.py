@@ -7,7 +7,7 @@ unit that is not live has a negative tag, by its kind. Axes that the source does
 destination lacks count as 0.
 
 Where a position stands for several indices (windows) a tag names the set of them, see `Promise.sets`.
-Source: facts/rngd 1.2, 1.3 (items 8 and 9), 1.6; PLANFILE, What is judged; DESIGN section 3.
+Source: docs/machines/rngd.md 1.2, 1.3 (items 8 and 9), 1.6; the plan file format (What is judged); docs/design.md.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ position). Nothing is sampled.
 
 A read and a write outside the regions are told apart; all that speaks of elements is judged on copies in bounds on both
 sides, except that a write in bounds writes its cell and a read in bounds reads it, wherever the other side lies.
-Source: DESIGN sections 3 and 4; PLANFILE, What is judged; facts/rngd 1.2, 1.3, 1.6, 2.1.
+Source: docs/design.md; the plan file format (What is judged); docs/machines/rngd.md 1.2, 1.3, 1.6, 2.1.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ Does not know: how an index is judged, command lines.
 Law: nothing is said that was not run: cells that were asked, cells that hold what the index names, the first that does
 not.
 
-Source: facts/rngd 5 (meaning of gather and scatter).
+Source: docs/machines/rngd.md 5 (meaning of gather and scatter).
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Knows: the two notations, integer literals of Rust.
 Does not know: mappings.
 Law: every axis is given once, with a size from 1 to 10^18; anything else is an InputError at its place.
 
-Source: facts/rngd 1.1 (`axes!` of furiosa-mapping-macro, furiosa-opt v0.6.0).
+Source: docs/machines/rngd.md 1.1 (`axes!` of furiosa-mapping-macro, furiosa-opt v0.6.0).
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ Does not know: addresses, the normal form of a move (`layout`), what to say abou
 Law: where `cuts_clean` holds for the digits of `e`, `e / k, e % k` has the finalized cells of `e`. The digits may be
 given up (None) at any point, never guessed.
 
-Source: facts/rngd 1.3, item 8, and 1.5.
+Source: docs/machines/rngd.md 1.3, item 8, and 1.5.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ Knows: the constructors, their sizes, their printed form.
 Does not know: how text is read (`parse`), what a cell is (`meaning`), whether a tree makes sense (`wellformed`).
 Law: `parse(str(e), axes) == e` for every tree that `parse` can build; spans take no part in equality.
 
-Source: facts/rngd 1.1, 1.2 and 1.6 (furiosa-mapping-macro and furiosa-mapping-types of furiosa-opt v0.6.0; book
-notation of the documents "DMA Engine" and "Sequencer").
+Source: docs/machines/rngd.md 1.1, 1.2 and 1.6 (furiosa-mapping-macro and furiosa-mapping-types of furiosa-opt v0.6.0;
+book notation of the documents "DMA Engine" and "Sequencer").
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dmaverify.errors import Span
 
 
 class Kind(Enum):
-    """What a padding cell holds; strictness grows from BOTTOM to TOP (facts/rngd 1.2)."""
+    """What a padding cell holds; strictness grows from BOTTOM to TOP (docs/machines/rngd.md 1.2)."""
 
     BOTTOM = "bottom"  # not accessible: a read is undefined, a write must not touch it
     ZERO = "zero"  # accessible, known to be zero

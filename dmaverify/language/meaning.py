@@ -3,12 +3,14 @@
 Knows: one case for every constructor, how cells of a pair combine, what finalizing does, how cells are shown.
 Does not know: digits, solvers, addresses; whether the tree makes sense (`wellformed`): any tree has cells, even an
 illegal one.
-Law: `cell(e, i)` is `map(i)` of facts/rngd 1.2, and `cells_array` gives the same cells for many positions at once.
+Law: `cell(e, i)` is `map(i)` of docs/machines/rngd.md 1.2, and `cells_array` gives the same cells for many positions
+at once.
 
 A *raw* cell carries the coordinates as the constructors add them; a *finalized* one has no zero coordinate and no
-overshoot (facts/rngd 1.3, items 8 and 9). Compare finalized cells only. Literal and slow on purpose, and sharing no
-code with digits.
-Source: facts/rngd 1.2, 1.3 (furiosa-mapping-types/src/dsl.rs of furiosa-opt v0.6.0), 1.6 ("DMA Engine", "Sequencer").
+overshoot (docs/machines/rngd.md 1.3, items 8 and 9). Compare finalized cells only. Literal and slow on purpose, and
+sharing no code with digits.
+Source: docs/machines/rngd.md 1.2, 1.3 (furiosa-mapping-types/src/dsl.rs of furiosa-opt v0.6.0), 1.6 ("DMA Engine",
+"Sequencer").
 """
 
 from __future__ import annotations
@@ -170,8 +172,8 @@ def finalize(found: Cell, sizes: Mapping[str, int], fill: Kind = Kind.TOP) -> Ce
     `fill`.
 
     `sizes` are the sizes of the axes; `fill` is Top where the mapping is read and Bottom where it is written. Of
-    several indices those beyond their axes are dropped. Source: facts/rngd 1.3, items 8 and 9 (that overshoot is Top
-    is inferred).
+    several indices those beyond their axes are dropped. Source: docs/machines/rngd.md 1.3, items 8 and 9 (that
+    overshoot is Top is inferred).
     """
     if isinstance(found, OutOfBounds):
         return Pad(fill)
@@ -224,8 +226,8 @@ def cell_json(found: Cell, raw: bool, sizes: Mapping[str, int]) -> Any:
     """`found`, a raw cell, as JSON data: `{"index": {...}}`, `{"indices": [...]}`, `{"padding": ...}`,
     `"out-of-bounds"`.
 
-    Unless `raw`, an index beyond its axis is shown as the padding that it is; zero coordinates stay. Source: DESIGN
-    section 9.
+    Unless `raw`, an index beyond its axis is shown as the padding that it is; zero coordinates stay. Source:
+    docs/design.md.
     """
     if isinstance(found, OutOfBounds):
         return "out-of-bounds"

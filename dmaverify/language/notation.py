@@ -6,8 +6,8 @@ Does not know: grammar, trees, axes.
 Law: `tokens` never fails and takes linear time; what it cannot read is a token of kind "bad" that carries its own
 explanation, so that the first error of a text is the first one in reading order.
 
-Source: facts/rngd 1.1 (tokens of furiosa-mapping-macro, furiosa-opt v0.6.0) and 1.6 (primes, `@`, `!`, `$`: notation of
-the documents "DMA Engine" and "Sequencer").
+Source: docs/machines/rngd.md 1.1 (tokens of furiosa-mapping-macro, furiosa-opt v0.6.0) and 1.6 (primes, `@`, `!`, `$`:
+notation of the documents "DMA Engine" and "Sequencer").
 """
 
 from __future__ import annotations

@@ -16,8 +16,8 @@ have bounded depth and size.
     number   := decimal | parameter | '{' (decimal | parameter) '}'                     braces only after a sign
               | NAME | '(' arithmetic ')'                                               where the caller evaluates sizes
 
-Source: facts/rngd 1.1 (furiosa-mapping-macro/src/parser of furiosa-opt v0.6.0) and 1.6 (documents "DMA Engine" and
-"Sequencer").
+Source: docs/machines/rngd.md 1.1 (furiosa-mapping-macro/src/parser of furiosa-opt v0.6.0) and 1.6 (documents "DMA
+Engine" and "Sequencer").
 """
 
 from __future__ import annotations

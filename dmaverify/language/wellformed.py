@@ -18,7 +18,7 @@ it a cell; each problem is reported once, at its own span, and never again by th
     recombined      no     (a warning) a cut inside a term of a compound, or inside its padding: put together again with
                            its other half, the vendor's `map` and its closed `index` may differ
 
-Source: facts/rngd 1.3 (items 3, 4 and 8) and 1.4.
+Source: docs/machines/rngd.md 1.3 (items 3, 4 and 8) and 1.4.
 """
 
 from __future__ import annotations

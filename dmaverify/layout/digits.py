@@ -9,8 +9,8 @@ coordinates are `offset + sum(weight * d)`, one sum an axis. The arithmetic of d
 alone.
 
 A constructor that cuts inside a digit's carry (`[A, B] / 2` with B = 3) has no digits: `compile_digits` raises
-`NotDigits`, and the caller takes the guarded encoding of the whole expression instead. Source: DESIGN section 3,
-facts/rngd 1.2 and 1.3.
+`NotDigits`, and the caller takes the guarded encoding of the whole expression instead. Source: docs/design.md,
+docs/machines/rngd.md 1.2 and 1.3.
 
 Relied on (proofs/): bound-step, digits-unique-step, digits-unique-two, divide-inside-digit, euclid-existence,
 euclid-uniqueness, merge-keeps-addresses, merge-needs-contiguity, modulo-is-resize, padding-off-boundary,
@@ -285,8 +285,8 @@ def _with_live(digits: tuple[Digit, ...], guards: Sequence[Guard]) -> tuple[Digi
 
 
 def finalize(form: Form, sizes: Mapping[str, int]) -> Form:
-    """Adds what finalization adds: an index whose sum on an axis reaches the axis size is Top padding (facts/rngd
-    1.3, 8-9).
+    """Adds what finalization adds: an index whose sum on an axis reaches the axis size is Top padding
+    (docs/machines/rngd.md 1.3, 8-9).
     """
     guards = list(form.guards)
     offsets = dict(form.offsets)

@@ -6,7 +6,7 @@ Law: `fuse` renames coordinates and nothing else: (a, b) becomes a * size(B) + b
 both sides (0 <= b < size(B)). Two cells hold one element after it exactly if they did before, and every address stays.
 
 Why: rows of 1,920 bytes that follow each other are one run of bytes, and a loop in steps of 256 over that run cuts no
-digit of the fused axis, where it would carry from the row's digit into the next. Source: DESIGN section 3 (a cut that
+digit of the fused axis, where it would carry from the row's digit into the next. Source: docs/design.md (a cut that
 changes no address is no cut).
 """
 

@@ -5,7 +5,8 @@ Does not know: rules, machines, solvers, how a plan is read.
 Law: every slice runs the same program on its own memory, so one slice is judged for all. The stream side steps by the
 volume inside each entry: position p of the stream is the mixed-radix counter of the entries.
 
-Source: "Sequencer", Interface and Configuration; facts/rngd 4.1 to 4.3; PLANFILE, Fetch and Commit accesses.
+Source: "Sequencer", Interface and Configuration; docs/machines/rngd.md 4.1 to 4.3; the plan file format (Fetch and
+Commit accesses).
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from dmaverify.program.space import Space, unit_bits_of
 STREAM = "stream"
 LOCAL = PortRule((), {})  # an address of one slice, or of the stream, has no leading parts
 COMMIT_BYTES = (8, 16, 24, 32)  # packets of a Commit
-SUB_ACCESS_BYTES = 8  # the sub-context moves 8 bytes at once (facts/rngd 4.3)
+SUB_ACCESS_BYTES = 8  # the sub-context moves 8 bytes at once (docs/machines/rngd.md 4.3)
 
 
 def is_fetch(access: Access) -> bool:
@@ -208,7 +209,7 @@ def packet_units(command: Command, access: Access, dtype_bits: int) -> int:
 def descriptors(
     entries: Sequence[tuple[int, int]], packet: int
 ) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
-    """Time and packet entries, (count, stride), each merged within itself and never across (facts/rngd 4.2).
+    """Time and packet entries, (count, stride), each merged within itself and never across (docs/machines/rngd.md 4.2).
 
     An entry that holds the boundary is cut there; one that the boundary does not divide counts as time.
     """
@@ -241,8 +242,8 @@ def access_bytes(command: Command, access: Access, dtype_bits: int) -> int:
     """Bytes of one memory access; 0 where none fits.
 
     `gcd(packet, contiguous run)`, its largest divisor of 1 to 32 bytes. The sub-context moves 8 bytes, or nothing fits.
-    A Commit writes `gcd(access, live part of the packet)` (facts/rngd 4.3; that the live part is the prefix of the
-    packet before its padding is inferred).
+    A Commit writes `gcd(access, live part of the packet)` (docs/machines/rngd.md 4.3; that the live part is the prefix
+    of the packet before its padding is inferred).
     """
     packet = packet_units(command, access, dtype_bits)
     widest = gcd(packet, _run(_entries(command, access), dtype_bits // command.unit_bits)) * command.unit_bits
@@ -257,7 +258,7 @@ def bank_bytes(command: Command, access: Access, dtype_bits: int) -> int:
     """Bytes that the banks see at once; 0 where nothing fits.
 
     A Commit of the main context writes a packet in one go where its memory is contiguous, also one of 24 bytes
-    (facts/rngd 4.3); everything else goes access by access.
+    (docs/machines/rngd.md 4.3); everything else goes access by access.
     """
     packet = packet_units(command, access, dtype_bits)
     whole = packet * command.unit_bits // 8

@@ -6,7 +6,8 @@ Law: the entries of a term, outer to inner, have the term's size as product; an 
 the piece of axis it walks, 0 where the memory does not hold that piece. Where no common refinement exists, nothing is
 derived: `Problem`.
 
-Source: "Sequencer", Configuration and Configuration Examples; "DMA Engine", Implementation Details; facts/rngd 4.1.
+Source: "Sequencer", Configuration and Configuration Examples; "DMA Engine", Implementation Details;
+docs/machines/rngd.md 4.1.
 
 Relied on (proofs/): merge-keeps-addresses, merge-needs-contiguity.
 """

@@ -6,7 +6,7 @@ Law: the loops of the command walk, in order, exactly what each sequencer walks 
 common refinement, not even after merging neighbours, there is no command, only `Mismatch`es that name the entries.
 
 Source: "DMA Engine", Implementation Details (read and write amounts must match) and DMA Command Syntax; "Sequencer",
-Merging Entries; PLANFILE, Configuration text.
+Merging Entries; the plan file format (Configuration text).
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ box for each digit of an axis; an engine without live elements gets no command.
 Live values of a ladder of digits (each weight the one below times its slots) come first: with 3 of 4 live over digits
 2 x 2, the high digit's first value has all of the low one, its second value has the first of the low one.
 
-Source: "DMA Engine" (Example 6, Why DMN #3 requires segmentation), facts/rngd 7.3.
+Source: "DMA Engine" (Example 6, Why DMN #3 requires segmentation), docs/machines/rngd.md 7.3.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ Law: an entry counts the values of its piece and steps by the volume inside that
 in place, so no volume ever changes. Where the buffer holds no such piece the stride is 0; where cuts do not fit, the
 `problem` says why.
 
-Source: "Sequencer", Configuration Examples (all tables) and Configuration Failures; facts/rngd 4.1 to 4.3. Strides
-count elements.
+Source: "Sequencer", Configuration Examples (all tables) and Configuration Failures; docs/machines/rngd.md 4.1 to 4.3.
+Strides count elements.
 """
 
 from __future__ import annotations
@@ -353,7 +353,7 @@ def _label(rows: Sequence[Row]) -> str:
 def contiguous_run(entries: Sequence[tuple[int, int]]) -> int:
     """Elements of the innermost run: outwards while `s_outer = n_inner * s_inner`; 1 unless its stride is 0 or 1.
 
-    Source: facts/rngd 4.3 (the printed procedure does not test the innermost stride; it must be tested).
+    Source: docs/machines/rngd.md 4.3 (the printed procedure does not test the innermost stride; it must be tested).
     """
     moving = [entry for entry in entries if entry[0] != 1]
     if not moving or moving[-1][1] not in (0, 1):
@@ -377,7 +377,8 @@ def fetch_size(
     """Bytes of the largest fetch; 0 where none fits whole bytes.
 
     Reading "sequencer" ("Sequencer", Configuration Failures): the innermost entry alone holds the fetch, one element
-    where it is not contiguous. Reading "access" (facts/rngd 4.3): `gcd(packet, contiguous run)`, over several entries.
+    where it is not contiguous. Reading "access" (docs/machines/rngd.md 4.3): `gcd(packet, contiguous run)`, over
+    several entries.
     """
     if reading == "sequencer":
         moving = [entry for entry in entries if entry[0] != 1]

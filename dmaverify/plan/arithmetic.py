@@ -11,7 +11,7 @@ Law: a text denotes exactly one number or raises one InputError at the character
 Names are constants of the target and, where a text may have them, sizes; with sizes there is division: `/` must be
 exact, `//` rounds down, `%` is the remainder.
 
-Source: "DMA Engine" (Detailed Examples), facts/rngd 1.6.
+Source: "DMA Engine" (Detailed Examples), docs/machines/rngd.md 1.6.
 """
 
 from __future__ import annotations

@@ -12,7 +12,8 @@ Law: every number of the result is in units (bytes, or half bytes for 4-bit type
     setting := "base" "=" "(" side "," side ")" | "stride0" "=" packet | "media_source" "=" TIER | "media_dest" "=" TIER
     number  := see `arithmetic`; constants such as slice_stride are bytes whatever the unit of the text
 
-Source: "DMA Engine" (DMA Sequencer Internals, Detailed Examples), "Sequencer" (Configuration Examples), facts/rngd 1.6.
+Source: "DMA Engine" (DMA Sequencer Internals, Detailed Examples), "Sequencer" (Configuration Examples),
+docs/machines/rngd.md 1.6.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ Does not know: tables, transfers, accesses.
 Law: whatever is read from a string has its spans in the file, also where the string has escapes; a name of `[let]` uses
 only axes and names above it.
 
-Source: the plan file format, `schema = 1`; facts/rngd 1.6 for the texts.
+Source: the plan file format, `schema = 1`; docs/machines/rngd.md 1.6 for the texts.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ blame. A view that shows nothing a machine could move is a `PlanProblem`, never 
 `/` and `%` cut a loop into digits (`t / 2`, `t % 2`) and must divide its count; of anything else they must come out
 even.
 
-Source: furiosa-opt v0.6.0 (tile, pad, unpad; loops around them), facts/rngd 7.2.
+Source: furiosa-opt v0.6.0 (tile, pad, unpad; loops around them), docs/machines/rngd.md 7.2.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Knows: accesses as a plan states them, readable statements that make no sense.
 Does not know: how they are written in a file, how a configuration is derived or judged.
 Law: an access moves the elements of `memory` in the order of `stream`; a `config` is what the sequencer is told.
 
-Source: "Sequencer" (Stream Adapters, Configuration Examples); facts/rngd 4.
+Source: "Sequencer" (Stream Adapters, Configuration Examples); docs/machines/rngd.md 4.
 """
 
 from __future__ import annotations

@@ -7,7 +7,8 @@ Law: a command copies, for every counter in the box of its loops, the unit at `r
 is copied.
 
 Numbers of addresses, strides, counts and bursts are in *units*: bytes, or half bytes where `unit_bits` is 4.
-Source: "DMA Engine" (DMA Command Syntax, DMA Sequencer Internals), "Sequencer" (Configuration), facts/rngd 1.6.
+Source: "DMA Engine" (DMA Command Syntax, DMA Sequencer Internals), "Sequencer" (Configuration), docs/machines/rngd.md
+1.6.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ relative to its places is proved of every row.
 A scaled index holds byte offsets (row number times the bytes from row to row), an unscaled one row numbers.
 
 Source: "Sequencer" (Indirect Access: a loop with a list of offsets), furiosa-opt v0.6.0 (dma_gather_scaled,
-dma_gather_unscaled, dma_scatter), facts/rngd 5.
+dma_gather_unscaled, dma_scatter), docs/machines/rngd.md 5.
 """
 
 from __future__ import annotations
@@ -213,6 +213,8 @@ def without_axis(stream: Stream, axis: str) -> Stream:
 
 
 def first_axis(table: Tensor, payload: Tensor, sizes: Mapping[str, int]) -> str | None:
-    """The axis that the index picks: the first one of the table that the payload does not have (facts/rngd 5)."""
+    """The axis that the index picks: the first one of the table that the payload does not have
+    (docs/machines/rngd.md 5).
+    """
     have = axes_of(payload.mapping)
     return next((a for a in axes_of(table.mapping) if a not in have and sizes.get(a, 1) > 1), None)

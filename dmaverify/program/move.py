@@ -6,7 +6,7 @@ Does not know: how they are written in a file, how the promise is proved.
 Law: a tensor's flat mapping is the pair of its fields in the order chip, cluster, slice, element; a missing field is
 `1`.
 
-Source: DESIGN sections 2 and 3; "DMA Engine", Structural Requirements; facts/rngd 1.6 and 7.3.
+Source: docs/design.md; "DMA Engine", Structural Requirements; docs/machines/rngd.md 1.6 and 7.3.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ Edges: pieces of one lane in the written order; an `after` puts every piece of a
 `order = "written"` puts every step behind the one above it; `order = "none"` leaves the `after` edges alone.
 
 Source: "DMA Engine" (Implementation Details: commands of an engine in sequence, engines in parallel), "Memory
-Performance" (Scheduling model: an operation waits for its context), facts/rngd 7.4.
+Performance" (Scheduling model: an operation waits for its context), docs/machines/rngd.md 7.4.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ A tile of the digit I with length n replaces I by `I = n` padded back to the siz
 positions of I; coordinates within a tile count from its start. `pad` widens the outermost factor by Top padding,
 `unpad` takes Top padding off it; addresses stay. Tiles of tiles add their starts.
 
-Source: furiosa-opt v0.6.0 (views: tile, chip_tile, cluster_tile, slice_tile, pad, unpad), facts/rngd 7.2.
+Source: furiosa-opt v0.6.0 (views: tile, chip_tile, cluster_tile, slice_tile, pad, unpad), docs/machines/rngd.md 7.2.
 
 Relied on (proofs/): alignment-step.
 """

@@ -7,7 +7,7 @@ Law: a change is named only if a plan of the changed move was found, proved, and
 wins: order of
 the axes first, then padding. Nothing is said of layouts that were not tried.
 
-Source: "Memory Performance" (Channel interleaving, Misaligned Access), "DMA Engine", Example 5; DESIGN section 8.
+Source: "Memory Performance" (Channel interleaving, Misaligned Access), "DMA Engine", Example 5; docs/design.md.
 """
 
 from __future__ import annotations

@@ -11,7 +11,8 @@ Why: a packet is contiguous on both sides, so it lies in one longest run; cuttin
 touches, fewer
 256-byte parts or fewer partial windows. Loads of shared memories add over engines whatever the order. An engine
 issues one
-request at a time, so the fullest of n engines has at least 1/n of them. Source: DESIGN section 8; facts/rngd 8.1.
+request at a time, so the fullest of n engines has at least 1/n of them. Source: docs/design.md; docs/machines/rngd.md
+8.1.
 """
 
 from __future__ import annotations

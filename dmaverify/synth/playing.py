@@ -7,7 +7,7 @@ Law: a shortened program has the same nests with fewer turns of outer loops; its
 without saying so (`Played.share`). The closed form ranks first; the simulator decides among members that it cannot
 tell apart.
 
-Source: DESIGN section 6 (two evaluators of one model).
+Source: docs/design.md (two evaluators of one model).
 """
 
 from __future__ import annotations

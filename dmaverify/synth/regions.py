@@ -7,7 +7,7 @@ Law: a `Cover` proposes nests that write every live cell of the destination once
 holds the
 same element; nothing rests on it, since the program made of it is proved like any other (`check_transfer`).
 
-Source: DESIGN sections 3 and 8; "DMA Engine", Example 6 (segmentation); facts/rngd 3.4.
+Source: docs/design.md; "DMA Engine", Example 6 (segmentation); docs/machines/rngd.md 3.4.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ Law: `plan_text` read again gives the same move and the same commands (tests/syn
 implies that the
 cycles are at most the bound, or that the whole space was gone through.
 
-Source: the plan file format, `schema = 1`; DESIGN section 9 (JSON of `synth`).
+Source: the plan file format, `schema = 1`; docs/design.md (JSON of `synth`).
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ every member of the space: the least floor among what was neither priced in all 
 its closed form, but never less than a floor that holds for it (the closed form leaves out what it cannot count).
 `complete` tells whether every member was priced or pruned by a floor that is at least the winner's price.
 
-Source: DESIGN section 8; the search follows best-first branch and bound with admissible floors.
+Source: docs/design.md; the search follows best-first branch and bound with admissible floors.
 """
 
 from __future__ import annotations

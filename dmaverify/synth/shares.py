@@ -5,7 +5,7 @@ Does not know: packets, orders, what anything costs.
 Law: the parts of a box hold exactly its units, each once. `layerings` lists the shares in a fixed order, each once, the
 most engines first.
 
-Source: DESIGN section 8; "DMA Engine", Homogeneous and Heterogeneous Aggregate Operation.
+Source: docs/design.md; "DMA Engine", Homogeneous and Heterogeneous Aggregate Operation.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Knows: boxes, places and engines of a chip, packets, merging of loops under the 
 Does not know: how a move is shared out, what anything costs, rules of a machine by name, streams as text.
 Law: a command copies exactly the units of its part: packets and order only rearrange the counters of the same nest.
 
-Source: DESIGN section 8; "DMA Engine", DMA Command Syntax; "Sequencer", Merging Entries.
+Source: docs/design.md; "DMA Engine", DMA Command Syntax; "Sequencer", Merging Entries.
 """
 
 from __future__ import annotations

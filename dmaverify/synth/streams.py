@@ -5,7 +5,7 @@ Does not know: costs, rules.
 Law: a stream is given only when `derive` makes of it exactly the commands (the same nests on the same engines); else
 none is.
 
-Source: "DMA Engine", Homogeneous Aggregate Operation; facts/rngd 1.6.
+Source: "DMA Engine", Homogeneous Aggregate Operation; docs/machines/rngd.md 1.6.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@ Does not know: which bits (they are data: `encodings/rngd/target.toml`), command
 Law: on legal addresses `place` is a bijection and `address` its inverse (proofs/hbm-map-bijective,
 proofs/dm-map-bijective); bits 34 and 35 of a legal HBM address are never both 1 (proofs/hbm-48gb).
 
-Source: "Memory Performance" (Address Space in a Chip, Address Space in a Slice), "DMA Engine" (Example 2), facts/rngd
-2.1, 2.3.
+Source: "Memory Performance" (Address Space in a Chip, Address Space in a Slice), "DMA Engine" (Example 2),
+docs/machines/rngd.md 2.1, 2.3.
 
 Relied on (proofs/): dm-map-bijective, hbm-48gb, hbm-map-bijective.
 """

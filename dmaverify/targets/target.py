@@ -422,7 +422,7 @@ def _lint_rule(rule: Rule) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class CoreObligation:
-    """One of the core's obligations, in words: see DESIGN section 4. `readings` maps a name to what it means."""
+    """One of the core's obligations, in words: see docs/design.md. `readings` maps a name to what it means."""
 
     id: str
     title: str

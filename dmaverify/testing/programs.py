@@ -4,7 +4,7 @@ Knows: how to draw 2 to 6 steps, what they touch, order as reachability, runs of
 Does not know: loop nests as equations, digits, solvers, any module of `prove`.
 Law: the answers follow from the drawn numbers only, so that they can contradict the proof.
 
-Source: "Memory Performance" (Bank Starvation), facts/rngd 6 and 7.4.
+Source: "Memory Performance" (Bank Starvation), docs/machines/rngd.md 6 and 7.4.
 """
 
 from __future__ import annotations

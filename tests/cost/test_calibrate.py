@@ -60,7 +60,7 @@ def test_silicon_rows_come_in_the_order_of_the_model() -> None:
 
 @pytest.mark.parametrize(("change", "slices", "ratio"), [("half_dmns", 256, 1.66), ("one_stack", 512, 1.68)])
 def test_half_of_the_dmns_and_one_stack_cost_what_silicon_says(change: str, slices: int, ratio: float) -> None:
-    """Own loads of 1.66 and 1.68 times the length (facts/rngd 8.3), within the start-up's share."""
+    """Own loads of 1.66 and 1.68 times the length (docs/machines/rngd.md 8.3), within the start-up's share."""
     plain = Point("x", "HBM>DM", 2, 512, 256, 61440, 0, 1.0, spread=True)
     other = replace(plain, slices=slices, **{change: True})
     times = [cost(commands_of(point), profile="measured").cycles for point in (plain, other)]
@@ -68,7 +68,7 @@ def test_half_of_the_dmns_and_one_stack_cost_what_silicon_says(change: str, slic
 
 
 def test_a_region_that_four_engines_read_is_served_at_a_sixth_of_the_peak_rate() -> None:
-    """Row H39: 7.9 MB in 73,000 counter cycles of 0.5 ns, of 1,225 B a cycle (facts/rngd 8.2, 8.3)."""
+    """Row H39: 7.9 MB in 73,000 counter cycles of 0.5 ns, of 1,225 B a cycle (docs/machines/rngd.md 8.2, 8.3)."""
     point = next(point for point in hardware_points(HARDWARE) if point.id == "H39")
     cycles = cost(commands_of(point), profile="measured").cycles
     assert cycles == pytest.approx(73_000 / 2, rel=0.03)

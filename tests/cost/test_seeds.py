@@ -108,7 +108,7 @@ def test_example_5_loses_half_of_hbm_to_bit_8() -> None:
 
 
 def test_a_120_byte_run_costs_its_windows() -> None:
-    """64 runs of 120 bytes end to end touch 92 windows, 1.44 each (facts/rngd 8.2)."""
+    """64 runs of 120 bytes end to end touch 92 windows, 1.44 each (docs/machines/rngd.md 8.2)."""
     program = [command(hbm(), dm(), [(64, 120, 1 << 22)], 120)]
     assert term(cost(program), "read issue") == 92
     assert pytest.approx(1.44, abs=0.005) == 92 / 64

@@ -1,6 +1,6 @@
 """The command line of costs: one JSON object a line, explanations as data, traces as files.
 
-Knows: the fields that DESIGN section 9 fixes. Does not know: how a cost is found.
+Knows: the fields that docs/design.md fixes. Does not know: how a cost is found.
 Law: a bad line answers an error with its place and the rest go on.
 """
 

@@ -204,7 +204,7 @@ def test_a_live_cell_must_not_get_padding() -> None:
 
 
 def test_what_adds_up_beyond_an_axis_is_padding() -> None:
-    """facts/rngd 1.3, item 8: with C=3, `C # 4 / 2, C # 4 % 2` has no element at its fourth position."""
+    """docs/machines/rngd.md 1.3, item 8: with C=3, `C # 4 / 2, C # 4 % 2` has no element at its fourth position."""
     split = "B # 4 / 2, B # 4 % 2"
     assert flat(split, "B", command(100, 200, burst=3)).findings == {}
     assert flat(split, "B # 4", command(100, 200, burst=4)).findings == {}
@@ -304,7 +304,7 @@ def test_a_move_of_nothing_is_vacuous() -> None:
 
 
 def test_a_position_of_overlapping_windows_serves_all_its_indices() -> None:
-    """facts/rngd 1.6: `$(A:1, B:2)` holds (a, b) at a + 2b."""
+    """docs/machines/rngd.md 1.6: `$(A:1, B:2)` holds (a, b) at a + 2b."""
     unfold = command(100, 200, [(4, 1, 3), (3, 2, 1)])
     done = flat("$(A:1, B:2)", "A, B", unfold)
     assert (done.findings, done.units_equal) == ({}, 12)

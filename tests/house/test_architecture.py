@@ -365,3 +365,18 @@ def test_no_note_to_self_is_left_in_the_package() -> None:
     note = re.compile(r"\b(?:TODO|FIXME|XXX|HACK)\b")
     assert note.search("x = 1  # TODO later")
     assert [name_of(path) for path in MODULES if note.search(path.read_text(encoding="utf-8"))] == []
+
+
+def cited(text: str) -> list[str]:
+    """Documents of this repository that a text cites, and names of documents that no reader can open."""
+    closed = re.findall(r"\b(?:" + "DES" + r"IGN|PLAN" + r"FILE)\b|\bfac" + r"ts/[a-z]+", text)
+    return closed + [path for path in re.findall(r"\bdocs/[\w/-]+\.md", text) if not (ROOT / path).is_file()]
+
+
+def test_every_document_that_is_cited_can_be_opened() -> None:
+    nowhere = "docs/" + "nowhere.md"
+    assert cited(f"see {nowhere} and " + "DES" + "IGN section 4") == ["DES" + "IGN", nowhere]
+    assert cited("docs/design.md, docs/machines/rngd.md 8.1") == []
+    read = {str(p.relative_to(ROOT)): p.read_text(encoding="utf-8", errors="replace") for p in texts() if p.suffix}
+    named = {path: cited(text) for path, text in read.items()}
+    assert {path: found for path, found in named.items() if found} == {}

@@ -211,7 +211,7 @@ def test_a_tree_with_a_size_that_is_none_has_a_fatal_problem(tree):
         assert any(problem.fatal for problem in problems(tree, AXES))
 
 
-# -- laws of cells (facts/rngd 1.5)
+# -- laws of cells (docs/machines/rngd.md 1.5)
 
 
 @given(sound())

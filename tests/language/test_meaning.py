@@ -115,7 +115,7 @@ def test_the_same_axis_twice_adds_up_and_overshoot_shows_when_finalized():
 
 
 def test_a_compound_cut_inside_a_term_overshoots_where_the_compound_does_not():
-    """facts/rngd 1.3 item 8, with A = 2 and B = 3."""
+    """docs/machines/rngd.md 1.3 item 8, with A = 2 and B = 3."""
     sizes = {"A": 2, "B": 3}
     assert cell(parse("[A, B] / 2, [A, B] % 2", sizes), 3) == at(A=0, B=3)
     assert cell(parse("A, B", sizes), 3) == at(A=1, B=0)
@@ -155,7 +155,7 @@ def test_illegal_trees_have_cells_too():
 
 
 def test_overlapping_windows_stand_for_several_indices():
-    """facts/rngd 1.6, with N = 5 and F = 3."""
+    """docs/machines/rngd.md 1.6, with N = 5 and F = 3."""
     expr = parse("$(N:1, F:2)", AXES)
     assert expr.size == 9
     assert cell(expr, 0) == at(N=0, F=0)

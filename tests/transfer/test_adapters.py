@@ -298,7 +298,7 @@ def test_the_access_is_the_maximum_fetch_size_of_the_document(name):
 
 
 def test_entries_merge_within_time_and_within_packet_and_never_across():
-    # nine terms; C and N merge, W / 8 % 2 and W % 8 lie on both sides of the packet (facts/rngd 4.2)
+    # nine terms; C and N merge, W / 8 % 2 and W % 8 lie on both sides of the packet (docs/machines/rngd.md 4.2)
     found = facts(access(*MERGING))
     assert (found["entries"], found["packet_bytes"], found["access_bytes"]) == (7, 8, 8)
     six = sequencer([(2, 16), (2, 32), (4, 64), (8, 256), (8, 2048), (16, 1)], 16)
@@ -359,7 +359,7 @@ def test_the_sub_context_moves_eight_bytes_or_nothing_fits():
 
 
 def test_a_commit_writes_no_more_than_the_live_part_of_its_packet():
-    # write_size = gcd(access_size, valid_size) (facts/rngd 4.3)
+    # write_size = gcd(access_size, valid_size) (docs/machines/rngd.md 4.3)
     axes = {"A": 4, "B": 8}
     for engine, wanted in (("commit", 8), ("fetch", 16)):
         assert facts(access("A, B # 16", "A", "B # 16", axes, engine=engine))["access_bytes"] == wanted

@@ -7,7 +7,7 @@ set of 1D transfers that moves each live byte once. The bound counts the runs wh
 where another begins on both sides, and no padding between two runs could be moved with them. Where padding could be,
 it counts the bus words and windows that hold live bytes.
 
-Source: iDMA paper, 2.2 and 3.1 (higher-dimensional transfers in software); DESIGN section 8.
+Source: iDMA paper, 2.2 and 3.1 (higher-dimensional transfers in software); docs/design.md.
 """
 
 from __future__ import annotations

@@ -36,6 +36,7 @@ _PREDICATES = {
 
 
 _GROWING = ("addi", "subi", "muli", "shli", "ceildivui", "ceildivsi")
+_UNSIGNED = ("divui", "remui", "shrui", "minui", "maxui", "extui", "index_castui")
 
 
 class Arithmetic(Values):
@@ -45,6 +46,8 @@ class Arithmetic(Values):
         made = self._calculated(stmt)
         if isinstance(made, Lin) and stmt.op in _GROWING:
             made = self._fitted(stmt, made)
+        elif isinstance(made, Lin) and stmt.op in _UNSIGNED:
+            made = self._as_signed(made, stmt.type.bits or 64)
         self.values[stmt.result] = made
         self.forget_bits([stmt.result])
 
@@ -151,6 +154,14 @@ class Arithmetic(Values):
         if low is None or low >= 0 or settled(self.world, [compare("lt", a)]) == NEVER:
             return a
         return self.world.choose(compare("lt", a), a + (1 << (bits or 64)), a)
+
+    def _as_signed(self, value: Lin, bits: int) -> Lin:
+        """The bits of an unsigned result as every later operation reads them: values are kept signed."""
+        low, high = self.world.interval(value)
+        half = 1 << (bits - 1)
+        if bits == 1 or low is None or high is None or (-half <= low and high < half):
+            return value
+        return Lin(signed(value.const, bits)) if value.is_const else self.world.modulo(value + half, 2 * half) - half
 
     def _towards_zero(self, stmt: ops.Arith, op: str, a: Lin, divisor: Lin) -> Lin:
         """Division of signed values, and what is left: the quotient is cut off towards zero."""

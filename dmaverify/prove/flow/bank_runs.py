@@ -12,7 +12,7 @@ run. The summary for bank b is that for bank 0 at a residue b bank widths lower,
 a loop makes repeat their residues after `period / gcd(stride, period)` iterations: powers of two up to there are
 joined, whole periods are repeated in closed form (proofs/starvation-join, starvation-repeat).
 
-Source: "Memory Performance" (Bank Starvation; Address Space in a Slice), facts/rngd 2.1 and 6.
+Source: "Memory Performance" (Bank Starvation; Address Space in a Slice), docs/machines/rngd.md 2.1 and 6.
 
 Relied on (proofs/): starvation-join, starvation-repeat, starvation-turn.
 """
@@ -104,7 +104,8 @@ def nest_of(sequencer: Sequencer, access_bytes: int, base: int | None = None, al
     """The accesses that a memory sequencer (units of bytes) makes, `access_bytes` at a time; its own base wins.
 
     The innermost entry is cut into accesses where its stride is 1; with stride 0 an access delivers `access_bytes`
-    copies of one byte; with another stride every byte is an access of its own ("Sequencer", Configuration; facts/rngd
+    copies of one byte; with another stride every byte is an access of its own ("Sequencer", Configuration;
+    docs/machines/rngd.md
     4.3). Raises ValueError where the access does not divide the packet, or the packet the innermost entry.
     """
     *outer, inner = sequencer.entries

@@ -231,7 +231,7 @@ def _not_zero(claim: Claim, copy: Copy, at: int, state: int, count: int, width: 
             "element": f"position {at // width:,} of the destination{f' {index}' if index else ''}",
             "write_address": claim.dest.base + at,
         },
-        "DESIGN, Obligations",
+        "obligations of the core",
         hint=hint,
         labels=(Label(claim.span, "the move that it should make"),),
     )

@@ -9,7 +9,7 @@ two iterations; where something does, the longest run of any iteration counts. W
 over its iterations: that errs to the side of not proving, and a sum that rests on it alone is UNKNOWN. A change of
 operation within a context is taken to end a run: the documents do not say so, and the verdict does (`chained`).
 
-Source: "Memory Performance" (Bank Starvation; Cumulative Bank Access Constraint), facts/rngd 6.
+Source: "Memory Performance" (Bank Starvation; Cumulative Bank Access Constraint), docs/machines/rngd.md 6.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ Law: a pair is left out only where it is ordered, only reads, or is proved apart
 not meet, residues, or the solver's `unsat`). What the solver cannot decide is decided by exhausting a bounded search,
 or is unknown, which is no pass.
 
-Source: DESIGN section 7; facts/rngd 7.4 (read after write, write after read, write after write).
+Source: docs/design.md; docs/machines/rngd.md 7.4 (read after write, write after read, write after write).
 """
 
 from __future__ import annotations

@@ -4,7 +4,8 @@ Knows: a hazard, the steps it is between, how places and counters are said.
 Does not know: how hazards are found (`hazards`).
 Law: every finding names the byte and both accesses; an order that rests on engines which nobody named is said.
 
-Source: "DMA Engine" (Architecture: any engine can do any transfer; Implementation Details), facts/rngd 2.2 and 7.4.
+Source: "DMA Engine" (Architecture: any engine can do any transfer; Implementation Details), docs/machines/rngd.md 2.2
+and 7.4.
 """
 
 from __future__ import annotations

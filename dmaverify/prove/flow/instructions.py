@@ -72,7 +72,7 @@ class CopyJudge(RuleJudge):
                     copy.span,
                     {"first": first, "end": last},
                     self._witness(reply),
-                    "DESIGN, Obligations",
+                    "obligations of the core",
                     hint="make rows, lengths and strides fit the tensor; all of them are bytes",
                 )
             )
@@ -108,7 +108,7 @@ class CopyJudge(RuleJudge):
                 copy.span,
                 {"first": shared},
                 None,
-                "DESIGN, Obligations",
+                "obligations of the core",
                 hint="move through another buffer",
             )
         )
@@ -146,7 +146,7 @@ class CopyJudge(RuleJudge):
                     copy.steps[0].spans[2] or copy.span,
                     {"loops": [s.label for s in copy.steps]},
                     {"made": clash},
-                    "DESIGN, Obligations; the order of rows is not promised",
+                    "obligations of the core; the order of rows is not promised",
                     hint="make every stride at least what one row, or one round of the inner loops, changes",
                 )
             )

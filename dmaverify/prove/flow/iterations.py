@@ -6,7 +6,7 @@ Law: iterations of which nothing says that they are apart are one nest: that err
 it does. Iterations that lie in other slices, or between which the context surely waits, are nests of their own, one for
 each place modulo the banks that they begin at.
 
-Source: "Memory Performance" (Bank Starvation), facts/rngd 6.
+Source: "Memory Performance" (Bank Starvation), docs/machines/rngd.md 6.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ Does not know: how plans are read, how verdicts are shown.
 Law: errors decide the verdict, what could not be decided is UNKNOWN, a program whose steps are not all proved is not
 proved. Steps that wait for each other, or make no command, end the judgement where it has no meaning, and say so.
 
-Source: DESIGN section 7; "DMA Engine", "Memory Performance" as the parts name them.
+Source: docs/design.md; "DMA Engine", "Memory Performance" as the parts name them.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class _Case:
                 message,
                 "program",
                 self.program.span,
-                source="DESIGN, Programs and time",
+                source="obligations of the core: programs",
                 hint=hint,
             )
         )
@@ -119,7 +119,7 @@ class _Case:
                 f"step {step.name}",
                 step.span,
                 {"step": step.name, "errors": ids},
-                source="DESIGN, Programs and time",
+                source="obligations of the core: programs",
                 hint=f"see `{work.name}`" if not step.inline else "see the findings above",
             )
         )

@@ -6,7 +6,7 @@ Law: two regions that share a byte are fine only when one's last step precedes t
 region when the hull of what it touches, over all iterations, does; it reaches across one only where one of its bytes is
 proved to lie in it. What that question leaves open is told, and is no pass.
 
-Source: "Memory Performance" (geometry: 512 KB a slice, 48 GB of HBM), DESIGN section 7.
+Source: "Memory Performance" (geometry: 512 KB a slice, 48 GB of HBM), docs/design.md.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def _finding(
         f"region {region.name}",
         region.span,
         values or {},
-        source=source or "DESIGN, Programs and time",
+        source=source or "obligations of the core: programs",
         hint=hint,
         labels=labels,
     )
@@ -247,7 +247,7 @@ def _outside(step: Step, side: str, box: Box, region: Region, message: str) -> F
         f"step {step.name}",
         step.span,
         {"base": box.base, "end": box.end},
-        source="DESIGN, Programs and time",
+        source="obligations of the core: programs",
         hint="make the region larger, or move one of them",
         labels=(Label(region.span, "the region"),) if region.span else (),
     )
@@ -271,7 +271,7 @@ def _alive(
         f"step {step.name}",
         step.span,
         {},
-        source="DESIGN, Programs and time",
+        source="obligations of the core: programs",
         hint="order the step within the lifetime (`after`), or make the lifetime longer",
         labels=(Label(region.lifetime_span, "the lifetime"),) if region.lifetime_span else (),
     )

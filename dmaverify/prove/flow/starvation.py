@@ -18,7 +18,7 @@ What is not asked: that a stretch over several children is a suffix, full childr
 repeat; these are theorems for every size (proofs/starvation-across, starvation-turn). The induction over the loops,
 from the inner ones outwards, is on paper.
 
-Source: "Memory Performance" (Bank Starvation), facts/rngd 6.
+Source: "Memory Performance" (Bank Starvation), docs/machines/rngd.md 6.
 
 Relied on (proofs/): starvation-across, starvation-turn.
 """

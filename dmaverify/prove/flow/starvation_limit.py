@@ -4,7 +4,7 @@ Knows: the arithmetic of the limit and its readings, sums over what may be concu
 Does not know: how runs are found (`starvation`), machines (banks and limit come from data), solvers.
 Law: a sum is what the longest runs reach when everything that may be concurrent is; nothing beside DMA resets it.
 
-Source: "Memory Performance" (Bank Starvation; Cumulative Bank Access Constraint), facts/rngd 6.
+Source: "Memory Performance" (Bank Starvation; Cumulative Bank Access Constraint), docs/machines/rngd.md 6.
 
 Relied on (proofs/): starvation-64.
 """
@@ -141,7 +141,7 @@ def cumulative(runs: Mapping[str, Runs], dma: int = 1) -> Sum:
 
     DMA takes all banks at once, so its pending request counts on each. Unknown bases are taken as independent of each
     other, so that the sum is reached. Raises ValueError without any access, or for different numbers of banks.
-    Source: "Memory Performance" (Cumulative Bank Access Constraint), facts/rngd 6.
+    Source: "Memory Performance" (Cumulative Bank Access Constraint), docs/machines/rngd.md 6.
     """
     if not runs:
         raise ValueError("no access to add up")

@@ -5,7 +5,7 @@ Does not know: order, what tiles make together (`tiles`), solvers.
 Law: the parts of an output are exactly what the views show, in positions of digits that all of them share; where steps
 cut a tensor so that no such digits exist, the bare tensor is given instead, and nothing is guessed.
 
-Source: furiosa-opt v0.6.0 (views), facts/rngd 7.2.
+Source: furiosa-opt v0.6.0 (views), docs/machines/rngd.md 7.2.
 """
 
 from __future__ import annotations

@@ -9,7 +9,8 @@ opens none: a gap there is UNKNOWN. Tiles that nobody can list cover where all p
 the tensor (proofs/count-covers.smt2). A second write is fine only where a step between the two reads what they share.
 A loop that does not move the tile writes the same buffer anew and collects nothing.
 
-Source: furiosa-opt v0.6.0 (views: overlapping starts compile and leave part of the output unwritten), facts/rngd 7.2.
+Source: furiosa-opt v0.6.0 (views: overlapping starts compile and leave part of the output unwritten),
+docs/machines/rngd.md 7.2.
 
 Relied on (proofs/): count-covers.
 """

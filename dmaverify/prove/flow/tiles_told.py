@@ -5,7 +5,7 @@ Does not know: how it was judged (`tiles`).
 Law: one finding for each pair of steps that share an element, one for what nobody writes; a start is proposed only
 where the judgement has checked it.
 
-Source: furiosa-opt v0.6.0 (views), facts/rngd 7.2.
+Source: furiosa-opt v0.6.0 (views), docs/machines/rngd.md 7.2.
 """
 
 from __future__ import annotations

@@ -5,7 +5,8 @@ Does not know: order, whether two walks may meet, rules.
 Law: a walk reaches exactly the units that its command moves on that side; a transfer without commands touches both of
 its declared regions whole, and says so. Walks of one memory count in one unit.
 
-Source: "DMA Engine" (DMA Command Syntax), "Sequencer" (Interface: every slice runs the same program), facts/rngd 4.
+Source: "DMA Engine" (DMA Command Syntax), "Sequencer" (Interface: every slice runs the same program),
+docs/machines/rngd.md 4.
 """
 
 from __future__ import annotations

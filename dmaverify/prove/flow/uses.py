@@ -67,7 +67,7 @@ def _judge(judge: CopyJudge, use: Use, touches: Sequence[Touch], what: str) -> N
                 use.span,
                 {"first": ends[0], "end": ends[1]},
                 {"values": {world.symbols[n].shown: v for n, v in reply.values.items() if not n.startswith("$")}},
-                "DESIGN, Obligations",
+                "obligations of the core",
                 hint="make the offset fit the tensor; it counts elements",
             )
         )

@@ -5,7 +5,7 @@ Does not know: commands, how verdicts are shown.
 Law: refuted only with an element that no program can serve, a cut that no nest of loops can follow, or a rule that
 every packet breaks; where the elements are too many to tell, the answer is unknown.
 
-Source: DESIGN section 4; facts/rngd 1.4, 3.2.
+Source: docs/design.md; docs/machines/rngd.md 1.4, 3.2.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Knows: one transfer, its machine and spaces; how a program of it is judged, repa
 Does not know: in which order all that happens (`check`), how plans are read, how verdicts are shown.
 Law: a status only ever gets worse; whatever is not proved stays in the verdict under its own name.
 
-Source: DESIGN sections 4 and 5; PLANFILE, What is judged.
+Source: docs/design.md; the plan file format (What is judged).
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class Case:
                 message,
                 "plan",
                 span,
-                source="DESIGN, Meaning and Obligations",
+                source="obligations of the core",
                 hint=hint,
                 labels=labels,
                 notes=notes,
@@ -322,7 +322,7 @@ class Case:
                 "commands",
                 span or self.transfer.span,
                 values,
-                source="DESIGN, Obligations",
+                source="obligations of the core",
                 hint=hint,
                 labels=labels,
                 edits=edits,

@@ -5,7 +5,7 @@ Does not know: how plans are read, how verdicts are shown.
 Law: errors decide the verdict, warnings never do; what could not be judged is said and is never a pass. Everything
 broken is reported, not the first; obligations that assume bounds are judged on the units in bounds, and say so.
 
-Source: DESIGN sections 4 and 5; PLANFILE, What is judged.
+Source: docs/design.md; the plan file format (What is judged).
 """
 
 from __future__ import annotations
@@ -86,9 +86,8 @@ Program = tuple[Command, ...]
 
 
 def _beyond(transfer: Transfer) -> bool:
-    """Whether a base lies where global addresses of two places would meet."""
-    printed = [side.base for one in transfer.given for side in (one.read, one.write) if side.base is not None]
-    return any(abs(base) * 2 >= LOCAL_LIMIT for base in (transfer.source.base, transfer.dest.base, *printed))
+    """Whether a tensor lies where global addresses of two places would meet; a printed base there is out of bounds."""
+    return any(abs(base) * 2 >= LOCAL_LIMIT for base in (transfer.source.base, transfer.dest.base))
 
 
 def _judge_programs(case: Case) -> tuple[Program, Program]:
@@ -198,7 +197,7 @@ def check_access(
     """The verdict on one Fetch or Commit access: the move between its memory and its stream, and the rules of its
     engine.
 
-    Source: "Sequencer" (Configuration, Configuration Failures), facts/rngd 4. Raises Disagreement as
+    Source: "Sequencer" (Configuration, Configuration Failures), docs/machines/rngd.md 4. Raises Disagreement as
     `check_transfer`.
     """
     started = time.perf_counter()

@@ -8,7 +8,7 @@ stays open is `unknown`, exit code 3.
 
 Two mappings are equal where all their finalized cells are: coordinates, and the kind of every padding. A position
 without a cell (`=` beyond the size) is a kind of its own, since it reads as Top and is written as Bottom.
-Source: facts/rngd 1.2 and 1.3; DESIGN sections 3, 4 (`core/same-program`) and 9.
+Source: docs/machines/rngd.md 1.2 and 1.3; docs/design.md (`core/same-program`) and 9.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ it, and several commands may; it is confirmed on the elements themselves, one by
 padding could be walked along, there is no answer (`confirmed` is False). A live end, a window or padding inside a digit
 is no cut: only where a digit begins, the other side must be able to begin one.
 
-Source: facts/rngd 1.4 (a common refinement must exist), 3.2 (tails); "Sequencer", Configuration Failures.
+Source: docs/machines/rngd.md 1.4 (a common refinement must exist), 3.2 (tails); "Sequencer", Configuration Failures.
 """
 
 from __future__ import annotations

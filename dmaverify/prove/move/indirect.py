@@ -7,7 +7,7 @@ is arithmetic on the list: every number names a row of the table, a scatter name
 of the index. A number that is known at run time only is never taken as right: what the plan promises of it is an
 assumption of the verdict, what it does not promise leaves it UNKNOWN.
 
-Source: "Sequencer" (Indirect Access), furiosa-opt v0.6.0 (gather and scatter), facts/rngd 5 and 9.
+Source: "Sequencer" (Indirect Access), furiosa-opt v0.6.0 (gather and scatter), docs/machines/rngd.md 5 and 9.
 
 Relied on (proofs/): view-shift.
 """

@@ -5,7 +5,7 @@ Does not know: the order of judgement, plan files, what a rule says (data does),
 Law: every number of the index names a row of the table, a scatter names none twice, printed offsets are those of the
 index; a number that is known at run time only is an assumption if the plan promises it, else it leaves the case open.
 
-Source: "Sequencer" (Indirect Access), furiosa-opt v0.6.0 (gather and scatter), facts/rngd 5 and 9.
+Source: "Sequencer" (Indirect Access), furiosa-opt v0.6.0 (gather and scatter), docs/machines/rngd.md 5 and 9.
 """
 
 from __future__ import annotations

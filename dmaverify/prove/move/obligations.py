@@ -1,6 +1,6 @@
 """The obligations of a move as questions whose only good answer is `unsat`.
 
-Knows: layouts, nests and drives; what each obligation of DESIGN section 4 says about counters, digits and cells.
+Knows: layouts, nests and drives; what each obligation of the core says about counters, digits and cells.
 Does not know: machines and their rules, plan files, how answers are shown.
 Law: a question asks for a violation. Its variables are bounded counters (pieces of loops) or digits of a cell, so
 that `unsat` speaks of every unit of the move. Digit sums proposed by `drive` are part of the question (`digits`): if

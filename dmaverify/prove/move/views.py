@@ -8,7 +8,7 @@ here for all of them: that a window stays on its tensor (an interval), that no r
 hole (walks apart), that both sides look at the same elements (equal sums), and every multiple that a rule asks for (a
 sum is a multiple for all counters exactly when it is one at 0 and at each first step, proofs/alignment-step.smt2).
 
-Source: furiosa-opt v0.6.0 (views), facts/rngd 7.2 and 9.
+Source: furiosa-opt v0.6.0 (views), docs/machines/rngd.md 7.2 and 9.
 
 Relied on (proofs/): alignment-step, view-shift.
 """

@@ -279,7 +279,7 @@ def _open(cover: Cover, why: str, left: Mapping[str, int]) -> Verdict:
 def _vacuous(template: Template) -> Verdict:
     finding = Finding(
         "core/not-vacuous", Severity.ERROR, f"no sizes are admitted: {describe(template)}", "plan", template.span,
-        source="DESIGN, Obligations", hint="widen a range, or drop a relation",
+        source="obligations of the core", hint="widen a range, or drop a relation",
     )  # fmt: skip
     return Verdict(template.name, "", Status.REFUTED, (finding,), (Obligation("core/not-vacuous", "refuted"),))
 

@@ -8,7 +8,7 @@ data does not depend on, through whatever chain. Of a tensor that the function m
 nobody writes and cells in HBM that are written twice are errors; of a tensor that it was given, they are warnings, as
 the caller may mean it so. What nothing orders is a warning.
 
-Source: facts/rngd 7.2 (overlapping starts compile and leave the rest unwritten), 7.4, 9.
+Source: docs/machines/rngd.md 7.2 (overlapping starts compile and leave the rest unwritten), 7.4, 9.
 """
 
 from __future__ import annotations

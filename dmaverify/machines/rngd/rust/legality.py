@@ -6,7 +6,7 @@ Does not know: rules of machines (`prove` judges them), how findings are shown.
 Law: every finding is a fact of the two mappings; where digits cannot tell, cells are enumerated, and where those are
 too many the answer is "not judged", never a pass.
 
-Source: facts/rngd 2.2 (devices), 5 (gather, scatter), 7.1 (coverage), 9 (what went silently wrong).
+Source: docs/machines/rngd.md 2.2 (devices), 5 (gather, scatter), 7.1 (coverage), 9 (what went silently wrong).
 """
 
 from __future__ import annotations

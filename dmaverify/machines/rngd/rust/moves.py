@@ -5,7 +5,7 @@ Does not know: Rust syntax, plan files, rules.
 Law: every call of a transfer leaves a `Move` or a reason at its `Site`; a destination that only a later use names is
 `Pending` until then.
 
-Source: facts/rngd 5 and 7.2 (furiosa-opt v0.6.0, furiosa-opt-std: tensor/memory.rs).
+Source: docs/machines/rngd.md 5 and 7.2 (furiosa-opt v0.6.0, furiosa-opt-std: tensor/memory.rs).
 """
 
 from __future__ import annotations

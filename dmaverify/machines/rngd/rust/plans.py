@@ -6,7 +6,7 @@ Law: a move gives one transfer, whose source and destination have exactly the ce
 places tensors, so bases are what the kernel fixes: the window within the buffer; two tensors of one memory lie behind
 one another. Two declarations of an axis stay two axes.
 
-Source: facts/rngd 3.4 (base addresses), 5 (gather, scatter), 7.2 (views).
+Source: docs/machines/rngd.md 3.4 (base addresses), 5 (gather, scatter), 7.2 (views).
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ Law: a view keeps the positions of its buffer, so that a window is an offset in 
 that does not follow from the tile, a window beyond the axis, a reshape that permutes are problems of the transfer that
 uses the view. What cannot be decided is said, never passed over.
 
-Source: facts/rngd 7.2 (furiosa-opt v0.6.0: `config_tile`, `config_pad`, `retile`, `reshape`).
+Source: docs/machines/rngd.md 7.2 (furiosa-opt v0.6.0: `config_tile`, `config_pad`, `retile`, `reshape`).
 """
 
 from __future__ import annotations

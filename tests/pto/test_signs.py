@@ -1,0 +1,44 @@
+"""Bits have one value: what an unsigned operation gives, the next signed one reads signed."""
+
+from __future__ import annotations
+
+import pytest
+
+from dmaverify.errors import Source
+from dmaverify.machines.pto.check import check_text
+
+KERNEL = """// dmaverify: gm %in = {size}xi8
+// dmaverify: assume %n in {low}..{high}
+func.func @k(%in: !pto.ptr<i8, gm>, %n: i32) {{
+  %z = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %b = pto.castptr %z : i64 -> !pto.ptr<i8, ub>
+  %c = arith.constant {constant} : i32
+  %d = arith.constant {second} : i32
+  %t = {first} %n, %c : i32
+  %u = {then} %t, %d : i32
+  %i = arith.index_cast %u : i32 to index
+  %s = pto.addptr %in, %i : !pto.ptr<i8, gm> -> !pto.ptr<i8, gm>
+  pto.mte_gm_ub %s, %b, %z, %one nburst(%one, %one, %one) : !pto.ptr<i8, gm>, !pto.ptr<i8, ub>, i64, i64, i64, i64, i64
+  return
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "constant", "then", "second", "low", "high", "size", "status"),
+    [
+        ("arith.maxui", 5, "arith.maxsi", 0, -9, -1, 1, "proved"),  # a negative i32, so that 0 is the greater
+        ("arith.maxui", 5, "arith.remsi", 2, -1, -1, 3, "refuted"),  # -1 rem 2 is -1
+        ("arith.divui", 1, "arith.minsi", 7, 3, 9, 8, "proved"),
+        ("arith.divui", 1, "arith.minsi", 7, -2, 9, 8, "refuted"),  # -2 stays -2
+        ("arith.shrui", 28, "arith.minsi", 15, -9, -1, 16, "proved"),
+        ("arith.shrui", 28, "arith.minsi", 15, -9, -1, 15, "refuted"),
+    ],
+)
+def test_an_unsigned_result_is_read_signed_by_a_signed_operation(
+    first: str, constant: int, then: str, second: int, low: int, high: int, size: int, status: str
+) -> None:
+    text = KERNEL.format(first=first, constant=constant, then=then, second=second, low=low, high=high, size=size)
+    (verdict,) = check_text(Source("k.mlir", text), None)
+    assert verdict.status.value == status, [f.message for f in verdict.findings]
