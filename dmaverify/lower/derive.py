@@ -186,7 +186,7 @@ def _replica(digit: Digit, layout: Layout, side: int, claimed: dict[tuple[int, i
         left = other.slots // claimed.get((side, at), 1)
         if other.axis is None and at not in layout.beyond_index and left % digit.slots == 0:
             differ = (other.live < other.slots) != (digit.live < digit.slots)
-            if not (alike and differ):
+            if not (differ and (alike or digit.live == digit.slots)):  # padding is no broadcast
                 fitting.append((differ, left != digit.slots, at, other.step * (left // digit.slots)))
     if not fitting:
         return 0
