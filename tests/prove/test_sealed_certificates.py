@@ -322,7 +322,8 @@ def test_a_machine_that_does_not_ship_is_not_confirmed(tmp_path: Path) -> None:
     data.write_text(data.read_text(encoding="utf-8").replace("524288", "1048576"), encoding="utf-8")
     plan = tmp_path / "plan.toml"
     plan.write_text(PLAN, encoding="utf-8")
-    cli.invoke(["check", str(plan), "--no-execute", "--target", str(tmp_path / "weak"), "--certify", str(tmp_path / "c")])
+    target = ("--target", str(tmp_path / "weak"))
+    cli.invoke(["check", str(plan), "--no-execute", *target, "--certify", str(tmp_path / "c")])
     found = check_certificate(tmp_path / "c", solver=False)
     assert found.code != 0
     assert any("weak" in said for said in found.open)
