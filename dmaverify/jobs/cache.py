@@ -45,7 +45,7 @@ _TABLE = "create table if not exists proof (key text primary key, digest text no
 def code_version() -> str:
     """A hash of the code, the machine data that ship and the versions of the libraries that judge."""
     digest = hashlib.sha256(f"{FORMAT} {sys.version}".encode())
-    package = Path(__file__).resolve().parent
+    package = Path(__file__).resolve().parents[1]
     roots = [package, package / "_encodings", package.parent / "encodings"]
     for root in roots:
         for file in sorted([*root.rglob("*.py"), *root.rglob("*.smt2"), *root.rglob("*.toml")]):
@@ -126,7 +126,7 @@ def _crate(path: Path, known: dict[Path, bytes]) -> list[bytes]:
 
 def _ships(name: str) -> bool:
     """Whether a machine of that name ships: then its data are part of `code_version`."""
-    package = Path(__file__).resolve().parent
+    package = Path(__file__).resolve().parents[1]
     roots = (package / "_encodings", package.parent / "encodings")
     return name.isidentifier() and any((root / name / "target.toml").is_file() for root in roots)
 

@@ -287,3 +287,22 @@ def test_the_cache_command_tells_and_clears(shell, good):
     assert "1 entry" in shell("cache")[1]
     assert shell("cache", "--clear")[0] == 0
     assert "0 entries" in shell("cache")[1]
+
+
+def test_the_key_holds_every_file_that_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The code of every room and the data of every machine that ships, not those of the cache's own room alone."""
+    from dmaverify.jobs import cache
+
+    seen: list[str] = []
+    original = Path.read_bytes
+
+    def noted(path: Path) -> bytes:
+        seen.append(path.as_posix())
+        return original(path)
+
+    monkeypatch.setattr(Path, "read_bytes", noted)
+    cache.code_version.cache_clear()
+    cache.code_version()
+    cache.code_version.cache_clear()
+    for part in ("dmaverify/prove/move/core.py", "dmaverify/layout/digits.py", "encodings/rngd/rules.smt2"):
+        assert any(path.endswith(part) for path in seen), part
