@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.cli.rust import with_references
-from dmaverify.errors import InputError
+from dmaverify.errors import InputError, errors_of
 from dmaverify.jobs.synthesis import SynthSettings, settings_of, synthesize_plan
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def plan_of_request(request: Mapping[str, Any]) -> Plan:
     """The plan of `{"plan": text}` or `{"path": ...}` with an optional name."""
     from dmaverify import api
-    from dmaverify.errors import InputErrors, errors_of
+    from dmaverify.errors import InputErrors
     from dmaverify.plan.read import read_plan_text, select
 
     text, path = request.get("plan"), request.get("path")

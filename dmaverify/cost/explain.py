@@ -293,6 +293,8 @@ def _row_advice(side: SideFacts, data: CostData) -> list[str]:
     if not row_bits:
         return []
     said = f"at least {side.row_switches:,} of {side.windows:,} {side.role} requests switch a row"
+    if not row_bits:
+        return [f"{said}: not within {INNER_REQUESTS} requests, but where outer loops or other commands go on"]
     said += f": the innermost loops toggle row bits {_list(row_bits)}"
     if low_bits:
         return [f"{said}; move the loops that toggle bits {_list(low_bits)} inside of them"]

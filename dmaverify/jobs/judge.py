@@ -16,7 +16,7 @@ from typing import Any, Literal
 from dmaverify.errors import InputError
 from dmaverify.verdict import Verdict
 
-FORMATS = ("full", "concise", "json", "json-lines", "sarif", "junit", "github", "gitlab", "summary", "html")
+FORMATS = ("full", "concise", "json", "json-lines", "sarif", "junit", "github", "gitlab", "rdjson", "summary", "html")
 
 Job = tuple[str, str | None, str | None, dict[str, Any]]
 """Path, name of a transfer or None for all, target or None for the file's own, settings of `Options`."""
