@@ -125,6 +125,8 @@ def request_of(asked: Mapping[str, Any]) -> Request:
     own["cross_check"] = own["cross_check"] if settings.execute else 0
     if given["engine"] or given["dims"] is not None:
         own |= {"engine": tuple(given["engine"] or ()), "dims": given["dims"]}
+    if given["define"]:
+        own["defines"] = tuple(given["define"])
     said = given["format_"] or settings.format
     if said not in (None, *FORMATS):
         raise InputError(f"{settings.origin}: no format `{said}`", None, f"formats: {', '.join(FORMATS)}")
@@ -299,6 +301,10 @@ def check_once(request: Request, terminal: Terminal, ticks: Callable[[int], Tick
         said = f"interrupted: {done} of {_many(len(jobs), 'file')} judged; the others have no verdict"
         code = max(outcome.code if verdicts else 3, 3, key=(0, 3, 1, 2, 4).index)
         return Outcome(outcome.out, (*outcome.err, *note, said), code)
+    if request.given["trace"]:
+        from dmaverify.cli.idma import traced
+
+        verdicts += [traced(request.paths, request.given["trace"], request.given["engine"], request.given["dims"])]
     if cache is not None and cache.dropped:
         note += (f"cache: {_many(cache.dropped, 'entry')} dropped: damaged, or not written by this user",)
     outcome = finished(request, terminal, verdicts, internal, asked)

@@ -23,7 +23,9 @@ from dmaverify.machines.idma.setup import Setup, engine_options
 from dmaverify.report.idma import Shown, bursts_data, bursts_json, bursts_text
 
 if TYPE_CHECKING:
+    from dmaverify.program.move import Transfer
     from dmaverify.synth.result import Synthesis
+    from dmaverify.verdict import Verdict
 
 Named = tuple[str, Setup, int, Iterator[Request]]
 """Name, engine, how many 1D transfers, and these."""
@@ -126,6 +128,40 @@ def _of_plan(path: str, options: Mapping[str, int | str]) -> Iterator[Named]:
         commands = api.program_of(plan, item.name)
         found = requests_of(setup, commands)
         yield item.name, setup, found.count, (replace(r, last=False) for r in found.requests())
+
+
+def traced(paths: Sequence[str], trace: str, engine: Sequence[str] | None, dims: int | None) -> Verdict:
+    """The verdict on a bus trace: the transfers of one file, in order, beat by beat. Raises InputError."""
+    from dmaverify.machines.idma.bus.beats import read_beats
+    from dmaverify.machines.idma.bus.scoreboard import judged
+    from dmaverify.machines.idma.bus.told import verdict_of_trace
+
+    if len(paths) != 1 or Path(paths[0]).is_dir():
+        raise InputError("--trace is held against one file", None, "check PLAN.toml[::NAME] --trace FILE.vcd")
+    beats = read_beats(trace)
+    every = list(_requests(paths[0], engine_options(engine or ()), dims))
+    if not every:
+        raise InputError(f"{paths[0]} has no transfer for a trace", None, "a plan with target idma, or a job file")
+    setups = [setup for _, setup, _, _ in every]
+    if any(one.backend != setups[0].backend for one in setups) or setups[0].region is not None:
+        raise InputError("a trace is that of one back-end", None, "name one transfer: PATH::NAME")
+    if sum(count for _, _, count, _ in every) > MOST_LISTED:
+        raise InputError("too many 1D transfers for a trace", None, f"up to {MOST_LISTED:,}")
+    found = judged(setups[0].backend, (request for *_, own in every for request in own), beats)
+    return verdict_of_trace(trace, found, [(name, count) for name, _, count, _ in every], _tensors(paths[0]))
+
+
+def _tensors(path: str) -> Mapping[str, tuple[Transfer, int]]:
+    """The transfers of a plan by name, with the bits of their elements; none of other files."""
+    if not path.partition("::")[0].endswith(".toml"):
+        return {}
+    from dmaverify import api
+
+    plan = api.load(path)
+    return {
+        item.name: (item.transfer, plan.targets[item.transfer.target].dtypes.get(item.transfer.dtype, 8))
+        for item in plan.transfers
+    }
 
 
 def utilization_shown(

@@ -91,6 +91,14 @@ OPTIONS: Mapping[str, Callable[[Any], Any]] = {
     "dims": click.option(
         "--dims", type=click.IntRange(0, 8), help="iDMA job files: dimensions of a job, three lines each."
     ),
+    "define": click.option(
+        "--define", multiple=True, metavar="NAME=VALUE",
+        help="C drivers: the value of a name, or of an expression, that the file leaves open; repeatable.",
+    ),
+    "trace": click.option(
+        "--trace", metavar="FILE[::SCOPE]",
+        help="iDMA: an AXI port in a simulation (.vcd, .csv), held beat by beat against a plan or job file.",
+    ),
     "rlimit": click.option(
         "--rlimit", type=click.IntRange(1), show_default="20000000", help="Solver resource units a question."
     ),

@@ -45,6 +45,7 @@ TOP, ZERO, READ_BOTTOM, WRITE_BOTTOM = -1, -2, -3, -4  # tags of what is not liv
 _SOURCE_TAGS = np.array([0, TOP, ZERO, READ_BOTTOM, TOP])  # by the kind codes of `meaning`
 _DEST_TAGS = np.array([0, TOP, ZERO, WRITE_BOTTOM, WRITE_BOTTOM])
 _CACHED_UNITS = 1 << 14
+_CACHED_SETS = 1 << 9  # sets of indices take a hundred times the memory of tags, and more
 _CODE_OF_KIND = {Kind.TOP: 1, Kind.ZERO: 2, Kind.BOTTOM: 3}
 
 
@@ -105,7 +106,8 @@ class Promise:
 
 def promise_of(source: Expr, dest: Expr, width: int, broadcast_missing: bool) -> Promise:
     """The tags of a move. Small ones are remembered."""
-    if max(source.size, dest.size) * width <= _CACHED_UNITS:
+    most = _CACHED_UNITS if _one_index_each(source) and _one_index_each(dest) else _CACHED_SETS
+    if max(source.size, dest.size) * width <= most:
         return _remembered(source, dest, width, broadcast_missing)
     return _promise(source, dest, width, broadcast_missing)
 

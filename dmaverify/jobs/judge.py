@@ -18,6 +18,9 @@ from dmaverify.verdict import Verdict
 
 FORMATS = ("full", "concise", "json", "json-lines", "sarif", "junit", "github", "gitlab", "rdjson", "summary", "html")
 
+OF_LISTS = ("engine", "dims", "defines")
+"""Settings of a machine's own files, which no plan reads."""
+
 Job = tuple[str, str | None, str | None, dict[str, Any]]
 """Path, name of a transfer or None for all, target or None for the file's own, settings of `Options`."""
 
@@ -98,7 +101,7 @@ def check_job(job: Job) -> tuple[list[Any], str, dict[str, Any]]:
 
     path, name, target, settings = job
     keep: dict[str, Any] = {}
-    options = Options(**{key: value for key, value in settings.items() if key not in ("engine", "dims")})
+    options = Options(**{key: value for key, value in settings.items() if key not in OF_LISTS})
 
     def judge() -> list[Verdict]:
         from dmaverify.jobs.load import check
@@ -119,8 +122,9 @@ def listed_verdict(path: str, settings: Mapping[str, Any]) -> Verdict | None:
     from dmaverify.machines.idma.check import verdict_of_file
 
     return verdict_of_file(
-        path, settings.get("readings", {}), engine=settings.get("engine", ()), dims=settings.get("dims")
-    )
+        path, settings.get("readings", {}), engine=settings.get("engine", ()), dims=settings.get("dims"),
+        defines=settings.get("defines", ()),
+    )  # fmt: skip
 
 
 Result = tuple[list[Any], str, dict[str, Any]]

@@ -97,6 +97,8 @@ def looks(path: Path, data: bytes) -> Seen:
     name = str(path)
     if path.suffix == ".rs":
         return _kernel(name, data)
+    if path.suffix in (".c", ".h"):
+        return _driver(name, data)
     if path.suffix != ".toml":
         return Seen(name, True, "is PTO text" if path.suffix in SUFFIXES else "is a job file or a list")
     if path.name in SETTINGS:
@@ -112,6 +114,13 @@ def _kernel(name: str, data: bytes) -> Seen:
 
     found = next((t for t in TRANSFERS if f".{t}".encode() in data or f"::{t}".encode() in data), None)
     return Seen(name, found is not None, f"names `{found}`" if found else "names no transfer")
+
+
+def _driver(name: str, data: bytes) -> Seen:
+    from dmaverify.machines.idma.c.launches import CALLS
+
+    found = next((one for one in CALLS if f"{one}(".encode() in data), None)
+    return Seen(name, found is not None, f"calls `{found}`" if found else "calls no DMA function")
 
 
 # ---------------------------------------------------------------- .gitignore

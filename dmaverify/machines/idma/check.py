@@ -28,14 +28,16 @@ from dmaverify.targets.target import Target, load_target
 from dmaverify.verdict import Verdict
 
 NO_MOVE = "no move is given: rules of the engine and its protocols alone were judged"
-SUFFIXES = (".csv", ".jsonl", ".job", ".jobs", ".txt", ".idma")
+SUFFIXES = (".csv", ".jsonl", ".job", ".jobs", ".txt", ".idma", ".c", ".h")
 
 
 def verdict_of_file(
-    path: str, readings: Mapping[str, str] | None = None, *, engine: Sequence[str] = (), dims: int | None = None
+    path: str, readings: Mapping[str, str] | None = None, *, engine: Sequence[str] = (), dims: int | None = None,
+    defines: Sequence[str] = (),
 ) -> Verdict | None:
     """The verdict on a burst list, a job file or an image; None for files that are none of these. `engine` names the
-    engine as a command line does; `dims` are those of a job. Raises InputError.
+    engine as a command line does; `dims` are those of a job; `defines` are NAME=VALUE for names of C that have no value
+    in their file. Raises InputError.
     """
     if not path.endswith(SUFFIXES):
         return None
@@ -56,6 +58,8 @@ def verdict_of_file(
         )
         return judge_listed(items, target, name=Path(path).stem, path=path, unit="transfers", readings=readings)
     given = engine_options(engine)
+    if path.endswith((".c", ".h")):
+        return _of_driver(source, target, given, defines, readings)
     width = setup_of(target, given).backend.address_width if given else 32
     image = image_of_file(source, dims, width)
     return replace(
@@ -64,6 +68,44 @@ def verdict_of_file(
         ),
         assumptions=(NO_MOVE,),
     )
+
+
+def _of_driver(
+    source: Source, target: Target, given: Mapping[str, int | str], defines: Sequence[str],
+    readings: Mapping[str, str] | None,
+) -> Verdict:  # fmt: skip
+    """The verdict on what a driver in C launches. Raises InputError."""
+    from dmaverify.machines.idma.c.launches import read_driver
+
+    values = dict(_define(one) for one in defines)
+    driver = read_driver(source, values, setup_of(target, given).front_end if given else "")
+
+    def items() -> Iterator[Item | InputError]:
+        for entry in driver.entries:
+            for item in _items(Image(entry.told, waits=entry.waits), target, given):
+                if isinstance(item, Item):
+                    item = replace(item, name=f"{entry.name}: {item.name}")
+                    met = next((fact for fact in item.facts if fact.scope == "after"), None)
+                    if met is not None and entry.foreign:
+                        why = f"it reads what is written {met.place}, unless {entry.foreign} waits for that"
+                        facts = [fact for fact in item.facts if fact.scope != "after"]
+                        item = replace(item, facts=facts, open=why)
+                yield item
+            for doubt in entry.doubts:
+                called = f"line {doubt.part.span.line}, {entry.name}: `{doubt.part}`"
+                yield Item(called, doubt.part.span, (), open=f"not read: {doubt.why}")
+
+    name = Path(source.name).stem
+    verdict = judge_listed(items(), target, name=name, path=source.name, unit="launches", readings=readings)
+    beside = "functions of other files and assembly launch nothing"
+    return replace(verdict, assumptions=(*verdict.assumptions, NO_MOVE, beside, *driver.assumed, *driver.defined))
+
+
+def _define(text: str) -> tuple[str, str]:
+    name, equals, value = text.rpartition("=")
+    if not equals or not name.strip() or not value.strip()[:1].isdecimal():
+        raise InputError(f"`--define {text}` is not NAME=NUMBER", None, "for example --define buffer=0x10000000")
+    return name.strip(), value.strip()
 
 
 def image_of_file(source: Source, dims: int | None = None, width: int = 32) -> Image:

@@ -80,7 +80,7 @@ class Line:
         if word >= len(self.words):
             self.refuse(f"{what} is missing", "write a decimal number, or 0x and hexadecimal digits")
         text = self.words[word][0]
-        if not re.fullmatch(r"-?(0[xX][0-9a-fA-F]{1,32}|[0-9]{1,40})", text):
+        if not _NUMBER.fullmatch(text):
             self.refuse(
                 f"{what} is `{text}`, not a number", "write a decimal number, or 0x and hexadecimal digits", word
             )
@@ -88,6 +88,8 @@ class Line:
 
 
 _WORD = re.compile(r"[^\s,=:]+")
+_COMMENT = re.compile(r"#|//")
+_NUMBER = re.compile(r"-?(0[xX][0-9a-fA-F]{1,32}|[0-9]{1,40})")
 
 
 def lines_of(source: Source, offset: int, text: str, separators: str = r"[\s,=:]") -> Iterator[Line]:
@@ -95,7 +97,7 @@ def lines_of(source: Source, offset: int, text: str, separators: str = r"[\s,=:]
     word = _WORD if separators == r"[\s,=:]" else re.compile(f"[^{separators.strip('[]')}]+")
     at = offset
     for raw in text.split("\n"):
-        bare = re.split(r"#|//", raw, maxsplit=1)[0]
+        bare = _COMMENT.split(raw, maxsplit=1)[0] if "#" in raw or "//" in raw else raw
         words = tuple((m[0], Span(source, at + m.start(), at + m.end())) for m in word.finditer(bare))
         if words:
             yield Line(words, Span(source, words[0][1].start, words[-1][1].end))

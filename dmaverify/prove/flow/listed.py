@@ -36,6 +36,9 @@ class Item:
 MOST_ALIKE = 200
 """Findings of one rule and severity that are told one by one; the others are counted."""
 
+MOST_OPEN = 20
+"""Open items that are told one by one; the others are counted."""
+
 
 class _Memo:
     """Values that a rule holds for, so that no rule is asked the same twice. Rules with readings are always asked."""
@@ -127,10 +130,13 @@ def judge_listed(
         status = Status.UNKNOWN
     rules = {f.rule for f in findings if f.severity is Severity.ERROR and f.rule != "core/input"}
     by = f"{looked:,} looked at" + (f", {broken:,} of {count:,} {unit} broken" if broken else "")
-    obligations = [Obligation(f"{target.name}/*", "refuted" if rules else "proved", by)] if count else []
+    held = Obligation(f"{target.name}/*", "refuted" if rules else "proved", by)
+    obligations = [held] if count and (looked or not undecided) else []
     if undecided:
-        more = f", and {len(undecided) - 1:,} more" if len(undecided) > 1 else ""
-        obligations.append(Obligation("core/overlap", "unknown", undecided[0] + more))
+        more = f", and {len(undecided) - MOST_OPEN:,} more" if len(undecided) > MOST_OPEN else ""
+        told = undecided[:MOST_OPEN]
+        told[-1] += more
+        obligations += [Obligation("core/overlap", "unknown", why) for why in told]
     assumptions = tuple(f"{rule}: the verdict differs under another reading" for rule in dict.fromkeys(differs))
     return Verdict(
         name, target.name, status, tuple(_counted(findings)), tuple(obligations), assumptions, dict(readings or {}),

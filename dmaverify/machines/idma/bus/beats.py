@@ -1,0 +1,179 @@
+"""Beats of an AXI port from a trace: a value change dump or a table.
+
+Knows: names of signals, handshakes at the rising edge of a clock. Does not know: which beats are right.
+Law: a beat is a rising edge at which valid and ready were 1 just before; a field that was not 0 or 1 in all its bits
+has no value.
+
+    time,channel,addr,len,size,strb,last,data        a table: one beat a line, channel ar, r, aw, w or b
+    ar_valid, ar_ready, ar_addr, ..., clk            a dump: signals of one port, `FILE::SCOPE` where there are more
+
+Source: AMBA AXI, issue H.c, A3.2 (handshake), A2 (signals); IEEE 1364, 18 (value change dump).
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dmaverify.errors import InputError, Source, Span
+from dmaverify.language.files import read_bytes, read_text
+
+CHANNELS = ("ar", "r", "aw", "w", "b")
+FIELDS = ("addr", "len", "size", "burst", "strb", "last", "data", "resp")
+MOST_BYTES = 1 << 28
+_SIGNAL = re.compile(rf"(?:^|(?<=[_.]))(ar|aw|r|w|b)[_.]?(valid|ready|{'|'.join(FIELDS)})(?:_[io])?$")
+_CLOCK = re.compile(r"(?:^|[_.])(?:a?clk|clock)(?:_?i)?$")
+
+
+@dataclass(frozen=True, slots=True)
+class Beat:
+    """One handshake: when, on which channel, the fields that the trace has."""
+
+    time: int
+    channel: str
+    fields: Mapping[str, int | None]
+    span: Span | None = None
+
+
+def read_beats(path: str) -> list[Beat]:
+    """The beats of a trace in order of time. Raises InputError."""
+    file, _, scope = path.partition("::")
+    if not Path(file).is_file():
+        raise InputError(f"{file} is no file", None, "a trace: FILE.vcd, FILE.csv, or FILE.vcd::SCOPE")
+    if file.endswith(".csv"):
+        return _table(Source(file, read_text(file)))
+    if file.endswith(".vcd"):
+        return _dump(file, scope)
+    raise InputError(f"{file} is no trace that is read", None, "FILE.vcd or FILE.csv")
+
+
+# ---------------------------------------------------------------- tables
+
+
+def _table(source: Source) -> list[Beat]:
+    lines = source.text.split("\n")
+    header = [name.strip().lower() for name in next(csv.reader(lines[:1]), [])]
+    if not {"time", "channel"} <= set(header):
+        raise InputError(f"{source.name} is no table of beats", None, f"columns time, channel, {', '.join(FIELDS)}")
+    out: list[Beat] = []
+    for number, line in enumerate(lines[1:], 1):
+        if not line.strip():
+            continue
+        span = Span(source, source.line_starts[number], source.line_starts[number] + len(line))
+        cells = next(csv.reader([line]))
+        if len(cells) != len(header):
+            raise InputError(f"{len(cells)} columns, the header has {len(header)}", span, "one value a column")
+        row = dict(zip(header, (cell.strip() for cell in cells), strict=True))
+        channel = row["channel"].lower()
+        if channel not in CHANNELS:
+            raise InputError(f"`{row['channel']}` is no channel", span, ", ".join(CHANNELS))
+        fields = {name: _number(row[name], name, span) for name in FIELDS if row.get(name)}
+        time = _number(row["time"], "time", span)
+        if time is None or (out and time < out[-1].time):
+            raise InputError("the times of a table do not fall", span, "sort it by time")
+        out.append(Beat(time, channel, fields, span))
+    return out
+
+
+def _number(text: str, name: str, span: Span) -> int | None:
+    if re.fullmatch(r"(0[xX])?[xXzZ]+", text):
+        return None
+    try:
+        return int(text, 0)
+    except ValueError:
+        raise InputError(f"{name} is `{text}`, no number", span, "decimal, or 0x and hexadecimal digits") from None
+
+
+# ---------------------------------------------------------------- value change dumps
+
+
+def _dump(file: str, scope: str) -> list[Beat]:
+    try:
+        from vcd.reader import TokenKind, VCDParseError, tokenize
+    except ImportError:
+        raise InputError("reading a value change dump needs pyvcd", None, "pip install 'dmaverify[trace]'") from None
+    import io
+
+    if Path(file).stat().st_size > MOST_BYTES:
+        raise InputError(f"{file} is longer than {MOST_BYTES >> 20} MiB", None, "dump the port alone")
+    names: dict[str, list[str]] = {}
+    path: list[str] = []
+    tokens: Iterator[Any] = tokenize(io.BytesIO(read_bytes(file)))
+    try:
+        for token in tokens:
+            if token.kind is TokenKind.SCOPE:
+                path.append(token.data.ident)
+            elif token.kind is TokenKind.UPSCOPE:
+                path.pop()
+            elif token.kind is TokenKind.VAR:
+                names.setdefault(token.data.id_code, []).append(".".join((*path, token.data.reference)))
+            elif token.kind is TokenKind.ENDDEFINITIONS:
+                break
+        port, clock = _port(file, names, scope)
+        return list(_sampled(tokens, TokenKind, port, clock))
+    except (VCDParseError, IndexError, ValueError) as error:
+        raise InputError(f"{file} is no value change dump: {error}", None, "a file that a simulator wrote") from None
+
+
+def _port(file: str, names: Mapping[str, list[str]], scope: str) -> tuple[dict[tuple[str, str], str], str]:
+    """Codes of the signals of the one port that has all handshakes, and of the clock."""
+    ports: dict[str, dict[tuple[str, str], str]] = {}
+    clocks: dict[str, str] = {}
+    for code, own in names.items():
+        for name in own:
+            found = _SIGNAL.search(name.lower())
+            if found is not None:
+                ports.setdefault(name[: found.start()], {})[(found[1], found[2])] = code
+            elif _CLOCK.search(name.lower()):
+                clocks[name] = code
+    needed = {(channel, wire) for channel in CHANNELS for wire in ("valid", "ready")}
+    whole = {prefix: port for prefix, port in ports.items() if needed <= set(port) and prefix.startswith(scope)}
+    distinct = {tuple(sorted(port.items())): prefix for prefix, port in whole.items()}
+    if len(distinct) != 1:
+        seen = ", ".join(f"{file}::{prefix}" for prefix in sorted(distinct.values())) or "none"
+        raise InputError(
+            f"{file} has {len(distinct)} AXI ports with all five handshakes", None,
+            f"signals such as axi_ar_valid, axi_ar_ready, axi_ar_addr; name one: {seen}",
+        )  # fmt: skip
+    prefix = next(iter(distinct.values()))
+    if not clocks:
+        raise InputError(f"{file} has no clock", None, "a signal clk, clk_i or aclk")
+    near = max(sorted(clocks), key=lambda name: _shared(name, prefix))
+    return whole[prefix], clocks[near]
+
+
+def _shared(name: str, prefix: str) -> int:
+    """Scopes that two names have in common."""
+    pairs = zip(name.split(".")[:-1], prefix.split("."), strict=False)
+    return next((n for n, (a, b) in enumerate(pairs) if a != b), 99)
+
+
+def _sampled(tokens: Iterator[Any], kind: Any, port: Mapping[tuple[str, str], str], clock: str) -> Iterator[Beat]:
+    """Handshakes at rising edges, by the values just before each."""
+    held: dict[str, int | None] = {}
+    after: dict[str, int | None] = {}
+    time = 0
+    watched = {*port.values(), clock}
+
+    def edge() -> Iterator[Beat]:
+        if after.get(clock) == 1 and held.get(clock) == 0:
+            for channel in CHANNELS:
+                if held.get(port[channel, "valid"]) == 1 and held.get(port[channel, "ready"]) == 1:
+                    fields = {name: held.get(port[channel, name]) for name in FIELDS if (channel, name) in port}
+                    yield Beat(time, channel, fields)
+        held.update(after)
+        after.clear()
+
+    for token in tokens:
+        if token.kind is kind.CHANGE_TIME:
+            yield from edge()
+            time = int(token.data)
+        elif token.kind in (kind.CHANGE_SCALAR, kind.CHANGE_VECTOR) and token.data.id_code in watched:
+            value = token.data.value
+            known = isinstance(value, int) or str(value) in ("0", "1")
+            after[token.data.id_code] = int(value) if known else None
+    yield from edge()

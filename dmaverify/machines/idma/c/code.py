@@ -1,0 +1,180 @@
+"""C text as a syntax tree: functions, macros, typedefs and constants of a file, with the place of every node.
+
+Knows: tree-sitter's C grammar, `#define`, `#if`. Does not know: values, what a call means.
+Law: a span points into the file that the user wrote; what a macro made points at its use. What the grammar cannot read
+is an ERROR node, never an exception; a macro with two meanings has none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from dmaverify.errors import InputError, Source, Span
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser
+
+MAX_BYTES = 2_000_000
+_WORD = re.compile(r"[A-Za-z_]\w*|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|\d\w*")
+
+
+@lru_cache(maxsize=1)
+def _parser() -> Parser:
+    try:
+        import tree_sitter_c
+        from tree_sitter import Language, Parser
+    except ImportError:
+        raise InputError("reading C needs tree-sitter-c", None, "pip install 'dmaverify[c]'") from None
+    return Parser(Language(tree_sitter_c.language()))
+
+
+@dataclass(frozen=True, slots=True)
+class Macro:
+    """A `#define`: parameters (None for a name alone) and its text."""
+
+    name: str
+    params: tuple[str, ...] | None
+    text: str
+
+
+@dataclass(eq=False)
+class Text:
+    """A text that was parsed: the file, or what one use of a macro became (then all of it stands `at` that use)."""
+
+    source: Source
+    data: bytes
+    at: Span | None = None
+
+    def root(self) -> Node:
+        return _parser().parse(self.data).root_node
+
+    def of(self, node: Node) -> str:
+        return self.data[node.start_byte : node.end_byte].decode("utf-8", "replace")
+
+    def span(self, node: Node) -> Span:
+        if self.at is not None:
+            return self.at
+        start = len(self.data[: node.start_byte].decode("utf-8", "replace"))
+        return Span(self.source, start, start + max(1, len(self.of(node))))
+
+
+@dataclass(frozen=True)
+class Part:
+    """A node with the text that it is part of."""
+
+    node: Node
+    text: Text
+
+    def __str__(self) -> str:
+        return " ".join(self.text.of(self.node).split())
+
+    @property
+    def type(self) -> str:
+        return self.node.type
+
+    @property
+    def span(self) -> Span:
+        return self.text.span(self.node)
+
+    def field(self, name: str) -> Part | None:
+        found = self.node.child_by_field_name(name)
+        return None if found is None else Part(found, self.text)
+
+    def parts(self) -> list[Part]:
+        """The named nodes below, without comments."""
+        return [Part(n, self.text) for n in self.node.named_children if n.type != "comment"]
+
+    def every(self) -> Iterator[Part]:
+        """This node and all below."""
+        left = [self.node]
+        while left:
+            node = left.pop()
+            yield Part(node, self.text)
+            left += reversed(node.children)
+
+
+@dataclass
+class File:
+    """What a file declares. `ambiguous` are macros with more than one meaning; `undefined` are names that an `#if`
+    asked for and that nothing defines.
+    """
+
+    functions: dict[str, Part] = field(default_factory=dict)
+    macros: dict[str, Macro] = field(default_factory=dict)
+    ambiguous: set[str] = field(default_factory=set)
+    typedefs: dict[str, Part] = field(default_factory=dict)
+    outside: list[Part] = field(default_factory=list)
+    undefined: set[str] = field(default_factory=set)
+
+    def define(self, macro: Macro) -> None:
+        known = self.macros.get(macro.name)
+        if known is not None and known != macro:
+            self.ambiguous.add(macro.name)
+        self.macros[macro.name] = macro
+
+
+def read_c(source: Source) -> tuple[Text, Part]:
+    """The tree of a file. Raises InputError for a file that is too long."""
+    data = source.text.encode()
+    if len(data) > MAX_BYTES:
+        raise InputError(f"{source.name} has {len(data):,} bytes", None, f"C files up to {MAX_BYTES:,} bytes are read")
+    text = Text(source, data)
+    return text, Part(text.root(), text)
+
+
+def macro_of(part: Part) -> Macro | None:
+    """The macro that a `#define` makes."""
+    name, value, params = part.field("name"), part.field("value"), part.field("parameters")
+    if name is None:
+        return None
+    body = re.sub(r"\\\r?\n", " ", value.text.of(value.node)) if value else ""
+    body = re.sub(r"/\*.*?\*/|//[^\n]*", " ", body, flags=re.DOTALL)
+    names = None if params is None else tuple(str(p) for p in params.parts())
+    return Macro(str(name), names, body.strip())
+
+
+def expanded(macro: Macro, arguments: list[str] | None, use: Part, *, statement: bool = False) -> Part | None:
+    """What a use of a macro becomes: an expression or a statement; None where it is neither.
+
+    `#` and `##` are not read.
+    """
+    body = macro.text
+    if "#" in body:
+        return None
+    if macro.params is not None:
+        if arguments is None or len(arguments) != len(macro.params):
+            return None
+        given = dict(zip(macro.params, arguments, strict=True))
+        body = _WORD.sub(lambda m: f" {given[m[0]]} " if m[0] in given else m[0], body)
+    text = Text(use.text.source, f"void f(void){{ {body}; }}".encode(), use.span)
+    root = text.root()
+    if root.has_error or not root.named_children:
+        return None
+    block = root.named_children[0].child_by_field_name("body")
+    inside = [n for n in block.named_children if n.type != "comment"] if block else []
+    if statement:
+        return Part(block, text) if block is not None else None
+    if len(inside) != 1 or inside[0].type != "expression_statement":
+        return None
+    return Part(inside[0].named_children[0], text)
+
+
+def declared(part: Part) -> tuple[str, str, int, Part | None]:
+    """(name, kind of the outermost declarator, pointers, its array or function declarator) of a declarator."""
+    pointers, outer, node = 0, "", part
+    shape: Part | None = None
+    while True:
+        if node.type in ("identifier", "type_identifier", "field_identifier"):
+            return str(node), outer, pointers, shape
+        if "pointer" in node.type:
+            pointers += 1
+        elif node.type in ("array_declarator", "function_declarator"):
+            outer, shape = node.type, node
+        inner = node.field("declarator") or next(iter(node.parts()), None)
+        if inner is None:
+            return "", outer, pointers, shape
+        node = inner

@@ -1,0 +1,242 @@
+"""Constant expressions of C: the value of an expression where it has one, else the reason why not.
+
+Knows: names, macros, casts, `sizeof`, operators; names and texts that the user gave a value (`--define`).
+Does not know: statements, launches; calls and accesses to memory go to `called` and `accessed`.
+Law: an expression whose value depends on anything that was not read has none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from dmaverify.machines.idma.c.code import File, Part, declared, expanded
+from dmaverify.machines.idma.c.numbers import INT, WORD, Type, Value, binary, converted, literal, types, unary, unknown
+
+MOST_DEPTH = 60
+_PRIMARY = ("parenthesized_expression", "number_literal", "char_literal", "identifier", "call_expression",
+            "sizeof_expression", "subscript_expression", "string_literal")  # fmt: skip
+_APART = ("argument_list", "parenthesized_expression", "init_declarator", "assignment_expression", "return_statement",
+          "expression_statement", "subscript_expression", "comma_expression")  # fmt: skip
+
+
+class Evaluator:
+    """Values of expressions over the constants of a file and the variables of a call."""
+
+    def __init__(self, file: File, defines: Mapping[str, str], word: int = WORD) -> None:
+        self.file, self.word = file, word
+        self.known = types(word)
+        self.constants: dict[str, Value] = {}
+        self.scopes: list[dict[str, Value]] = [{}]
+        self.depth = 0
+        self.defines = {" ".join(name.split()): literal(text, word) for name, text in defines.items()}
+        self.seen: set[str] = set()
+
+    # ------------------------------------------------------------ hooks
+
+    def called(self, call: Part, name: str, arguments: list[Part]) -> Value:
+        return unknown(f"`{call}` is a call of a function that is not in this file")
+
+    def accessed(self, access: Part, address: Value, written: Value | None) -> Value:
+        return unknown(f"`{access}` is read from memory")
+
+    def unread(self, part: Part, why: str) -> None:
+        """A part that may run, or that is not read."""
+
+    # ------------------------------------------------------------ types
+
+    def type_of(self, part: Part | None, pointers: int = 0) -> Type | None:
+        """The type that a type node and the stars behind it name; None for one that is not read."""
+        if part is None:
+            return None
+        if part.type == "type_descriptor":
+            inner = part.field("declarator")
+            own = str(inner).count("*") if inner else 0
+            return self.type_of(part.field("type"), pointers + own)
+        name = re.sub(r"\b(const|volatile|static|register|inline)\b", "", str(part)).strip()
+        base = self.known.get(" ".join(name.split())) if name not in self.file.macros else None
+        if base is None and name in self.file.typedefs:
+            definition = self.file.typedefs[name]
+            declarator = definition.field("declarator")
+            stars = declared(declarator)[2] if declarator else 0
+            if declarator is None or declared(declarator)[1]:
+                return None
+            if name != str(definition.field("type")):
+                base = self.type_of(definition.field("type"), stars)
+        if not pointers:
+            return base
+        step = 1 if name == "void" else (base.bits // 8 if base and not base.pointer else 0)
+        return Type(self.word, pointer=True, step=step if pointers == 1 else 0)
+
+    def converted_to(self, value: Value, type_: Type | None, name: str) -> Value:
+        if type_ is None:
+            return unknown(f"the type `{name}` is not known") if value.number is not None else value
+        if name in ("float", "double"):
+            return unknown("floating point")
+        if name in ("bool", "_Bool") and value.number is not None:
+            return Value(int(bool(value.number)))
+        return converted(value, type_)
+
+    # ------------------------------------------------------------ names
+
+    def name(self, part: Part) -> Value:
+        name = str(part)
+        if name in self.file.ambiguous:
+            return unknown(f"the macro `{name}` is defined in more than one way")
+        if name in self.file.macros and self.file.macros[name].params is None:
+            return self.expansion(part, name, None)
+        for scope in reversed(self.scopes[1:]):
+            if name in scope:
+                found = scope[name]
+                if found.number is None and name in self.defines:
+                    return self.defined(name, found.type)
+                return found
+        if name in self.constants:
+            return self.constants[name]
+        if name in self.defines:
+            return self.defined(name, self.scopes[0][name].type if name in self.scopes[0] else None)
+        if name in self.scopes[0]:
+            return self.scopes[0][name]
+        if name in ("true", "false", "NULL"):
+            return Value(int(name == "true"), INT)
+        return unknown(f"`{name}` has no value in this file: --define {name}=...")
+
+    def defined(self, name: str, type_: Type | None) -> Value:
+        self.seen.add(name)
+        value = self.defines[name]
+        return value if type_ is None else converted(value, type_)
+
+    def expansion(self, use: Part, name: str, arguments: list[str] | None) -> Value:
+        part = expanded(self.file.macros[name], arguments, use)
+        if part is None:
+            return unknown(f"the macro `{name}` is no expression that is read")
+        above = use.node.parent
+        if part.type not in _PRIMARY and (above is None or above.type not in _APART):
+            return unknown(f"the macro `{name}` needs parentheses around its text")
+        return self.value(part)
+
+    # ------------------------------------------------------------ expressions
+
+    def value(self, part: Part | None) -> Value:
+        if part is None:
+            return unknown("an expression is missing")
+        if self.depth >= MOST_DEPTH:
+            return unknown(f"`{part}` is nested too deeply")
+        if part.type not in ("identifier", "number_literal") and self.defines and str(part) in self.defines:
+            return self.defined(str(part), None)
+        self.depth += 1
+        try:
+            handler = getattr(self, f"_{part.type}", None)
+            if handler is None:
+                self.unread(part, f"`{part}`, which is not read")
+                return unknown(f"`{part}` is no integer constant")
+            found: Value = handler(part)
+            return found
+        finally:
+            self.depth -= 1
+
+    def _number_literal(self, part: Part) -> Value:
+        return literal(str(part), self.word)
+
+    def _true(self, part: Part) -> Value:
+        return Value(1)
+
+    def _false(self, part: Part) -> Value:
+        return Value(0)
+
+    def _null(self, part: Part) -> Value:
+        return Value(0, Type(self.word, pointer=True, step=1))
+
+    def _char_literal(self, part: Part) -> Value:
+        text = str(part)[1:-1]
+        return Value(ord(text)) if len(text) == 1 and text.isascii() else unknown(f"`{part}`")
+
+    def _identifier(self, part: Part) -> Value:
+        return self.name(part)
+
+    def _parenthesized_expression(self, part: Part) -> Value:
+        return self.value(next(iter(part.parts()), None))
+
+    def _binary_expression(self, part: Part) -> Value:
+        op = part.node.child_by_field_name("operator")
+        left = self.value(part.field("left"))
+        sign = op.type if op else ""
+        if sign in ("&&", "||") and left.number is not None and bool(left.number) == (sign == "||"):
+            return Value(int(sign == "||"))
+        if sign in ("&&", "||") and left.number is None:
+            right = part.field("right")
+            if right is not None:
+                self.unread(right, f"the condition {part.field('left')}")
+            return left
+        return binary(sign, left, self.value(part.field("right")))
+
+    def _unary_expression(self, part: Part) -> Value:
+        op = part.node.child_by_field_name("operator")
+        return unary(op.type if op else "", self.value(part.field("argument")))
+
+    def _conditional_expression(self, part: Part) -> Value:
+        test = self.value(part.field("condition"))
+        yes, no = part.field("consequence"), part.field("alternative")
+        if test.number is None:
+            for branch in (yes, no):
+                if branch is not None:
+                    self.unread(branch, f"the condition {part.field('condition')}")
+            return test
+        return binary("+", self.value(yes if test.number else no), Value(0))
+
+    def _comma_expression(self, part: Part) -> Value:
+        self.value(part.field("left"))
+        return self.value(part.field("right"))
+
+    def _cast_expression(self, part: Part) -> Value:
+        type_ = part.field("type")
+        name = str(type_.field("type")) if type_ and not type_.field("declarator") else "pointer"
+        return self.converted_to(self.value(part.field("value")), self.type_of(type_), name)
+
+    def _sizeof_expression(self, part: Part) -> Value:
+        type_ = self.type_of(part.field("type")) if part.field("type") else None
+        value = part.field("value")
+        if value is not None:
+            inner = value.parts()[0] if value.type == "parenthesized_expression" and value.parts() else value
+            name = str(inner)
+            for scope in reversed(self.scopes):
+                size = scope.get(f"sizeof {name}")
+                if size is not None:
+                    return size
+                if name in scope:
+                    type_ = scope[name].type if name not in self.file.macros else None
+                    break
+            else:
+                type_ = self.known.get(name)
+        if type_ is None or type_.bits == WORD:
+            return unknown(f"`{part}` is not known")
+        return Value(type_.bits // 8, Type(self.word))
+
+    def _pointer_expression(self, part: Part) -> Value:
+        op, argument = part.node.child_by_field_name("operator"), part.field("argument")
+        if op is not None and op.type == "*":
+            return self.accessed(part, self.value(argument), None)
+        if argument is not None and argument.type == "subscript_expression":
+            array, index = self.value(argument.field("argument")), self.value(argument.field("index"))
+            return binary("+", array, index) if array.type.pointer else unknown(f"`{part}` is an address")
+        why = f"the address `{part}` is known to the linker alone: --define '{part}=...'"
+        return unknown(why, Type(self.word, pointer=True))
+
+    def _subscript_expression(self, part: Part) -> Value:
+        self.value(part.field("argument"))
+        self.value(part.field("index"))
+        return unknown(f"`{part}` is read from memory")
+
+    def _field_expression(self, part: Part) -> Value:
+        self.value(part.field("argument"))
+        return unknown(f"`{part}` is read from memory")
+
+    def _call_expression(self, part: Part) -> Value:
+        function, arguments = part.field("function"), part.field("arguments")
+        name, given = str(function), arguments.parts() if arguments else []
+        if name in self.file.ambiguous:
+            return unknown(f"the macro `{name}` is defined in more than one way")
+        macro = self.file.macros.get(name)
+        if macro is not None and macro.params is not None:
+            return self.expansion(part, name, [str(x) for x in given])
+        return self.called(part, name, given)

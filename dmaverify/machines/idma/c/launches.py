@@ -1,0 +1,279 @@
+"""What a driver launches: calls of the runtimes, register accesses, descriptors that are initialized.
+
+Knows: the functions of the Snitch and Cheshire runtimes and the order of their arguments; a launching read of a
+register front-end. Does not know: rules, verdicts.
+Law: every call that may launch becomes a descriptor, or is told with the reason why it was not read.
+
+Source: snitch_cluster, `sw/snRuntime/src/dma.h`; cheshire, `sw/include/dif/dma.h`; registers: `registers`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from dmaverify.errors import InputError, Source, Span
+from dmaverify.machines.idma import registers
+from dmaverify.machines.idma.c.code import File, Part, read_c
+from dmaverify.machines.idma.c.numbers import UINT, ULLONG, WORD, Type, Value, converted, unknown
+from dmaverify.machines.idma.c.run import Doubted, Runner
+from dmaverify.machines.idma.engine import Request
+from dmaverify.machines.idma.nd import Descriptor, Dim, signed
+from dmaverify.machines.idma.text import Told
+
+MOST_LAUNCHES = 20_000
+PAGE = 0x1000
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function of a runtime: outer dimensions, bits of addresses (0: of a pointer), of length and strides, and
+    whether it returns after completion.
+    """
+
+    dims: int
+    address: int
+    width: int
+    waits: bool = False
+
+
+CALLS = {
+    "snrt_dma_start_1d": Call(0, WORD, 32), "snrt_dma_start_1d_wideptr": Call(0, 64, 32),
+    "snrt_dma_start_2d": Call(1, WORD, 32), "snrt_dma_start_2d_wideptr": Call(1, 64, 32),
+    "sys_dma_memcpy": Call(0, 64, 64), "sys_dma_blk_memcpy": Call(0, 64, 64, True),
+    "sys_dma_2d_memcpy": Call(1, 64, 64), "sys_dma_2d_blk_memcpy": Call(1, 64, 64, True),
+}  # fmt: skip
+WAITS = ("snrt_dma_wait_all", "snrt_dma_wait")
+NAMES = ("dst", "src", "length", "dst_stride", "src_stride", "reps")
+FIELDS = {
+    "dst": ("dst", "dest", "dst_addr", "dest_addr", "destination"), "src": ("src", "source", "src_addr"),
+    "length": ("length", "len", "size"),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What one function launches when somebody calls it."""
+
+    name: str
+    told: tuple[Told, ...]
+    waits: tuple[int, ...]
+    doubts: tuple[Doubted, ...]
+    foreign: str = ""  # what else may wait for launches, where something may
+
+
+@dataclass(frozen=True, slots=True)
+class Driver:
+    """All entries of a file, what was assumed, and which names of the user were used."""
+
+    entries: tuple[Entry, ...]
+    assumed: tuple[str, ...]
+    defined: tuple[str, ...] = field(default=())
+
+
+class _Launcher(Runner):
+    launching = frozenset(CALLS)
+
+    def __init__(self, file: File, defines: Mapping[str, str], word: int, map_: registers.Map | None) -> None:
+        super().__init__(file, defines, word)
+        self.map = map_
+        self.fresh()
+
+    def fresh(self) -> None:
+        """Nothing launched, nothing written."""
+        self.told: list[Told] = []
+        self.waits: list[int] = []
+        self.foreign = ""
+        self.doubts = []
+        self.pages: dict[int, dict[int, Value]] = {}
+        self.blurred = ""
+
+    # ------------------------------------------------------------ calls
+
+    def called(self, call: Part, name: str, arguments: list[Part]) -> Value:
+        values = [self.value(one) for one in arguments]
+        if name in CALLS:
+            if name in self.file.functions:
+                return self._doubted(call, f"`{name}` is a function of this file, not the runtime's")
+            return self._launched(call, CALLS[name], values)
+        if name in WAITS:
+            self._waited(call, values)
+            return Value(0)
+        if name.startswith("snrt_dma_"):
+            return self._doubted(call, f"`{name}` is not read")
+        if name in self.file.functions:
+            return self.entered(name, values, call)
+        self.foreign = self.foreign or (f"{name}()" if self.told else "")
+        return super().called(call, name, arguments)
+
+    def _doubted(self, call: Part, why: str) -> Value:
+        self.doubts.append(Doubted(call, why))
+        return unknown(why)
+
+    def _waited(self, call: Part, values: list[Value]) -> None:
+        last = len(self.told) - 1
+        if values and values[0].launch != last and self.told:
+            self.foreign = f"{call}, which may wait for some launches,"
+        elif len(self.told) not in self.waits:
+            self.waits.append(len(self.told))
+
+    def _launched(self, call: Part, kind: Call, values: list[Value]) -> Value:
+        if len(values) != 3 + 3 * kind.dims:
+            return self._doubted(call, f"it has {len(values)} arguments, not {3 + 3 * kind.dims}")
+        address = Type(kind.address, pointer=kind.address == WORD)
+        given: list[int] = []
+        for name, value in zip(NAMES, values, strict=False):
+            own = value if "stride" in name else converted(value, address if name in ("dst", "src") else ULLONG)
+            if own.number is None:
+                return self._doubted(call, f"{name}: {own.why}")
+            low = -(1 << (kind.width - 1)) if "stride" in name else 0
+            if name not in ("dst", "src") and not low <= own.number < 1 << kind.width:
+                return self._doubted(call, f"{name} is {own.number}: a register of {kind.width} bits cuts it")
+            given.append(own.number)
+        strides = given[3:]
+        dims = (Dim(strides[2], *(signed(s, kind.width) for s in (strides[1], strides[0]))),) if strides else ()
+        found = self._add(Told(Descriptor(Request(given[1], given[0], given[2]), dims), {}, call.span), call)
+        if kind.waits:
+            self.waits.append(len(self.told))
+        return found
+
+    def _add(self, told: Told, at: Part) -> Value:
+        if len(self.told) >= MOST_LAUNCHES:
+            if not any(d.part.span == at.span for d in self.doubts):
+                self.doubts.append(Doubted(at, f"it is launched more than {MOST_LAUNCHES:,} times"))
+            return unknown("too many launches")
+        self.told.append(told)
+        return Value(None, UINT, "the id of a launch", len(self.told) - 1)
+
+    # ------------------------------------------------------------ registers
+
+    def accessed(self, access: Part, address: Value, written: Value | None) -> Value:
+        if self.map is None:
+            return super().accessed(access, address, written)
+        if address.number is None:
+            if written is not None and "volatile" in str(access):
+                self.blurred = f"`{access}` is written, and {address.why}"
+            return super().accessed(access, address, written)
+        page, register = address.number & ~(PAGE - 1), address.number & (PAGE - 1)
+        if written is not None:
+            self.pages.setdefault(page, {})[register] = converted(written, UINT)
+        elif registers.NEXT_ID <= register < registers.NEXT_ID + 4 * registers.STREAMS and page in self.pages:
+            return self._read(access, self.pages[page], register)
+        return super().accessed(access, address, written)
+
+    def _read(self, access: Part, page: Mapping[int, Value], register: int) -> Value:
+        """A read of next_id launches what the registers hold."""
+        assert self.map is not None
+        if self.blurred:
+            return self._doubted(access, self.blurred)
+        lines = []
+        for at, value in sorted(page.items()):
+            if value.number is None:
+                return self._doubted(access, f"0x{at:X}: {value.why}")
+            lines.append(f"0x{at:X} = 0x{value.number:X}")
+        text = "\n".join([*lines, f"read 0x{register:X}"]) + "\n"
+        try:
+            image = registers.read(self.map, text, Source("<registers>", text), 0)
+        except InputError as error:
+            return self._doubted(access, error.message)
+        return self._add(replace(image.told[0], span=access.span, words=()), access)
+
+    def disturbed(self, part: Part) -> None:
+        waits = next((p for p in part.every() if p.type in ("call_expression", "gnu_asm_expression")), None)
+        if waits is not None and self.told:
+            self.foreign = self.foreign or f"{waits}"
+        if self.map is None:
+            return
+        for inner in part.every():
+            left = inner.field("left") if inner.type == "assignment_expression" else None
+            if left is not None and left.type != "identifier":
+                self.blurred = f"`{inner}` may run, or not"
+            if inner.type == "pointer_expression" and left is None and "volatile" in str(inner):
+                self.blurred = self.blurred or f"`{inner}` may run, or not"
+
+    # ------------------------------------------------------------ descriptors
+
+    def declare(self, part: Part, *, keep: bool = True) -> None:
+        super().declare(part, keep=keep)
+        for child in part.node.children_by_field_name("declarator"):
+            initial = Part(child, part.text).field("value")
+            if initial is not None and initial.type == "initializer_list":
+                self._initialized(initial)
+
+    def _initialized(self, part: Part) -> None:
+        """A structure with a source, a destination and a length, named as descriptors name them."""
+        given: dict[str, Part] = {}
+        for pair in part.parts():
+            if pair.type == "initializer_list":
+                self._initialized(pair)
+            names, value = pair.field("designator"), pair.field("value")
+            if pair.type == "initializer_pair" and names is not None and value is not None:
+                found = next((n for n, known in FIELDS.items() if str(names).lstrip(".") in known), None)
+                if found is not None:
+                    given[found] = value
+        if set(given) != set(FIELDS):
+            return
+        values = {name: converted(self.value(one), ULLONG) for name, one in given.items()}
+        unread = next((f"{name}: {v.why}" for name, v in values.items() if v.number is None), None)
+        if unread is not None:
+            self._doubted(part, unread)
+            return
+        numbers = {name: value.number or 0 for name, value in values.items()}
+        self._add(Told(Descriptor(Request(numbers["src"], numbers["dst"], numbers["length"])), {}, part.span), part)
+
+
+def read_driver(source: Source, defines: Mapping[str, str], front_end: str = "") -> Driver:
+    """What the functions of a C file launch. Raises InputError for a file that launches nothing."""
+    _, root = read_c(source)
+    file = File()
+    size = defines.get("__SIZEOF_POINTER__", "0")
+    if size not in ("0", "4", "8"):
+        raise InputError(f"__SIZEOF_POINTER__ is {size}", None, "4 or 8 bytes")
+    launcher = _Launcher(file, defines, 8 * int(size), registers.MAPS.get(front_end))
+    launcher.collect(root.parts())
+    entries = [_entry(launcher, "file")] if launcher.told or launcher.doubts else []
+    launcher.fresh()
+    for part in file.outside:
+        launcher.doubt(part, "text that is not read as C")
+    entries += [_entry(launcher, "file")] if launcher.doubts else []
+    for name in _entries(file):
+        launcher.fresh()
+        launcher.steps = 0
+        launcher.entered(name, None)
+        if launcher.told or launcher.doubts:
+            entries.append(_entry(launcher, name))
+    if not entries:
+        raise InputError(
+            f"{source.name} launches nothing", Span(source, 0, 0),
+            f"calls that are read: {', '.join(CALLS)}; registers: --engine front_end={'|'.join(registers.MAPS)}",
+        )  # fmt: skip
+    assumed = [*launcher.assumed]
+    assumed += [f"{', '.join(sorted(file.undefined))}: not defined (--define NAME=VALUE)"] if file.undefined else []
+    defined = tuple(f"{name} is {defines[name]}" for name in sorted(defines) if " ".join(name.split()) in launcher.seen)
+    return Driver(tuple(entries), tuple(assumed), defined)
+
+
+def _entries(file: File) -> list[str]:
+    """Functions that no other function of the file calls, and one of each circle that these do not reach."""
+    calls = {
+        name: {str(p.field("function")) for p in function.every() if p.type == "call_expression"}
+        for name, function in file.functions.items() if name not in CALLS
+    }  # fmt: skip
+    roots = [name for name in calls if not any(name in own for other, own in calls.items() if other != name)]
+    reached: set[str] = set()
+    out: list[str] = []
+    for name in (*roots, *calls):
+        if name in reached:
+            continue
+        out.append(name)
+        left = [name]
+        while left:
+            one = left.pop()
+            if one not in reached:
+                reached.add(one)
+                left += [inner for inner in calls[one] if inner in calls]
+    return out
+
+
+def _entry(launcher: _Launcher, name: str) -> Entry:
+    return Entry(name, tuple(launcher.told), tuple(launcher.waits), tuple(launcher.doubts), launcher.foreign)

@@ -1,0 +1,183 @@
+"""Integers of C with their types: conversions and operators on constants.
+
+Knows: widths, signs, promotion, pointers to things of known size. Does not know: syntax, names.
+Law: a result is what every C compiler for the given pointer width computes; where the width of a pointer matters and is
+not known, or a signed result overflows, there is no result but a reason.
+
+Source: ISO C11, 6.3.1 (conversions) and 6.5 (expressions).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+WORD = 0
+"""Bits of types as wide as a pointer, where that width is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """An integer or a pointer. `step` is the size of what a pointer points at, 0 where it is not known."""
+
+    bits: int
+    signed: bool = False
+    pointer: bool = False
+    step: int = 0
+
+    @property
+    def rank(self) -> int:
+        return {WORD: 1, 64: 2}.get(self.bits, 0)
+
+
+INT, UINT, LLONG, ULLONG = Type(32, True), Type(32), Type(64, True), Type(64)
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A constant, or why there is none. `launch` is the number of the launch that returned it."""
+
+    number: int | None
+    type: Type = INT
+    why: str = ""
+    launch: int | None = None
+
+
+def unknown(why: str, type_: Type = INT) -> Value:
+    return Value(None, type_, why)
+
+
+def types(word: int = WORD) -> dict[str, Type]:
+    """Types by name; `word` is the width of a pointer in bits."""
+    long, ulong = Type(word, True), Type(word)
+    out = {f"int{n}_t": Type(n, True) for n in (8, 16, 32, 64)} | {f"uint{n}_t": Type(n) for n in (8, 16, 32, 64)}
+    out |= dict.fromkeys(("size_t", "uintptr_t", "unsigned long", "long unsigned", "unsigned long int"), ulong)
+    out |= dict.fromkeys(("ssize_t", "intptr_t", "ptrdiff_t", "long", "long int"), long)
+    out |= {"char": Type(8, True), "signed char": Type(8, True), "unsigned char": Type(8), "bool": Type(8)}
+    out |= {"short": Type(16, True), "unsigned short": Type(16), "int": INT, "signed": INT, "signed int": INT}
+    out |= {"unsigned": UINT, "unsigned int": UINT, "long long": LLONG, "unsigned long long": ULLONG}
+    return out | {"float": Type(32, True), "double": Type(64, True), "_Bool": Type(8), "snrt_dma_txid_t": UINT}
+
+
+def converted(value: Value, to: Type) -> Value:
+    """A value as an initialization, an argument or a cast of type `to` has it."""
+    if value.number is None:
+        return replace(value, type=to)
+    number = value.number
+    if to.bits == WORD:
+        top = 1 << (31 if to.signed else 32)
+        if number >= top or number < (-top if to.signed else 0):
+            return unknown(f"{number} depends on the width of a pointer: --define __SIZEOF_POINTER__=4, or 8", to)
+        return Value(number, to, launch=value.launch)
+    number %= 1 << to.bits
+    if to.signed and number >> (to.bits - 1):
+        number -= 1 << to.bits
+    return Value(number, to, launch=value.launch)
+
+
+def promoted(value: Value) -> Value:
+    return replace(value, type=INT) if value.type.bits in (8, 16) and not value.type.pointer else value
+
+
+def common(a: Type, b: Type) -> Type:
+    """The type in which two promoted integers are computed."""
+    if a.rank == b.rank:
+        return Type(a.bits, a.signed and b.signed)
+    return a if a.rank > b.rank else b
+
+
+def checked(number: int, type_: Type) -> Value:
+    """A result in its type: unsigned ones wrap, signed ones must fit."""
+    if type_.bits and not type_.signed:
+        return Value(number % (1 << type_.bits), type_)
+    half = 1 << ((type_.bits or 32) - 1)
+    if type_.signed and not -half <= number < half:
+        return unknown(f"{number} overflows its signed type", type_)
+    return converted(Value(number), type_)
+
+
+def binary(op: str, a: Value, b: Value) -> Value:
+    """`a op b` for the operators on integers and pointers."""
+    a, b = promoted(a), promoted(b)
+    if a.number is None or b.number is None:
+        return unknown(a.why or b.why, a.type)
+    if op in ("&&", "||"):
+        return Value(int(bool(a.number) and bool(b.number)) if op == "&&" else int(bool(a.number) or bool(b.number)))
+    if a.type.pointer or b.type.pointer:
+        return _on_pointers(op, a, b)
+    if op in ("<<", ">>"):
+        return _shifted(op, a, b.number)
+    type_ = common(a.type, b.type)
+    a, b = converted(a, type_), converted(b, type_)
+    if a.number is None or b.number is None:
+        return unknown(a.why or b.why, type_)
+    return _computed(op, a.number, b.number, type_)
+
+
+def _computed(op: str, x: int, y: int, type_: Type) -> Value:
+    compared = {"==": x == y, "!=": x != y, "<": x < y, ">": x > y, "<=": x <= y, ">=": x >= y}
+    if op in compared:
+        return Value(int(compared[op]))
+    if op in ("/", "%"):
+        if y == 0:
+            return unknown("a division by zero", type_)
+        quotient = abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)
+        return checked(quotient if op == "/" else x - y * quotient, type_)
+    results = {"+": x + y, "-": x - y, "*": x * y, "&": x & y, "|": x | y, "^": x ^ y}
+    return checked(results[op], type_) if op in results else unknown(f"the operator `{op}`", type_)
+
+
+def _shifted(op: str, a: Value, by: int) -> Value:
+    assert a.number is not None
+    if not 0 <= by < (a.type.bits or 32) or (a.number < 0):
+        return unknown(f"{a.number} {op} {by} is not defined by C for its type", a.type)
+    return checked(a.number << by if op == "<<" else a.number >> by, a.type)
+
+
+def _on_pointers(op: str, a: Value, b: Value) -> Value:
+    assert a.number is not None
+    assert b.number is not None
+    if op in ("==", "!=", "<", ">", "<=", ">="):
+        return _computed(op, a.number, b.number, a.type)
+    if a.type.pointer != b.type.pointer and (op == "+" or (op == "-" and a.type.pointer)):
+        at, by = (a, b) if a.type.pointer else (b, a)
+        assert at.number is not None
+        assert by.number is not None
+        if not at.type.step:
+            return unknown("a pointer to something of unknown size is moved", at.type)
+        moved = at.number + by.number * at.type.step * (1 if op == "+" else -1)
+        return converted(Value(moved), at.type) if moved >= 0 else unknown("a pointer below 0", at.type)
+    return unknown(f"`{op}` of pointers", a.type)
+
+
+def unary(op: str, a: Value) -> Value:
+    a = promoted(a)
+    if a.number is None:
+        return a
+    if op == "!":
+        return Value(int(not a.number))
+    if op == "~" and a.type.bits == WORD:
+        return unknown("~ depends on the width of a pointer: --define __SIZEOF_POINTER__=4, or 8", a.type)
+    results = {"-": -a.number, "+": a.number, "~": ~a.number}
+    if op not in results or a.type.pointer:
+        return unknown(f"the operator `{op}`", a.type)
+    return checked(results[op], a.type)
+
+
+def literal(text: str, word: int = WORD) -> Value:
+    """A number as C writes it: the first type of its list that holds it."""
+    bare = text.replace("'", "").lower()
+    digits = bare.rstrip("ul")
+    suffix = bare[len(digits) :]
+    try:
+        octal = len(digits) > 1 and digits[0] == "0" and digits.isdecimal()
+        number = int(digits, 8 if octal else 0)
+    except ValueError:
+        return unknown(f"`{text}` is no integer")
+    unsigned, long, wide = "u" in suffix, "l" in suffix, "ll" in suffix
+    other = unsigned or not (digits.isdecimal() and not octal)  # these may be unsigned without a suffix
+    for bits in (64,) if wide else (word, 64) if long else (32, 64):
+        if not unsigned and number < 1 << ((bits or 32) - 1):
+            return Value(number, Type(bits, True))
+        if other and number < 1 << (bits or 32):
+            return Value(number, Type(bits))
+    return unknown(f"`{text}` fits no integer of C")

@@ -1,0 +1,443 @@
+"""Statements of a driver in order: constants, conditions, loops with constant bounds, calls of functions of the file.
+
+Knows: what runs, what may run, what a variable holds. Does not know: what a launch is (`launches`).
+Law: a launch that runs whenever the function runs is told with its arguments; one that may run is told as not read,
+with the condition. A variable that something unknown may change has no value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from dmaverify.machines.idma.c.code import File, Part, declared, expanded, macro_of
+from dmaverify.machines.idma.c.evaluate import Evaluator
+from dmaverify.machines.idma.c.numbers import INT, WORD, Type, Value, binary, unknown
+
+MOST_STEPS = 400_000
+MOST_CALLS = 24
+_JUMPS = ("break_statement", "continue_statement", "goto_statement")
+_ROLES = ("snrt_is_dm_core()",)
+"""Conditions that say which core runs the driver: the one that launches is meant."""
+
+
+class _Left(Exception):
+    """A statement leaves what is around it: `break`, `continue` or `return`; or `doubt`, and nobody knows."""
+
+    def __init__(self, how: str, value: Value | None = None, why: str = "") -> None:
+        super().__init__(how)
+        self.how, self.value, self.why = how, value, why
+
+
+@dataclass(frozen=True, slots=True)
+class Doubted:
+    """A launch that was not read: where, what, and why."""
+
+    part: Part
+    why: str
+
+
+class Runner(Evaluator):
+    """Runs functions of a file with what is constant in them."""
+
+    launching: frozenset[str] = frozenset()
+
+    def __init__(self, file: File, defines: Mapping[str, str], word: int = WORD) -> None:
+        super().__init__(file, defines, word)
+        self.steps, self.stack = 0, 0
+        self.doubts: list[Doubted] = []
+        self.assumed: dict[str, None] = {}
+        self._launches: dict[str, bool] = {}
+
+    # ------------------------------------------------------------ the file
+
+    def collect(self, parts: Iterable[Part]) -> None:
+        """Declarations outside of functions; `#if` by what is defined."""
+        for part in parts:
+            if part.type in ("preproc_def", "preproc_function_def"):
+                macro = macro_of(part)
+                if macro is not None:
+                    self.file.define(macro)
+            elif part.type == "preproc_call" and str(part).lstrip("# ").startswith("undef"):
+                self.file.ambiguous.add(str(part).split()[-1])
+            elif part.type in ("preproc_if", "preproc_ifdef", "preproc_elif"):
+                self.collect(self._taken(part))
+            elif part.type in ("preproc_else", "linkage_specification", "declaration_list"):
+                self.collect(part.parts())
+            elif part.type == "function_definition":
+                declarator = part.field("declarator")
+                if declarator is not None:
+                    self.file.functions[declared(declarator)[0]] = part
+            elif part.type == "type_definition":
+                declarator = part.field("declarator")
+                if declarator is not None:
+                    self.file.typedefs[declared(declarator)[0]] = part
+                self._enumerators(part)
+            elif part.type == "declaration":
+                self._enumerators(part)
+                self._global(part)
+            elif part.type == "enum_specifier":
+                self._enumerators(part)
+            else:
+                self.file.outside.append(part)
+
+    def _taken(self, part: Part) -> list[Part]:
+        """The parts of an `#if` that the compiler sees."""
+        alternative = part.field("alternative")
+        own = [p for p in part.parts() if p.node not in (
+            alternative.node if alternative else None, (part.field("name") or part).node,
+            (part.field("condition") or part).node)]  # fmt: skip
+        if part.type == "preproc_ifdef":
+            name = str(part.field("name"))
+            holds = (name in self.file.macros or name in self.defines) == (part.node.children[0].type == "#ifdef")
+            if name not in self.file.macros and name not in self.defines:
+                self.file.undefined.add(name)
+        else:
+            holds = bool(self._condition(part.field("condition")))
+        return own if holds else [alternative] if alternative else []
+
+    def _condition(self, part: Part | None) -> int:
+        """The value of an `#if`: names that nothing defines are 0."""
+        if part is None:
+            return 0
+        if part.type in ("preproc_defined", "identifier"):
+            name = str(next(iter(part.parts()), part))
+            known = name in self.file.macros or name in self.defines
+            if not known:
+                self.file.undefined.add(name)
+            return 0 if not known else 1 if part.type == "preproc_defined" else (self.value(part).number or 0)
+        if part.type == "unary_expression" and str(part).startswith("!"):
+            return int(not self._condition(part.field("argument")))
+        if part.type == "parenthesized_expression":
+            return self._condition(next(iter(part.parts()), None))
+        if part.type == "binary_expression":
+            op = part.node.child_by_field_name("operator")
+            sides = [Value(self._condition(part.field(side))) for side in ("left", "right")]
+            return binary(op.type if op else "", *sides).number or 0
+        return self.value(part).number or 0
+
+    def _enumerators(self, part: Part) -> None:
+        for inner in part.every():
+            if inner.type != "enumerator_list":
+                continue
+            last = Value(-1)
+            for one in inner.parts():
+                if one.type == "enumerator":
+                    given = one.field("value")
+                    last = self.value(given) if given else binary("+", last, Value(1))
+                    self.constants[str(one.field("name"))] = replace(last, type=INT)
+
+    def _global(self, part: Part) -> None:
+        fixed = any(str(p) == "const" for p in part.parts() if p.type == "type_qualifier")
+        self.declare(part, keep=fixed)
+
+    # ------------------------------------------------------------ variables
+
+    def declare(self, part: Part, *, keep: bool = True) -> None:
+        """The variables of a declaration; without `keep`, what they hold is not known."""
+        type_part = part.field("type")
+        for child in part.node.children_by_field_name("declarator"):
+            one = Part(child, part.text)
+            initial = one.field("value") if one.type == "init_declarator" else None
+            inner = one.field("declarator") if one.type == "init_declarator" else one
+            name, shape, pointers, array = declared(inner or one)
+            type_ = self.type_of(type_part, pointers)
+            if shape == "function_declarator":
+                continue
+            if shape == "array_declarator":
+                self._array(name, type_, array, str(type_part))
+                continue
+            value = self.value(initial) if initial else unknown(f"`{name}` has no value here: --define {name}=...")
+            value = self.converted_to(value, type_, "pointer" if pointers else str(type_part))
+            words = {str(p) for p in part.parts() if p.type in ("type_qualifier", "storage_class_specifier")}
+            moving = ("volatile" in words and not pointers) or ("static" in words and "const" not in words)
+            if not keep or name in self.exposed or (moving and self.stack):
+                value = unknown(f"`{name}` may be changed elsewhere: --define {name}=...", type_ or INT)
+            self.scopes[-1][name] = value
+
+    exposed: frozenset[str] = frozenset()
+    """Variables whose address is taken in the function that runs."""
+
+    def _array(self, name: str, type_: Type | None, array: Part | None, said: str) -> None:
+        size = self.value(array.field("size")) if array is not None and array.field("size") else unknown("")
+        step = type_.bits // 8 if type_ is not None and not type_.pointer else 0
+        own = unknown(f"where `{name}` lies is known to the linker alone: --define {name}=ADDRESS",
+                      Type(self.word, pointer=True, step=step))  # fmt: skip
+        self.scopes[-1][name] = own
+        if size.number is not None and step:
+            self.scopes[-1][f"sizeof {name}"] = Value(size.number * step, Type(self.word))
+
+    def assign(self, name: str, value: Value) -> None:
+        for scope in reversed(self.scopes):
+            if name in scope:
+                old = scope[name].type
+                if name in self.exposed or scope is self.scopes[0]:
+                    scope[name] = unknown(f"`{name}` may be changed elsewhere: --define {name}=...", old)
+                elif value.number is None:
+                    scope[name] = replace(value, type=old)
+                else:
+                    scope[name] = self.converted_to(value, old, "")
+                return
+
+    def _assignment_expression(self, part: Part) -> Value:
+        left, op = part.field("left"), part.node.child_by_field_name("operator")
+        value = self.value(part.field("right"))
+        sign = op.type.removesuffix("=") if op else ""
+        while left is not None and left.type == "parenthesized_expression":
+            left = next(iter(left.parts()), None)
+        if left is not None and left.type == "call_expression":
+            macro = self.file.macros.get(str(left.field("function")))
+            arguments = left.field("arguments")
+            given = [str(x) for x in arguments.parts()] if arguments else []
+            inner = expanded(macro, given, left) if macro is not None else None
+            while inner is not None and inner.type == "parenthesized_expression":
+                inner = next(iter(inner.parts()), None)
+            left = inner
+        if left is None:
+            return value
+        if left.type == "identifier":
+            new = binary(sign, self.name(left), value) if sign else value
+            self.assign(str(left), new)
+            return new
+        if left.type == "pointer_expression":
+            address = self.value(left.field("argument"))
+            return self.accessed(left, address, unknown("a register is changed in place") if sign else value)
+        return value
+
+    def _update_expression(self, part: Part) -> Value:
+        argument = part.field("argument")
+        op = part.node.child_by_field_name("operator")
+        old = self.value(argument)
+        new = binary("+" if op is not None and op.type == "++" else "-", old, Value(1))
+        if argument is not None and argument.type == "identifier":
+            self.assign(str(argument), new)
+        return old if str(part)[:2] not in ("++", "--") else new
+
+    # ------------------------------------------------------------ what is not known to run
+
+    def launches(self, part: Part) -> list[Part]:
+        """The calls below a part that launch something, themselves or through functions and macros of the file."""
+        return [
+            p for p in part.every()
+            if (p.type == "call_expression" and self._may(str(p.field("function"))))
+            or (p.type == "ERROR" and any(name in str(p) for name in self.launching))
+        ]  # fmt: skip
+
+    def _may(self, name: str) -> bool:
+        if name in self.launching or name.startswith("snrt_dma_"):
+            return True
+        if name not in self._launches:
+            self._launches[name] = False
+            function, macro = self.file.functions.get(name), self.file.macros.get(name)
+            self._launches[name] = (function is not None and bool(self.launches(function))) or (
+                macro is not None and any(known in macro.text for known in self.launching)
+            )
+        return self._launches[name]
+
+    def doubt(self, part: Part, why: str) -> None:
+        """A part may run, or run any number of times: its launches are not read, what it sets is not known."""
+        self.doubts += [Doubted(p, why) for p in self.launches(part)]
+        for inner in part.every():
+            target = inner.field("left") if inner.type == "assignment_expression" else None
+            target = inner.field("argument") if inner.type == "update_expression" else target
+            if target is not None and target.type == "identifier":
+                self.assign(str(target), unknown(f"`{target}` depends on {why}"))
+        self.disturbed(part)
+
+    def unread(self, part: Part, why: str) -> None:
+        self.doubt(part, why)
+
+    def disturbed(self, part: Part) -> None:
+        """Something that may write memory or registers was not followed."""
+
+    # ------------------------------------------------------------ statements
+
+    def run(self, part: Part) -> None:
+        self.steps += 1
+        if self.steps > MOST_STEPS:
+            raise _Left("doubt", why=f"more than {MOST_STEPS:,} steps")
+        handler = getattr(self, f"_run_{part.type}", None)
+        if part.node.has_error and part.type in ("expression_statement", "declaration"):
+            self.doubt(part, "text that is not read as C")
+        elif handler is not None:
+            handler(part)
+        elif part.type == "declaration":
+            self.declare(part)
+        elif part.type.startswith("preproc_if") or part.type == "preproc_else":
+            self.block(self._taken(part) if part.type != "preproc_else" else part.parts())
+        elif part.type in ("preproc_def", "preproc_function_def", "preproc_call"):
+            self.collect([part])
+        elif part.type in ("ERROR", "switch_statement", "labeled_statement", "goto_statement", "gnu_asm_expression"):
+            if part.type == "goto_statement":
+                raise _Left("doubt", why="a goto")
+            self.doubt(part, "text that is not read as C" if part.type == "ERROR"
+                       else f"a {part.type.replace('_', ' ')}, which is not read")  # fmt: skip
+
+    def block(self, parts: list[Part]) -> None:
+        for part in parts:
+            self.run(part)
+
+    def _run_compound_statement(self, part: Part) -> None:
+        self.scopes.append({})
+        try:
+            self.block(part.parts())
+        finally:
+            self.scopes.pop()
+
+    def _run_expression_statement(self, part: Part) -> None:
+        for inner in part.parts():
+            macro = self._macro_statement(inner)
+            if macro is not None:
+                self.run(macro)
+            else:
+                self.value(inner)
+
+    def _macro_statement(self, part: Part) -> Part | None:
+        """The statements that a macro becomes, where it is not an expression."""
+        name = str(part.field("function")) if part.type == "call_expression" else str(part)
+        macro = self.file.macros.get(name)
+        if macro is None or name in self.file.ambiguous:
+            return None
+        arguments = part.field("arguments")
+        given = [str(x) for x in arguments.parts()] if arguments else None
+        if expanded(macro, given, part) is not None:
+            return None
+        found = expanded(macro, given, part, statement=True)
+        if found is None and self._may(name):
+            self.doubt(part, f"the macro `{name}`, which is not read")
+        return found
+
+    def _run_if_statement(self, part: Part) -> None:
+        condition, yes, other = part.field("condition"), part.field("consequence"), part.field("alternative")
+        no = next(iter(other.parts()), None) if other else None
+        test = self._test(condition)
+        if test is not None:
+            branch = yes if test else no
+            if branch is not None:
+                self.run(branch)
+            return
+        why = f"the condition {condition}"
+        both = [b for b in (yes, no) if b is not None]
+        jumps = {p.type for b in both for p in b.every()}
+        for branch in both:
+            self.doubt(branch, why)
+        if jumps & set(_JUMPS):
+            raise _Left("doubt", why=why)
+        if "return_statement" in jumps:
+            self.assumed[f"{why} does not end the function"] = None
+
+    def _test(self, part: Part | None) -> bool | None:
+        value = self.value(part)
+        if value.number is not None:
+            return bool(value.number)
+        text = str(part).strip("()").replace(" ", "").lstrip("!").rstrip("(") + "()"
+        if text in _ROLES:
+            self.assumed[f"{text} holds: the core that moves data is meant"] = None
+            return not str(part).lstrip("( ").startswith("!")
+        return None
+
+    def _run_return_statement(self, part: Part) -> None:
+        inner = next(iter(part.parts()), None)
+        raise _Left("return", self.value(inner) if inner else None)
+
+    def _run_break_statement(self, part: Part) -> None:
+        raise _Left("break")
+
+    def _run_continue_statement(self, part: Part) -> None:
+        raise _Left("continue")
+
+    def _run_for_statement(self, part: Part) -> None:
+        initial = part.field("initializer")
+        self.scopes.append({})
+        try:
+            if initial is not None:
+                if initial.type == "declaration":
+                    self.declare(initial)
+                else:
+                    self.value(initial)
+            self._loop(part, part.field("condition"), part.field("body"), part.field("update"))
+        finally:
+            self.scopes.pop()
+
+    def _run_while_statement(self, part: Part) -> None:
+        self._loop(part, part.field("condition"), part.field("body"), None)
+
+    def _run_do_statement(self, part: Part) -> None:
+        if self._round(part.field("body"), part):
+            self._loop(part, part.field("condition"), part.field("body"), None)
+
+    def _loop(self, whole: Part, condition: Part | None, body: Part | None, update: Part | None) -> None:
+        while True:
+            test = self.value(condition) if condition is not None else Value(1)
+            if test.number is None:
+                self.doubt(whole, f"the bound of a loop, {condition}")
+                if "return_statement" in {p.type for p in whole.every()}:
+                    self.assumed[f"the loop over {condition} does not end the function"] = None
+                return
+            if not test.number or not self._round(body, whole):
+                return
+            if update is not None:
+                self.value(update)
+
+    def _round(self, body: Part | None, whole: Part) -> bool:
+        """One round of a loop; whether another may follow."""
+        self.steps += 1
+        if self.steps > MOST_STEPS:
+            raise _Left("doubt", why=f"more than {MOST_STEPS:,} steps")
+        depth = len(self.scopes)
+        try:
+            if body is not None:
+                self.run(body)
+        except _Left as left:
+            del self.scopes[depth:]
+            if left.how == "doubt" and self.steps <= MOST_STEPS:
+                self.doubt(whole, left.why)
+                return False
+            if left.how in ("return", "doubt"):
+                raise
+            return left.how == "continue"
+        return True
+
+    # ------------------------------------------------------------ calls
+
+    def entered(self, name: str, arguments: list[Value] | None, at: Part | None = None) -> Value:
+        """Runs a function of the file; without `arguments`, with none known."""
+        function = self.file.functions[name]
+        declarator, body = function.field("declarator"), function.field("body")
+        if self.stack >= MOST_CALLS or body is None or declarator is None:
+            self.doubt(at or function, f"calls of `{name}` deeper than {MOST_CALLS}")
+            return unknown(f"`{name}` is called too deeply")
+        shape = declared(declarator)[3]
+        taken = (p for p in function.every() if p.type == "pointer_expression" and str(p).startswith("&"))
+        outer, exposed = self.scopes, self.exposed
+        self.exposed = frozenset(str(p.field("argument")) for p in taken)
+        self.scopes = [outer[0], self._parameters(shape.field("parameters") if shape else None, arguments)]
+        self.stack += 1
+        try:
+            self.run(body)
+        except _Left as left:
+            if left.how == "doubt":
+                self.doubt(body, left.why)
+            if left.value is not None:
+                said = "pointer" if declared(declarator)[2] else str(function.field("type"))
+                type_ = self.type_of(function.field("type"), declared(declarator)[2])
+                return self.converted_to(left.value, type_, said)
+        finally:
+            self.scopes, self.exposed = outer, exposed
+            self.stack -= 1
+        return unknown(f"`{name}` returns nothing")
+
+    def _parameters(self, part: Part | None, arguments: list[Value] | None) -> dict[str, Value]:
+        scope: dict[str, Value] = {}
+        for number, one in enumerate(part.parts() if part else []):
+            declarator = one.field("declarator")
+            if one.type != "parameter_declaration" or declarator is None:
+                continue
+            name, shape, pointers, _ = declared(declarator)
+            type_ = self.type_of(one.field("type"), pointers + (shape == "array_declarator"))
+            if arguments is None or number >= len(arguments) or name in self.exposed:
+                scope[name] = unknown(f"`{name}` is a parameter: --define {name}=...", type_ or INT)
+            else:
+                said = "pointer" if pointers else str(one.field("type"))
+                scope[name] = self.converted_to(arguments[number], type_, said)
+        return scope
