@@ -40,11 +40,30 @@ class Chosen:
 
 @dataclass(frozen=True)
 class Priced:
-    """One entry: its text and its JSON; `error` where its input makes no price."""
+    """One entry: its text and its JSON; `errors` where its input makes no price."""
 
     text: str
     data: Mapping[str, Any]
-    error: InputError | None = None
+    errors: tuple[InputError, ...] = ()
+
+
+def costs_of(path: str, chosen: Chosen, as_json: bool) -> tuple[str, list[InputError]]:
+    """The costs of every entry of a plan as text or JSON, and why others have none. Raises InputError where there is
+    nothing to price.
+    """
+    from dmaverify.cli.rust import with_references
+    from dmaverify.jobs.load import load
+    from dmaverify.report.machine import dumps
+
+    plan = with_references(load(path, partly=True), chosen.profile)
+    errors = [error for one in plan.unread for error in one.errors]
+    if not (plan.transfers or plan.indirects or plan.programs or errors):
+        raise InputError(f"{path} has no transfer to price")
+    found = priced_entries(plan, chosen, as_json)
+    errors += [error for one in found for error in one.errors]
+    if all(one.errors for one in found):
+        return "", errors
+    return (dumps([one.data for one in found]) if as_json else "\n".join(one.text for one in found)), errors
 
 
 def priced_entries(plan: Plan, chosen: Chosen, as_json: bool) -> list[Priced]:
@@ -61,28 +80,41 @@ def priced_entries(plan: Plan, chosen: Chosen, as_json: bool) -> list[Priced]:
 
 def _transfer(plan: Plan, name: str, chosen: Chosen, as_json: bool) -> Priced:
     from dmaverify.api import program_of
-    from dmaverify.cli.synth import cost_of, cost_text, refuted_by
+    from dmaverify.cli.synth import cost_of, cost_text
 
     try:
         price, data = cost_of(plan, name, chosen.profile, chosen.simulate, chosen.explain and as_json)
+        refuted = _refuted_by(plan, name)
+        data |= {"refuted": list(refuted)} if refuted else {}
         turns = _turns(plan, name)
         if turns > 1 and data["cycles"] is not None:
             data |= {"iterations": turns, "all_iterations": data["cycles"] * turns}
-        refuted = refuted_by(plan, name)
-        data |= {"refuted": list(refuted)} if refuted else {}
         if as_json:
             return Priced("", data)
         commands = program_of(plan, name)
-        text = cost_text(name, price, data, commands, explain=chosen.explain, formula=chosen.formula)
+        lines = cost_text(name, price, data, commands, explain=chosen.explain, formula=chosen.formula).split("\n")
         if refuted:
-            head, *rest = text.split("\n")
-            said = f"  REFUTED by {', '.join(refuted)}: these are the cycles of a wrong program"
-            text = "\n".join([head, said, *rest])
-        return Priced("\n".join([text, *_all_turns(data)]), data)
+            lines.insert(1, f"  REFUTED by {', '.join(refuted)}: these are the cycles of a wrong program")
+        return Priced("\n".join([*lines, *_all_turns(data)]), data)
     except InputError as error:
-        first = errors_of(error)[0]
+        every = tuple(errors_of(error))
+        first = every[0]
         told = {"message": first.message, "line": first.span.line if first.span else None, "help": first.hint}
-        return Priced(f"{name}   no price: {first.message}", {"name": name, "cycles": None, "error": told}, first)
+        return Priced(f"{name}   no price: {first.message}", {"name": name, "cycles": None, "error": told}, every)
+
+
+def _refuted_by(plan: Plan, name: str) -> tuple[str, ...]:
+    """The errors of a transfer that a check refutes; none where it does not, or cannot say."""
+    from dmaverify.jobs.verdicts import verdicts_of
+    from dmaverify.plan.read import select
+    from dmaverify.prove.options import Options
+    from dmaverify.verdict import Status
+
+    if plan.is_kernel:
+        return ()
+    found = verdicts_of(select(plan, name), Options(repair=False))
+    broken = [finding.rule for one in found if one.status is Status.REFUTED for finding in one.errors]
+    return tuple(dict.fromkeys(broken))
 
 
 def _turns(plan: Plan, name: str) -> int:
@@ -145,13 +177,14 @@ def laid_out(plan: Plan, program: Program, profile: str, supported: bool = True)
     target = plan.targets[program.target]
     if "hbm" not in target.tiers:
         raise InputError(f"{target.name} has no model of programs", program.span)
+    for step in program.steps:
+        for one in unmet(step.transfer, plan.axes, target, step.problems) if step.transfer is not None else ():
+            if one.fatal:
+                raise InputError(f"step `{step.name}` makes no command: {one.message}", one.span, one.hint)
     works = [work_of(index, step, target) for index, step in enumerate(program.steps)]
     for step, work in zip(program.steps, works, strict=True):
         if step.indirect is not None:
             raise InputError(f"step `{step.name}` is a {step.indirect.kind}, which {INDIRECT}", step.span)
-        for one in unmet(step.transfer, plan.axes, target, step.problems) if step.transfer is not None else ():
-            if one.fatal:
-                raise InputError(f"step `{step.name}` makes no command: {one.message}", one.span, one.hint)
         if work.troubles:
             raise InputError(f"step `{step.name}` makes no command: {work.troubles[0].message}", work.troubles[0].span)
         if work.whole:

@@ -134,20 +134,6 @@ def cost_of(
     return price, data
 
 
-def refuted_by(plan: Plan, name: str) -> tuple[str, ...]:
-    """The errors of a transfer that a check refutes; none where it does not, or cannot say."""
-    from dmaverify.jobs.verdicts import verdicts_of
-    from dmaverify.plan.read import select
-    from dmaverify.prove.options import Options
-    from dmaverify.verdict import Status
-
-    if plan.is_kernel:
-        return ()
-    found = verdicts_of(select(plan, name), Options(repair=False))
-    broken = [finding.rule for one in found if one.status is Status.REFUTED for finding in one.errors]
-    return tuple(dict.fromkeys(broken))
-
-
 def _prediction(price: Cost, commands: Sequence[Command], profile: str) -> dict[str, Any]:
     """What the number stands for and how far it may be off; no number where no data supports one."""
     from dmaverify.cost.bands import band_of
