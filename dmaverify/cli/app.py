@@ -21,7 +21,7 @@ import click
 from dmaverify import __version__
 from dmaverify.cli.check import Outcome, Terminal
 from dmaverify.cli.options import MEMORY, OPTIONS, TIME, options
-from dmaverify.cli.rust import extract_command, with_references
+from dmaverify.cli.rust import extract_command
 from dmaverify.errors import InputError, errors_of
 from dmaverify.jobs.judge import is_copy_text, readings_of
 
@@ -114,11 +114,15 @@ LATE = {
     "derive": "cli.mappings",
     "diff": "cli.diff",
     "doctor": "cli.reference",
+    "examples": "cli.start",
     "explain": "cli.reference",
+    "init": "cli.start",
+    "new": "cli.start",
     "rules": "cli.reference",
     "schema": "cli.reference",
     "targets": "cli.reference",
     "completions": "cli.tools",
+    "lsp": "cli.lsp",
     "man": "cli.tools",
     "sweep": "cli.sweep",
     "merge": "cli.sweep",
@@ -401,8 +405,7 @@ def cost(
     as_json: bool, stdin: bool
 ) -> None:  # fmt: skip
     """What the program of a plan costs, or a kernel in its symbols, as named terms."""
-    from dmaverify.cli.synth import cost_of, cost_request, cost_text
-    from dmaverify.report.machine import dumps
+    from dmaverify.cli.synth import cost_request, costs_of
 
     if stdin:
         return lines(lambda request: cost_request(request, profile, simulate, explain))
@@ -412,17 +415,11 @@ def cost(
         from dmaverify.cli.pto_cost import priced
 
         raise told(priced(path, as_json=as_json, values=values, formula=formula, explain=explain))
-    plan = with_references(load(path), profile)
-    if not plan.transfers:
-        raise fail([InputError(f"{path} has no transfer to price")])
-    found = [(item.name, *cost_of(plan, item.name, profile, simulate, explain and as_json)) for item in plan.transfers]
-    if as_json:
-        say(dumps([data for _, _, data in found]))
-    else:
-        from dmaverify.api import program_of
-
-        for name, price, data in found:
-            say(cost_text(name, price, data, program_of(plan, name), explain=explain, formula=formula))
+    text, errors = costs_of(path, profile, simulate=simulate, explain=explain, formula=formula, as_json=as_json)
+    if text:
+        say(text)
+    if errors:
+        raise fail(errors)
     raise Stop(0)
 
 

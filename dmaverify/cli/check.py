@@ -26,7 +26,7 @@ from dmaverify.prove.limits import MEMORY, TIMEOUT
 Tick = Callable[[int], None]
 
 MOST_MISTAKES = 3  # of our own, told with a reduced input each
-SHOW_FIXES = {"full", "json", "json-lines", "sarif", "html"}
+SHOW_FIXES = {"full", "json", "json-lines", "sarif", "rdjson", "html"}
 
 
 @dataclass(frozen=True)
@@ -178,9 +178,9 @@ def own_targets(request: Request) -> Iterator[Any]:
 
 
 def shown_settings(request: Request) -> dict[str, Any]:
-    """The settings in force as data: the file's, with those of the command line over them."""
+    """The settings in force as data: the file's, with those of the command line over them, and the origin of each."""
     data: dict[str, Any] = request.settings.as_data()
-    return data | {
+    data |= {
         "paths": list(request.paths),
         "format": request.show,
         "output": [f"{name}={file}" for name, file in request.reports],
@@ -197,6 +197,20 @@ def shown_settings(request: Request) -> dict[str, Any]:
         "cache": request.settings.cache and not (request.given["no_cache"] or request.given["locked"]),
         "baseline": _baseline(request),
     }
+    return data | {"from": {key: _origin(request, key) for key in data if key != "settings"}}
+
+
+_OPTION_OF = {"format": "format_", "jobs": "workers", "execute": "no_execute", "cache": "no_cache"}
+
+
+def _origin(request: Request, key: str) -> str:
+    """Where a setting comes from: `command line`, `FILE:LINE` or `default`."""
+    given, settings = request.given, request.settings
+    asked = [given.get(_OPTION_OF.get(key, key))]
+    asked += {"cache": [given["locked"]], "format": [given["as_json"]], "prove": [given["certify"]]}.get(key, [])
+    if any(value not in (None, (), False) for value in asked):
+        return "command line"
+    return f"{settings.origin}:{settings.lines[key]}" if key in settings.lines else "default"
 
 
 def shown_files(request: Request) -> str:
@@ -334,7 +348,18 @@ def finished(
     code = exit_code(verdicts, internal=bool(internal))
     if request.given["strict"] and code in (0, 3) and _warned(verdicts):
         code = 1
+    if code == 3 and request.given["unknown"] == "warn":
+        code = 0
+        err.append(f"warning: {_many(_undecided(verdicts), 'verdict')} UNKNOWN, which --unknown=warn lets pass")
     out += _told(request, verdicts, code, terminal)
+    if request.show == "concise" and code and terminal.person:
+        from dmaverify.report.text import leaving
+
+        err.append(leaving(verdicts, code))
+    if request.given["statistics"]:
+        from dmaverify.report.summary import statistics
+
+        (out if request.show in ("full", "concise") else err).append(statistics(verdicts))
     if request.given["explain"] and request.show in ("full", "concise"):
         from dmaverify.cli.rust import explained
 
@@ -363,6 +388,12 @@ def own_mistakes(verdicts: Sequence[Any]) -> list[str]:
                 name = f"{verdict.path}::{verdict.name}"
                 said.append(f"internal error: {name}: {finding.message}\n{saved(verdict)}")
     return said[:MOST_MISTAKES] + ([f"and {len(said) - MOST_MISTAKES} more"] if len(said) > MOST_MISTAKES else [])
+
+
+def _undecided(verdicts: Sequence[Any]) -> int:
+    from dmaverify.verdict import Status
+
+    return sum(verdict.status is Status.UNKNOWN for verdict in verdicts)
 
 
 def _warned(verdicts: Sequence[Any]) -> bool:

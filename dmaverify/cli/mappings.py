@@ -7,6 +7,8 @@ Law: text and JSON say the same.
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from dmaverify.errors import InputError
@@ -57,14 +59,18 @@ def cells(expr: str | None, axes: str, raw: bool, start: int, count: int | None,
 @click.option("--json", "as_json", is_flag=True)
 def derive(path: str, explain: bool, merge: bool, as_json: bool) -> None:
     """The commands of a stream, or the configuration of an access."""
-    from dmaverify.cli.app import Stop, fail, load, say
+    from dmaverify.cli.app import Stop, fail, say
     from dmaverify.jobs.derivation import derivation_json, derivation_text
+    from dmaverify.jobs.load import load
     from dmaverify.report.machine import dumps
 
-    plan = load(path)
-    out, code = [], 0
+    plan = load(path, partly=True)
+    out: list[Any] = []
+    code = 1 if plan.unread else 0
+    for unread in plan.unread:
+        fail(unread.errors)
     moves = [*(t.name for t in plan.transfers), *(a.name for a in plan.accesses)]
-    for name in moves or plan.names:
+    for name in moves or (() if plan.unread else plan.names):
         try:
             out.append(derivation_json(plan, name, merge) if as_json else derivation_text(plan, name, explain, merge))
         except InputError as error:

@@ -34,6 +34,24 @@ class LimitType(click.ParamType):  # type: ignore[type-arg,unused-ignore]
             self.fail(f"{value!r} is no limit; write for example {self.examples}, or none", param, ctx)
 
 
+class Named(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """A text of which a shell completes the names: of rules, machines or readings. It takes any text."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return value
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+        from click.shell_completion import CompletionItem
+
+        from dmaverify.report.rules import names_of
+
+        return [CompletionItem(name) for name in names_of(self.name) if name.startswith(incomplete)]
+
+
+RULE, MACHINE, READING = Named("rule"), Named("target"), Named("reading")
 TIME = LimitType(seconds_of, "10s, 2m")
 MEMORY = LimitType(bytes_of, "512MiB, 2GiB")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -47,19 +65,27 @@ OPTIONS: Mapping[str, Callable[[Any], Any]] = {
     "output": click.option(
         "--output", multiple=True, metavar="FORMAT=FILE", help="Also write a report to a file; repeatable."
     ),
-    "target": click.option("--target", help="Judge by this machine, whatever the file says."),
+    "target": click.option(
+        "--target", type=MACHINE, metavar="TEXT", help="Judge by this machine, whatever the file says."
+    ),
     "select": click.option(
-        "--select", multiple=True, metavar="RULE", help="Only these rules (a prefix with *); repeatable."
+        "--select", type=RULE, multiple=True, metavar="RULE", help="Only these rules (a prefix with *); repeatable."
     ),
     "ignore": click.option(
-        "--ignore", multiple=True, metavar="RULE", help="Not these rules; the report says so; repeatable."
+        "--ignore", type=RULE, multiple=True, metavar="RULE", help="Not these rules; the report says so; repeatable."
     ),
     "reading": click.option(
-        "--reading", multiple=True, metavar="RULE=NAME", help="Read a contested point otherwise; repeatable."
+        "--reading",
+        type=READING,
+        multiple=True,
+        metavar="RULE=NAME",
+        help="Read a contested point otherwise; repeatable.",
     ),
     "workers": click.option("-j", "workers", type=click.IntRange(1, 256), show_default="1", help="Processes."),
     "engine": click.option(
-        "--engine", multiple=True, metavar="E",
+        "--engine",
+        multiple=True,
+        metavar="E",
         help="iDMA files: the engine, a variant (rw_axi), a preset or NAME=VALUE; repeatable. Folders: job files too.",
     ),
     "dims": click.option(
@@ -77,19 +103,29 @@ OPTIONS: Mapping[str, Callable[[Any], Any]] = {
         "--rlimit", type=click.IntRange(1), show_default="20000000", help="Solver resource units a question."
     ),
     "timeout": click.option(
-        "--timeout", type=TIME, metavar="TIME", show_default="60s",
+        "--timeout",
+        type=TIME,
+        metavar="TIME",
+        show_default="60s",
         help="Time of one verdict; `none` for any.",
     ),
     "memory": click.option(
-        "--memory", type=MEMORY, metavar="SIZE", show_default="1GiB",
+        "--memory",
+        type=MEMORY,
+        metavar="SIZE",
+        show_default="1GiB",
         help="Memory that one verdict may take; `none` for any.",
     ),
     "prove": click.option(
-        "--prove", type=click.Choice(("fast", "full")), show_default="fast",
+        "--prove",
+        type=click.Choice(("fast", "full")),
+        show_default="fast",
         help="full: ask the solver every claim once more, from the definitions of mapping and sequencer.",
     ),
     "certify": click.option(
-        "--certify", type=_FOLDER, metavar="DIR",
+        "--certify",
+        type=_FOLDER,
+        metavar="DIR",
         help="Prove in full and write plan, questions and answers; `certificate check DIR` checks them.",
     ),
     "playback": click.option(
@@ -106,7 +142,10 @@ OPTIONS: Mapping[str, Callable[[Any], Any]] = {
     "no_cache": click.option("--no-cache", is_flag=True, help="Prove everything anew."),
     "locked": click.option("--locked", is_flag=True, help="Use no cache at all, whatever the settings say."),
     "allow_path": click.option(
-        "--allow-path", type=click.Path(exists=True), multiple=True, metavar="DIR",
+        "--allow-path",
+        type=click.Path(exists=True),
+        multiple=True,
+        metavar="DIR",
         help="Plans may name files below DIR, too; repeatable.",
     ),
     "config": click.option("--config", type=_FILE, metavar="FILE", help="Take the settings from this file."),
@@ -123,6 +162,16 @@ OPTIONS: Mapping[str, Callable[[Any], Any]] = {
         "--since", metavar="REV", help="Only transfers that are not what they were at a git revision."
     ),
     "strict": click.option("--strict", is_flag=True, help="Warnings fail too: exit with 1 where any is left."),
+    "unknown": click.option(
+        "--unknown",
+        type=click.Choice(("fail", "warn")),
+        default="fail",
+        show_default=True,
+        help="warn: exit with 0 where the code would be 3; the report still says UNKNOWN.",
+    ),
+    "statistics": click.option(
+        "--statistics", is_flag=True, help="How often each rule was found, the commonest first."
+    ),
     "no_execute": click.option("--no-execute", is_flag=True, help="Do not cross-check small moves in numpy."),
     "timings": click.option("--timings", is_flag=True, help="Show times."),
     "stdin": click.option("--stdin", is_flag=True, help="Read one JSON object a line, answer one a line."),
@@ -138,6 +187,7 @@ NOTHING: Mapping[str, Any] = {
     **dict.fromkeys(("paths", "output", "select", "ignore", "reading", "allow_path"), ()),
     **dict.fromkeys(("as_json", "fix", "watch", "no_cache", "locked"), False),
     **dict.fromkeys(("isolated", "no_execute", "timings", "verbose", "strict"), False),
+    "unknown": "fail",
 }
 """What a command without some of these options was given of them."""
 JUDGING = (
@@ -146,7 +196,7 @@ JUDGING = (
 )  # fmt: skip
 TELLING = (
     "format_", "as_json", "output", "select", "ignore", "playback", "baseline", "write_baseline", "config", "isolated",
-    "exit_zero", "strict", "timings", "verbose",
+    "exit_zero", "strict", "unknown", "statistics", "timings", "verbose",
 )  # fmt: skip
 
 
@@ -159,5 +209,3 @@ def options(*names: str) -> Callable[[F], F]:
         return command
 
     return decorated
-
-

@@ -11,12 +11,14 @@ import json
 
 import click
 
+from dmaverify.cli.options import MACHINE, RULE
+
 # ---------------------------------------------------------------- explain, rules, targets, schema, doctor
 
 
 @click.command()
-@click.argument("rule")
-@click.option("--target", help="The machine whose rule is meant.")
+@click.argument("rule", type=RULE)
+@click.option("--target", type=MACHINE, metavar="TEXT", help="The machine whose rule is meant.")
 @click.option("--json", "as_json", is_flag=True)
 def explain(rule: str, target: str | None, as_json: bool) -> None:
     """What a rule or obligation says, why, where it is written, and its readings."""
@@ -29,7 +31,7 @@ def explain(rule: str, target: str | None, as_json: bool) -> None:
 
 
 @click.command()
-@click.option("--target", default="rngd", show_default=True)
+@click.option("--target", type=MACHINE, metavar="TEXT", default="rngd", show_default=True)
 @click.option("--json", "as_json", is_flag=True)
 def rules(target: str, as_json: bool) -> None:
     """Every rule of a machine."""

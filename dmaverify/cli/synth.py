@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.cli.rust import with_references
-from dmaverify.errors import InputError
+from dmaverify.errors import InputError, errors_of
 from dmaverify.jobs.synthesis import SynthSettings, settings_of, synthesize_plan
 
 if TYPE_CHECKING:
@@ -132,6 +132,51 @@ def cost_of(
         told = explain(commands, "rngd", profile).as_data()
         data["explanation"] = {key: told[key] for key in ("because", "engines_in_use", "commands", "sides", "advice")}
     return price, data
+
+
+def costs_of(
+    path: str, profile: str, *, simulate: bool, explain: bool, formula: bool, as_json: bool
+) -> tuple[str, list[InputError]]:
+    """The costs of every transfer of a plan as text or JSON, and why others have none. A program that a check refutes
+    is priced as it stands, and says so. Raises InputError where there is nothing to price.
+    """
+    from dmaverify import api
+    from dmaverify.jobs.load import load
+    from dmaverify.report.machine import dumps
+
+    plan = with_references(load(path, partly=True), profile)
+    errors = [error for one in plan.unread for error in one.errors]
+    if not plan.transfers and not errors:
+        raise InputError(f"{path} has no transfer to price")
+    data, texts = [], []
+    for item in plan.transfers:
+        try:
+            price, found = cost_of(plan, item.name, profile, simulate, explain and as_json)
+            commands = api.program_of(plan, item.name)
+        except InputError as error:
+            errors += errors_of(error)
+            continue
+        refuted = _refuted_by(plan, item.name)
+        data.append(found | ({"refuted": list(refuted)} if refuted else {}))
+        lines = cost_text(item.name, price, found, commands, explain=explain, formula=formula).split("\n")
+        if refuted:
+            lines.insert(1, f"  REFUTED by {', '.join(refuted)}: these are the cycles of a wrong program")
+        texts.append("\n".join(lines))
+    return (dumps(data) if as_json and data else "\n".join(texts)), errors
+
+
+def _refuted_by(plan: Plan, name: str) -> tuple[str, ...]:
+    """The errors of a transfer that a check refutes; none where it does not, or cannot say."""
+    from dmaverify.jobs.verdicts import verdicts_of
+    from dmaverify.plan.read import select
+    from dmaverify.prove.options import Options
+    from dmaverify.verdict import Status
+
+    if plan.is_kernel:
+        return ()
+    found = verdicts_of(select(plan, name), Options(repair=False))
+    broken = [finding.rule for one in found if one.status is Status.REFUTED for finding in one.errors]
+    return tuple(dict.fromkeys(broken))
 
 
 def cost_text(

@@ -291,6 +291,8 @@ def _row_advice(side: SideFacts, data: CostData) -> list[str]:
     row_bits = [bit for bit in side.toggled_inner if "row" in data.hbm.feeds(bit)]
     low_bits = [bit for bit in side.toggled if 8 <= bit <= 16 and bit not in side.toggled_inner]
     said = f"at least {side.row_switches:,} of {side.windows:,} {side.role} requests switch a row"
+    if not row_bits:
+        return [f"{said}: not within {INNER_REQUESTS} requests, but where outer loops or other commands go on"]
     said += f": the innermost loops toggle row bits {_list(row_bits)}"
     if low_bits:
         return [f"{said}; move the loops that toggle bits {_list(low_bits)} inside of them"]

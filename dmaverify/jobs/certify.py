@@ -262,12 +262,15 @@ def _well_shaped(manifest: Mapping[str, Any]) -> bool:
     names = [part.get(key) for part in _rows(manifest["plans"]) for key in ("name", "target")]
     return (
         type(manifest["options"].get("rlimit")) is int
+        and manifest["options"].keys() == {"readings", "rlimit"}
+        and bool(plans)
         and isinstance(readings, dict)
         and all(isinstance(value, str) for value in (*readings.values(), *texts, *manifest["data"].values()))
         and all(name is None or (isinstance(name, str) and name) for name in names)
         and all(isinstance(part, dict) for part in (*manifest["plans"], *manifest["questions"]))
         and all(isinstance(part.get("commands"), dict) and isinstance(part.get("verdicts"), list) for part in plans)
         and all({"name", "target"} <= part.keys() for part in plans)
+        and all(isinstance(v, dict) and isinstance(v.get("name"), str) for part in plans for v in part["verdicts"])
         and isinstance(manifest.get("files", {}), dict)
         and manifest.get("logic") == LOGIC
     )
@@ -321,6 +324,10 @@ def _plan_again(
     options = {**manifest["options"], "cross_check": 1 << 16, "prove": "full"}
     path = str(folder / PLANS / plan["file"])
     job: Job = (path, plan["name"], plan["target"], options)
+    foreign = _foreign(job)
+    if foreign:
+        found.open.append(f"{plan['path']}: judged by the machine in {foreign}, whose data a certificate does not hold")
+        return {}
     facts, keep, trouble = facts_of(job)
     if trouble:
         found.refused.append(f"{plan['path']}: {trouble}")
@@ -337,6 +344,25 @@ def _plan_again(
     if original.is_file() and _hash(original.read_bytes()) != plan["sha256"]:
         found.open.append(f"{plan['path']} has changed since: the certificate speaks of the text in {plan['file']}")
     return {f"{number:03d}.{name}": questions for name, questions in keep.items()}
+
+
+def _foreign(job: Job) -> str:
+    """The folder of a machine that does not ship and that the plan, or the command line, names; else nothing."""
+    from dmaverify.jobs.load import load
+    from dmaverify.targets.target import load_target
+
+    try:
+        targets = load(job[0], job[1], target=job[2]).targets if job[0].endswith(".toml") else {}
+    except InputError:
+        return ""
+    for target in targets.values():
+        try:
+            shipped = load_target(target.name).folder
+        except InputError:
+            return str(target.folder)
+        if shipped.resolve() != target.folder.resolve():
+            return str(target.folder)
+    return ""
 
 
 def _rows(rows: Any) -> list[dict[str, Any]]:

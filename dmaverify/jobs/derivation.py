@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import gcd, isqrt, prod
 from typing import Any
 
 from dmaverify.errors import InputError
 from dmaverify.language.wellformed import problems
+from dmaverify.layout.addresses import BYTE
 from dmaverify.lower.adapters import derived_access
-from dmaverify.lower.derive import Problem, coalesce
+from dmaverify.lower.derive import Problem
 from dmaverify.lower.programs import Trouble, port_rule, space_of, streamed_program
 from dmaverify.lower.segments import cases_text, needs_segments, propose_segments
 from dmaverify.lower.tables import fetch_size, merged, render_merged, render_table, table_json, table_of
@@ -26,7 +28,7 @@ from dmaverify.program.move import PLACES, Stream, Tensor, Transfer
 from dmaverify.program.space import unit_bits_of
 from dmaverify.prove.move.check import check_transfer
 from dmaverify.targets.target import Target
-from dmaverify.verdict import Status
+from dmaverify.verdict import Status, Verdict
 
 
 def commands_of(plan: Plan, name: str) -> tuple[Transfer | Access, tuple[Command, ...], Target]:
@@ -67,20 +69,46 @@ def _must_make_sense(plan: Plan, tensors: Sequence[Tensor], streams: Sequence[St
 
 
 def merged_text(text: Sequencer) -> Sequencer:
-    """Adjacent entries merged ("Sequencer", Merging Entries)."""
-    entries = tuple(Entry(count, stride) for count, stride in coalesce([(e.count, e.stride) for e in text.entries]))
+    """Adjacent entries merged ("Sequencer", Merging Entries); the label of a merged entry is the pair of its parts'."""
+    groups: list[list[Entry]] = []  # innermost first, the entries of a group outer to inner
+    for entry in reversed([e for e in text.entries if e.count != 1]):
+        if groups and entry.stride == prod(e.count for e in groups[-1]) * groups[-1][-1].stride:
+            groups[-1].insert(0, entry)
+        else:
+            groups.append([entry])
+    entries = tuple(_one_entry(group) for group in reversed(groups))
     return Sequencer(entries or (Entry(1, 1),), text.packet, text.tier, text.base, text.place)
+
+
+def _one_entry(group: Sequence[Entry]) -> Entry:
+    labels = [e.label for e in group if e.label and e.label != BYTE]
+    label = f"[{', '.join(labels)}]" if len(labels) > 1 else "".join(labels)
+    return Entry(prod(e.count for e in group), group[-1].stride, label)
+
+
+def grown_packet(texts: Sequence[Sequencer], packet: int, most: int) -> int:
+    """The largest packet that divides the innermost run of every merged side and is at most `most`; `packet` where
+    the run of some side does not go on behind it.
+    """
+    if any(text.entries[-1].stride != 1 or text.entries[-1].count % packet for text in texts):
+        return packet
+    times = gcd(*(text.entries[-1].count // packet for text in texts))
+    best = max((d for k in range(1, isqrt(times) + 1) if times % k == 0 for d in (k, times // k)
+                if packet * d <= most), default=1)  # fmt: skip
+    return packet * best
 
 
 def texts_of(command: Command, target: Target, sides: tuple[str, ...], merge: bool) -> dict[str, str]:
     """Side -> configuration text in bytes, with the place of the base where the command names an engine."""
     out = {}
-    for side in sides:
-        text, port = (command.read_text, command.read) if side == "read" else (command.write_text, command.write)
-        if text is None:
-            continue
-        if merge:
-            text = merged_text(text)
+    made = {side: command.read_text if side == "read" else command.write_text for side in sides}
+    texts = {side: merged_text(text) if merge else text for side, text in made.items() if text is not None}
+    if merge:
+        most = target.limits["packet_max"] if len(sides) == 2 and "packet_max" in target.limits else 32
+        packet = grown_packet(list(texts.values()), command.packet, most * 8 // command.unit_bits)
+        texts = {side: replace(text, packet=packet) for side, text in texts.items()}
+    for side, text in texts.items():
+        port = command.read if side == "read" else command.write
         place, base = _place(command, port.tier, port.base, port.chip, port.cluster, target)
         shown = Sequencer(text.entries, text.packet, port.tier, base)
         out[side] = sequencer_text(shown, target.constants, command.unit_bits, place)
@@ -126,6 +154,17 @@ def segments_of(item: Transfer | Access, target: Target) -> tuple[str, Status] |
         return None
     verdict = check_transfer(replace(item, stream=None, streams=found, given=(), expect=None), target=target)
     return cases_text(found, item.name), verdict.status
+
+
+def pointed_to_segments(verdict: Verdict, transfer: Transfer, target: Target) -> Verdict:
+    """A refuted stream that reaches into padding, with the command that prints the segments which are proved."""
+    reaches = {"core/reads-live", "core/in-bounds", "core/writes-once", "core/padding", "core/same-element"}
+    first = next((f for f in verdict.errors if f.rule in reaches and not f.hint), None)
+    found = segments_of(transfer, target) if first is not None and verdict.path else None
+    if first is None or found is None or found[1] is not Status.PROVED:
+        return verdict
+    said = f"`dmaverify derive {verdict.path}::{verdict.name}` prints streams that stop before the padding (proved)"
+    return replace(verdict, findings=tuple(replace(f, hint=said) if f is first else f for f in verdict.findings))
 
 
 def derivation_text(plan: Plan, name: str, explain: bool, merge: bool) -> str:

@@ -72,22 +72,64 @@ def _fixed(verdict: Verdict, settings: Mapping[str, Any], target: str | None) ->
 
 def _mended(verdict: Verdict, settings: Mapping[str, Any], target: str | None) -> Verdict:
     """A verdict against the machine's rules alone, with the packet or the padding that would be proved."""
-    from dmaverify.jobs.propose import MOST, longer_rows, shorter_packets
+    from dmaverify.jobs.propose import MOST, longer_rows, several_packets, shorter_packets
 
     item, plan = _transfer_of(verdict, target)
     if item is None or any(finding.rule.startswith("core/") for finding in verdict.errors):
         return verdict
     first, *others = [finding for finding in findings_in_order(verdict) if finding in verdict.errors]
     warned = [finding for finding in verdict.findings if finding not in verdict.errors]
-    for edits in shorter_packets(item, plan.axes):
-        if fix := _proved(verdict, edits, settings, target):
-            return replace(verdict, findings=(replace(first, fix=fix), *others, *warned))
+    machine = plan.targets[item.transfer.target]
+    most = machine.limits.get("packet_max", 0) * 8 // machine.dtypes[item.transfer.dtype]
+    proposals = [*shorter_packets(item, plan.axes), *(several_packets(item, plan.axes, most) if most else ())]
+    if fix := _cheapest(verdict, proposals, settings, target):
+        return replace(verdict, findings=(replace(first, fix=fix), *others, *warned))
     bits = plan.targets[item.transfer.target].dtypes[item.transfer.dtype]
     for words, edits in islice(longer_rows(item, plan.axes, bits), MOST):
         if _proved(verdict, edits, settings, target):
             note = f"proved with {words} (checked; it changes both layouts, so `--fix` leaves it to you)"
             return replace(verdict, findings=(replace(first, hint=note), *others, *warned))
     return verdict
+
+
+def _cheapest(
+    verdict: Verdict, proposals: Sequence[tuple[Edit, ...]], settings: Mapping[str, Any], target: str | None
+) -> tuple[Edit, ...]:
+    """Of the proposals that are proved and that no rule warns of newly, the one with the least cycles; () for none.
+
+    That a change into several commands makes several commands is no new warning.
+    """
+    before = {finding.rule for finding in verdict.findings}
+    best: tuple[float, tuple[Edit, ...]] | None = None
+    for edits in proposals:
+        source = edits[0].span.source
+        if source.name != verdict.path or not (fix := _proved(verdict, edits, settings, target)):
+            continue
+        plan, again = _judged(source, applied(source.text, fix), verdict.name, settings, target)
+        if plan is None:
+            continue
+        rules = plan.targets[plan.transfers[0].transfer.target].rules
+        counted = {name for name, rule in rules.items() if tuple(rule.ports) == ("commands",)}
+        if {finding.rule for finding in again[0].findings} - before - counted:
+            continue
+        cycles = _cycles_of(plan)
+        if best is None or cycles < best[0]:
+            best = cycles, fix
+    return best[1] if best is not None else ()
+
+
+def _cycles_of(plan: Any) -> float:
+    """The price of the one transfer of a plan; 0 where its machine has none."""
+    from dmaverify.cost.model import cost
+    from dmaverify.jobs.load import program_of
+
+    item = plan.transfers[0]
+    if "hbm" not in plan.targets[item.transfer.target].tiers:
+        return 0.0
+    try:
+        return float(cost(program_of(plan, item.name), "rngd").cycles)
+    except (InputError, ValueError):
+        return 0.0
 
 
 def _transfer_of(verdict: Verdict, target: str | None) -> tuple[Any, Any]:
@@ -152,6 +194,13 @@ def _scaled(edit: Edit, unit: int) -> Edit | None:
 
 def _holds(source: Source, text: str, name: str, settings: Mapping[str, Any], target: str | None) -> bool:
     """Whether the plan with that text proves what `name` promises."""
+    return [one.status for one in _judged(source, text, name, settings, target)[1]] == [Status.PROVED]
+
+
+def _judged(
+    source: Source, text: str, name: str, settings: Mapping[str, Any], target: str | None
+) -> tuple[Any, list[Verdict]]:
+    """The plan of that text with the entry `name` alone, and its verdict; None and no verdict where it has none."""
     from dmaverify.errors import Disagreement, InputErrors
     from dmaverify.jobs.verdicts import verdicts_of
     from dmaverify.plan.read import read_plan_text, select
@@ -161,8 +210,8 @@ def _holds(source: Source, text: str, name: str, settings: Mapping[str, Any], ta
         plan = select(read_plan_text(text, source.name, target=target, folder=Path(source.name).parent), name)
         again = verdicts_of(plan, Options(**settings))
     except (InputErrors, InputError, Disagreement):
-        return False
-    return [verdict.status for verdict in again] == [Status.PROVED]
+        return None, []
+    return plan, again
 
 
 # ---------------------------------------------------------------- writing

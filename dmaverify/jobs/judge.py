@@ -16,7 +16,7 @@ from typing import Any, Literal
 from dmaverify.errors import InputError
 from dmaverify.verdict import Verdict
 
-FORMATS = ("full", "concise", "json", "json-lines", "sarif", "junit", "github", "gitlab", "summary", "html")
+FORMATS = ("full", "concise", "json", "json-lines", "sarif", "junit", "github", "gitlab", "rdjson", "summary", "html")
 
 OF_LISTS = ("engine", "dims", "defines")
 """Settings of a machine's own files, which no plan reads."""

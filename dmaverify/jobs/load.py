@@ -37,12 +37,18 @@ def mapping(text: str, axes: Mapping[str, int]) -> Expr:
 
 
 def load(
-    plan: str | Path | Plan, name: str | None = None, *, target: str | None = None, symbols: bool = False
-) -> Plan:
+    plan: str | Path | Plan, name: str | None = None, *, target: str | None = None, symbols: bool = False,
+    partly: bool = False,
+) -> Plan:  # fmt: skip
     """A plan from a path, `path::name`, or the text of a plan (anything with a line break); a Rust file by its path.
-    A plan with symbols only where the caller judges `symbols`. Raises InputErrors, InputError.
+    A plan with symbols only where the caller judges `symbols`, one of which some entries cannot be read only where it
+    tells of these (`partly`). Raises InputErrors, InputError.
     """
     found = _loaded(plan, name, target)
+    if not partly:
+        from dmaverify.plan.read import all_read
+
+        all_read(found)
     if symbols or not found.templates:
         return found
     from dmaverify.plan.read import has_numbers
@@ -58,13 +64,13 @@ def _loaded(plan: str | Path | Plan, name: str | None, target: str | None) -> Pl
         return _selected(plan, name)
     text = str(plan)
     if "\n" in text:
-        return select(read_plan_text(text, target=target), name)
+        return select(read_plan_text(text, target=target, partly=True), name)
     path, _, inner = text.partition("::")
     if path.endswith(".rs"):
         from dmaverify.machines.rngd.rust.plans import read_kernel_plan
 
         return _selected(read_kernel_plan(path, target=target), name or inner or None)
-    return select(read_plan(path, target=target), name or inner or None)
+    return select(read_plan(path, target=target, partly=True), name or inner or None)
 
 
 def _selected(plan: Plan, name: str | None) -> Plan:
@@ -99,7 +105,7 @@ def check(
 
         path, _, inner = str(plan).partition("::")
         return check_file(path, name or inner or None, options or STANDARD)
-    return verdicts_of(load(plan, name, target=target, symbols=True), options, keep)
+    return verdicts_of(load(plan, name, target=target, symbols=True, partly=True), options, keep)
 
 
 def program_of(plan: Plan, name: str, target: Target | None = None) -> tuple[Command, ...]:

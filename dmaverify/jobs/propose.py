@@ -30,6 +30,31 @@ def shorter_packets(item: PlanTransfer, axes: Mapping[str, int]) -> Iterator[tup
         yield Edit(at, f"{term} % {part}"), Edit(time, f"{time.text}, {term} / {part}")
 
 
+def several_packets(item: PlanTransfer, axes: Mapping[str, int], most: int) -> Iterator[tuple[Edit, ...]]:
+    """The stream in two commands: whole packets of `most` elements of the packet's one term, and the rest of it."""
+    whole, packet = item.key_spans.get("stream"), item.key_spans.get("stream.packet")
+    stream = item.transfer.stream
+    if whole is None or packet is None or stream is None or not whole.text.lstrip().startswith("{"):
+        return
+    term, size = packet.text.strip(), _size(packet.text.strip(), axes)
+    full, rest = divmod(size, most)
+    if "," in term or not full or not rest:
+        return
+    fields = [(f, item.key_spans[f"stream.{f}"].text) for f in ("chip", "cluster", "slice", "time")
+              if f"stream.{f}" in item.key_spans]  # fmt: skip
+    kept = f"{term} = {full * most}"
+    first, second = dict(fields), {**dict(fields), "packet": f"{term} @ {full * most} = {rest}"}
+    if full > 1:
+        first["time"] = f"{first.get('time', '1')}, {kept} / {most}"
+    first["packet"] = f"{kept} % {most}" if full > 1 else kept
+    yield (Edit(whole, f"[{_table(first)}, {_table(second)}]"),)
+
+
+def _table(fields: Mapping[str, str]) -> str:
+    inside = ", ".join(f'{key} = "{text}"' for key, text in fields.items())
+    return f"{{ {inside} }}"
+
+
 def longer_rows(item: PlanTransfer, axes: Mapping[str, int], bits: int) -> Iterator[tuple[str, tuple[Edit, ...]]]:
     """(words, edits): the last term of both tensors and of the packet, padded to the next multiples of 8 bytes."""
     spans = [item.key_spans.get(key) for key in ("source.element", "dest.element", "stream.packet")]

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from dmaverify.jobs.confirm import Confirming
 from dmaverify.jobs.retold import retell
-from dmaverify.prove.boundary import guarded
-from dmaverify.verdict import Verdict
+from dmaverify.prove.boundary import guarded, unreadable
+from dmaverify.verdict import Status, Verdict
 
 if TYPE_CHECKING:
     from dmaverify.plan.read import Plan
@@ -71,8 +71,13 @@ def verdicts_of(plan: Plan, options: Options | None = None, keep: Asked | None =
             template.machine.check_readings(chosen.readings)
             found.append(check_template(template, chosen))
         return with_suppressions(sorted(found, key=lambda verdict: verdict.line), plan.source)
+    found += [unreadable(e.errors, plan.path, Verdict(e.name, "", Status.ERROR, line=e.line)) for e in plan.unread]
     for one in plan.transfers:
         judge(check_transfer, one.transfer, one.transfer.target, problems=one.problems, line=one.line)
+        if chosen.repair and found[-1].status is Status.REFUTED and one.transfer.stream is not None:
+            from dmaverify.jobs.derivation import pointed_to_segments
+
+            found[-1] = pointed_to_segments(found[-1], one.transfer, plan.targets[one.transfer.target])
         if one.transfer.form is not None and chosen.repair:
             machine = plan.targets[one.transfer.target]
             found[-1] = part_of(machine, "reword").in_words(one.transfer, machine, plan.axes, found[-1])

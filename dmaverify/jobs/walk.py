@@ -89,6 +89,12 @@ def _file(path: Path, rules: tuple[_Rule, ...]) -> Seen:
             data = file.read(MOST_BYTES)
     except OSError as error:
         return Seen(name, path.name not in SETTINGS, f"cannot be read: {error.strerror}")
+    return looks(path, data)
+
+
+def looks(path: Path, data: bytes) -> Seen:
+    """Whether a file of that name and content is checked."""
+    name = str(path)
     if path.suffix == ".rs":
         return _kernel(name, data)
     if path.suffix in (".c", ".h"):

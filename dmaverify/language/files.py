@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import stat
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -21,11 +21,14 @@ ROOTS = (".git", "dmaverify.toml", "pyproject.toml", "Cargo.toml")
 """What stands in the root of a project."""
 OUTSIDE = "move it below the folder of the project, or allow it: --allow-path DIR"
 
+_unsaved: ContextVar[Mapping[str, str] | None] = ContextVar("unsaved", default=None)
 _allowed: ContextVar[tuple[Path, ...]] = ContextVar("allowed", default=())
 
 
 def read_bytes(path: str | Path, most: int = MOST_BYTES) -> bytes:
     """At most `most` bytes of a regular file. Raises OSError, also for what is none; ValueError for no file name."""
+    if (unsaved := _unsaved.get()) and (text := unsaved.get(os.path.abspath(path))) is not None:
+        return text.encode("utf-8", "surrogatepass")[:most]
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     with open(handle, "rb") as file:
         kind = os.fstat(handle).st_mode
@@ -42,6 +45,16 @@ def read_text(path: str | Path) -> str:
     if len(data) > MOST_BYTES:
         raise OSError(27, f"larger than {MOST_BYTES:,} bytes", str(path))
     return data.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+
+
+@contextmanager
+def unsaved(texts: Mapping[str, str]) -> Iterator[None]:
+    """Reads these files (absolute paths) as an editor shows them, not as they lie on the disk."""
+    token = _unsaved.set(dict(texts))
+    try:
+        yield
+    finally:
+        _unsaved.reset(token)
 
 
 @contextmanager

@@ -15,11 +15,11 @@ Relied on (proofs/): merge-keeps-addresses, merge-needs-contiguity.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from dmaverify.errors import Span
-from dmaverify.language.expr import Expr, axes_of, terms_of
+from dmaverify.language.expr import Expr, Resize, axes_of, terms_of
 from dmaverify.language.numbers import below, moves, same
 from dmaverify.layout.addresses import BYTE, Layout
 from dmaverify.layout.digits import Digit, Form, Gap, NotDigits, compile_digits
@@ -72,12 +72,26 @@ class Derivation:
 
 
 def label_of(axis: str | None, weight: int, count: int, size: int) -> str:
-    """`A`, `A/4`, `A%4`, `A/4%32`: the piece of `axis` with `count` values of `weight` each."""
+    """`A`, `A/4`, `A%4`, `A/4%32`: the piece of `axis` with `count` values of `weight` each, as a mapping with it.
+    Where they do not divide the axis: `A/2=3` for a part of it, `A#16/4` for values beyond its end.
+    """
     if axis is None:
         return str(count)
     high = "" if same(weight, 1) else f"/{weight}"
+    if all(type(number) is int for number in (weight, count, size)) and size > 0:
+        if weight * count > size or size % weight:
+            end = -(-size // (weight * count)) * weight * count
+            return f"{axis}#{end}{high}" + ("" if end == weight * count else f"%{count}")
+        if size // weight % count:
+            return f"{axis}{high}={count}"
     low = "" if same(weight * count, size) or weight * count > size else f"%{count}"
     return f"{axis}{high}{low}"
+
+
+def _term_label(term: Expr, form: Form, label: str) -> str:
+    """The label of an entry that is a whole term: the term itself where it starts or stops inside of its digit."""
+    plain = not form.offsets and not set("=#") & set(label) and not isinstance(term, Resize)
+    return label if plain or len(form.digits) != 1 else str(term).replace(" ", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +162,7 @@ def _fragments_of(
             out.append(_broadcast(digit, index, packet, sides, claimed))
         else:
             out.extend(reversed(list(_walk(term, digit, index, packet, sides, sizes[digit.axis]))))
-    return out
+    return [replace(out[0], label=_term_label(term, form, out[0].label))] if len(out) == 1 else out
 
 
 def _broadcast(

@@ -70,7 +70,7 @@ def _in_table(value: Mapping[str, Any], kind: kinds.StructType, path: Path) -> I
         at = (*path, name)
         if name in value:
             yield from _complaints(value[name], field.type, at)
-        elif field.required:
+        elif field.required and not get_close_matches(name, [key for key in value if key not in fields], 1):
             yield Complaint(at, f"`{name}` is missing", _EXAMPLES.get(name, f"add `{name} = ...`"), True)
     for name in value:
         if name not in fields:

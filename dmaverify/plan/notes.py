@@ -19,7 +19,7 @@ from dmaverify.errors import InputError, Source, Span
 
 _GM = re.compile(r"gm\s+%([\w$.-]+)\s*=\s*(?:(\d+)\s+bytes|((?:\d+x)*)(?:(\d*)x)?([a-z]+\d+\w*))\s*")
 _ASSUME = re.compile(r"assume\s+%([\w$.-]+)\s+in\s+(-?\d+)\s*\.\.\s*(-?\d+)\s*")
-_ALLOW = re.compile(r"allow\(([a-z0-9-]+/[a-z0-9-]+)\)\s*(.*)")
+_ALLOW = re.compile(r"allow\(\s*([a-z0-9-]+/[a-z0-9-]+(?:\s*,\s*[a-z0-9-]+/[a-z0-9-]+)*)\s*\)\s*(.*)")
 _CORE = re.compile(r"other core writes ub\s+(\d+)\s*\.\.\s*(\d+)\s*")
 _EXPECT = re.compile(r"expect\s+(.+)")
 _ID = re.compile(r"[a-z0-9-]+/[a-z0-9-]+")
@@ -69,7 +69,7 @@ def _note(notes: Notes, text: str, span: Span) -> None:
     elif found := _ALLOW.fullmatch(text):
         if not found[2].strip():
             raise InputError(f"allow({found[1]}) without a reason", span, "write why behind it")
-        notes.allow[found[1]] = (span, found[2].strip())
+        notes.allow |= {rule.strip(): (span, found[2].strip()) for rule in found[1].split(",")}
     elif found := _EXPECT.fullmatch(text):
         words = [w.strip() for w in found[1].split(",")]
         if words != ["proved"] and not all(_ID.fullmatch(w) for w in words):

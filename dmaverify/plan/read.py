@@ -59,6 +59,15 @@ class PlanTransfer:
         return self.transfer.given
 
 
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A transfer or access that cannot be read, and why."""
+
+    name: str
+    errors: tuple[InputError, ...]
+    line: int
+
+
 @dataclass(frozen=True)
 class Plan:
     """A plan file. `targets` holds the loaded target of every name that a transfer or access has as its `target`.
@@ -80,6 +89,7 @@ class Plan:
     kernels: tuple[PlanKernel, ...] = ()
     indirects: tuple[Indirect, ...] = ()
     templates: tuple[Template, ...] = ()  # of a plan with symbols: its entries, which are nowhere else
+    unread: tuple[Unread, ...] = ()  # what cannot be read, where the rest was asked for all the same
 
     @property
     def is_kernel(self) -> bool:
@@ -90,22 +100,24 @@ class Plan:
     def names(self) -> tuple[str, ...]:
         """Names of transfers, accesses, gathers and scatters, programs, kernels, each kind in the order of the file."""
         kinds = (self.transfers, self.accesses, self.indirects, self.programs, self.kernels, self.templates)
-        return tuple(one.name for kind in kinds for one in kind)
+        return tuple(one.name for kind in (*kinds, self.unread) for one in kind)
 
 
-def read_plan(path: str | FilePath, *, target: str | None = None) -> Plan:
-    """Read a plan file. `target` overrides the file's own. Raises InputErrors, also where the file cannot be opened."""
+def read_plan(path: str | FilePath, *, target: str | None = None, partly: bool = False) -> Plan:
+    """Read a plan file. `target` overrides the file's own. Raises InputErrors, also where the file cannot be opened;
+    `partly`: a transfer or access with a text that cannot be read is among the plan's `unread`, and the rest is there.
+    """
     try:
-        return _read(parse_toml(read_source(path)), FilePath(path).parent, target)
+        return _read(parse_toml(read_source(path)), FilePath(path).parent, target, partly)
     except InputError as error:
         raise InputErrors([error]) from None
 
 
 def read_plan_text(
-    text: str, name: str = "<plan>", *, target: str | None = None, folder: FilePath | None = None
+    text: str, name: str = "<plan>", *, target: str | None = None, folder: FilePath | None = None, partly: bool = False
 ) -> Plan:
     """Read the text of a plan file; `name` is what messages call it, `folder` where paths in it begin. Raises
-    InputErrors.
+    InputErrors; `partly` as in `read_plan`.
     """
     try:
         data = text.encode("utf-8")
@@ -113,7 +125,7 @@ def read_plan_text(
         broken = InputError(f"{name} is no Unicode text at character {error.start}", None, "a plan is TOML, as UTF-8")
         raise InputErrors([broken]) from None
     try:
-        return _read(parse_toml(source_of(data, name)), folder or FilePath(), target)
+        return _read(parse_toml(source_of(data, name)), folder or FilePath(), target, partly)
     except InputError as error:
         raise InputErrors([error]) from None
 
@@ -153,7 +165,15 @@ def select(plan: Plan, name: str | None) -> Plan:
         kernels=tuple(kernel for kernel in plan.kernels if kernel.name == name),
         indirects=tuple(one for one in plan.indirects if one.name == name),
         templates=tuple(one for one in plan.templates if one.name == name),
+        unread=tuple(one for one in plan.unread if one.name == name),
     )
+
+
+def all_read(plan: Plan) -> Plan:
+    """The plan, if all of it was read. Raises InputErrors for the rest."""
+    if plan.unread:
+        raise InputErrors([error for one in plan.unread for error in one.errors])
+    return plan
 
 
 def has_numbers(plan: Plan) -> Plan:
@@ -168,7 +188,7 @@ def has_numbers(plan: Plan) -> Plan:
 # --- reading ---------------------------------------------------------------------------------------------------------
 
 
-def _read(doc: Document, folder: FilePath, override: str | None) -> Plan:
+def _read(doc: Document, folder: FilePath, override: str | None, partly: bool = False) -> Plan:
     from dmaverify.plan.schema import validate
 
     table, complaints = validate(doc.data)
@@ -177,7 +197,8 @@ def _read(doc: Document, folder: FilePath, override: str | None) -> Plan:
         raise InputErrors(errors)
     reader = PlanReader(doc, table, folder, override, errors)
     plan = reader.plan()
-    if errors:
+    own = {id(error) for one in plan.unread for error in one.errors}
+    if errors and not (partly and all(id(error) in own for error in errors)):
         raise InputErrors(errors)
     return plan
 
@@ -225,8 +246,9 @@ class PlanReader(TableReader):
             return self._template_plan()
         for name in self.table.let:
             self.collect(partial(self.texts.define, name))
-        transfers = [self.collect(partial(self.transfer, *item)) for item in self.table.transfer.items()]
-        accesses = [self.collect(partial(self.access, *item)) for item in self.table.access.items()]
+        unread: list[Unread] = []
+        transfers = [self._entry("transfer", *item, self.transfer, unread) for item in self.table.transfer.items()]
+        accesses = [self._entry("access", *item, self.access, unread) for item in self.table.access.items()]
         kept = [transfer for transfer in transfers if transfer is not None]
         taken = [access for access in accesses if access is not None]
         indirects = self._indirects()
@@ -246,7 +268,16 @@ class PlanReader(TableReader):
             regions=regions,
             kernels=kernels,
             indirects=indirects,
+            unread=tuple(unread),
         )
+
+    def _entry(self, kind: str, name: str, table: Any, read: Callable[[str, Any], T], unread: list[Unread]) -> T | None:
+        """One transfer or access; what is wrong with it goes to `unread` too."""
+        before = len(self.errors)
+        found = self.collect(partial(read, name, table))
+        if len(self.errors) > before:
+            unread.append(Unread(name, tuple(self.errors[before:]), self.doc.key_span((kind, name)).line))
+        return found
 
     def _indirects(self) -> tuple[Indirect, ...]:
         kinds = {"gather": self.table.gather, "scatter": self.table.scatter}

@@ -37,7 +37,8 @@ FILES: Mapping[str, tuple[tuple[str, ...], ...]] = MappingProxyType(
 class Settings:
     """What `check` and its kin take from a project; the defaults hold where no file says otherwise.
 
-    Paths and patterns are relative to `folder`, that of the file; `origin` is its path, empty without one.
+    Paths and patterns are relative to `folder`, that of the file; `origin` is its path, empty without one;
+    `lines` are those of the settings in it.
     """
 
     target: str | None = None
@@ -60,6 +61,7 @@ class Settings:
     cache_dir: str = ""
     folder: Path = Path()
     origin: str = ""
+    lines: Mapping[str, int] = field(default_factory=dict)
 
     def as_data(self) -> dict[str, Any]:
         """Every setting by its name in files, as JSON holds it, and where they come from."""
@@ -237,7 +239,8 @@ def _settings(doc: Document, place: tuple[str, ...], table: Mapping[str, Any], p
                 said = f"`{key}` names {file}, which lies outside of the folder of the settings"
                 hint = "settings write below their own folder; the command line may write anywhere"
                 raise InputError(said, doc.span((*place, key)), hint)
-    return Settings(**made, folder=path.parent, origin=str(path))
+    lines = {key: span.line for key in table if (span := doc.key_span((*place, key))) is not None}
+    return Settings(**made, folder=path.parent, origin=str(path), lines=lines)
 
 
 def _written(value: Any) -> list[str]:

@@ -5,7 +5,7 @@
 
 Knows: where comments stand in TOML, and to which transfer, access or program each belongs.
 Does not know: which rules exist, what was found.
-Law: a suppression names one rule, says why, and stands directly above or within the table that it speaks of (at the
+Law: a suppression names its rules, says why, and stands directly above or within the table that it speaks of (at the
 end of a line as well); anything else that begins with `dmaverify:` is an InputError at its place, never ignored.
 """
 
@@ -22,9 +22,11 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 MARK = "dmaverify:"
-_FORM = re.compile(r"#\s*dmaverify:\s*allow\(\s*([^)\s]+)\s*\)\s*(.*)", re.DOTALL)
-_KINDS = ("transfer", "access", "program")
-_WRITE = "write `# dmaverify: allow(RULE) reason`"
+RULES = r"\s*([^()\s,]+(?:\s*,\s*[^()\s,]+)*)\s*"
+"""What stands between the brackets of `allow(...)`: rules, with commas."""
+_FORM = re.compile(rf"#\s*dmaverify:\s*allow\({RULES}\)\s*(.*)", re.DOTALL)
+_KINDS = ("transfer", "access", "program", "gather", "scatter")
+_WRITE = "write `# dmaverify: allow(RULE, RULE) reason`"
 
 
 @dataclass(frozen=True)
@@ -41,20 +43,26 @@ def allowances(source: Source) -> list[Allowance]:
     """Every suppression of a plan's text, in order. Raises InputError."""
     if MARK not in source.text:
         return []
-    return [_allowance(span, owner) for span, owner in _comments(source) if MARK in span.text]
+    return [one for span, owner in _comments(source) if MARK in span.text for one in _allowances(span, owner)]
 
 
-def _allowance(span: Span, owner: str) -> Allowance:
+def rules_in(text: str) -> tuple[str, ...]:
+    """The rules of one `allow(...)`, each once."""
+    return tuple(dict.fromkeys(rule.strip() for rule in text.split(",")))
+
+
+def _allowances(span: Span, owner: str) -> list[Allowance]:
     found = _FORM.fullmatch(span.text.rstrip())
     if found is None:
         raise InputError("this comment is no suppression", span, _WRITE)
-    rule, reason = found[1], found[2].strip(" -:")
+    rules, reason = rules_in(found[1]), found[2].strip(" -:")
     if not reason:
-        raise InputError(f"the suppression of `{rule}` gives no reason", span, f"{_WRITE}, for the next reader")
+        said = f"the suppression of `{', '.join(rules)}` gives no reason"
+        raise InputError(said, span, f"{_WRITE}, for the next reader")
     if not owner:
         hint = "write it above or within its [transfer.NAME]"
         raise InputError("this suppression belongs to no transfer", span, hint)
-    return Allowance(rule, reason, owner, span)
+    return [Allowance(rule, reason, owner, span) for rule in rules]
 
 
 def _comments(source: Source) -> Iterator[tuple[Span, str]]:

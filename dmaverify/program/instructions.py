@@ -126,6 +126,8 @@ class Use:
     other pipes come behind it (what its pipe does later waits as any other), or whether it touches these `bytes`.
     `gives` are the values that it reads, where later numbers depend on them. `load` is the number of a load of
     registers, `sources` say where the bytes that it stores come from; of `per` bytes of a register it stores `bytes`.
+    `foreign`: somebody else wrote them, which is known to the pipe once it has waited; what came before it needs no
+    order with it here, as the other side waits for that.
     """
 
     number: int
@@ -140,6 +142,7 @@ class Use:
     sources: tuple[Source, ...] = ()
     bytes: int = 1
     per: int = 1
+    foreign: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -163,10 +166,14 @@ class Fence:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Arrival:
-    """A wait for somebody else (another core), who may have written shared memory before."""
+    """A wait for somebody else (another core), who may have written shared memory before. It holds later work of its
+    pipe, or all that is issued later where it names none. `number` as of an access.
+    """
 
     what: str
     span: Span
+    pipe: str = ""
+    number: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -256,6 +256,10 @@ def write(format: str, verdicts: Iterable[Verdict], version: str = "") -> str:
         from dmaverify.report.gitlab import gitlab
 
         return gitlab(seen)
+    if format == "rdjson":
+        from dmaverify.report.rdjson import rdjson
+
+        return rdjson(seen)
     if format == "summary":
         from dmaverify.report.summary import summary
 
@@ -269,4 +273,4 @@ _WRITERS: Mapping[str, Callable[[Iterable[Verdict]], str]] = {
     "junit": junit,
     "github": github,
 }
-FORMATS = ("json", "json-lines", "sarif", "junit", "github", "gitlab", "summary")
+FORMATS = ("json", "json-lines", "sarif", "junit", "github", "gitlab", "rdjson", "summary")

@@ -81,7 +81,19 @@ def unmet(verdict: Verdict) -> str:
     if not verdict.expect or not decided or verdict.as_expected:
         return ""
     got = sorted({finding.rule for finding in verdict.errors if finding.excuse is None})
-    return f"expects {', '.join(sorted(set(verdict.expect)))}, got {', '.join(got) or verdict.status.value}"
+    said = f"expects {', '.join(sorted(set(verdict.expect)))}, got {', '.join(got) or verdict.status.value}"
+    return "; ".join([said, *_meant(sorted(set(verdict.expect) - set(got)))])
+
+
+def _meant(rules: Iterable[str]) -> list[str]:
+    """`did you mean ...?` for each expected rule that no shipped machine has and that is nearly one."""
+    from difflib import get_close_matches
+
+    from dmaverify.report.rules import known_ids
+
+    known = sorted(known_ids())
+    near = [get_close_matches(rule, known, 1, 0.8) for rule in rules if rule not in known]
+    return [f"did you mean {close[0]!r}?" for close in near if close]
 
 
 def undecided(verdict: Verdict) -> list[tuple[str, str]]:

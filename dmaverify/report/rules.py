@@ -90,6 +90,20 @@ def known_ids(targets: Iterable[Target] = ()) -> frozenset[str]:
     return frozenset(found)
 
 
+def names_of(kind: str) -> list[str]:
+    """What a user can write as a `rule`, a `target` or a `reading` (RULE=NAME), sorted."""
+    if kind == "target":
+        return sorted(available_targets())
+    if kind == "rule":
+        return sorted(known_ids())
+    found = {f"{one.id}={name}" for one in load_obligations().values() for name in one.readings}
+    for target in map(load_target, available_targets()):
+        found |= {f"{rule.id}={name}" for rule in target.rules.values() for name in rule.readings}
+        readings = target.raw.get("starvation", {}).get("reading", {})
+        found |= {f"starvation/{name}={option}" for name, one in readings.items() for option in one["option"]}
+    return sorted(found)
+
+
 def check_patterns(patterns: Iterable[str], said: str, targets: Iterable[Target] = ()) -> None:
     """Raises InputError for a pattern (an id, or a prefix with or without `*`) that means no rule.
 

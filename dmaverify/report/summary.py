@@ -9,6 +9,7 @@ read as markup; only a proof is worded as one.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from dmaverify.report.order import bucket, counts, in_order, place_of, place_of_verdict, remarks, told
@@ -38,6 +39,29 @@ def summary(verdicts: Iterable[Verdict]) -> str:
     wrong = [verdict for verdict in seen if bucket(verdict) in _SHOWN]
     lines += _table(wrong)
     return _limited(lines, wrong)
+
+
+def statistics(verdicts: Iterable[Verdict]) -> str:
+    """How often each rule was found, of which severity, in how many transfers: a line each, the commonest first."""
+    times: Counter[tuple[str, str]] = Counter()
+    where: dict[tuple[str, str], set[tuple[str, str]]] = {}
+    for verdict in verdicts:
+        found = [(f.rule or "input", f.severity.value if f.excuse is None else f.excuse.kind) for f in verdict.findings]
+        found += [(rule, word) for word, rule, _ in remarks(verdict)]
+        times.update(found)
+        for key in found:
+            where.setdefault(key, set()).add((verdict.path, verdict.name))
+    if not times:
+        return "no findings"
+    rows = sorted(times, key=lambda key: (-times[key], key))
+    digits = max(len(f"{times[key]:,}") for key in rows)
+    width = max(len(rule) for rule, _ in rows)
+    lines = []
+    for rule, word in rows:
+        number = len(where[rule, word])
+        in_ = f"in {number:,} {'transfer' if number == 1 else 'transfers'}"
+        lines.append(f"{times[rule, word]:>{digits},}  {rule:<{width}}  {word:<7}  {in_}")
+    return "\n".join(lines)
 
 
 def _table(verdicts: Sequence[Verdict]) -> list[str]:

@@ -316,7 +316,7 @@ def render_summary(
 ) -> str:
     """The counts, the rule families, the bound of the claim, and `exit N` (`code`, or what the verdicts say)."""
     seen = in_order(verdicts)
-    leave = f"exit {exit_code(seen) if code is None else code}"
+    leave = leaving(seen, code)
     if not seen:
         return f"checked nothing: no transfer and no access was found\n{leave}"
     files = len({verdict.path for verdict in seen})
@@ -339,6 +339,29 @@ def render_summary(
     rules = sorted({f.rule for v in seen if bucket(v) == "refuted" for f in v.errors if f.rule and not f.excuse})
     lines += [visible(f"explain: dmaverify explain {rules[0]}")] if rules else []
     return "\n".join([*lines, leave])
+
+
+def leaving(verdicts: Sequence[Verdict], code: int | None = None) -> str:
+    """`exit N` with its reason in one line; no reason for what is as expected."""
+    own = exit_code(verdicts)
+    code = own if code is None else code
+    if not verdicts or code not in (0, 1, 2, 3):
+        return f"exit {code}" + (": a mistake of dmaverify, told above" if code == 4 else "")
+    number = counts(verdicts)
+    unread, open_ = number["error"], number["unknown"]
+    broken = sum(1 for v in verdicts if bucket(v) == "refuted" or unmet(v))
+    missed = sum(1 for v in verdicts if unmet(v) and bucket(v) == "proved")
+    reasons = {
+        1: f"{_many(broken - missed, 'transfer')} refuted" if broken > missed else "warnings fail under --strict",
+        2: f"{_many(unread, 'entry')} cannot be judged" if unread else "",
+        3: f"{_many(open_, 'transfer')} without an answer" if open_ else "",
+        0: f"{_many(open_, 'transfer')} without an answer, let pass" if open_ else "",
+    }
+    said = reasons[code]
+    if code == 1 and missed:
+        expects = f"{_many(missed, 'expectation')} not met"
+        said = f"{said}, {expects}" if broken > missed else expects
+    return f"exit {code}: {said}" if said else f"exit {code}"
 
 
 def _warnings(verdicts: Sequence[Verdict]) -> list[str]:
@@ -453,7 +476,8 @@ def _style_of(name: str) -> str:
 
 
 def _many(number: int, name: str) -> str:
-    return f"{number:,} {name}{'' if number == 1 else 's'}"
+    many = f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"
+    return f"{number:,} {name if number == 1 else many}"
 
 
 def _said_of(name: str, verdicts: Sequence[Verdict]) -> str:

@@ -4,7 +4,8 @@ Knows: which module of this room offers which name. Does not know: anything else
 Law: importing this imports nothing; only the strategies need Hypothesis (`pip install hypothesis`), when they are
 first used.
 
-With Hypothesis: `mappings()`, `tensors()`, `moves()`, `streams()`, `plans(target, valid=True)`, `faults()`. From a
+With Hypothesis: `mappings()`, `tensors()`, `moves()`, `streams()`, `plans(target, valid=True)`, `symbolic_plans()`,
+`faults()`. From a
 seed, without it: `seeded_plan(7, target)`, `with_fault(plan, "stride")`. `FAULTS` names the faults. `compare` judges
 a program by proof and by running it, and says where the two differ.
 """
@@ -20,7 +21,17 @@ if TYPE_CHECKING:
     from dmaverify.testing.oracle import Opinion, compare
     from dmaverify.testing.random_moves import Move
     from dmaverify.testing.random_plans import Plan, seeded_plan
-    from dmaverify.testing.strategies import axes, faults, mappings, moves, plans, streams, tensors, written_plans
+    from dmaverify.testing.strategies import (
+        axes,
+        faults,
+        mappings,
+        moves,
+        plans,
+        streams,
+        symbolic_plans,
+        tensors,
+        written_plans,
+    )
     from dmaverify.testing.written import KINDS, Written
 
 __all__ = [
@@ -42,6 +53,7 @@ __all__ = [
     "plans",
     "seeded_plan",
     "streams",
+    "symbolic_plans",
     "tensors",
     "with_fault",
     "written_plans",
@@ -53,7 +65,8 @@ _HOMES = {
     "oracle": ("Opinion", "compare"),
     "random_moves": ("Move",),
     "random_plans": ("Plan", "seeded_plan"),
-    "strategies": ("axes", "faults", "mappings", "moves", "plans", "streams", "tensors", "written_plans"),
+    "strategies": ("axes", "faults", "mappings", "moves", "plans", "streams", "symbolic_plans", "tensors",
+                   "written_plans"),
     "written": ("KINDS", "Written"),
 }
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from dmaverify.testing.kernels import Fence, Kernel, Mode, Sync, Tile, Vector
+from dmaverify.testing.kernels import Arrive, Fence, Kernel, Mode, Sync, Tile, Vector
 
 
 @dataclass
@@ -37,6 +37,7 @@ class Writer:
         self._parts(kernel.after, "  ", False)
         args = ", ".join(f"%{name}: !pto.ptr<{kind}, gm>" for name in kernel.tensors)
         head = [f"// dmaverify: gm %{name} = {size} bytes" for name, size in kernel.tensors.items()]
+        head += [f"// dmaverify: other core writes ub {start}..{end - 1}" for start, end in kernel.core]
         constants = [f"  {self.c(n)} = arith.constant {n} : i64" for n in sorted(self.numbers)]
         constants += [f"  %{name} = arith.constant {n} : index" for name, n in (("lo", 0), ("one", 1), ("two", 2))]
         constants += [
@@ -63,6 +64,9 @@ class Writer:
                     self.lines.append(
                         f'{pad}pto.{part.action}_flag["PIPE_{part.source}", "PIPE_{part.dest}", "EVENT_ID{part.event}"]'
                     )
+            elif isinstance(part, Arrive):
+                wait = f"sync.wait <PIPE_{part.pipe}>," if part.pipe else "wait_flag_dev"
+                self.lines.append(f"{pad}pto.{wait} 3")
             elif isinstance(part, Mode):
                 self.lines.append(f"{pad}pto.set_atomic_{part.name}")
             elif isinstance(part, Fence):
@@ -80,11 +84,24 @@ class Writer:
         names = [f"%g{n}", f"%u{n}"]
         if looped:
             for at, (step, by, mark) in enumerate(((tile.gm_step, "%i", gm), (tile.ub_step, "%par", ub))):
-                lines.append(f"{pad}%s{n}{at} = arith.index_cast {by} : index to i64")
-                lines.append(f"{pad}%o{n}{at} = arith.muli %s{n}{at}, {self.c(step // item)} : i64")
+                lines += self._offset(f"{n}{at}", by, step // item, pad)
                 lines.append(f"{pad}%q{n}{at} = pto.addptr {names[at]}, %o{n}{at} : {mark} -> {mark}")
                 names[at] = f"%q{n}{at}"
         return names[0], names[1]
+
+    def _offset(self, name: str, by: str, step: int, pad: str) -> list[str]:
+        """`by` times a step, in the bits of the kernel."""
+        bits, factor = self.kernel.bits, self.c(step)
+        out = [f"{pad}%s{name} = arith.index_cast {by} : index to i{bits}"]
+        if bits == 64:
+            return [*out, f"{pad}%o{name} = arith.muli %s{name}, {factor} : i64"]
+        wide = "extsi" if self.kernel.signed else "extui"
+        return [
+            *out,
+            f"{pad}%f{name} = arith.trunci {factor} : i64 to i{bits}",
+            f"{pad}%p{name} = arith.muli %s{name}, %f{name} : i{bits}",
+            f"{pad}%o{name} = arith.{wide} %p{name} : i{bits} to i64",
+        ]
 
     def _tile(self, tile: Tile, pad: str, looped: bool) -> None:
         gm, ub = self._pointer(tile, pad, looped)

@@ -1,6 +1,7 @@
 """Kernels of copies made at random, correct by construction, and the same with one number or one flag changed.
 
-Knows: both surfaces, the shapes that kernels have (through, with the vector unit, in a loop with two buffers, nested).
+Knows: both surfaces, the shapes that kernels have (through, with the vector unit, in a loop with two buffers, nested,
+fed by another core), addresses in narrow integers.
 Does not know: what is wrong with a mutant; proof and execution are to tell, each by itself.
 Law: the same seed gives the same text; a mutant differs from its kernel in one place.
 """
@@ -63,6 +64,13 @@ class Fence:
 
 
 @dataclass(frozen=True, slots=True)
+class Arrive:
+    """A wait of a pipe for the other core; of all pipes where it names none."""
+
+    pipe: str
+
+
+@dataclass(frozen=True, slots=True)
 class Mode:
     """What stores do from there on: `add`, `max`, `min`, or `none`."""
 
@@ -71,7 +79,9 @@ class Mode:
 
 @dataclass(frozen=True)
 class Kernel:
-    """`before`, then `body` `trips` times, then `after`. `tensors` are bytes by name."""
+    """`before`, then `body` `trips` times, then `after`. `tensors` are bytes by name, `core` is what the other core
+    writes, `bits` are those of the integers that addresses in the loop are computed in, extended with a sign or not.
+    """
 
     tensors: dict[str, int]
     before: tuple[object, ...]
@@ -81,6 +91,9 @@ class Kernel:
     item: int = 4
     inline: bool = True
     note: str = ""
+    core: tuple[tuple[int, int], ...] = ()
+    bits: int = 64
+    signed: bool = True
 
     def text(self) -> str:
         from dmaverify.testing.kernel_text import Writer
@@ -96,9 +109,11 @@ def kernel_of(rng: random.Random, *, inline: bool | None = None) -> Kernel:
     pitch = -(-length // 32) * 32 + rng.choice([0, 0, 32])
     wide = length + item * rng.choice([0, 0, 4, 16])
     surface = rng.random() < 0.5 if inline is None else inline
-    kind = rng.choice(["through", "vector", "loop", "pingpong", "nest", "masked"])
+    kind = rng.choice(["through", "vector", "loop", "pingpong", "nest", "masked", "cores"])
     if kind == "masked":
         return _masked(rng, surface)
+    if kind == "cores":
+        return _fed(rng, surface)
     loops: tuple[tuple[int, int, int], ...] = ()
     outer = 1
     if kind == "nest":
@@ -144,7 +159,49 @@ def kernel_of(rng: random.Random, *, inline: bool | None = None) -> Kernel:
         added = (first, load, *through, replace(store, gm_step=0), last)
         mode = Mode(rng.choice(["add", "max", "min"]))
         return Kernel(tensors, (*prime, mode), added, (*drain, Mode("none")), trips, item, surface)
-    return Kernel(tensors, prime, (first, load, *through, store, last), drain, trips, item, surface)
+    made = Kernel(tensors, prime, (first, load, *through, store, last), drain, trips, item, surface)
+    return _narrowed(rng, made) if rng.random() < 0.5 else made
+
+
+def _narrowed(rng: random.Random, kernel: Kernel) -> Kernel:
+    """The kernel with its addresses in the fewest bits that hold them, or some more."""
+    steps = [n for part in kernel.body if isinstance(part, Tile) for n in (part.gm_step, part.ub_step)]
+    signed = rng.random() < 0.5
+    most = max([*steps, 1]) // kernel.item * (kernel.trips - 1)
+    fit = [bits for bits in (8, 16, 32) if most < 1 << (bits - signed) and kernel.trips <= 1 << (bits - 1)]
+    return replace(kernel, bits=rng.choice([*fit[:1], *fit]), signed=signed)
+
+
+def _fed(rng: random.Random, surface: bool) -> Kernel:
+    """A kernel that stores what another core writes: at once, by the vector unit, or round by round."""
+    item = rng.choice([2, 4])
+    size = 256 * rng.randint(1, 3)
+    base = 32 * rng.randint(0, 64)
+    core = ((base, base + size),) if rng.random() < 0.5 else ((base + size // 2, base + size), (base, base + size // 2))
+    out = base + size + 32 * rng.randint(0, 2)
+    pipe = rng.choice(["V", "MTE2", "MTE3", ""])
+    kind = rng.choice(["store", "vector", "loop", "beside"])
+    trips = rng.choice([2, 3, 40]) if kind == "loop" else 1
+    store = Tile("store", "dst", 0, size if kind == "loop" else 0, base, 0, 1, size, size, size)
+    tensors = {"src": 256, "dst": size * trips}
+    over = pipe not in ("", "MTE3")
+    across = (Sync("set", pipe, "MTE3", 4), Sync("wait", pipe, "MTE3", 4)) if over else ()
+    if kind == "vector":
+        known = (Sync("set", pipe, "V", 4), Sync("wait", pipe, "V", 4)) if pipe not in ("", "V") else ()
+        work = (Vector(base, out, 0, size // 256), Sync("set", "V", "MTE3", 2), Sync("wait", "V", "MTE3", 2))
+        parts: tuple[object, ...] = (Arrive(pipe), *known, *work, replace(store, ub=out))
+        return Kernel(tensors, parts, (), (), 1, item, surface, core=core)
+    if kind == "beside":  # own bytes overwrite some of those that arrived
+        load = Tile("load", "src", 0, 0, base, 0, 1, 256, 256, 256)
+        first = (Sync("set", pipe, "MTE2", 5), Sync("wait", pipe, "MTE2", 5)) if pipe not in ("", "MTE2") else ()
+        fence = (Fence("MTE2"),) if pipe == "MTE2" and rng.random() < 0.3 else ()
+        back = (Sync("set", "MTE2", "MTE3", 6), Sync("wait", "MTE2", "MTE3", 6))
+        return Kernel(
+            tensors, (Arrive(pipe), *first, *fence, load, *back, *across, store), (), (), 1, item, surface, core=core
+        )
+    if kind == "loop":
+        return _narrowed(rng, Kernel(tensors, (), (Arrive(pipe), *across, store), (), trips, item, surface, core=core))
+    return Kernel(tensors, (Arrive(pipe), *across, store), (), (), 1, item, surface, core=core)
 
 
 def _masked(rng: random.Random, surface: bool) -> Kernel:
@@ -187,11 +244,18 @@ def mutant_of(rng: random.Random, kernel: Kernel) -> Kernel:
     """The kernel with one thing changed: a number of a copy, an id, a direction, a line left out or moved."""
     parts = [("before", i) for i in range(len(kernel.before))] + [("body", i) for i in range(len(kernel.body))]
     parts += [("after", i) for i in range(len(kernel.after))]
+    if kernel.bits < 64 and rng.random() < 0.2:
+        return replace(kernel, bits=rng.choice([8, 16, 32]), signed=rng.random() < 0.5, note="other bits")
+    if kernel.core and rng.random() < 0.2:
+        (start, end), *rest = kernel.core
+        start, end = start + rng.choice([0, 0, 1, 32]), end + rng.choice([0, -1, -32])
+        return replace(kernel, core=((start, end), *rest), note="other bytes of the other core")
     where, index = rng.choice(parts)
     old = getattr(kernel, where)
     part = old[index]
     roll = rng.random()
-    if roll < 0.08 and len(old) > 1:
+    copies = sum(isinstance(p, Tile) for p in (*kernel.before, *kernel.body, *kernel.after))
+    if roll < 0.08 and len(old) > 1 and not (copies == 1 and isinstance(part, Tile)):
         new = old[:index] + old[index + 1 :]
         return _with(kernel, "left out", where, new)
     if roll < 0.16 and index + 1 < len(old):
@@ -230,6 +294,8 @@ def _changed(rng: random.Random, part: object, item: int) -> object:
         if rng.random() < 0.4:
             return replace(part, source=part.dest, dest=part.source)
         return replace(part, event=((part.event or 0) + rng.choice([1, 2])) % 8)
+    if isinstance(part, Arrive):
+        return Arrive(rng.choice(["V", "MTE2", "MTE3", ""]))
     if isinstance(part, Mode):
         return Mode("max" if part.name != "max" else "none")
     if isinstance(part, Vector):
@@ -242,4 +308,4 @@ def _changed(rng: random.Random, part: object, item: int) -> object:
     return part
 
 
-__all__ = ["Fence", "Kernel", "Mode", "Sync", "Tile", "Vector", "kernel_of", "mutant_of"]
+__all__ = ["Arrive", "Fence", "Kernel", "Mode", "Sync", "Tile", "Vector", "kernel_of", "mutant_of"]

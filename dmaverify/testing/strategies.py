@@ -31,6 +31,8 @@ from dmaverify.testing.draw import Draw
 from dmaverify.testing.fault_kinds import FAULTS, NotApplicable, with_fault
 from dmaverify.testing.random_moves import Move
 from dmaverify.testing.random_plans import Plan
+from dmaverify.testing.random_templates import Drawn, random_template
+from dmaverify.testing.wide_templates import wide_template
 from dmaverify.testing.written import Written, written
 
 T = TypeVar("T")
@@ -156,3 +158,9 @@ def faults(target: Target | None = None, *, names: Sequence[str] = FAULTS) -> Se
         return base, base
 
     return drawn(make)
+
+
+def symbolic_plans() -> SearchStrategy[Drawn]:
+    """The text of a plan file with symbols and one entry `t`, right or with one number changed."""
+    makers = st.sampled_from((random_template, wide_template))
+    return st.builds(lambda make, rng: make(rng), makers, st.randoms(use_true_random=False))

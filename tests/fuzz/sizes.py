@@ -1,6 +1,8 @@
 """Plans with symbols against the ordinary checker and the executor, at every small size.
 
-    tests/fuzz/sizes.py [PLANS] [SEED]
+    tests/fuzz/sizes.py [PLANS] [SEED] [--regions]
+
+Every second plan is of the wider kinds. `--regions` leaves the slower searches out: regions of runs alone are compared.
 
 A region that a run proves is a claim about each of its sizes; here each small one is judged by the ordinary checker,
 with numpy beside it. Verdicts are compared with enumeration: proved, or refuted at the same smallest sizes.
@@ -19,11 +21,13 @@ from dmaverify.prove.sizes.check import check_template, samples, verdict_at
 from dmaverify.prove.sizes.conditions import conditions
 from dmaverify.prove.sizes.facts import Template, with_floors
 from dmaverify.testing.random_templates import random_template
+from dmaverify.testing.wide_templates import wide_template
 from dmaverify.verdict import Status
 
 EXECUTED = Options(cross_check=1 << 12, repair=False)
-SMALL = {1: 40, 2: 9, 3: 5, 4: 4}
-LARGEST = {1: 40, 2: 16, 3: 8, 4: 8}
+SMALL = {1: 40, 2: 9, 3: 5, 4: 4, 5: 4, 6: 3, 7: 3}
+LARGEST = {1: 40, 2: 16, 3: 8, 4: 8, 5: 6, 6: 4, 7: 4}
+MOST_SIZES = 150
 
 
 def small_sizes(template: Template) -> list[dict[str, int]]:
@@ -35,12 +39,13 @@ def small_sizes(template: Template) -> list[dict[str, int]]:
         for one in template.symbols
     ]
     out = [dict(zip((one.name for one in template.symbols), values, strict=True)) for values in product(*ranges)]
-    return sorted((v for v in out if template.admits(v)), key=template.key)
+    admitted = sorted((v for v in out if template.admits(v)), key=template.key)
+    return admitted[:: -(-len(admitted) // MOST_SIZES) or 1]
 
 
-def compare(seed: int, counts: Counter[str]) -> list[str]:
+def compare(seed: int, counts: Counter[str], *, searches: bool = True) -> list[str]:
     """What is wrong about one plan; nothing, as it should be."""
-    drawn = random_template(random.Random(seed))
+    drawn = (wide_template if seed % 2 else random_template)(random.Random(seed))
     try:
         plan = read_plan_text(drawn.text)
     except InputErrors:
@@ -52,7 +57,7 @@ def compare(seed: int, counts: Counter[str]) -> list[str]:
     counts["pairs"] += len(sizes)
     wrong: list[str] = []
     regions = []
-    for values in [*list(samples(template))[:3], *random.Random(seed).sample(sizes, min(3, len(sizes)))]:
+    for values in [*list(samples(template))[:3], *random.Random(seed).sample(sizes, min(6, len(sizes)))]:
         for generic in (True, False):
             done = attempt(template, values, Options(), generic=generic)
             counts[f"run {done.status}"] += 1
@@ -69,8 +74,9 @@ def compare(seed: int, counts: Counter[str]) -> list[str]:
                     said = f"run at {values} (generic {generic}) says {done.status} {done.rule}"
                     wrong.append(f"seed {seed}: {said}, {other} is {found}")
                     break
-    wrong += verdicts(seed, template, sizes, known, counts)
-    wrong += conditions_of(seed, template, sizes, known, counts)
+    if searches:
+        wrong += verdicts(seed, template, sizes, known, counts)
+        wrong += conditions_of(seed, template, sizes, known, counts)
     return wrong
 
 
@@ -104,14 +110,18 @@ def verdicts(seed: int, template: Template, sizes: list, known: dict, counts: Co
 
 
 def main() -> int:
-    plans = int(sys.argv[1]) if len(sys.argv) > 1 else 200
-    first = int(sys.argv[2]) if len(sys.argv) > 2 else 0
+    numbers = [int(word) for word in sys.argv[1:] if not word.startswith("--")]
+    plans, first = [*numbers, *(200, 0)[len(numbers) :]]
+    searches = "--regions" not in sys.argv
     counts: Counter[str] = Counter()
     wrong: list[str] = []
     started = time.perf_counter()
     for seed in range(first, first + plans):
-        found = compare(seed, counts)
+        found = compare(seed, counts, searches=searches)
         wrong += found
+        if (seed - first) % 20 == 19:
+            said = f"... {seed - first + 1} plans, {counts['pairs']:,} pairs, {len(wrong)} wrong"
+            print(said, file=sys.stderr, flush=True)
         for line in found:
             print(line, flush=True)
     print(f"{plans} plans, {time.perf_counter() - started:.0f} s")

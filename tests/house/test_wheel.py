@@ -84,8 +84,14 @@ def test_the_wheel_holds_the_package_its_encodings_and_nothing_else(installed: I
         for path in (ROOT / "encodings").rglob("*")
         if path.is_file()
     }
+    examples = {
+        f"dmaverify/_examples/{path.relative_to(ROOT / 'examples').as_posix()}"
+        for path in (ROOT / "examples").rglob("*")
+        if path.is_file() and "ci" not in path.parts and "__pycache__" not in path.parts
+    }
     assert encodings
-    shipped = package | encodings | {"dmaverify/_proofs/checker.py"}
+    assert examples
+    shipped = package | encodings | examples | {"dmaverify/_proofs/checker.py"}
     assert {name for name in names if ".dist-info/" not in name} == shipped
     assert any(name.endswith(".dist-info/licenses/LICENSE") for name in names)
 
@@ -94,6 +100,13 @@ def test_the_installed_package_is_the_one_from_the_wheel(installed: Installed) -
     done = installed.run("python", "-c", "import dmaverify; print(dmaverify.__file__)")
     assert done.returncode == 0, done.stderr
     assert Path(done.stdout.strip()).is_relative_to(installed.folder)
+
+
+def test_the_installed_command_starts_a_plan_that_it_proves(installed: Installed) -> None:
+    made = installed.run("dmaverify", "new", "tile", "--to", "first")
+    assert made.returncode == 0, made.stderr
+    done = installed.run("dmaverify", "check", "first")
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_the_installed_command_says_its_version(installed: Installed) -> None:

@@ -716,3 +716,55 @@ def test_importing_the_reader_loads_no_solver_and_no_validator() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+# --- entries that cannot be read beside others that can
+
+HALF = """
+schema = 1
+target = "rngd"
+[axes]
+A = 16
+C = 256
+[transfer.bad]
+dtype = "i8"
+source = { tier = "hbm", element = "A, C" }
+dest = { tier = "hbm", base = 1048576, element = "A, C" }
+read = "[A=16:256, C=256:1]:256 HBM/D@0"
+write = "[A=16:256, C=256:x]:256 HBM/D@1048576"
+[transfer.good]
+dtype = "i8"
+source = { tier = "hbm", element = "A, C" }
+dest = { tier = "hbm", base = 1048576, element = "A, C" }
+stream = { time = "A", packet = "C" }
+[access.worse]
+engine = "fetch"
+dtype = "i8"
+memory = { tier = "dm", element = "A, C" }
+stream = { time = "A", packet = "C # " }
+"""
+
+
+def test_what_cannot_be_read_costs_its_own_entry_alone_where_that_is_asked_for() -> None:
+    plan = read_plan_text(HALF, "plan.toml", partly=True)
+    assert [one.name for one in plan.transfers] == ["good"]
+    assert [(one.name, one.line, len(one.errors)) for one in plan.unread] == [("bad", 7, 1), ("worse", 18, 1)]
+    assert [len(select(plan, name).unread) for name in ("good", "bad")] == [0, 1]
+    assert len(errors_of(HALF)) == 2
+
+
+@pytest.mark.parametrize("wrong", ["[let]\nB = 'A /'", "[transfer.third]\ndtype = 3", "[kernel"])
+def test_a_file_that_is_wrong_elsewhere_is_not_read_in_part(wrong: str) -> None:
+    with pytest.raises(InputErrors):
+        read_plan_text(f"{HALF}\n{wrong}\n", "plan.toml", partly=True)
+
+
+def test_an_entry_that_cannot_be_read_is_an_error_and_the_others_are_judged() -> None:
+    from dmaverify.jobs.load import check, load
+
+    found = {verdict.name: verdict.status.value for verdict in check(HALF)}
+    assert found == {"bad": "error", "good": "proved", "worse": "error"}
+    assert [verdict.status.value for verdict in check(HALF, "good")] == ["proved"]
+    with pytest.raises(InputErrors):
+        load(HALF)
+    assert load(HALF, "good").names == ("good",)

@@ -312,3 +312,18 @@ def test_what_the_questions_leave_out_is_said_and_never_confirmed(tmp_path: Path
     assert found.refused == []
     assert found.code == 3
     assert any("not covered" in said for said in found.open)
+
+
+def test_a_machine_that_does_not_ship_is_not_confirmed(tmp_path: Path) -> None:
+    import shutil
+
+    shutil.copytree(Path("encodings/rngd"), tmp_path / "weak")
+    data = tmp_path / "weak" / "target.toml"
+    data.write_text(data.read_text(encoding="utf-8").replace("524288", "1048576"), encoding="utf-8")
+    plan = tmp_path / "plan.toml"
+    plan.write_text(PLAN, encoding="utf-8")
+    target = ("--target", str(tmp_path / "weak"))
+    cli.invoke(["check", str(plan), "--no-execute", *target, "--certify", str(tmp_path / "c")])
+    found = check_certificate(tmp_path / "c", solver=False)
+    assert found.code != 0
+    assert any("weak" in said for said in found.open)

@@ -75,7 +75,7 @@ def outcome(kernel: Kernel) -> Outcome:
     source = Source("kernel.mlir", text)
     (verdict,) = check_text(source)
     _, (function,) = read_kernels(source)
-    run = run_kernel(function, kernel.tensors)
+    run = run_kernel(function, kernel.tensors, others=kernel.core)
     return Outcome(categories(verdict), frozenset(run.found), verdict.status)
 
 
@@ -85,7 +85,7 @@ def categories(verdict: Verdict) -> frozenset[str]:
 
 def claim_of(kernel: Kernel, mutant: Kernel) -> str | None:
     """A plan that claims of the mutant's load what the kernel's load does; None for kernels in loops."""
-    if kernel.body:
+    if kernel.body or kernel.core:
         return None
     load = next(p for p in kernel.before if isinstance(p, Tile))
     item, (inner, outer) = kernel.item, (*[n for n, _, _ in load.loops], 1, 1)[:2]
@@ -175,7 +175,7 @@ def equality(kernel: Kernel, mutant: Kernel) -> Equality:
     (second,) = named_in(Source("other.mlir", other))
     (third,) = named_in(Source("mutant.mlir", mutant.text()))
     answer = same_functions(function, third).status
-    runs = [run_kernel(f.function, kernel.tensors) for f in (function, third)]
+    runs = [run_kernel(f.function, kernel.tensors, others=kernel.core) for f in (function, third)]
     changed = any(
         not np.array_equal(getattr(runs[0].memory[m], part), getattr(runs[1].memory[m], part))
         for m in runs[0].memory

@@ -169,7 +169,7 @@ def test_other_modes_are_not_guessed() -> None:
 # ---------------------------------------------------------------- another core, other arguments
 
 
-@pytest.mark.parametrize("wait", ["pto.sync.wait <PIPE_V>, 3", "pto.wait_flag_dev 3", "%x = pto.tpop %f : i1 -> i1"])
+@pytest.mark.parametrize("wait", ["pto.sync.wait <PIPE_MTE3>, 3", "pto.wait_flag_dev 3", "%x = pto.tpop %f : i1 -> i1"])
 def test_bytes_that_nothing_wrote_here_are_those_of_the_other_core_where_it_is_waited_for(wait: str) -> None:
     assert errors(check(BOTH)) == {"core/definite"}
     unsaid = check(f"  {wait}\n" + BOTH)
@@ -182,6 +182,29 @@ def test_bytes_that_nothing_wrote_here_are_those_of_the_other_core_where_it_is_w
     assert "bytes 0 to 1,023 of UB are written by the other core before line 12 goes on" in verdict.assumptions
     assert errors(check(said.replace("1023", "1022") + f"  {wait}\n" + BOTH)) == {"core/definite"}
     assert errors(check(said + BOTH + f"  {wait}\n")) == {"core/definite"}  # a wait behind the read excuses nothing
+
+
+HELD = "  // dmaverify: other core writes ub 0..1023\n  pto.sync.wait {0}, 3\n"
+ON = "".join(f'  pto.{a}_flag["PIPE_V", "PIPE_MTE3", "EVENT_ID0"]\n' for a in ("set", "wait"))
+
+
+@pytest.mark.parametrize("pipe", ["<PIPE_V>", '"PIPE_V"', "#pto.pipe<PIPE_V>"])
+def test_a_wait_of_one_pipe_holds_that_pipe_alone(pipe: str) -> None:
+    """Bytes of the other core are there for the pipe that waited, and for those that it tells."""
+    alone = HELD.format(pipe) + BOTH
+    verdict = check(alone)
+    assert errors(verdict) == {"core/hazard-raw"}
+    assert verdict.errors[0].message == "MTE3 reads bytes of UB that the other core writes, and only V waits for it"
+    assert check(HELD.format(pipe) + ON + BOTH).status is Status.PROVED
+    assert check(HELD.format(pipe).replace("_V", "_MTE3") + BOTH).status is Status.PROVED
+    assert check(HELD.format(pipe).replace("_V", "_S") + BOTH).status is Status.PROVED  # nothing behind it is issued
+    assert errors(check(HELD.format(pipe) + LOAD + SYNC + BOTH)) >= {"core/hazard-waw"}  # arrived bytes may come later
+
+
+def test_what_came_before_a_wait_needs_no_order_with_it() -> None:
+    """That the buffer is free is told to the other core; its own writes come before it waits."""
+    body = LOAD + SYNC + BOTH + HELD.format("<PIPE_V>") + ON + BOTH.replace("%b", "%a")
+    assert "core/hazard-war" not in errors(check(body))
 
 
 CORES = """  pto.section.cube {{

@@ -390,7 +390,7 @@ def test_github_levels_follow_the_verdict() -> None:
 
 
 def test_every_format_is_written_by_its_name() -> None:
-    assert FORMATS == ("json", "json-lines", "sarif", "junit", "github", "gitlab", "summary")
+    assert FORMATS == ("json", "json-lines", "sarif", "junit", "github", "gitlab", "rdjson", "summary")
     assert write("json", ALL) == json_text(ALL)
     assert write("json-lines", ALL) == json_lines(ALL)
     assert write("sarif", ALL, "1.2.3") == sarif(ALL, "1.2.3")

@@ -342,16 +342,37 @@ def test_the_summary_counts_every_verdict_once_and_says_the_exit_code() -> None:
         "  1 ERROR",
         "  a.toml:3:1: `too-good` expects rngd/packet-max, got proved",
         "explain: dmaverify explain core/same-element",
-        "exit 2",
+        "exit 2: 1 entry cannot be judged",
     ]
 
 
 @pytest.mark.parametrize(
-    ("verdicts", "code"),
-    [([PROVED], 0), ([EXPECTED], 0), ([REFUTED], 1), ([UNMET], 1), ([UNKNOWN], 3), ([UNREAD], 2), ([], 2)],
+    ("verdicts", "last"),
+    [
+        ([PROVED], "exit 0"),
+        ([EXPECTED], "exit 0"),
+        ([REFUTED], "exit 1: 1 transfer refuted"),
+        ([UNMET], "exit 1: 1 expectation not met"),
+        ([REFUTED, UNMET], "exit 1: 1 transfer refuted, 1 expectation not met"),
+        ([UNKNOWN], "exit 3: 1 transfer without an answer"),
+        ([UNREAD], "exit 2: 1 entry cannot be judged"),
+        ([], "exit 2"),
+    ],
 )
-def test_the_last_line_is_the_exit_code(verdicts: list[Verdict], code: int) -> None:
-    assert render_summary(verdicts).splitlines()[-1] == f"exit {code}"
+def test_the_last_line_is_the_exit_code_and_why(verdicts: list[Verdict], last: str) -> None:
+    assert render_summary(verdicts).splitlines()[-1] == last
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "code", "last"),
+    [
+        ([UNKNOWN], 0, "exit 0: 1 transfer without an answer, let pass"),
+        ([PROVED], 1, "exit 1: warnings fail under --strict"),
+        ([PROVED], 4, "exit 4: a mistake of dmaverify, told above"),
+    ],
+)
+def test_an_exit_code_that_an_option_chose_says_so(verdicts: list[Verdict], code: int, last: str) -> None:
+    assert render_summary(verdicts, code=code).splitlines()[-1] == last
 
 
 def test_nothing_checked_is_never_worded_as_a_pass() -> None:

@@ -6,6 +6,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
 
 import dmaverify.api as api
 from dmaverify.plan.read import InputErrors, read_plan_text
@@ -14,8 +15,12 @@ from dmaverify.prove.sizes.attempt import attempt
 from dmaverify.prove.sizes.check import check_template, samples, verdict_at
 from dmaverify.prove.sizes.conditions import conditions
 from dmaverify.prove.sizes.facts import Template, with_floors
+from dmaverify.prove.sizes.shadow import number_of
+from dmaverify.prove.sizes.trace import Trace
 from dmaverify.report.guards import guard
-from dmaverify.testing.random_templates import random_template
+from dmaverify.testing import symbolic_plans
+from dmaverify.testing.random_templates import Drawn, random_template
+from dmaverify.testing.wide_templates import wide_template
 from dmaverify.verdict import Status
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "sizes"
@@ -176,3 +181,120 @@ def test_no_region_of_a_run_holds_sizes_that_the_ordinary_checker_judges_otherwi
                 counts["held"] += done.region.holds(values)
     assert counts["pairs"] == 90
     assert counts["held"] >= 100
+
+
+def test_what_a_remainder_rests_on_is_recorded_each_time_it_is_asked() -> None:
+    trace = Trace({"A": 3, "B": 9}, (), generic=True)
+    rest = number_of(trace, "A") % 5
+    assert rest + number_of(trace, "B") >= 12
+    first, trace.facts = set(trace.facts), {}
+    assert rest + number_of(trace, "B") >= 12
+    assert first == set(trace.facts)
+
+
+def test_no_cache_answers_in_another_span_of_a_trace() -> None:
+    trace = Trace({"A": 3}, (), generic=True)
+    one = number_of(trace, "A")
+    before = hash(one)
+    trace.span += 1
+    assert hash(one) != before
+
+
+EXAMPLE_6 = (EXAMPLES / "example-6.toml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("DM/D@(1, 3, DMN_stride)", "DM/D@(1, 2, DMN_stride)"),
+        ("1*(15*B*C) + 3*(4*C) + 2*C", "1*(15*B*C) + 3*(4*C) + C"),
+        ("1*(15*B*C) + 3*(4*C) + 2*C", "1*(15*B*C) + 3*(4*C) + 3*C"),
+        ("1*(15*B*C) + 2*(4*C)", "1*(15*B*C) + 1*(4*C)"),
+        ("A'/2%2=2:2*C, C=C:1]:C HBM/D@(1*(15*B*C) + 2*", "A'/2%2=2:C, C=C:1]:C HBM/D@(1*(15*B*C) + 2*"),
+    ],
+)
+def test_a_fault_in_one_of_ten_commands_over_a_ragged_axis_is_refuted(old: str, new: str) -> None:
+    assert EXAMPLE_6.count(old) == 1
+    (verdict,) = api.check(EXAMPLE_6.replace(old, new))
+    assert verdict.status is Status.REFUTED
+    assert verdict.smallest is not None
+
+
+def test_a_command_left_out_of_ten_is_not_proved() -> None:
+    (verdict,) = api.check(EXAMPLE_6[: EXAMPLE_6.rindex("[[transfer")])
+    assert verdict.status is Status.REFUTED
+
+
+def test_regions_of_plans_of_more_kinds_hold_only_sizes_that_are_judged_alike() -> None:
+    counts: Counter[str] = Counter()
+    for seed in (2, 14, 26, 39, 60, 63):
+        one = template(wide_template(random.Random(seed)).text)
+        ranges = [list(range(s.first, s.first + 3 * s.multiple, s.multiple)) for s in one.symbols]
+        sizes = [dict(zip((s.name for s in one.symbols), values, strict=True)) for values in product(*ranges)]
+        sizes = [values for values in sizes if one.admits(values)][:16]
+        known = [(values, verdict_at(one, values, Options(repair=False)).status) for values in sizes]
+        for start in [*list(samples(one))[:2], *sizes[:2]]:
+            done = attempt(one, start, Options(), generic=True)
+            if done.region is None:
+                continue
+            wanted = Status.PROVED if done.status == "proved" else Status.REFUTED
+            for values, status in known:
+                assert not done.region.holds(values) or status is wanted, (seed, start, values)
+                counts["held"] += done.region.holds(values)
+    assert counts["held"] > 30
+
+
+@given(symbolic_plans())
+@settings(max_examples=12, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+def test_plans_with_symbols_that_hypothesis_draws_are_judged_alike_at_their_first_sizes(drawn: Drawn) -> None:
+    try:
+        (one,) = read_plan_text(drawn.text).templates
+    except InputErrors:
+        return
+    values = {symbol.name: symbol.first for symbol in one.symbols}
+    if not one.admits(values):
+        return
+    done = attempt(one, values, Options(), generic=False)
+    if done.region is not None:
+        wanted = Status.PROVED if done.status == "proved" else Status.REFUTED
+        assert verdict_at(one, values, Options(repair=False)).status is wanted
+
+
+def test_sizes_at_which_two_divisors_do_not_divide_together_are_judged_all_the_same() -> None:
+    one = template(random_template(random.Random(101)).text)
+    assert attempt(one, {"A": 4, "B": 2}, Options(), generic=False).status in ("proved", "broken", "open")
+
+
+PAD = """schema = 1
+target = "rngd"
+assume = ["{assume}"]
+[axes]
+B = {{ min = 8, max = 4096, multiple_of = 8 }}
+[free]
+K = {{ min = 1, max = 64 }}
+X = {{ min = {least}, max = 64 }}
+[transfer.t]
+dtype = "i8"
+source = {{ tier = "hbm", element = "B # (4096 + 64*({top}) - 64*K)" }}
+dest = {{ tier = "hbm", base = "2^20", element = "B" }}
+read = "[B=B:1]:B HBM/D@0"
+write = "[B=B:1]:B HBM/D@(2^20)"
+"""
+
+
+@pytest.mark.parametrize(
+    ("assume", "least", "top", "proved"),
+    [
+        ("K | X", 1, "X", True),
+        ("K | X", 0, "X", False),
+        ("K | X - 3", 4, "X - 3", True),
+        ("K | X - 3", 3, "X - 3", False),
+        ("K | X - 3", 0, "X - 3", False),
+        ("K <= X", 0, "X", True),
+    ],
+)
+def test_a_multiple_is_as_large_as_its_divisor_only_where_it_is_above_0(
+    assume: str, least: int, top: str, proved: bool
+) -> None:
+    (verdict,) = api.check(PAD.format(assume=assume, least=least, top=top))
+    assert (verdict.status is Status.PROVED) == proved

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -87,3 +88,43 @@ def test_a_start_that_is_proposed_for_tiles_is_an_edit_of_the_text() -> None:
     assert len(edits) == 1
     assert judged(applied(text, edits.pop())).status is Status.PROVED
     assert len(checked(verdict)) == 2
+
+
+SEGMENTS = """
+schema = 1
+target = "rngd"
+[axes]
+A = 15
+B = 32
+C = 256
+[transfer.seg]
+dtype = "i8"
+source = { tier = "dm", slice = "A # 16 / 4, A # 16 / 2 % 2, B", element = "A # 16 % 2, C" }
+dest = { tier = "hbm", element = "B, A, C" }
+stream = { slice = "A # 16 / 4", time = "A # 16 % 2, B, A # 16 / 2 % 2", packet = "C" }
+"""
+
+
+def test_check_names_the_command_that_prints_proved_segments(shell):
+    shell.write(SEGMENTS)
+    code, out, _ = shell("check", "plan.toml")
+    assert code == 1
+    assert "`dmaverify derive plan.toml::seg` prints streams that stop before the padding" in out
+    printed = shell("derive", "plan.toml::seg")[1].split("in place of the stream:\n")[1]
+    shell.write(SEGMENTS[: SEGMENTS.index("stream = ")] + printed)
+    assert shell("check", "plan.toml")[0] == 0
+    shell.write(SEGMENTS.replace("A = 15", "A = 16").replace("B, A, C", "B, A, C # 512"))
+    assert "prints streams" not in shell("check", "plan.toml")[1]
+
+
+def test_cost_says_that_a_program_is_refuted(shell):
+    refuted = SEGMENTS.replace("A = 15", "A = 16").replace('element = "B, A, C"', 'element = "A, B, C # 128"')
+    shell.write(refuted)
+    status = shell("check", "plan.toml")[0]
+    code, out, _ = shell("cost", "plan.toml")
+    assert (status, code) == (1, 0)
+    assert out.split("\n")[1].startswith("  REFUTED by core/")
+    assert "refuted" in json.loads(shell("cost", "--json", "plan.toml")[1])[0]
+    shell.write(SEGMENTS.replace("A = 15", "A = 16"))
+    assert shell("check", "plan.toml")[0] == 0
+    assert "REFUTED" not in shell("cost", "plan.toml")[1]

@@ -197,3 +197,31 @@ write  = "[A=64:8191, C=8192:1]:1024"
     shell.write(text)
     assert shell("check", "plan.toml", "--fix")[0] == 0
     assert "A=64:8192, C=8192:1]:1024" in (shell.folder / "plan.toml").read_text().splitlines()[-1]
+
+
+LONG = """schema = 1
+target = "rngd"
+[axes]
+P = SIZE
+[transfer.big]
+dtype = "TYPE"
+source = { tier = "hbm", element = "P" }
+dest = { tier = "hbm", base = 1048576, element = "P" }
+stream = { packet = "P" }
+"""
+
+
+@pytest.mark.parametrize(("size", "dtype", "written"), [
+    (4099, "i8", '[{ packet = "P = 4096" }, { packet = "P @ 4096 = 3" }]'),
+    (4097, "i8", '[{ packet = "P = 4096" }, { packet = "P @ 4096 = 1" }]'),
+    (2053, "bf16", '[{ packet = "P = 2048" }, { packet = "P @ 2048 = 5" }]'),
+    (8209, "i8", '[{ time = "1, P = 8192 / 4096", packet = "P = 8192 % 4096" }, { packet = "P @ 8192 = 17" }]'),
+    (8192, "i8", '{ packet = "P % 4096", time = "1, P / 4096" }'),
+])  # fmt: skip
+def test_a_long_packet_is_mended_by_the_cheapest_change_that_no_rule_warns_of(shell, size, dtype, written):
+    text = LONG.replace("SIZE", str(size)).replace("TYPE", dtype)
+    path = shell.write(text.replace('{ packet = "P" }', '{ packet = "P", time = "1" }') if size == 8192 else text)
+    code, out, _ = shell("check", "--fix", "plan.toml")
+    assert code == 0, out
+    assert f"stream = {written}\n" in path.read_text(encoding="utf-8")
+    assert "rngd/packet-one-byte" not in out

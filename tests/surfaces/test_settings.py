@@ -81,7 +81,8 @@ def test_a_wrong_setting_is_told_with_its_place_and_what_was_meant(shell, good, 
 
 def test_every_setting_is_documented_in_what_show_settings_prints(shell):
     data = json.loads(shell("check", "--show-settings")[1])
-    assert set(data) == {*KEYS, "settings"}
+    assert set(data) == {*KEYS, "settings", "from"}
+    assert set(data["from"]) == set(KEYS)
     assert data["settings"] is None
 
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from dmaverify.language.expr import Pair, axes_of
 from dmaverify.language.meaning import live_index
 from dmaverify.language.parse import parse
+from dmaverify.language.wellformed import problems
 from dmaverify.lower.derive import Derivation, Problem, coalesce, derive, label_of
 from dmaverify.program.command import Command, Engine
 from dmaverify.program.move import Stream, Tensor
@@ -387,6 +388,30 @@ def test_labels_name_the_piece_of_the_axis():
     assert label_of("A", 1, 4, 16) == "A%4"
     assert label_of("A", 4, 2, 16) == "A/4%2"
     assert label_of(None, 0, 3, 0) == "3"
+
+
+WALKED = {
+    (16, "A"): ("A", "A % 4 = 3", "A = 5", "A / 4 = 3", "A / 2 % 4 = 3", "A @ 4 = 8"),
+    (15, "A # 16"): ("A # 16 % 4", "A # 16 / 4", "A # 16 / 2 % 2", "A # 16"),
+    (15, "A # 16 / 2, A # 16 % 2"): ("A # 16",),
+    (12, "A / 2, A % 2"): ("A = 6",),
+    (12, "A / 4, A % 4"): ("A = 8",),
+}
+
+
+@pytest.mark.parametrize(("axis", "memory", "term"), [(*held, term) for held in WALKED for term in WALKED[held]])
+def test_labels_read_back_as_the_digits_that_their_entries_walk(axis: int, memory: str, term: str):
+    axes = {"A": axis, "B": 4}
+    held = mem(axes, f"{memory}, B")
+    (command,) = derived(held, held, stream(axes, time=term, packet="B")).commands
+    for entry in command.read_text.entries:
+        label = parse(entry.label, axes)
+        assert label.size == entry.count
+        assert not [p for p in problems(label, axes) if p.fatal], entry.label
+    walked = parse(", ".join(entry.label for entry in command.read_text.entries), axes)
+    asked = parse(f"{term}, B", axes)
+    for position in range(asked.size):
+        assert live_index(walked, position, axes) == live_index(asked, position, axes)
 
 
 def test_coalescing_merges_only_what_steps_as_one_on_every_side():

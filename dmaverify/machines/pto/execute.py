@@ -44,6 +44,7 @@ class _Event:
     reads: dict[str, np.ndarray]
     writes: dict[str, np.ndarray]
     atomic: tuple[str, str, int] = ("", "", 0)
+    foreign: bool = False
 
 
 @dataclass
@@ -63,9 +64,14 @@ def run_kernel(
     arguments: Mapping[str, int] | None = None,
     readings: Mapping[str, str] | None = None,
     seed: int = 0,
+    others: Sequence[tuple[int, int]] = (),
 ) -> Run:
-    """Runs a function. `gm` gives the bytes of every tensor, `arguments` the numbers. Raises Stuck."""
-    return _Machine(function, gm, arguments or {}, readings or {}, seed).go()
+    """Runs a function. `gm` gives the bytes of every tensor, `arguments` the numbers, `others` bytes of UB (first, end)
+    that the other core has written where a wait for it ends. Raises Stuck.
+    """
+    machine = _Machine(function, gm, arguments or {}, readings or {}, seed)
+    machine.others = others
+    return machine.go()
 
 
 class _Machine:
@@ -100,6 +106,7 @@ class _Machine:
         self.holding: dict[int, set[str]] = {}
         self.atomic = ("", "")
         self.copy_number: dict[int, int] = {}
+        self.others: Sequence[tuple[int, int]] = ()
 
     def go(self) -> Run:
         self._number(self.function.body)
@@ -178,6 +185,8 @@ class _Machine:
                 self._copy(stmt)
             case ops.Flag() | ops.Barrier() | ops.Buffer():
                 self._order(stmt)
+            case ops.CrossCore():
+                self._wait(stmt)
             case ops.Access():
                 self._access(stmt)
             case ops.For():
@@ -215,6 +224,8 @@ class _Machine:
         self.registers_of.sink([o for _, o in stmt.carried])
         carried = [self.values[o.name] if o.value is None else o.value for _, o in stmt.carried]
         names = [o.name for _, o in stmt.carried]
+        if self._int(stmt.step) < 1:
+            raise Stuck("a step that is not positive")
         for at in range(self._int(stmt.low), self._int(stmt.high), self._int(stmt.step)):
             self.values[stmt.counter] = at
             self.values |= dict(zip([n for n, _ in stmt.carried], carried, strict=True))
@@ -475,6 +486,15 @@ class _Machine:
         self.run.memory[place].state[inside] = np.where(foul[there], UNKNOWN, WRITTEN)
         self._happened(_Event(pipe, {}, {place: inside}))
 
+    def _wait(self, stmt: ops.CrossCore) -> None:
+        """Bytes of the other core are there, for the pipe that waits; without a pipe for all."""
+        if stmt.action != "wait" or not self.others:
+            return
+        given = np.unique(np.concatenate([np.arange(start, end) for start, end in self.others]))
+        self.run.memory["ub"].state[given] = WRITTEN
+        if stmt.pipe not in ("", "S", "ALL"):
+            self._happened(_Event(stmt.pipe, {}, {"ub": given}, foreign=True))
+
     def _happened(self, event: _Event) -> None:
         self.known.append(frozenset(self.knows.setdefault(event.pipe, set())))
         self.events.append(event)
@@ -484,8 +504,11 @@ class _Machine:
         for number, place, needed in self.registers_of.needed():
             self.events[number].reads[place] = np.union1d(self.events[number].reads[place], needed)
         for at, event in enumerate(self.events):
+            if event.foreign:
+                continue  # the other core waits for what came before
             for number, before in enumerate(self.events[:at]):
-                if number in self.known[at] or (before.pipe == event.pipe == "V") or before.pipe == "S":
+                held = before.foreign and before.pipe == event.pipe
+                if held or number in self.known[at] or (before.pipe == event.pipe == "V") or before.pipe == "S":
                     continue
                 for kind, mine, theirs in (
                     ("raw", event.reads, before.writes),

@@ -95,7 +95,10 @@ class _Meaning(Accesses):
         self.remark(stmt.kind, stmt.message, stmt.span, stmt.hint)
 
     def _crosscore(self, stmt: ops.CrossCore) -> Arrival | None:
-        return Arrival(stmt.what, stmt.span) if stmt.action == "wait" else None
+        if stmt.action != "wait":
+            return None
+        self.uses += 1
+        return Arrival(stmt.what, stmt.span, "" if stmt.pipe in ("S", "ALL") else stmt.pipe, -self.uses)
 
     def _yield(self, stmt: ops.Yield) -> None:
         self.yielded = [self.value(a) for a in stmt.args]

@@ -386,11 +386,14 @@ class Problem(Stmt):
 
 @dataclass(frozen=True, slots=True)
 class CrossCore(Stmt):
-    """A flag of the other core, `set` or `wait`; its number where the text gives one."""
+    """A flag of the other core, `set` or `wait`; its number where the text gives one. A `pipe` that waits holds itself
+    alone; without one everything behind it waits.
+    """
 
     action: str = "wait"
     number: int | None = None
     what: str = ""
+    pipe: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

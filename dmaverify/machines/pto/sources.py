@@ -45,7 +45,9 @@ class Origin:
         return (self.load, self.unit, self.bytes, self.per, self.plain, self.past, self.first, sorted(self.masks))
 
     def wide(self) -> Origin:
-        return replace(self, unit=0, plain=False, first=0)
+        spread = self.unit >= self.per > 1  # any lane holds all of the load
+        made = replace(self, unit=0, plain=False, first=0)
+        return replace(made, bytes=1, per=1) if spread else made
 
 
 Origins = frozenset[Origin]
@@ -155,7 +157,8 @@ class _Walk:
         if known is None or known.partly:
             return Origin(number, 0, plain=False)
         if not known.register:
-            return Origin(number, 0)  # one element for all lanes
+            size = self.out.unit.register_bytes  # one element for all lanes: each depends on all of it
+            return Origin(number, size, known.bytes, size)
         if known.register < self.out.unit.register_bytes or known.bytes > known.register:
             return Origin(number, 0, plain=False)
         unit = max(1, known.unit * known.register // known.bytes)

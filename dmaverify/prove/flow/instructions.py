@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dmaverify.language.affine import ONE, ZERO, Cond, Lin, both, compare
 from dmaverify.program.instructions import Copy, Touch, accumulate
 from dmaverify.prove.flow.ask import shown, term_text
 from dmaverify.prove.flow.instruction_rules import RuleJudge
+from dmaverify.prove.flow.units import wrong_reach, wrong_stride
 from dmaverify.verdict import Finding, Severity
 
 MOST_ROWS = 1 << 20  # rows of one copy that are compared one by one where no order of strides shows them apart
@@ -26,7 +27,12 @@ class CopyJudge(RuleJudge):
     """Judges copies of one kernel."""
 
     def judge(self, copy: Copy) -> None:
+        told = len(self.findings)
         broken = self._rules(copy)
+        self.findings[told:] = [
+            replace(f, notes=(*f.notes, *wrong_stride(copy))) if f.rule.endswith("row-overlap") else f
+            for f in self.findings[told:]
+        ]
         for side in ("read", "write"):
             self._bounds(copy, side)
         if any(rule.endswith("row-overlap") for rule in broken):
@@ -63,6 +69,8 @@ class CopyJudge(RuleJudge):
             self._worse("core/in-bounds", "refuted")
             first, last = self._value(low, reply), self._value(end, reply)
             word = "reads" if side == "read" else "writes"
+            ends, when = (low, end), self._running(copy)
+            units = () if extent is None else wrong_reach(copy, side, ends, extent, self.asker, when)
             self.findings.append(
                 Finding(
                     "core/in-bounds",
@@ -74,6 +82,7 @@ class CopyJudge(RuleJudge):
                     self._witness(reply),
                     "obligations of the core",
                     hint="make rows, lengths and strides fit the tensor; all of them are bytes",
+                    notes=tuple(units),
                 )
             )
 

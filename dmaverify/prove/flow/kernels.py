@@ -8,11 +8,23 @@ Law: what a part leaves open stays open; every assumption that a proof needed is
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from dmaverify.language.affine import World
-from dmaverify.program.instructions import Branch, Copy, Event, Fit, Loop, Signal, Token
+from dmaverify.language.affine import ZERO, Lin, World
+from dmaverify.program.instructions import (
+    Arrival,
+    Branch,
+    Copy,
+    Event,
+    Fit,
+    Loop,
+    Place,
+    Signal,
+    Token,
+    Touch,
+    Use,
+)
 from dmaverify.prove.flow.ask import Asker, shown, term_text
 from dmaverify.prove.flow.at_values import unwritten_at_values
 from dmaverify.prove.flow.definite import DefiniteJudge
@@ -80,7 +92,8 @@ def judge_kernel(
     for name in sorted(judge.evaluated | judge.used):
         status = "refuted" if name in broken else judge.status.get(name, "proved")
         out.obligations[name] = (status, "for all values" if program.world.symbols else "numbers", "")
-    pipes = _order(program.events, asker, ordered, outer, followed=followed)
+    waits = tuple(_awaited(program.events, others, memory[0])) if others else program.events
+    pipes = _order(waits, asker, ordered, outer, followed=followed)
     out.findings += pipes.findings.values()
     for name, status in pipes.status.items():
         out.obligations[name] = (status, "every path and iteration", pipes.why if status == "unknown" else "")
@@ -133,6 +146,22 @@ def _order(
         pipes = PipeJudge(asker, ordered, outer)
         pipes.judge(events)
     return pipes
+
+
+def _awaited(events: Sequence[Event], others: Sequence[tuple[int, int]], space: str) -> Iterator[Event]:
+    """The events, with what others wrote behind each wait of a single pipe: only that pipe knows it to be there."""
+    for event in events:
+        if isinstance(event, Loop):
+            yield replace(event, body=tuple(_awaited(event.body, others, space)))
+        elif isinstance(event, Branch):
+            then, other = (tuple(_awaited(side, others, space)) for side in (event.then, event.other))
+            yield replace(event, then=then, other=other)
+        else:
+            yield event
+            if isinstance(event, Arrival) and event.pipe:
+                place = Place(space, "", ZERO)
+                touches = tuple(Touch("data", place, Lin(start), Lin(end - start), ()) for start, end in others)
+                yield Use(event.number, event.pipe, touches, event.span, event.what, foreign=True)
 
 
 def _given(others: Sequence[tuple[int, int]], arrivals: Sequence[str], space: str) -> Iterator[str]:

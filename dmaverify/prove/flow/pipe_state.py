@@ -159,10 +159,15 @@ def hazard(
         hint = f"a barrier of {one} between them, or a round trip of flags through another pipe"
     else:
         hint = f'set_flag["PIPE_{one}", "PIPE_{two}", ...] behind the first, wait_flag with the same before the second'
+    said = f"{two} {verbs[1]} bytes of {space.upper()} that {one} {verbs[0]}{when}, and nothing orders them"
+    label = f"{one} {verbs[0]} them here"
+    if isinstance(earlier, Use) and earlier.foreign:
+        said = f"{two} {verbs[1]} bytes of {space.upper()} that the other core writes, and only {one} waits for it"
+        label, hint = f"only {one} is held here", f"let {two} wait for the other core, or {hint}"
     return Finding(
         f"core/hazard-{kind}",
         Severity.WARNING if doubtful else Severity.ERROR,
-        f"{two} {verbs[1]} bytes of {space.upper()} that {one} {verbs[0]}{when}, and nothing orders them",
+        said,
         f"{two} after {one}",
         later.span,
         {"pipes": [one, two]},
@@ -171,5 +176,5 @@ def hazard(
         "inferred" if doubtful else "documented",
         hint,
         (),
-        (Label(earlier.span, f"{one} {verbs[0]} them here"),),
+        (Label(earlier.span, label),),
     )

@@ -116,7 +116,8 @@ class PipeSteps:
         self.accesses[event.number] = event
         self.meetings.loops_of[event.number] = at.loops
         self.steps += len(state.pending) // 16 if at.loops else 0
-        for instance, known in state.pending.items():
+        foreign = isinstance(event, Use) and event.foreign
+        for instance, known in state.pending.items() if not foreign else ():
             earlier = self.accesses[instance[0]]
             if event.pipe in known or (event.pipe == earlier.pipe and event.pipe in self.ordered):
                 continue
@@ -124,7 +125,7 @@ class PipeSteps:
         ages: Ages = tuple((loop.counter, "now", 0) for loop in at.loops)
         state = self._replaced(event, state, at)
         pending = dict(state.pending)
-        pending[event.number, ages] = frozenset({event.pipe} if event.pipe in self.ordered else ())
+        pending[event.number, ages] = frozenset({event.pipe} if foreign or event.pipe in self.ordered else ())
         return State(state.flags, pending, state.tokens, state.facts)
 
     def _replaced(self, event: Copy | Use, state: State, at: At) -> State:

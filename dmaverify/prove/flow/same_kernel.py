@@ -261,7 +261,7 @@ class _Comparison:
         if isinstance(a, Fence) and isinstance(b, Fence):
             return a.pipe == b.pipe
         if isinstance(a, Arrival) and isinstance(b, Arrival):
-            return a.what == b.what
+            return (a.what, a.pipe) == (b.what, b.pipe)
         if isinstance(a, Token) and isinstance(b, Token):
             alike = (a.action, a.pipe) == (b.action, b.pipe)
             return alike and self.equal(a.token, b.token) and self.equal(a.mode, b.mode)

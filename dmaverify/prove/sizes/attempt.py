@@ -33,11 +33,12 @@ from dmaverify.prove.move.ports import command_facts, dimension_facts, sequencer
 from dmaverify.prove.move.reach import walks_off
 from dmaverify.prove.options import Options
 from dmaverify.prove.sizes.facts import Fact, Instance, Region, Template, Why
-from dmaverify.prove.sizes.judge import Unproved, judge
+from dmaverify.prove.sizes.judge import Unproved, cells_of, judge
 from dmaverify.prove.sizes.predicate import decide
 from dmaverify.prove.sizes.shadow import number_of
 from dmaverify.prove.sizes.trace import Restart, Stuck, Trace
 from dmaverify.targets.modules import derived as derived_facts
+from dmaverify.targets.modules import module_name
 from dmaverify.targets.rule import Rule
 from dmaverify.targets.target import Target, load_obligations
 from dmaverify.verdict import Severity
@@ -91,8 +92,8 @@ def attempt(
     divisors = known_divisors(template, values)
     ends = {one.name: (one.first, one.last) for one in template.symbols}
     for _ in range(MOST_RESTARTS):
-        trace = Trace(values, tuple(divisors.items()), generic=generic, ends=ends)
         try:
+            trace = Trace(values, tuple(divisors.items()), generic=generic, ends=ends)
             return _Run(template, trace, options, pinned, breaking).run()
         except Restart as again:
             old = divisors.get(again.name, Poly.of(1))
@@ -103,7 +104,7 @@ def attempt(
             if generic and error.needs_loops:
                 return Attempt("open", None, f"{error.rule} is broken at this size", error.rule)
             return Attempt("broken", trace.region(error.facts), "", error.rule)
-        except (Stuck, NotDigits, ValueError, TypeError, InputError) as error:
+        except (Stuck, NotDigits, ValueError, TypeError, ZeroDivisionError, InputError) as error:
             return Attempt("open", None, f"symbols do not go through here: {error}")
     return Attempt("open", None, "too many divisibilities at once")
 
@@ -254,6 +255,7 @@ class _Run:
     def _core(self, source: Tensor, dest: Tensor, target: Target, bits: int, commands: Sequence[Command]) -> None:
         spaces = (space_of(target, source.tier), space_of(target, dest.tier))
         self.structure = self._so_far()
+        self.trace.span += 1
         if self.breaking:
             return
         self._about("core/in-bounds")
@@ -276,7 +278,7 @@ class _Run:
             fused = fuse(layouts[0][0], layouts[1][0])
             again = self._driven(*fused, families) if fused is not None else joint
             joint = again if again.plain else joint
-        judge(joint, strict_consumes=strict, missing=missing)
+        judge(joint, cells=cells_of(layouts[1][0]), strict_consumes=strict, missing=missing)
 
     def _driven(self, source: Layout, dest: Layout, families: Sequence[Family]) -> Joint:
         """Which cuts are tried decides nothing: what comes out is judged. That cuts divide is recorded all the same."""
@@ -324,12 +326,19 @@ class _Run:
                 self._rule(rule, place, limits, before)
 
     def _unknown_scope(self, rule: Rule, engine: str, transfer: Transfer) -> None:
-        """A rule of a scope that nothing here has: of the machine's other things, or one that is not judged here."""
-        if rule.scope not in OTHER_SCOPES and rule.scope not in self.template.machine.scopes:
+        """A rule of a scope that nothing here has: of the machine's other things, or one that is not judged here.
+
+        A scope of the machine's own without an instance is one that its module derives of other plans only; where the
+        machine has no module, nothing says so.
+        """
+        machine = self.template.machine
+        derives = rule.scope in machine.scopes and module_name(machine) is not None
+        if rule.scope not in OTHER_SCOPES and not derives:
             raise Stuck(f"{rule.id} is judged at single sizes only")
 
     def _rule(self, rule: Rule, place: _Place, limits: Mapping[str, int], before: Mapping[Fact, Fact]) -> None:
         self.trace.facts, kept = {}, self.trace.facts
+        self.trace.span += 1
         self.trace.why = Why(rule.id, rule.source)
         values = {**limits, **place.facts(rule.ports), **rule.limits_under(self.options.readings)}
         missing = rule.missing(values)

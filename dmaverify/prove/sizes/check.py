@@ -90,11 +90,14 @@ def only(values: Mapping[str, int]) -> Region:
 
 
 def _pins(template: Template, values: Mapping[str, int]) -> Iterator[tuple[str, ...]]:
-    """Symbols to fix at their values, few at a time: those that are 1, then others, at last all sizes."""
+    """Symbols to fix at their values, few at a time: those that are 1, then others, then all sizes, at last all but one
+    of those that are no axis.
+    """
     names = [one.name for one in template.symbols]
-    ones = [one.name for one in template.symbols if one.axis and values[one.name] == 1]
+    ones = [one.name for one in template.symbols if values[one.name] == 1]
     tried = [*((name,) for name in ones), *combinations(ones, 2), *((name,) for name in names), tuple(ones)]
     tried += [tuple(one.name for one in template.symbols if one.axis)]
+    tried += [tuple(name for name in names if name != one.name) for one in template.symbols if not one.axis]
     yield from (one for one in dict.fromkeys(tried) if one)
 
 

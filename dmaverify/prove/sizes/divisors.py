@@ -61,6 +61,10 @@ class Divisor(Symbolic):
         if not isinstance(by, int):
             raise Stuck("a divisor against a symbolic one")
         by *= self.down
+        for value, _ in self.parts if self.down > 1 else ():
+            if value_of(value) % self.down:
+                raise Stuck("a divisor of half bytes")
+            self.trace.record(Fact("div", poly_of(value), Poly.of(self.down)))
         for value, count in self.parts:
             if value_of(value) % by and value_of(count) > 1:
                 self.trace.record(Fact("ndiv", poly_of(value), Poly.of(by)))

@@ -49,8 +49,19 @@ class Box:
     ends: tuple[Any, ...]
 
 
-def judge(joint: Joint, *, strict_consumes: bool = False, missing: bool = False) -> None:
-    """Every core obligation of nests over refined layouts."""
+def cells_of(layout: Layout) -> Any:
+    """How many cells a layout has, before it is cut; None where digits alone do not say."""
+    if any(guard.kind is Gap.VOID for guard in layout.guards):
+        return None
+    cells: Any = 1
+    for at, digit in enumerate(layout.digits):
+        if at not in layout.beyond_index:
+            cells = cells * digit.slots
+    return cells
+
+
+def judge(joint: Joint, *, cells: Any = None, strict_consumes: bool = False, missing: bool = False) -> None:
+    """Every core obligation of nests over refined layouts. `cells` are those of the destination, if that is known."""
     need(not missing, "core/same-element", "the reading broadcast-missing is not judged for all sizes")
     need(not (strict_consumes and joint.source.repeats_an_axis), "core/consumes", "an axis is named twice")
     boxes = []
@@ -65,7 +76,7 @@ def judge(joint: Joint, *, strict_consumes: bool = False, missing: bool = False)
         _reads_live(joint, entry, read, write)
         _padding(joint, entry, read, write)
         boxes.append(_box(entry, entry.write, joint.dest, "core/writes-once"))
-    _covered(joint.dest, joint.nests, boxes)
+    _covered(joint.dest, joint.nests, boxes, cells)
     if strict_consumes:
         _consumed(joint)
     for guard in joint.dest.guards:
@@ -256,7 +267,7 @@ def _ladder(held: Mapping[int, Any], entry: Driven, obligation: str) -> Any:
     return reach
 
 
-def _covered(layout: Layout, nests: Sequence[Driven], boxes: Sequence[Box]) -> None:
+def _covered(layout: Layout, nests: Sequence[Driven], boxes: Sequence[Box], cells: Any) -> None:
     """Every live cell is written, no cell by two nests."""
     for a, b in combinations(boxes, 2):
         disjoint = any(_before(a, b, at) or _before(b, a, at) for at in range(len(layout.digits)))
@@ -267,7 +278,7 @@ def _covered(layout: Layout, nests: Sequence[Driven], boxes: Sequence[Box]) -> N
         for at in inside:
             full = same(boxes[0].starts[at], 0) and boxes[0].ends[at] >= wanted[at]
             need(full, "core/covers", "a digit is not written to its end")
-    else:
+    elif any(entry.nest.guards for entry in nests) or not same(_volume(boxes, inside), cells):
         _partition(boxes, wanted, inside)
     for entry in nests:
         left_out = _own_guards(entry)
@@ -305,14 +316,22 @@ def _dead_from(guard: Guard, at: int, value: Any) -> bool:
     return k is not None and guard.kind is not Kind.ZERO and bool(guard.constant + k * value >= guard.bound)
 
 
-def _partition(boxes: Sequence[Box], wanted: Sequence[Any], inside: Sequence[int]) -> None:
+def _volume(boxes: Sequence[Box], inside: Sequence[int]) -> Any:
+    """How many cells boxes have that share none. As many as there are is all of them, ragged cuts or not."""
     volume: Any = 0
     for box in boxes:
         part: Any = 1
         for at in inside:
-            need(box.starts[at] >= 0 and box.ends[at] <= wanted[at], "core/covers", "a box leaves the region")
             part = part * (box.ends[at] - box.starts[at])
         volume = volume + part
+    return volume
+
+
+def _partition(boxes: Sequence[Box], wanted: Sequence[Any], inside: Sequence[int]) -> None:
+    for box in boxes:
+        for at in inside:
+            need(box.starts[at] >= 0 and box.ends[at] <= wanted[at], "core/covers", "a box leaves the region")
+    volume = _volume(boxes, inside)
     whole: Any = 1
     for at in inside:
         whole = whole * wanted[at]

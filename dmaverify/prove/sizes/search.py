@@ -155,9 +155,12 @@ class Search:
                 names.add(one.name)
                 self.floors.append(one)
         self.multiples = _multiples(self.template)
+        wide = self.with_quotients({one.name: (one.first, one.last) for one in self.template.symbols})
         for fact in self.template.assume:
-            self.given += _as_given(tight(fact, self.multiples))
+            self.given += _as_given(tight(fact, self.multiples), wide)
         for one in self.floors:
+            if (least_of(one.bottom, wide) or 0) < 1:
+                continue  # a divisor that may be 0 or less bounds nothing
             name = Poly.symbol(one.name)
             self.given.append(one.top - one.bottom * name)
             self.given.append(one.bottom * name + one.bottom - one.top - Poly.of(1))
@@ -417,13 +420,15 @@ def follows(poly: Poly, by: int, other: Poly, low: int) -> bool:
     return (by * (k // c)) % low == 0
 
 
-def _as_given(fact: Fact) -> list[Poly]:
+def _as_given(fact: Fact, box: Ends) -> list[Poly]:
+    """What a relation says is not negative, at all sizes of the box that meet it."""
     if fact.op == "ge":
         return [fact.poly]
     if fact.op == "eq":
         return [fact.poly, -fact.poly]
     if fact.op == "div" and fact.by is not None and fact.by.constant is None:
-        return [fact.poly - fact.by]  # a multiple of a positive number that is not 0
+        least = least_of(fact.poly, box)  # 0 is a multiple of every number: only one above 0 is as large as it
+        return [fact.poly - fact.by] if least is not None and least >= 1 else []
     return []
 
 

@@ -158,7 +158,8 @@ class Shadow(Symbolic):
         return bool(self != 0)
 
     def __hash__(self) -> int:
-        return hash((id(self.trace), self.poly))
+        """Another one in another span of the trace, so that no cache answers what is to be recorded there."""
+        return hash((id(self.trace), self.trace.span, self.poly))
 
     def __index__(self) -> int:
         """Whatever needs a plain integer holds at this very value alone."""
@@ -294,22 +295,22 @@ def _rest(trace: Trace, top: Any, bottom: Any) -> Any:
 
 
 class Rest(Shadow):
-    """A remainder that is not 0 here; what else it is, is worked out when it is asked."""
+    """A remainder that is not 0 here; what else it is, is worked out when it is asked.
 
-    __slots__ = ("_poly", "bottom", "top")
+    Each time anew: what is recorded for one part of a rule may be left out again, and is needed by the next.
+    """
+
+    __slots__ = ("bottom", "top")
 
     def __init__(self, trace: Trace, top: Any, bottom: Any) -> None:
         self.trace = trace
         self.value = value_of(top) % value_of(bottom)
         self.top = top
         self.bottom = bottom
-        self._poly: Poly | None = None
 
     @property
     def poly(self) -> Poly:  # type: ignore[override]
-        if self._poly is None:
-            self._poly = poly_of(self.top - self.bottom * floor(self.trace, self.top, self.bottom))
-        return self._poly
+        return poly_of(self.top - self.bottom * floor(self.trace, self.top, self.bottom))
 
     def __eq__(self, other: object) -> Any:
         if isinstance(other, int) and other == 0:
@@ -337,10 +338,11 @@ def _as_multiple(trace: Trace, rest: Poly, d: Poly) -> tuple[str, Poly] | None:
     for name in left:
         whole = trace.whole.get(name)
         by = Poly({tuple(missing): factor})
-        if whole is None and name not in trace.floors and trace.values[name] % by.at(trace.values) == 0:
+        least = by.at(trace.values)
+        if whole is None and name not in trace.floors and least > 0 and trace.values[name] % least == 0:
             return name, by
         if name in trace.floors and not missing and trace.values[name] % factor == 0:
             one = trace.floors[name]
-            if Fact("div", one.top, one.bottom) in trace.facts and len(one.top.terms) == 1:
+            if Fact("div", one.top, one.bottom) in trace.facts and len(one.top.terms) == 1 and one.top.symbols:
                 return next(iter(one.top.symbols)), one.bottom.scaled(factor)
     return None

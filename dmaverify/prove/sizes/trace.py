@@ -45,6 +45,7 @@ class Trace:
         self.ends = dict(ends or {})
         self.generic = generic
         self.loose = False  # comparisons are answered and not recorded: what they lead to is checked afterwards
+        self.span = 0  # moves on where facts are kept apart
         self.facts: dict[Fact, Fact] = {}
         self.floors: dict[str, Floor] = {}
         self.why = Why("core/well-formed")
@@ -55,10 +56,16 @@ class Trace:
     def _divide(self, name: str, by: Poly) -> None:
         """`name` is `by` times the quotient from now on."""
         top, low = self.whole.get(name, Poly.symbol(name)), by.put(self.whole)
+        if not low.symbols <= self.values.keys():
+            raise Stuck("a divisor that is a quotient rounded down")
+        least = low.at(self.values)
+        if least <= 0 or top.at(self.values) % least:
+            raise Stuck("divisors that do not divide together")
         quotient = floor_name(Poly.symbol(name), by)
+        self.record(Fact("ge", by - Poly.of(1)))  # facts are multiplied by it
         self.record(Fact("div", Poly.symbol(name), by))
         self.floors[quotient] = Floor(quotient, Poly.symbol(name), by)
-        self.values[quotient] = top.at(self.values) // low.at(self.values)
+        self.values[quotient] = top.at(self.values) // least
         low_end, high_end = self.ends.get(name, (0, None))
         number = by.constant
         self.ends[quotient] = (

@@ -19,12 +19,12 @@ from dataclasses import dataclass
 from dmaverify.errors import InputError, Span
 from dmaverify.machines.rngd.rust.moves import Site
 from dmaverify.machines.rngd.rust.plans import KernelPlan, SiteTransfers
-from dmaverify.plan.suppress import MARK, Allowance
+from dmaverify.plan.suppress import MARK, RULES, Allowance, rules_in
 
 _COMMENT = re.compile(r"(?<![/:])//(?![/!])\s*(dmaverify:[^\n]*)")
-_ALLOW = re.compile(r"dmaverify:\s*allow\(\s*([^)\s,]+)\s*\)\s*(.*)")
+_ALLOW = re.compile(rf"dmaverify:\s*allow\({RULES}\)\s*(.*)")
 _EXPECT = re.compile(r"dmaverify:\s*expect\(([^)]*)\)\s*")
-_WRITE = "write `// dmaverify: allow(RULE) reason` or `// dmaverify: expect(RULE, RULE)`"
+_WRITE = "write `// dmaverify: allow(RULE, RULE) reason` or `// dmaverify: expect(RULE, RULE)`"
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,8 @@ def kernel_allowances(plan: KernelPlan) -> list[Allowance]:
             raise InputError(
                 f"the suppression of `{found[1]}` gives no reason", remark.span, f"{_WRITE}, for the next reader"
             )
-        out += [Allowance(found[1], reason, name_of(one), remark.span) for one in _owners(plan, remark)]
+        owners = [name_of(one) for one in _owners(plan, remark)]
+        out += [Allowance(rule, reason, owner, remark.span) for rule in rules_in(found[1]) for owner in owners]
     return out
 
 

@@ -1,0 +1,129 @@
+"""What a repository needs so that its plans and kernels are checked: settings, a workflow, a hook.
+
+Knows: which files mean GitHub, GitLab and pre-commit, and what stands in theirs. Does not know: how anything is judged,
+who writes the files.
+Law: only files that are not there yet; for one that is, the lines to add are told. Everything named was found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+SETTINGS = "dmaverify.toml"
+WORKFLOW = ".github/workflows/dmaverify.yml"
+HOOKS = ".pre-commit-config.yaml"
+GITLAB = ".gitlab-ci.yml"
+
+
+@dataclass(frozen=True)
+class Project:
+    """The files to write with their texts, and what to say of the others."""
+
+    texts: Mapping[Path, str]
+    notes: tuple[str, ...]
+
+
+def files_for(folder: Path, version: str) -> Project:
+    """What `folder` lacks. Raises InputError for settings that cannot be read."""
+    from dmaverify.jobs.walk import walked
+    from dmaverify.plan.settings import find_settings
+
+    found = [Path(one.path) for one in walked(str(folder)) if one.taken]
+    notes = [_counted(found)]
+    texts: dict[Path, str] = {}
+    settings = find_settings(folder)
+    if settings.origin:
+        notes.append(f"settings are in {settings.origin}")
+    else:
+        texts[folder / SETTINGS] = _settings(_roots(found, folder))
+    if (folder / GITLAB).exists():
+        notes.append(_add(folder / GITLAB, _GITLAB_JOB.format(version=version)))
+    else:
+        _want(folder / WORKFLOW, _WORKFLOW.format(version=version), texts, notes)
+    hooks = _HOOKS.format(version=version, kinds=", ".join(_kinds(found)))
+    _want(folder / HOOKS, f"repos:\n{hooks}", texts, notes)
+    return Project(texts, tuple(notes))
+
+
+def _counted(found: Sequence[Path]) -> str:
+    if not found:
+        return "found no plan and no kernel yet; `dmaverify new` writes a first one"
+    number = {suffix: sum(path.suffix == suffix for path in found) for suffix in (".toml", ".rs", ".pto", ".mlir")}
+    return "found " + ", ".join(f"{count} *{suffix}" for suffix, count in number.items() if count)
+
+
+def _want(path: Path, text: str, texts: dict[Path, str], notes: list[str]) -> None:
+    """The file where it is missing; where it is there and does not name dmaverify, the lines to add."""
+    if not path.exists():
+        texts[path] = text
+    elif "dmaverify" in path.read_text(encoding="utf-8", errors="replace"):
+        notes.append(f"{path} names dmaverify already")
+    else:
+        notes.append(_add(path, text))
+
+
+def _add(path: Path, text: str) -> str:
+    if path.exists() and "dmaverify" in path.read_text(encoding="utf-8", errors="replace"):
+        return f"{path} names dmaverify already"
+    return f"add to {path}:\n" + "".join(f"    {line}\n" for line in text.splitlines()).rstrip("\n")
+
+
+def _roots(found: Sequence[Path], folder: Path) -> list[str]:
+    """The folders of the first level that hold something, or the folder itself where files lie in it."""
+    inner = [path.relative_to(folder) if path.is_relative_to(folder) else path for path in found]
+    if not inner or any(len(path.parts) == 1 for path in inner):
+        return ["."]
+    return sorted({path.parts[0] for path in inner})
+
+
+def _kinds(found: Sequence[Path]) -> list[str]:
+    """What pre-commit calls the files that a change of which asks for a check."""
+    return ["toml", *(["rust"] if any(path.suffix == ".rs" for path in found) else [])]
+
+
+def _settings(paths: Sequence[str]) -> str:
+    listed = ", ".join(f'"{path}"' for path in paths)
+    head = "# Settings of `dmaverify check` for this repository; --show-settings prints what is in force."
+    return f"{head}\npaths = [{listed}]\n"
+
+
+_WORKFLOW = """\
+name: dmaverify
+on: [push, pull_request]
+permissions:
+  contents: read
+jobs:
+  check:
+    runs-on: ubuntu-latest
+    steps:
+      - uses: actions/checkout@v4
+      - uses: actions/setup-python@v5
+        with:
+          python-version: "3.12"
+      - run: python -m pip install "dmaverify=={version}"
+      - run: dmaverify check --locked
+"""
+_GITLAB_JOB = """\
+dmaverify:
+  image: python:3.12
+  script:
+    - python -m pip install "dmaverify=={version}"
+    - dmaverify check --locked --output gitlab=gl-dma.json --output junit=dma.xml
+  artifacts:
+    when: always
+    reports: {{ codequality: gl-dma.json, junit: dma.xml }}
+"""
+_HOOKS = """\
+  - repo: local
+    hooks:
+      - id: dmaverify
+        name: dmaverify
+        entry: dmaverify check --format concise
+        language: python
+        additional_dependencies: ["dmaverify=={version}"]
+        types_or: [{kinds}]
+        pass_filenames: false
+        require_serial: true
+"""
