@@ -30,7 +30,7 @@ help:
 	@echo "make mutants    faults put into what proves, one at a time; the tests must notice each (MUTANTS=... names)"
 	@echo "make agree      closed form against simulator on thousands of random and adversarial programs"
 	@echo "make coq        the theorems behind certificates, and the examples by them (needs coqc; Debian: apt install coq)"
-	@echo "make calibrate  fit the measured cost profile to the sample data"
+	@echo "make calibrate  fit the cost profiles to the sample data; errors, rows, bands"
 	@echo "make wheel      build dist/*.whl"
 	@echo "make clean      remove caches and build output; the virtual environment stays"
 

@@ -405,7 +405,11 @@ def cost(
     as_json: bool, stdin: bool
 ) -> None:  # fmt: skip
     """What the program of a plan costs, or a kernel in its symbols, as named terms."""
-    from dmaverify.cli.synth import cost_request, costs_of
+    from dmaverify.cli.priced import Chosen, priced_entries
+    from dmaverify.cli.rust import with_references
+    from dmaverify.cli.synth import cost_request
+    from dmaverify.jobs.load import load as load_partly
+    from dmaverify.report.machine import dumps
 
     if stdin:
         return lines(lambda request: cost_request(request, profile, simulate, explain))
@@ -415,12 +419,17 @@ def cost(
         from dmaverify.cli.pto_cost import priced
 
         raise told(priced(path, as_json=as_json, values=values, formula=formula, explain=explain))
-    text, errors = costs_of(path, profile, simulate=simulate, explain=explain, formula=formula, as_json=as_json)
-    if text:
-        say(text)
-    if errors:
-        raise fail(errors)
-    raise Stop(0)
+    plan = with_references(load_partly(path, partly=True), profile)
+    errors = [error for one in plan.unread for error in one.errors]
+    if not (plan.transfers or plan.indirects or plan.programs or errors):
+        raise fail([InputError(f"{path} has no transfer to price")])
+    found = priced_entries(plan, Chosen(profile, simulate, explain, formula), as_json)
+    errors += [one.error for one in found if one.error is not None]
+    if as_json:
+        say(dumps([one.data for one in found]))
+    else:
+        say("\n".join(one.text for one in found if one.error is None or len(found) > 1))
+    raise fail(errors) if errors else Stop(0)
 
 
 cli.add_command(extract_command(told))

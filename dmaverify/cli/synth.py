@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def plan_of_request(request: Mapping[str, Any]) -> Plan:
     """The plan of `{"plan": text}` or `{"path": ...}` with an optional name."""
     from dmaverify import api
-    from dmaverify.errors import InputErrors, errors_of
+    from dmaverify.errors import InputErrors
     from dmaverify.plan.read import read_plan_text, select
 
     text, path = request.get("plan"), request.get("path")
@@ -123,7 +123,7 @@ def cost_of(
     if "hbm" not in target.tiers:
         raise InputError(f"{target.name} has no cost model")
     price = cost(commands, "rngd", profile)
-    data: dict[str, Any] = {"name": name, **price.as_data()}
+    data: dict[str, Any] = {"name": name, **price.as_data(), **_prediction(price, commands, profile)}
     if simulated:
         data["simulation"] = simulate(commands, "rngd", profile).statistics()
     if explained:
@@ -134,38 +134,7 @@ def cost_of(
     return price, data
 
 
-def costs_of(
-    path: str, profile: str, *, simulate: bool, explain: bool, formula: bool, as_json: bool
-) -> tuple[str, list[InputError]]:
-    """The costs of every transfer of a plan as text or JSON, and why others have none. A program that a check refutes
-    is priced as it stands, and says so. Raises InputError where there is nothing to price.
-    """
-    from dmaverify import api
-    from dmaverify.jobs.load import load
-    from dmaverify.report.machine import dumps
-
-    plan = with_references(load(path, partly=True), profile)
-    errors = [error for one in plan.unread for error in one.errors]
-    if not plan.transfers and not errors:
-        raise InputError(f"{path} has no transfer to price")
-    data, texts = [], []
-    for item in plan.transfers:
-        try:
-            price, found = cost_of(plan, item.name, profile, simulate, explain and as_json)
-            commands = api.program_of(plan, item.name)
-        except InputError as error:
-            errors += errors_of(error)
-            continue
-        refuted = _refuted_by(plan, item.name)
-        data.append(found | ({"refuted": list(refuted)} if refuted else {}))
-        lines = cost_text(item.name, price, found, commands, explain=explain, formula=formula).split("\n")
-        if refuted:
-            lines.insert(1, f"  REFUTED by {', '.join(refuted)}: these are the cycles of a wrong program")
-        texts.append("\n".join(lines))
-    return (dumps(data) if as_json and data else "\n".join(texts)), errors
-
-
-def _refuted_by(plan: Plan, name: str) -> tuple[str, ...]:
+def refuted_by(plan: Plan, name: str) -> tuple[str, ...]:
     """The errors of a transfer that a check refutes; none where it does not, or cannot say."""
     from dmaverify.jobs.verdicts import verdicts_of
     from dmaverify.plan.read import select
@@ -179,12 +148,28 @@ def _refuted_by(plan: Plan, name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(broken))
 
 
+def _prediction(price: Cost, commands: Sequence[Command], profile: str) -> dict[str, Any]:
+    """What the number stands for and how far it may be off; no number where no data supports one."""
+    from dmaverify.cost.bands import band_of
+    from dmaverify.cost.constants import cost_data
+
+    data = cost_data(profile)
+    band = band_of(commands, price.sides, data)
+    told: dict[str, Any] = {"predicts": data.predicts, "band": band and band.as_data(price.cycles)}
+    return told if band is None or band.modelled else {"cycles": None, **told}
+
+
 def cost_text(
     name: str, price: Cost, data: Mapping[str, Any], commands: Sequence[Command], *, explain: bool, formula: bool
 ) -> str:
     """Cycles, what binds, and the terms; with their reasons, the facts of both sides, or as a formula in symbols."""
+    from dmaverify.report.cost import band_lines, unsupported
+
+    if data["cycles"] is None:
+        return unsupported(name, data)
     kind = "exact" if price.exact else "a lower bound" + (" of the simulator's" if price.sides else "")
     lines = [f"{name}   {price.cycles:,.1f} cycles ({kind}), profile {price.profile}, bound by {price.binding}"]
+    lines += band_lines(price.cycles, data)
     wide = max((len(t.name) for t in price.terms), default=0)
     for term in price.terms:
         lines.append(f"  {term.name:{wide}}  {term.cycles:14,.1f}  {term.resource}")

@@ -1,7 +1,7 @@
 """`viz` and `trace`: pictures and timelines of transfers; of whole programs, their steps priced and laid out in time.
 
 Knows: which rooms answer which question.
-Does not know: how a step is priced, how a trace is written.
+Does not know: how a step is priced and laid out (`priced`), how a trace is written.
 Law: a transfer costs what the cost model says for each of its engines; an access is shown with one cycle a packet, the
 least it can take, and says so.
 """
@@ -9,18 +9,13 @@ least it can take, and says so.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from dmaverify.errors import InputError
-
 if TYPE_CHECKING:
     from dmaverify.plan.read import Plan
-    from dmaverify.prove.flow.touches import Work
-    from dmaverify.report.timeline import Duration
 
 
 @click.command()
@@ -57,45 +52,12 @@ def trace(path: str, output: str, profile: str) -> None:
 
 def write_program_trace(plan: Plan, output: str, profile: str) -> str:
     """The timeline of the one program of `plan`, as a file; what to say of it. Raises InputError."""
-    from dmaverify.program.schedule import Circle, order_of
-    from dmaverify.prove.flow.touches import work_of
-    from dmaverify.report.timeline import critical_path, program_trace, slots_of
+    from dmaverify.cli.priced import laid_out
+    from dmaverify.report.timeline import critical_path, program_trace
 
     (program,) = plan.programs
-    target = plan.targets[program.target]
-    works = [work_of(index, step, target) for index, step in enumerate(program.steps)]
-    for step, work in zip(program.steps, works, strict=True):
-        if work.troubles:
-            raise InputError(f"step `{step.name}` makes no command: {work.troubles[0].message}", work.troubles[0].span)
-        if work.whole:
-            hint = "give its transfer a stream or commands"
-            raise InputError(f"nothing says how step `{step.name}` moves its tensor", step.span, hint)
-    order = order_of(program, [work.lanes for work in works])
-    if isinstance(order, Circle):
-        raise InputError(f"{', '.join(order.steps)} wait for each other", program.span, "take one `after` away")
-    durations = {key: value for n, work in enumerate(works) for key, value in _durations(n, work, profile).items()}
-    slots = slots_of(program, order, durations)
+    slots = laid_out(plan, program, profile, supported=False)
     data = program_trace(program, slots, profile)
     Path(output).write_text(json.dumps(data, separators=(",", ":")) + "\n", encoding="utf-8")
     path = " -> ".join(critical_path(slots))
     return f"wrote {output}: {len(slots)} pieces of work, {data['otherData']['cycles']:,.1f} cycles, bound by {path}"
-
-
-def _durations(index: int, work: Work, profile: str) -> Mapping[tuple[int, str], Duration]:
-    """How long each lane works on a step."""
-    from dmaverify.cost.model import cost
-    from dmaverify.prove.flow.touches import lane_of
-    from dmaverify.report.timeline import Duration
-
-    if work.accesses:
-        packets = sum(command.amount // max(1, command.packet) for _, command in work.accesses)
-        about: dict[str, Any] = {"packets": packets, "cycles": "one a packet: the least it can take"}
-        return {(index, lane): Duration(float(packets), about) for lane in work.lanes}
-    found = {}
-    for lane in work.lanes:
-        own = [command for command in work.commands if len(work.lanes) == 1 or lane_of(command) == lane]
-        price = cost(own, "rngd", profile)
-        about = {"bytes": sum(c.amount * c.unit_bits // 8 for c in own), "commands": len(own)}
-        about |= {"binding": price.binding, "exact": price.exact}
-        found[index, lane] = Duration(price.cycles, about)
-    return found

@@ -1,8 +1,8 @@
-"""Fits the profile `measured` to published points and says how well: `make calibrate` (make
-calibrate).
+"""Fits the profiles `schedule`, `schedule-older` and `silicon` to published points and says how well (`make
+calibrate`).
 
-Knows: which constants of the profile are fitted, on which rows, and by what norm.
-Does not know: rows outside of the file it is given; nothing is tuned by hand.
+Knows: which constants of a profile are fitted, on which rows, and by what norm.
+Does not know: rows outside of the files it is given, what becomes of errors (`leave_out`); nothing is tuned by hand.
 Law: fitting the same file twice gives the same constants; the report names the error of every row, and the rows that
 the model does not explain (more than 15 % off) by themselves.
 
@@ -12,28 +12,28 @@ issue, and a price per window written in part. What a profile leaves to the chan
 to nothing, because compiler schedules are blind to it (docs/machines/rngd.md 8.2). Two constants are no fit but a
 published ratio
 on silicon times the fitted issue (`RATIOS`): schedules are blind to stacks and DMNs too. The norm is the sum of
-relative errors (each row counts alike), met by reweighted least squares. Every row is also predicted from a fit to the
-other rows (`left_out`).
+relative errors (each row counts alike), met by reweighted least squares. `silicon` is `schedule` in cycles of the
+hardware's counter with one fitted constant, how much longer a command takes there; the counter's clock is stated, not
+fitted (`CLOCK`), and what schedules are blind to is what the documents say.
 """
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 from statistics import median
 
-from dmaverify.cost.constants import TICKS, Constant, CostData, cost_data
+from dmaverify.cost.constants import CostData, cost_data
 from dmaverify.cost.model import cost
-from dmaverify.cost.points import Point, commands_of, hardware_points, static_points
+from dmaverify.cost.points import Point, commands_of
 from dmaverify.cost.sides import Side, is_reread, pairs_of, region_of, slices_of
-from dmaverify.targets.address_maps import data_file
 
 BEGIN = "# ---- fitted by `make calibrate`; do not edit by hand, up to the next line of this form"
 END = "# ---- end of what is fitted"
 ROUNDS = 200
 OLDER = "std0.5"
+CLOCK = 2.0
+"""Cycles of the hardware's counter in one of the documents': inferred by kernel writers, stated by no vendor."""
 LOADS, STORES = 3, 3
 """Coefficients of a plain load and of a store: at least so many rows are needed to fit them."""
 
@@ -155,49 +155,84 @@ def _fit_rereads(left: Sequence[tuple[Features, float]], issue: float) -> dict[s
 
 
 def fit_older(seen: Seen, base: dict[str, float]) -> dict[str, float]:
-    """The constants for an older compiler's stores: as `base`, with the issue of a load, and its own price of a window
-    written in part (in blocks of 64 bytes or not) and start-up, for which the mean of both start-ups of `base` counts
-    as a row.
+    """The constants for an older compiler's stores: as `base`, with the issue of a load, and its own prices of a window
+    written in part (in blocks of 64 bytes or not; one price where no row is in blocks) and start-up, for which the
+    mean of both start-ups of `base` counts as a row.
     """
     stores = [(p, f) for p, f in seen if p.toolchain == OLDER and f.kind == "store"]
     if len(stores) < 2:
         return base
     fixed = [base["slice_setup"] * f.slices + base["issue"] * f.windows for _, f in stores]
     left = [p.cycles - known for (p, _), known in zip(stores, fixed, strict=True)]
-    rows = [*((1, f.partial + f.ragged) for _, f in stores), (1, 0)]
-    start, partial = relative_fit(rows, [*left, (base["startup"] + base["startup_store"]) / 2])
-    own = {"startup_store": start, "issue_store": base["issue"], "issue_partial": partial, "issue_ragged": partial}
+    blocks = any(f.partial for _, f in stores)
+    rows = [*((1, f.partial, f.ragged) if blocks else (1, f.ragged) for _, f in stores), (1, 0, 0)[: 2 + blocks]]
+    start, *parts = relative_fit(rows, [*left, (base["startup"] + base["startup_store"]) / 2])
+    own = {"startup_store": start, "issue_store": base["issue"], "issue_partial": parts[0], "issue_ragged": parts[-1]}
     return base | own
+
+
+PREDICTS = {
+    "schedule": "cycles that the vendor's compiler (0.6.0) prints in its schedule",
+    "schedule-older": "cycles that an older compiler (std 0.5) prints in its schedule",
+    "silicon": "cycles of the hardware's counter, of which about two make one of the documents'",
+}
+"""What the number of a fitted profile stands for."""
+REQUEST = 16 / 3
+SAID = {
+    "hbm_request": (REQUEST, "Memory Performance, Peak Bandwidth: 256 B = 4 cycles at 0.75 GHz", "documented"),
+    "hbm_row_switch": (REQUEST, "facts: compiler schedules are blind to rows; no switch is charged", "inferred"),
+    "hbm_bank_group": (REQUEST, "facts: compiler schedules are blind to bank groups; none is charged", "inferred"),
+    "hbm_slice_change": (
+        0.0,
+        "facts: compiler schedules are blind to slices of HBM; no change is charged",
+        "inferred",
+    ),
+    "hbm_partial": (REQUEST, "facts: the engine pays for partial windows, see issue_partial", "inferred"),
+    "dm_unaligned": (6.0, "DMA Engine, Alignment Constraints: a misaligned DM write triples the time", "documented"),
+    "spm_request": (2.0, "DMA Engine, Scratchpad Memory: 128 B/cycle", "documented"),
+    "pcie_byte": (1 / 30, "DMA Engine, Inter-Chip Transfers: 30 B/cycle", "documented"),
+}
+"""What a schedule does not tell: cycles, source, basis."""
+SEEN_BY_SILICON = ("hbm_row_switch", "hbm_bank_group", "hbm_slice_change")
+"""What schedules are blind to and silicon is not: the constants of the documents hold there."""
 
 
 def section(constants: dict[str, float], name: str, profile: str) -> str:
     """The text of one fitted profile."""
-    request = 16 / 3
-    silent = {
-        "hbm_request": (request, "Memory Performance, Peak Bandwidth: 256 B = 4 cycles at 0.75 GHz", "documented"),
-        "hbm_row_switch": (request, "facts: compiler schedules are blind to rows; no switch is charged", "inferred"),
-        "hbm_bank_group": (request, "facts: compiler schedules are blind to bank groups; none is charged", "inferred"),
-        "hbm_slice_change": (
-            0.0,
-            "facts: compiler schedules are blind to slices of HBM; no change is charged",
-            "inferred",
-        ),
-        "hbm_partial": (request, "facts: the engine pays for partial windows, see issue_partial", "inferred"),
-        "dm_unaligned": (
-            6.0,
-            "DMA Engine, Alignment Constraints: a misaligned DM write triples the time",
-            "documented",
-        ),
-        "spm_request": (2.0, "DMA Engine, Scratchpad Memory: 128 B/cycle", "documented"),
-        "pcie_byte": (1 / 30, "DMA Engine, Inter-Chip Transfers: 30 B/cycle", "documented"),
-    }
-    lines = [f"[cost.{profile}]"]
+    lines = _head(profile)
     lines += [_line(key, value, f"fitted to {name}", "measured") for key, value in constants.items()]
     lines += [
         _line(key, value, f"silicon: {RATIOS[key][2]}, times the fitted issue", "measured")
         for key, value in from_ratios(constants["issue"]).items()
     ]
-    lines += [_line(key, *rest) for key, rest in silent.items()]
+    lines += [_line(key, *rest) for key, rest in SAID.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _head(profile: str) -> list[str]:
+    said = PREDICTS.get(profile)
+    return [f"[cost.{profile}]", *([f'predicts         = "{said}"'] if said else [])]
+
+
+def silicon_constants(constants: dict[str, float], scale: float) -> dict[str, float]:
+    """`schedule` on silicon: its constants `scale` times as long, and the documents' in cycles of the counter."""
+    fitted = {key: value * scale for key, value in (constants | from_ratios(constants["issue"])).items()}
+    book = cost_data("book")
+    told = {key: book.constants[key].cycles if key in SEEN_BY_SILICON else SAID[key][0] for key in SAID}
+    return fitted | {key: value * CLOCK for key, value in told.items()}
+
+
+def silicon_section(constants: dict[str, float], scale: float, name: str) -> str:
+    """The text of the profile `silicon`."""
+    fitted = f"schedule times {scale:.3f}, fitted to {name}: {CLOCK:g} for the clock, {scale / CLOCK:.3f} for silicon"
+    book, lines = cost_data("book"), _head("silicon")
+    clock = "counter of 2 GHz, documents of 1 GHz: inferred by kernel writers, no vendor text says so"
+    lines.append(f'clock            = {{ counter_cycles = {CLOCK!r}, source = "{clock}", basis = "contested" }}')
+    for key, value in silicon_constants(constants, scale).items():
+        source, basis = (fitted, "measured") if key not in SAID else SAID[key][1:]
+        if key in SEEN_BY_SILICON:
+            source, basis = book.constants[key].source, book.constants[key].basis
+        lines.append(_line(key, value, source if key not in SAID else f"{source}; times the clock", basis))
     return "\n".join(lines) + "\n"
 
 
@@ -219,93 +254,7 @@ def written(text: str, new: str) -> str:
     return f"{before}{BEGIN}\n{new}\n{END}{after}"
 
 
-def left_out(points: Sequence[Point], data: CostData) -> list[Fit]:
-    """Every row as the model predicts it when fitted to the other rows alone. Rows of a kind that cannot be fitted
-    without them are left out.
-    """
-    seen, found = seen_by(points), []
-    for index, (point, _) in enumerate(seen):
-        others = [*seen[:index], *seen[index + 1 :]]
-        constants = fit(others)
-        if point.toolchain == OLDER:
-            constants = fit_older(others, constants)
-        constants |= from_ratios(constants["issue"])
-        now = {name: Constant(name, round(cycles * TICKS), "", "") for name, cycles in constants.items()}
-        found.append(Fit(point, cost(commands_of(point), replace(data, constants={**data.constants, **now})).cycles))
-    return found
-
-
 def quality(points: Sequence[Point], data: CostData) -> list[Fit]:
     """The model beside every point."""
-    older = cost_data("measured-older")
+    older = cost_data("schedule-older")
     return [Fit(p, cost(commands_of(p), older if p.toolchain == OLDER else data).cycles) for p in points]
-
-
-def quantile(values: Sequence[float], share: float) -> float:
-    """The value below which `share` of them lie (the next higher one)."""
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
-
-
-def rank_correlation(left: Sequence[float], right: Sequence[float]) -> float:
-    """Spearman's rank correlation, ties by mean rank."""
-    a, b = _ranks(left), _ranks(right)
-    mean = (len(a) - 1) / 2
-    top = sum((x - mean) * (y - mean) for x, y in zip(a, b, strict=True))
-    norm = (sum((x - mean) ** 2 for x in a) * sum((y - mean) ** 2 for y in b)) ** 0.5
-    return top / norm if norm else 0.0
-
-
-def _ranks(values: Sequence[float]) -> list[float]:
-    ordered = sorted(values)
-    return [ordered.index(value) + (ordered.count(value) - 1) / 2 for value in values]
-
-
-def _summary(rows: Sequence[Fit]) -> str:
-    errors = [abs(f.error) for f in rows]
-    return f"median error {median(errors):.1%}, 90th percentile {quantile(errors, 0.9):.1%}"
-
-
-def report(static: Sequence[Fit], hardware: Sequence[Fit], alone: Sequence[Fit] = ()) -> str:
-    """The error of every row (`alone`: fitted without it), the summary, and what is not explained."""
-    without = {f.point.id: f"{f.error:>+9.1%}" for f in alone}
-    lines = [f"row     measured     model    error{'  left out' if alone else ''}"]
-    lines += [
-        f"{f.point.id:<6} {f.point.cycles:>9,.0f} {f.model:>9,.0f}  {f.error:>+7.1%}{without.get(f.point.id, '')}"
-        for f in static
-    ]
-    lines.append(f"{len(static)} rows: {_summary(static)}")
-    if alone:
-        lines.append(f"each predicted from the other rows: {_summary(alone)}")
-    far = ", ".join(f"{f.point.id} ({f.error:+.0%})" for f in static if abs(f.error) > 0.15)
-    lines.append(f"not explained (more than 15 % off): {far or 'none'}")
-    if hardware:
-        rank = rank_correlation([f.point.cycles for f in hardware], [f.model for f in hardware])
-        lines.append(f"silicon: {len(hardware)} rows, rank correlation {rank:.2f}")
-        lines += [f"{f.point.id:<6} {f.point.cycles:>9,.0f} {f.model:>9,.0f}" for f in hardware]
-    return "\n".join(lines)
-
-
-def main(arguments: Sequence[str]) -> str:
-    """Fits, rewrites the data file unless `--check`, and returns the report."""
-    parser = argparse.ArgumentParser(prog="make calibrate")
-    parser.add_argument("--static", type=Path, default=Path("tests/data/rngd_static_points_sample.csv"))
-    parser.add_argument("--hardware", type=Path, default=Path("tests/data/rngd_hw_points_sample.csv"))
-    parser.add_argument("--check", action="store_true", help="report only, leave the data file alone")
-    parser.add_argument("--leave-one-out", action="store_true", help="predict every row from the others too")
-    options = parser.parse_args(arguments)
-    points = static_points(options.static)
-    if not options.check:
-        file = data_file("target.toml")
-        seen, name = seen_by(points), options.static.name
-        found = fit(seen)
-        older = fit_older(seen, found)
-        text = f"{section(found, name, 'measured')}\n{section(older, name, 'measured-older')}"
-        file.write_text(written(file.read_text(), text))
-        cost_data.cache_clear()
-        from dmaverify.targets import address_maps as rngd
-
-        rngd.data.cache_clear()
-    data = cost_data("measured")
-    alone = left_out(points, data) if options.leave_one_out else []
-    return report(quality(points, data), quality(hardware_points(options.hardware), data), alone)

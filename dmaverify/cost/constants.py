@@ -41,7 +41,8 @@ class Constant:
 @dataclass(frozen=True, eq=False)
 class CostData:
     """A machine as the cost model sees it: both maps, one profile's constants, a few counts. Equal to itself only, so
-    that what was counted for it can be kept.
+    that what was counted for it can be kept. `bands`: rows and factors (low, high) by class of transfer; `thin`: rows
+    of the classes that have too few for a band.
     """
 
     profile: str
@@ -54,6 +55,9 @@ class CostData:
     slice_queue: int
     engine_slices: int
     sources: Mapping[str, str] = field(default_factory=dict)
+    predicts: str = ""
+    bands: Mapping[str, tuple[int, float, float]] = field(default_factory=dict)
+    thin: Mapping[str, int] = field(default_factory=dict)
 
     def ticks(self, name: str) -> int:
         """A constant in ticks; an optional one that the profile leaves out is what `OPTIONAL` says."""
@@ -89,8 +93,8 @@ OPTIONAL = {
 
 
 def profiles(path: Path | None = None) -> tuple[str, ...]:
-    """The names of the profiles of the data, sorted."""
-    return tuple(sorted(data(path)["cost"]))
+    """The names of the profiles of the data, sorted; other names of them (`same`) left out."""
+    return tuple(sorted(name for name, table in data(path)["cost"].items() if "same" not in table))
 
 
 def _constants(profile: str, table: Mapping[str, Any]) -> dict[str, Constant]:
@@ -112,6 +116,8 @@ def cost_data(profile: str = "book", reading: str | None = None, path: Path | No
     if profile not in tables["cost"]:
         raise InputError(f"no cost profile `{profile}`", hint=f"one of {', '.join(profiles(path))}")
     table, memory = tables["cost"][profile], tables["memory"]
+    table = tables["cost"][table["same"]] if "same" in table else table
+    seen = table.get("band", [])
     return CostData(
         profile=profile,
         hbm=hbm_map(reading, tables),
@@ -123,4 +129,7 @@ def cost_data(profile: str = "book", reading: str | None = None, path: Path | No
         slice_queue=memory["dm"]["queue"],
         engine_slices=memory["dm"]["engine_slices"],
         sources={name: memory[name]["source"] for name in ("hbm", "dm", "spm")},
+        predicts=table.get("predicts", ""),
+        bands={one["class"]: (one["rows"], one["low"], one["high"]) for one in seen if "low" in one},
+        thin={one["class"]: one["rows"] for one in seen if "low" not in one},
     )

@@ -290,6 +290,8 @@ def _row_advice(side: SideFacts, data: CostData) -> list[str]:
         return []
     row_bits = [bit for bit in side.toggled_inner if "row" in data.hbm.feeds(bit)]
     low_bits = [bit for bit in side.toggled if 8 <= bit <= 16 and bit not in side.toggled_inner]
+    if not row_bits:
+        return []
     said = f"at least {side.row_switches:,} of {side.windows:,} {side.role} requests switch a row"
     if not row_bits:
         return [f"{said}: not within {INNER_REQUESTS} requests, but where outer loops or other commands go on"]
@@ -313,4 +315,4 @@ def _window_advice(side: SideFacts) -> list[str]:
 
 
 def _list(bits: Sequence[int]) -> str:
-    return ", ".join(str(bit) for bit in bits) or "(none)"
+    return ", ".join(str(bit) for bit in bits)

@@ -19,7 +19,9 @@ from dmaverify.verdict import Status, Verdict
 
 if TYPE_CHECKING:
     from dmaverify.plan.read import Plan
+    from dmaverify.program.move import Transfer
     from dmaverify.prove.move.check import Options
+    from dmaverify.targets.target import Target
 
 Asked = dict[str, list[tuple[str, str, str]]]
 """The solver's questions (name, SMT-LIB text, answer) by the name of the entry."""
@@ -75,9 +77,7 @@ def verdicts_of(plan: Plan, options: Options | None = None, keep: Asked | None =
     for one in plan.transfers:
         judge(check_transfer, one.transfer, one.transfer.target, problems=one.problems, line=one.line)
         if chosen.repair and found[-1].status is Status.REFUTED and one.transfer.stream is not None:
-            from dmaverify.jobs.derivation import pointed_to_segments
-
-            found[-1] = pointed_to_segments(found[-1], one.transfer, plan.targets[one.transfer.target])
+            found[-1] = _pointed(found[-1], one.transfer, plan.targets[one.transfer.target], chosen)
         if one.transfer.form is not None and chosen.repair:
             machine = plan.targets[one.transfer.target]
             found[-1] = part_of(machine, "reword").in_words(one.transfer, machine, plan.axes, found[-1])
@@ -107,3 +107,14 @@ def verdicts_of(plan: Plan, options: Options | None = None, keep: Asked | None =
         trying = Confirming(plan, chosen, found)
         found = [verdict if verdict.name in formed else trying.verdict(verdict) for verdict in found]
     return with_suppressions(sorted(found, key=lambda verdict: verdict.line), plan.source)
+
+
+def _pointed(verdict: Verdict, transfer: Transfer, target: Target, options: Options) -> Verdict:
+    """The verdict with a word on segments that are proved; as it was where a limit ends the trial."""
+    from dmaverify.jobs.derivation import pointed_to_segments
+
+    told = guarded(
+        lambda: [pointed_to_segments(verdict, transfer, target)], options.limits, name=verdict.name, path=verdict.path,
+        line=verdict.line, target=verdict.target, span=transfer.span,
+    )[0]  # fmt: skip
+    return verdict if told.status is Status.UNKNOWN else told

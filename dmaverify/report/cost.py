@@ -6,7 +6,8 @@ Law: every number printed is one that the explanation holds; what was not counte
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from dmaverify.cost.explain import Explanation, SideFacts
 from dmaverify.program.command import Command
@@ -65,6 +66,39 @@ def _bits(bits: Sequence[int]) -> str:
         else:
             out.append([bit, bit])
     return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in out) or "none"
+
+
+NEARLY_EVEN = 0.1
+"""Below it the two ends of a band differ by less than a hundredth of the figure, and one number tells both."""
+
+
+def band_lines(cycles: float, data: Mapping[str, Any]) -> list[str]:
+    """How far the figure may be off, for which class of transfers, on how many rows, and what it stands for; nothing
+    where no band is known.
+    """
+    band = data.get("band")
+    if not band or not cycles:
+        return []
+    low, high = band["low"] / cycles - 1, band["high"] / cycles - 1
+    width = f"+- {high:.0%}" if high < NEARLY_EVEN else f"{low:.0%} to +{high:.0%}"
+    rows = _rows_of(band["rows"])
+    ends = f"({band['low']:,.0f} to {band['high']:,.0f})"
+    return [
+        f"  predicts {data['predicts']}",
+        f"  {cycles:,.0f} {width.replace('%', ' %')} {ends}, {band['class']}, {rows} predicted from others",
+    ]
+
+
+def unsupported(name: str, data: Mapping[str, Any]) -> str:
+    """What is said in place of a number that no data supports."""
+    band = data["band"]
+    few = f"{_rows_of(band['rows'])} of published data, too few or too far apart" if band["rows"] else "no data"
+    said = f"{name}   not modelled by profile {data['profile']}: {band['class']}, {few}"
+    return f"{said}\n  --profile book prices it by the documents"
+
+
+def _rows_of(count: int) -> str:
+    return "1 row" if count == 1 else f"{count} rows"
 
 
 def formula_lines(commands: Sequence[Command], profile: str) -> list[str]:

@@ -215,13 +215,33 @@ def render_verdict(
     if format == "concise":
         return "\n".join(_concise(verdict))
     at = str(place_of_verdict(verdict))
-    shown = findings_in_order(verdict) if verbose else told(verdict)
+    shown = findings_in_order(verdict) if verbose else by_cause(told(verdict))
     blocks = [render_finding(finding, width=width, colour=colour, at=at) for finding in shown]
-    said = {finding.rule for finding in shown}
+    said = {finding.rule for finding in (verdict.findings if verbose else told(verdict))}
     blocks += [_unanswered(verdict, rule, why, width, colour) for rule, why in undecided(verdict) if rule not in said]
     closing = [_closing(verdict, colour, timings)]
     closing += _details(verdict, width, verbose or verdict.status is not Status.PROVED)
     return "\n\n".join([*blocks, "\n".join(closing)])
+
+
+_CAUSES = ("core/same-element", "core/in-bounds", "core/writes-once", "core/covers")
+"""Which of several errors with one cause is told in full: what goes where it does not belong, before what is missed."""
+
+
+def by_cause(findings: Sequence[Finding]) -> list[Finding]:
+    """Errors at one place with one help as one of them, with the others in a line each below it."""
+    groups: dict[Any, list[Finding]] = {}
+    for number, one in enumerate(findings):
+        joins = one.severity is Severity.ERROR and one.span is not None and one.hint and _family(one.rule) == "core"
+        key = (one.span.source.name, one.span.start, one.span.end, one.hint) if joins and one.span else number
+        groups.setdefault(key, []).append(one)
+    out = []
+    for group in groups.values():
+        first, *rest = sorted(group, key=lambda f: _CAUSES.index(f.rule) if f.rule in _CAUSES else len(_CAUSES))
+        also = tuple(f"and {one.rule}: {one.message}" for one in rest)
+        fix = first.fix or next((one.fix for one in rest if one.fix), ())
+        out.append(replace(first, notes=(*first.notes, *also), fix=fix))
+    return out
 
 
 def _unanswered(verdict: Verdict, name: str, why: str, width: int, colour: bool) -> str:

@@ -71,6 +71,23 @@ def critical_path(slots: Sequence[Slot]) -> list[str]:
     return path[::-1]
 
 
+def timeline_text(name: str, slots: Sequence[Slot], profile: str, iterations: int = 1) -> str:
+    """When each step works, and the critical path; steps are priced one by one."""
+    cycles = max((slot.end for slot in slots), default=0.0)
+    path, wide = critical_path(slots), max((len(slot.step) for slot in slots), default=0)
+    each = f" for one of {iterations:,} iterations" if iterations > 1 else ""
+    lines = [f"{name}   {cycles:,.1f} cycles{each}, profile {profile}, critical path {' -> '.join(path)}"]
+    for step in dict.fromkeys(slot.step for slot in sorted(slots, key=lambda slot: slot.start)):
+        own = [slot for slot in slots if slot.step == step]
+        last = max(own, key=lambda slot: slot.end)
+        lane = last.lane if len(own) == 1 else f"{len(own)} lanes, {last.lane} the last to end"
+        start = f"{min(slot.start for slot in own):14,.1f} to {last.end:14,.1f}"
+        lines.append(f"  {'*' if step in path else ' '} {start}  {step:{wide}}  {lane}")
+    if iterations > 1:
+        lines.append(f"  one iteration after the other: {cycles * iterations:,.1f}, each priced as the first")
+    return "\n".join([*lines, "  each step priced by itself: what steps take from each other is not counted"])
+
+
 def program_trace(program: Program, slots: Sequence[Slot], profile: str) -> dict[str, Any]:
     """The events: a track a lane, a slice a step, an arrow where a step waits for one of another lane."""
     lanes = sorted({slot.lane for slot in slots}, key=lambda lane: (not lane.startswith("engine"), lane))

@@ -76,7 +76,7 @@ PROGRAMS = {
     ],
     "programs/routes": ["hop", "direct-route", "used-twice", "needed-hop"],
 }
-TUTORIALS = ["first", "broken", "toy"]
+TUTORIALS = ["first", "broken", "toy", "dma-engine/statements"]
 # Printed, refuted, and right as soon as it is split or given its bases: their twins have names of their own.
 OTHER_TWINS = {"basic-pseudocode": "basic-corrected", "packet-4099-whole": "packet-4099-split"}
 

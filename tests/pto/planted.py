@@ -137,8 +137,8 @@ def answers_of(text: str) -> tuple[str, str]:
     kernels = [f for f in functions if not f.called]
     if len(kernels) != 1 or len(verdicts) != 1:
         return "refused", "open"
-    args = [n.lstrip("%") for n, kind, _ in kernels[0].args if kind.kind == "pointer"]
-    tensors = {name: notes.extents.get(name, LARGE) for name in args}
+    args = [(n.lstrip("%"), kind.bytes or LARGE) for n, kind, _ in kernels[0].args if kind.kind == "pointer"]
+    tensors = {name: notes.extents.get(name, size) for name, size in args}
     found, ran = set(), 0
     for values in _values(notes):
         signal.setitimer(signal.ITIMER_REAL, SECONDS)

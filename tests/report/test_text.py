@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.report.snippet import text_width
 from dmaverify.report.text import (
+    by_cause,
     claims,
     render_error,
     render_finding,
@@ -17,7 +18,7 @@ from dmaverify.report.text import (
     render_summary,
     render_verdict,
 )
-from dmaverify.verdict import Finding, Label, Obligation, Severity, Status, Verdict
+from dmaverify.verdict import Edit, Finding, Label, Obligation, Severity, Status, Verdict
 
 PLAN = Source(
     "plans/row.toml",
@@ -441,3 +442,36 @@ def test_a_drawn_source_line_never_exceeds_the_width(text: str, start: int, leng
     row, under = render_error(InputError("m", where), width=width).splitlines()[3:5]
     assert text_width(row) <= width
     assert text_width(under) <= width + 1
+
+
+def test_errors_with_one_place_and_one_help_are_one_with_the_others_below() -> None:
+    text = 'write = "[B=8:128]:256"'
+    span = Span(Source("a.toml", text), 14, 17)
+    edit = (Edit(span, "256"),)
+
+    def finding(rule: str, hint: str = "write 256", fix: tuple[Edit, ...] = ()) -> Finding:
+        return Finding(rule, Severity.ERROR, f"{rule} is broken", span=span, hint=hint, fix=fix)
+
+    three = [finding("core/covers", fix=edit), finding("core/same-element"), finding("core/writes-once")]
+    (one,) = by_cause(three)
+    assert one.rule == "core/same-element"
+    assert one.notes == (
+        "and core/writes-once: core/writes-once is broken",
+        "and core/covers: core/covers is broken",
+    )
+    assert one.fix == edit
+
+
+@pytest.mark.parametrize("other", ["hint", "place", "severity", "family", "no hint"])
+def test_errors_that_differ_in_place_help_or_weight_stay_apart(other: str) -> None:
+    source = Source("a.toml", 'write = "[B=8:128]:256"')
+    one = Finding("core/covers", Severity.ERROR, "a", span=Span(source, 14, 17), hint="write 256")
+    two = replace(one, rule="core/same-element", message="b")
+    pairs = {
+        "hint": (one, replace(two, hint="write 512")),
+        "place": (one, replace(two, span=Span(source, 14, 16))),
+        "severity": (one, replace(two, severity=Severity.WARNING)),
+        "family": (one, replace(two, rule="rngd/packet-max")),
+        "no hint": (replace(one, hint=""), replace(two, hint="")),
+    }
+    assert [finding.rule for finding in by_cause(pairs[other])] == [finding.rule for finding in pairs[other]]

@@ -1,0 +1,127 @@
+"""How far a profile's price may be off: classes of transfers, and the band that each class has shown.
+
+Knows: the class of a transfer (load or store, length of its runs, regions read, live slices), the bands in a
+profile's data.
+Does not know: how bands are computed (`leave_out`), how they are printed.
+Law: a band is that of the narrowest class that the transfer is in and the data support; where none is, the band says
+how many rows there are and gives no numbers. A program of several classes has the widest of their bands, and none
+where one of them has none.
+
+A run is contiguous in both memories, whatever the order of the loops; slices are those of all engines together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log
+from typing import Any
+
+from dmaverify.cost.constants import CostData
+from dmaverify.cost.sides import Side, is_reread, region_of, slices_of
+from dmaverify.program.command import Command
+
+WINDOW = 256
+SCATTERED = 16
+"""Runs below so many bytes are a class of their own: one published row, 23 times dearer than any model."""
+FEW_SLICES = 64
+OWN = "loads of windows of their own"
+"""All loads whose windows are read about once, which one formula prices whatever their runs."""
+Pair = tuple[Side, Side]
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """What a class showed: factors of the model's figure between which nine of ten rows not fitted are expected (None:
+    no data), and how many rows that stands on.
+    """
+
+    name: str
+    rows: int
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def modelled(self) -> bool:
+        return self.low is not None and self.high is not None
+
+    def as_data(self, cycles: float) -> dict[str, Any]:
+        """JSON: `low` and `high` in cycles."""
+        ends = [round(cycles * end, 1) if end is not None else None for end in (self.low, self.high)]
+        return {"low": ends[0], "high": ends[1], "class": self.name, "rows": self.rows}
+
+
+def run_of(command: Command) -> int:
+    """The longest run of units that is contiguous on both sides, in any order of the loops."""
+    run = command.burst
+    for loop in sorted(command.loops, key=lambda loop: abs(loop.read) + abs(loop.write)):
+        if loop.read == loop.write == run:
+            run *= loop.count
+    return run
+
+
+def classes_of(commands: Sequence[Command], pairs: Sequence[Pair], data: CostData) -> list[tuple[str, ...]]:
+    """For each kind of command in the program: its classes, the narrowest first."""
+    ends = [write if write.port.tier == "dm" else read for read, write in pairs]
+    slices = sum(slices_of(side.nest, side, data) or 1 for side in ends)
+    found = [_classes(command, pair, pairs, slices, data) for command, pair in zip(commands, pairs, strict=True)]
+    return list(dict.fromkeys(found))
+
+
+def _classes(command: Command, pair: Pair, pairs: Sequence[Pair], slices: int, data: CostData) -> tuple[str, ...]:
+    read, write = pair
+    tiers = read.port.tier, write.port.tier
+    if tiers not in (("hbm", "dm"), ("dm", "hbm")) or read.port.chip != write.port.chip:
+        return (_other(read, write),)
+    store = tiers == ("dm", "hbm")
+    runs = _runs(run_of(command) * command.unit_bits // 8, write if store else read)
+    shared = "" if store else _regions(read, pairs, data)
+    head = f"{'stores' if store else 'loads'} of {runs}{shared}"
+    live = f"up to {FEW_SLICES} slices" if slices <= FEW_SLICES else f"more than {FEW_SLICES} slices"
+    plain = not store and not shared and run_of(command) * command.unit_bits >= SCATTERED * 8
+    return (f"{head}, {live}", head, OWN) if plain else (f"{head}, {live}", head)
+
+
+def _other(read: Side, write: Side) -> str:
+    if read.port.chip != write.port.chip:
+        return "moves between chips"
+    names = [side.port.tier.upper() for side in (read, write)]
+    return f"moves within {names[0]}" if names[0] == names[1] else f"moves from {names[0]} to {names[1]}"
+
+
+def _runs(run: int, side: Side) -> str:
+    if run < SCATTERED:
+        return f"runs below {SCATTERED} B"
+    if run < WINDOW:
+        return f"runs below {WINDOW} B"
+    partial = side.windows.partial or side.windows.crossing
+    return "runs with windows in part" if partial else "whole windows"
+
+
+def _regions(read: Side, pairs: Sequence[Pair], data: CostData) -> str:
+    if not is_reread(read, data):
+        return ""
+    readers = sum(1 for other, _ in pairs if region_of(other) == region_of(read))
+    if readers <= 1:
+        return " that slices of one engine share"
+    return " that all engines share" if readers == len(pairs) else " that some engines share"
+
+
+def band_of(commands: Sequence[Command], pairs: Sequence[Pair], data: CostData) -> Band | None:
+    """The band of a program; None where the profile states none (it predicts documents, not measurements)."""
+    if not data.bands or not commands:
+        return None
+    plain = [command.normal for command in commands]
+    found = [_known(names, data) for names in classes_of(plain, pairs, data)]
+    missing = [band for band in found if not band.modelled]
+    if missing:
+        return missing[0]
+    return max(found, key=lambda band: log((band.high or 1) / (band.low or 1)))
+
+
+def _known(names: tuple[str, ...], data: CostData) -> Band:
+    for name in names:
+        if name in data.bands:
+            rows, low, high = data.bands[name]
+            return Band(name, rows, low, high)
+    return Band(names[-1], data.thin.get(names[-1], 0))

@@ -1,0 +1,279 @@
+"""How good fitted profiles are on rows they were not fitted to: errors, bands of classes, the report, the command.
+
+Knows: rows left out one at a time, what a class of transfers showed, which rows a constant stands on.
+Does not know: how constants are fitted (`calibrate`), how bands are looked up (`bands`).
+Law: a band is made of errors of rows that took no part in the fit that predicts them; a class without two such rows
+has none, and one whose band would be wider than `WIDEST` has none either: that is no prediction.
+
+The band is that of nine rows in ten: Student's t on logarithms of measured over predicted, about no error, where each
+class also counts `PRIOR` rows of the spread that all loads (or all stores) show, because a few rows that happen to
+agree prove little.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from math import exp, log
+from pathlib import Path
+from statistics import median
+
+from dmaverify.cost.bands import classes_of
+from dmaverify.cost.calibrate import (
+    OLDER,
+    Fit,
+    Seen,
+    fit,
+    fit_older,
+    from_ratios,
+    quality,
+    section,
+    seen_by,
+    silicon_constants,
+    silicon_section,
+    written,
+)
+from dmaverify.cost.constants import TICKS, Constant, CostData, cost_data
+from dmaverify.cost.model import cost
+from dmaverify.cost.points import Point, commands_of, hardware_points, static_points
+from dmaverify.cost.sides import pairs_of
+from dmaverify.targets.address_maps import data as tables
+from dmaverify.targets.address_maps import data_file
+
+PRIOR = 2
+LEAST_ROWS = 2
+WIDEST = 4.0
+QUANTILES = (6.314, 2.920, 2.353, 2.132, 2.015, 1.943, 1.895, 1.860, 1.833, 1.812)
+"""Student's t at 95 % for 1 to 10 degrees of freedom; beyond them about 1.7."""
+SAMPLE = Path("tests/data")
+ALIASES = (
+    '[cost.measured]\nsame             = "schedule"\n\n[cost.measured-older]\nsame             = "schedule-older"\n'
+)
+
+
+def with_constants(data: CostData, constants: Mapping[str, float]) -> CostData:
+    """The profile with other constants, cycles each."""
+    now = {name: Constant(name, round(cycles * TICKS), "", "") for name, cycles in constants.items()}
+    return replace(data, constants={**data.constants, **now})
+
+
+def left_out(points: Sequence[Point], data: CostData) -> list[Fit]:
+    """Every row as the model predicts it when fitted to the other rows alone. Raises ValueError where a kind of row
+    cannot be fitted without one.
+    """
+    seen, found = seen_by(points), []
+    for index, (point, _) in enumerate(seen):
+        others = [*seen[:index], *seen[index + 1 :]]
+        constants = fit(others)
+        if point.toolchain == OLDER:
+            constants = fit_older(others, constants)
+        constants |= from_ratios(constants["issue"])
+        found.append(Fit(point, cost(commands_of(point), with_constants(data, constants)).cycles))
+    return found
+
+
+def scale_of(rows: Sequence[Fit]) -> float:
+    """How many counter cycles one cycle of a schedule took on silicon: the median of the rows."""
+    return median(row.point.cycles / row.model for row in rows)
+
+
+def silicon_left_out(rows: Sequence[Fit], constants: dict[str, float], data: CostData) -> list[Fit]:
+    """Every row of silicon, with the one constant fitted to the other rows. `rows`: what `schedule` says of them."""
+    found = []
+    for index, row in enumerate(rows):
+        scale = scale_of([*rows[:index], *rows[index + 1 :]])
+        own = with_constants(data, silicon_constants(constants, scale))
+        found.append(Fit(row.point, cost(commands_of(row.point), own).cycles))
+    return found
+
+
+# ---------------------------------------------------------------- bands
+
+
+def spread_of(errors: Sequence[float], common: float) -> float:
+    """The half width of a class's band, as a logarithm: see the module's docstring."""
+    degrees = len(errors) + PRIOR
+    square = (sum(e * e for e in errors) + PRIOR * common * common) / degrees
+    factor = QUANTILES[degrees - 1] if degrees <= len(QUANTILES) else 1.7 + 1.1 / degrees
+    return float(factor * square**0.5)
+
+
+def bands(rows: Sequence[Fit]) -> list[tuple[str, int, float | None]]:
+    """Of every class of the rows, narrow and wide: its name, its rows, and the half width (None: no band)."""
+    data, grouped = cost_data("book"), defaultdict(list)
+    common = {way: _common([row for row in rows if row.point.direction == way]) for way in ("HBM>DM", "DM>HBM")}
+    for row in rows:
+        commands = [command.normal for command in commands_of(row.point)]
+        for name in {name for names in classes_of(commands, pairs_of(commands, data), data) for name in names}:
+            grouped[name, row.point.direction].append(_miss(row))
+    found: list[tuple[str, int, float | None]] = []
+    for (name, way), errors in sorted(grouped.items()):
+        width = spread_of(errors, common[way])
+        found.append((name, len(errors), width if len(errors) >= LEAST_ROWS and width <= log(WIDEST) else None))
+    return found
+
+
+def _miss(row: Fit) -> float:
+    return log(row.point.cycles / row.model)
+
+
+def _common(rows: Sequence[Fit]) -> float:
+    """The spread of most rows: 1.48 times the median error, which is a standard deviation of normal errors."""
+    return 1.4826 * median(abs(_miss(row)) for row in rows) if rows else 0.0
+
+
+def band_text(rows: Sequence[Fit]) -> str:
+    """The bands as data of a profile; a class without one tells its rows alone."""
+    lines = []
+    for name, count, width in bands(rows):
+        ends = f", low = {exp(-width):.4f}, high = {exp(width):.4f}" if width is not None else ""
+        lines.append(f'  {{ class = "{name}", rows = {count}{ends} }},')
+    return "\n".join(["band = [", *lines, "]"]) + "\n"
+
+
+# ---------------------------------------------------------------- the report
+
+
+def quantile(values: Sequence[float], share: float) -> float:
+    """The value below which `share` of them lie (the next higher one)."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+def rank_correlation(left: Sequence[float], right: Sequence[float]) -> float:
+    """Spearman's rank correlation, ties by mean rank."""
+    a, b = _ranks(left), _ranks(right)
+    mean = (len(a) - 1) / 2
+    top = sum((x - mean) * (y - mean) for x, y in zip(a, b, strict=True))
+    norm = (sum((x - mean) ** 2 for x in a) * sum((y - mean) ** 2 for y in b)) ** 0.5
+    return top / norm if norm else 0.0
+
+
+def _ranks(values: Sequence[float]) -> list[float]:
+    ordered = sorted(values)
+    return [ordered.index(value) + (ordered.count(value) - 1) / 2 for value in values]
+
+
+def _summary(rows: Sequence[Fit]) -> str:
+    errors = [abs(f.error) for f in rows]
+    return f"median error {median(errors):.1%}, 90th percentile {quantile(errors, 0.9):.1%}"
+
+
+def _by_way(rows: Sequence[Fit]) -> Iterator[str]:
+    for name, way in (("loads", "HBM>DM"), ("stores", "DM>HBM")):
+        own = [row for row in rows if row.point.direction == way]
+        if own:
+            yield f"  {name:<7} {len(own)} rows: {_summary(own)}"
+
+
+def stands_on(seen: Seen, hardware: int) -> list[str]:
+    """Which constants are fitted together, and how many rows they stand on."""
+    kinds = [(f.kind, p.toolchain == OLDER, f) for p, f in seen]
+    loads = sum(kind == "load" for kind, _, _ in kinds)
+    again = sum(kind == "reread" for kind, _, _ in kinds)
+    shared = sum(kind == "region" and f.whole for kind, _, f in kinds)
+    new, old = (sum(kind == "store" and is_old == older for kind, is_old, _ in kinds) for older in (False, True))
+    told = [
+        ("startup, slice_setup, issue", loads),
+        ("startup_reread, issue_reread", again),
+        ("issue_region", shared),
+        ("startup_store, issue_store = issue_partial, issue_ragged", new),
+        ("startup_store, issue_partial, issue_ragged of schedule-older", old),
+        ("scale of silicon", hardware),
+    ]
+    return [f"  {rows:>3} rows   {names}" for names, rows in told]
+
+
+def report(
+    static: Sequence[Fit], hardware: Sequence[Fit], alone: Sequence[Fit] = (), silicon_alone: Sequence[Fit] = ()
+) -> str:
+    """The error of every row (`alone`: fitted without it), the summary, bands, and what is not explained."""
+    lines = _rows(static, alone)
+    lines.append(f"{len(static)} rows: {_summary(static)}")
+    if alone:
+        lines += [f"each predicted from the other rows: {_summary(alone)}", *_by_way(alone)]
+    far = ", ".join(f"{f.point.id} ({f.error:+.0%})" for f in static if abs(f.error) > 0.15)
+    lines.append(f"not explained (more than 15 % off): {far or 'none'}")
+    if hardware:
+        rank = rank_correlation([f.point.cycles for f in hardware], [f.model for f in hardware])
+        lines.append(f"silicon: {len(hardware)} rows, rank correlation {rank:.2f}, {_summary(hardware)}")
+        lines += _rows(hardware, silicon_alone)
+    for name, rows in (("schedule, both compilers", alone), ("silicon", silicon_alone)):
+        if rows:
+            lines.append(f"bands of {name}, from rows left out one at a time:")
+            lines += [f"  {count:>3} rows   {_width(width):<24} {said}" for said, count, width in bands(rows)]
+    return "\n".join(lines)
+
+
+def _rows(rows: Sequence[Fit], alone: Sequence[Fit]) -> list[str]:
+    without = {f.point.id: f"{f.error:>+9.1%}" for f in alone}
+    lines = [f"row     measured     model    error{'  left out' if alone else ''}"]
+    return lines + [
+        f"{f.point.id:<6} {f.point.cycles:>9,.0f} {f.model:>9,.0f}  {f.error:>+7.1%}{without.get(f.point.id, '')}"
+        for f in rows
+    ]
+
+
+def _width(width: float | None) -> str:
+    return "not modelled" if width is None else f"-{1 - exp(-width):.0%} to +{exp(width) - 1:.0%}"
+
+
+# ---------------------------------------------------------------- the command
+
+
+def main(arguments: Sequence[str]) -> str:
+    """Fits, rewrites the data file unless `--check`, and returns the report."""
+    parser = argparse.ArgumentParser(prog="make calibrate")
+    files = [SAMPLE / "rngd_static_points_sample.csv", SAMPLE / "rngd_static_points_stores.csv"]
+    parser.add_argument("--static", type=Path, action="append", help="a file of schedules; may be given again")
+    parser.add_argument("--hardware", type=Path, default=SAMPLE / "rngd_hw_points_sample.csv")
+    parser.add_argument("--check", action="store_true", help="report only, leave the data file alone")
+    parser.add_argument("--leave-one-out", action="store_true", help="kept for older scripts: it is always done")
+    options = parser.parse_args(arguments)
+    files = options.static or files
+    points = [point for file in files for point in static_points(file)]
+    timed, seen = hardware_points(options.hardware), seen_by(points)
+    alone, silicon_alone = left_out(points, cost_data("schedule")), _silicon_alone(seen, timed)
+    if not options.check:
+        file = data_file("target.toml")
+        names = ", ".join(file.name for file in files), options.hardware.name
+        file.write_text(written(file.read_text(), fitted_text(seen, names, alone, timed, silicon_alone)))
+        cost_data.cache_clear()
+        tables.cache_clear()
+    head = ["constants and the rows they stand on", *stands_on(seen, len(timed))]
+    told = report(quality(points, cost_data("schedule")), quality(timed, cost_data("silicon")), alone, silicon_alone)
+    return "\n".join([*head, told])
+
+
+def _on_schedule(seen: Seen, timed: Sequence[Point]) -> tuple[dict[str, float], list[Fit]]:
+    """The constants of `schedule`, and what they say of the rows of silicon."""
+    found = fit(seen)
+    data = with_constants(cost_data("schedule"), found | from_ratios(found["issue"]))
+    return found, quality(timed, data)
+
+
+def _silicon_alone(seen: Seen, timed: Sequence[Point]) -> list[Fit]:
+    found, rows = _on_schedule(seen, timed)
+    return silicon_left_out(rows, found, cost_data("schedule"))
+
+
+def fitted_text(
+    seen: Seen, names: tuple[str, str], alone: Sequence[Fit], timed: Sequence[Point], silicon_alone: Sequence[Fit]
+) -> str:
+    """The part of the data file that is fitted: three profiles, each with its bands, and their older names."""
+    found, rows = _on_schedule(seen, timed)
+    older = fit_older(seen, found)
+    new, old = (
+        [row for row in alone if row.point.direction == "HBM>DM" or (row.point.toolchain == OLDER) == older]
+        for older in (False, True)
+    )
+    return "\n".join(
+        [
+            section(found, names[0], "schedule") + band_text(new),
+            section(older, names[0], "schedule-older") + band_text(old),
+            silicon_section(found, scale_of(rows), names[1]) + band_text(silicon_alone),
+            ALIASES,
+        ]
+    )

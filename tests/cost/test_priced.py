@@ -1,0 +1,132 @@
+"""`cost` of whole plan files: programs in time, loops, gathers, and entries without a price beside others.
+
+Knows: the command line and its JSON. Does not know: how a transfer is priced.
+Law: what has no price is named with the reason and takes nothing from the others.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from dmaverify.cli.app import Stop, cli
+from dmaverify.cost.explain import explain
+from dmaverify.program.command import Command, Loop, Port
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+PROGRAMS = EXAMPLES / "programs"
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, ["cost", *arguments])
+
+
+def entries(*arguments: str) -> dict[str, dict[str, Any]]:
+    return {one["name"]: one for one in json.loads(run(*arguments, "--json").stdout)}
+
+
+def test_an_entry_in_error_takes_no_price_from_the_others() -> None:
+    result = run(str(PROGRAMS / "aggregates.toml"), "--json")
+    found = {one["name"]: one for one in json.loads(result.stdout)}
+    assert isinstance(result.exception, Stop)
+    assert result.exception.code == 2
+    assert "hbm has no cluster" in result.stderr
+    assert found["example-4-printed"]["cycles"] is None
+    assert found["example-4-printed"]["error"]["line"] == 33
+    assert found["example-6"]["cycles"] == 1190
+    assert "no timeline: step `example-4-printed` makes no command" in run(str(PROGRAMS / "aggregates.toml")).stdout
+
+
+def test_a_program_of_one_step_costs_what_its_transfer_costs() -> None:
+    found = entries(str(PROGRAMS / "aggregates.toml"))
+    for name in ("example-4", "example-5", "example-6", "example-6-unsegmented", "heterogeneous"):
+        assert found[f"p-{name}"]["cycles"] == found[name]["cycles"]
+
+
+def test_a_single_entry_in_error_is_an_error_alone() -> None:
+    result = run(f"{PROGRAMS / 'aggregates.toml'}::example-4-printed")
+    assert isinstance(result.exception, Stop)
+    assert result.exception.code == 2
+    assert result.stdout.strip() == ""
+
+
+def test_gathers_and_scatters_are_named_with_the_reason() -> None:
+    found = entries(str(PROGRAMS / "gather.toml"))
+    for name in ("embedding", "once"):
+        assert found[name]["cycles"] is None
+        assert "in no document" in found[name]["reason"]
+    assert found["read-back"]["cycles"] == 628
+    assert "step `once` is a scatter" in found["scatter-waited-for"]["reason"]
+
+
+def test_a_view_in_a_loop_is_priced_for_all_of_its_iterations() -> None:
+    found = entries(str(PROGRAMS / "views.toml"))["load"]
+    assert found["iterations"] == 1048576
+    assert found["all_iterations"] == found["cycles"] * found["iterations"]
+    assert "one of 1,048,576 iterations" in run(f"{PROGRAMS / 'views.toml'}::load").stdout
+    assert "iterations" not in entries(str(EXAMPLES / "first.toml"))["relayout"]
+
+
+def test_a_program_is_a_timeline_with_its_critical_path() -> None:
+    found = entries(f"{PROGRAMS / 'routes.toml'}::hop")["hop"]
+    assert found["critical_path"] == ["to-spm", "to-dm"]
+    assert [step["waits_for"] for step in found["steps"]] == [None, "to-spm"]
+    assert found["cycles"] == sum(step["end"] - step["start"] for step in found["steps"]) == 1254
+    text = run(f"{PROGRAMS / 'aggregates.toml'}::two-aggregates").stdout
+    assert "critical path heterogeneous -> example-6" in text
+    assert "32 lanes, engine (0, 0, 3) the last to end" in text
+
+
+def test_thirty_transfers_get_a_timeline(tmp_path: Path) -> None:
+    parts = ["schema = 1", 'target = "rngd"', 'name = "thirty"', "[axes]", "A = 8", "C = 256"]
+    for n in range(30):
+        parts += [
+            f"[transfer.t{n}]",
+            'dtype = "i8"',
+            f'source = {{ tier = "hbm", base = {n * 4096}, element = "A, C" }}',
+            f'dest = {{ tier = "dm", base = {n * 256}, slice = "A # 64", element = "C" }}',
+            'stream = { time = "A", packet = "C" }',
+        ]
+    steps = ", ".join(f'{{ transfer = "t{n}" }}' for n in range(30))
+    file = tmp_path / "thirty.toml"
+    file.write_text("\n".join([*parts, "[program.all]", f"step = [{steps}]"]))
+    found = entries(f"{file}::all")["all"]
+    assert len(found["steps"]) == 30
+    assert len(found["critical_path"]) == 30
+
+
+@pytest.mark.parametrize("profile", ["schedule", "silicon"])
+def test_a_program_with_a_step_that_no_data_supports_has_no_timeline(profile: str) -> None:
+    found = entries(f"{PROGRAMS / 'routes.toml'}::hop", "--profile", profile)["hop"]
+    assert found["cycles"] is None
+    assert "step `to-spm` is not modelled" in found["reason"]
+
+
+def test_what_no_data_supports_has_no_number() -> None:
+    first = str(EXAMPLES / "dma-engine" / "example-1.toml")
+    found = next(iter(entries(first, "--profile", "schedule").values()))
+    assert found["cycles"] is None
+    assert found["band"] == {"low": None, "high": None, "class": "moves within HBM", "rows": 0}
+    assert "not modelled by profile schedule: moves within HBM" in run(first, "--profile", "schedule").stdout
+    assert next(iter(entries(first).values()))["band"] is None
+
+
+def test_a_band_is_told_in_cycles_with_its_class_and_rows() -> None:
+    found = entries(str(EXAMPLES / "first.toml"), "--profile", "silicon")["relayout"]
+    assert found["band"]["low"] < found["cycles"] < found["band"]["high"]
+    assert (found["band"]["class"], found["band"]["rows"]) == ("loads of whole windows", 12)
+    assert "counter" in found["predicts"]
+
+
+@pytest.mark.parametrize("bit", [14, 21, 29])
+def test_advice_on_rows_names_row_bits_or_is_silent(bit: int) -> None:
+    loops = (Loop(16, 1 << bit, 1 << 22), Loop(64, 0, 256))
+    command = Command(Port("hbm", 0), Port("dm", 0), loops, 256, 256)
+    for one in (command, Command(command.read, command.write, loops[::-1], 256, 256)):
+        for text in explain([one]).advice:
+            assert "none" not in text
+            assert "toggle row bits ;" not in text
