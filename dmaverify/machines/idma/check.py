@@ -92,7 +92,9 @@ def _of_driver(
                         item = replace(item, facts=facts, open=why)
                 yield item
             for doubt in entry.doubts:
-                called = f"line {doubt.part.span.line}, {entry.name}: `{doubt.part}`"
+                text = str(doubt.part)
+                shown = text if len(text) <= 100 else f"{text[:97]}..."
+                called = f"line {doubt.part.span.line}, {entry.name}: `{shown}`"
                 yield Item(called, doubt.part.span, (), open=f"not read: {doubt.why}")
 
     name = Path(source.name).stem

@@ -121,7 +121,7 @@ class Evaluator:
         if part is None:
             return unknown("an expression is missing")
         if self.depth >= MOST_DEPTH:
-            return unknown(f"`{part}` is nested too deeply")
+            return unknown(f"`{str(part)[:40]}...` is nested too deeply")
         if part.type not in ("identifier", "number_literal") and self.defines and str(part) in self.defines:
             return self.defined(str(part), None)
         self.depth += 1

@@ -242,6 +242,8 @@ def read_driver(source: Source, defines: Mapping[str, str], front_end: str = "")
         launcher.entered(name, None)
         if launcher.told or launcher.doubts:
             entries.append(_entry(launcher, name))
+    aliases = _aliases(root, file)
+    entries += [Entry("file", (), (), tuple(aliases))] if aliases else []
     if not entries:
         raise InputError(
             f"{source.name} launches nothing", Span(source, 0, 0),
@@ -251,6 +253,19 @@ def read_driver(source: Source, defines: Mapping[str, str], front_end: str = "")
     assumed += [f"{', '.join(sorted(file.undefined))}: not defined (--define NAME=VALUE)"] if file.undefined else []
     defined = tuple(f"{name} is {defines[name]}" for name in sorted(defines) if " ".join(name.split()) in launcher.seen)
     return Driver(tuple(entries), tuple(assumed), defined)
+
+
+def _aliases(root: Part, file: File) -> list[Doubted]:
+    """Names of the runtime that stand elsewhere than in a call: whatever is called through them is not read."""
+    why = "it is named, not called: calls through another name are not read"
+    named = [m.name for m in file.macros.values() if m.params is None and m.text in CALLS]
+    out = [Doubted(root, f"macro {name}: {why}") for name in named]
+    for part in root.every():
+        if part.type == "identifier" and str(part) in CALLS:
+            above = part.node.parent
+            if above is None or above.type not in ("call_expression", "function_declarator"):
+                out.append(Doubted(part, why))
+    return out
 
 
 def _entries(file: File) -> list[str]:

@@ -238,6 +238,10 @@ class Runner(Evaluator):
         """A part may run, or run any number of times: its launches are not read, what it sets is not known."""
         self.doubts += [Doubted(p, why) for p in self.launches(part)]
         for inner in part.every():
+            if inner.type == "gnu_asm_expression":
+                for one in inner.every():
+                    if one.type == "identifier":
+                        self.assign(str(one), unknown(f"`{one}` is given to assembly"))
             target = inner.field("left") if inner.type == "assignment_expression" else None
             target = inner.field("argument") if inner.type == "update_expression" else target
             if target is not None and target.type == "identifier":
