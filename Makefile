@@ -71,6 +71,8 @@ fuzz: $(STAMP)
 	$(BIN)/python tests/fuzz/checker.py
 	$(BIN)/python tests/fuzz/written.py $(WRITTEN)
 	$(BIN)/python tests/fuzz/sizes.py $(SIZES)
+	$(BIN)/python tests/fuzz/size_mutants.py
+	$(BIN)/python tests/fuzz/size_guards.py
 
 fuzz-inputs: $(STAMP)
 	$(BIN)/python tests/fuzz/inputs.py --keep $(ARGS)
