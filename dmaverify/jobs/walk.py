@@ -14,7 +14,6 @@ import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import translate
-from functools import lru_cache
 from pathlib import Path
 
 from dmaverify.language.files import is_inside
@@ -145,7 +144,6 @@ def _rules_above(folder: Path) -> tuple[_Rule, ...]:
     return tuple(rule for one in reversed(parents[1 : root + 1]) for rule in _rules_of(one))
 
 
-@lru_cache(maxsize=4096)
 def _rules_of(folder: Path) -> tuple[_Rule, ...]:
     try:
         with open(folder / ".gitignore", "rb") as file:

@@ -43,6 +43,8 @@ def test_what_moves_fast_is_pinned_to_a_range() -> None:
 def test_the_package_is_typed_and_its_encodings_are_shipped() -> None:
     wheel = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]
     shipped = {"encodings": "dmaverify/_encodings", "proofs/checker.py": "dmaverify/_proofs/checker.py"}
+    starts = sorted(p.name for p in (ROOT / "examples").iterdir() if p.name != "ci")
+    shipped |= {f"examples/{name}": f"dmaverify/_examples/{name}" for name in starts}
     assert wheel == {"packages": ["dmaverify"], "force-include": shipped}
     assert (ROOT / "dmaverify" / "py.typed").is_file()
     assert PROJECT["tool"]["mypy"]["strict"] is True
