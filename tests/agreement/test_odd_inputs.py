@@ -95,6 +95,9 @@ REFUTED = {
     "a base of 2^60": (
         plan(EIGHT, hbm("A"), hbm("A", 64), texts("[8:1]:8 HBM/D@(2^60)", "[8:1]:8 HBM/D@64")), {"core/in-bounds"}
     ),
+    "a base that would be another chip's": (
+        plan(EIGHT, hbm("A"), hbm("A", 64), texts("[8:1]:8 HBM/D@(2^56)", "[8:1]:8 HBM/D@64")), {"core/in-bounds"}
+    ),
     "a stride of 2^80": (
         plan(EIGHT, hbm("A"), hbm("A", 64), texts("[2:2^80, 4:1]:4 HBM/D@0", "[8:1]:4 HBM/D@64")), {"core/in-bounds"}
     ),

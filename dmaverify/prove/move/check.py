@@ -35,8 +35,8 @@ from dmaverify.prove.move.names import misnamed
 from dmaverify.prove.move.static import RuleReport, Ruling, access_instances
 from dmaverify.prove.move.views import at_iteration, moved_commands, view_findings
 from dmaverify.prove.smt import Session
-from dmaverify.targets.target import Target, load_target
-from dmaverify.verdict import Label, Severity, Verdict
+from dmaverify.targets.target import Target, load_obligations, load_target
+from dmaverify.verdict import Finding, Label, Severity, Verdict
 
 STANDARD = Options()
 
@@ -64,7 +64,12 @@ def check_transfer(
     spaces = (space_of(machine, transfer.source.tier), space_of(machine, transfer.dest.tier))
     case = Case(transfer, machine, options, axes or {}, spaces)
     going = case.well_formed(problems)
-    if going and _beyond(transfer):
+    far = _far(transfer, case.bits) if going else []
+    if far:
+        case.status["core/in-bounds"], case.by["core/in-bounds"] = "refuted", "the printed base"
+        case.findings += far
+        case.assumptions.append("the other obligations were not judged: a printed base lies outside of every memory")
+    elif going and _beyond(transfer):
         case.status["core/in-bounds"] = "unknown"
         case.by["core/in-bounds"] = "addresses of 2^52 and above are not followed: the rules alone were judged"
         printed = given_program(transfer.given, transfer.source, transfer.dest, case.bits, machine)
@@ -83,6 +88,23 @@ def check_transfer(
 
 
 Program = tuple[Command, ...]
+
+
+def _far(transfer: Transfer, dtype_bits: int) -> list[Finding]:
+    """Printed bases where global addresses of two places would meet, outside of the tensor: the first packet is."""
+    unit = unit_bits_of(dtype_bits)
+    found: list[Finding] = []
+    for one in transfer.given:
+        sides = (("reads", one.read, "source", transfer.source), ("writes", one.write, "destination", transfer.dest))
+        for verb, text, role, tensor in sides:
+            end = tensor.base * 8 // unit + tensor.element.size * dtype_bits // unit
+            if text.base is None or abs(text.base) * 2 < LOCAL_LIMIT or tensor.base * 8 // unit <= text.base < end:
+                continue
+            said = f"{verb} address {text.base * unit // 8:,}, outside of the {role}"
+            source = load_obligations()["core/in-bounds"].source
+            span = text.base_span or text.span
+            found.append(Finding("core/in-bounds", Severity.ERROR, said, role, span, source=source))
+    return found
 
 
 def _beyond(transfer: Transfer) -> bool:
