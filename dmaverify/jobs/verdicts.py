@@ -54,8 +54,7 @@ def verdicts_of(plan: Plan, options: Options | None = None, keep: Asked | None =
         def verdict() -> list[Verdict]:
             machine = plan.targets[target]
             one = check(item, axes=plan.axes, target=machine, options=chosen, path=plan.path, keep=asked, **more)
-            retell(plan.source.text, item.name, target, one, chosen)
-            return [one]
+            return [retell(plan.source.text, item.name, target, one, chosen)]
 
         span = getattr(item, "span", None)
         line = more.get("line") or getattr(item, "line", 0) or (span.line if span else 0)

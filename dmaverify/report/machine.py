@@ -121,6 +121,7 @@ def verdict_json(verdict: Verdict) -> dict[str, Any]:
         "claim": verdict.claim,
         **({} if verdict.sizes is None else {"sizes": plain(verdict.sizes)}),
         **({} if verdict.smallest is None else {"smallest": dict(verdict.smallest)}),
+        "confirmed": verdict.confirmed,
         "scope": verdict.scope,
         "expect": None if verdict.expect is None else list(verdict.expect),
         "as_expected": verdict.as_expected,
