@@ -290,9 +290,10 @@ class Run:
         if not copies.exact and (len(zero) or len(bottom) or len(hidden) or len(unread)):
             outcome.leave("core/padding", "whether a stream's padding is written is nobody's word")
         for name, at, where in (
-            ("Bottom padding is written", copies.write, bottom), ("what the view hides is written", copies.write, hidden),
+            ("Bottom padding is written", copies.write, bottom),
+            ("what the view hides is written", copies.write, hidden),
             ("Bottom padding is read", copies.read, unread),
-        ):  # fmt: skip
+        ):
             if among(at, where).any():
                 outcome.break_("core/padding", name)
         if not len(zero):

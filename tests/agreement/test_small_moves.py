@@ -131,7 +131,9 @@ ONE_AXIS = [
 
 
 @pytest.mark.parametrize(("of", "wanted"), ONE_AXIS)
-def test_every_move_of_one_axis_is_judged_alike_by_proof_and_by_running_it(of: tuple[int, ...], wanted: dict[str, int]) -> None:
+def test_every_move_of_one_axis_is_judged_alike_by_proof_and_by_running_it(
+    of: tuple[int, ...], wanted: dict[str, int]
+) -> None:
     outcomes: Counter[str] = Counter()
     for size in of:
         a = Symbol("A", size)
@@ -140,7 +142,8 @@ def test_every_move_of_one_axis_is_judged_alike_by_proof_and_by_running_it(of: t
 
 
 @pytest.mark.parametrize(
-    ("most", "wanted"), [(4, {"proved": 712}), pytest.param(6, {"proved": 4128, "not derivable": 552}, marks=pytest.mark.slow)]
+    ("most", "wanted"),
+    [(4, {"proved": 712}), pytest.param(6, {"proved": 4128, "not derivable": 552}, marks=pytest.mark.slow)],
 )
 def test_every_relayout_of_two_axes_is_proved_where_both_sides_cut_alike(most: int, wanted: dict[str, int]) -> None:
     """Any order of up to six pieces on both sides together. `6 = 2 * 3` against `6 = 3 * 2` has no common loops."""
@@ -151,7 +154,9 @@ def test_every_relayout_of_two_axes_is_proved_where_both_sides_cut_alike(most: i
     assert outcomes == Counter(wanted)
 
 
-@pytest.mark.parametrize("sizes", [(2, 3), *(pytest.param(s, marks=pytest.mark.slow) for s in ((2, 2), (3, 2), (3, 3)))])
+@pytest.mark.parametrize(
+    "sizes", [(2, 3), *(pytest.param(s, marks=pytest.mark.slow) for s in ((2, 2), (3, 2), (3, 3)))]
+)
 @pytest.mark.parametrize(("outer", "proved"), PADDED)
 def test_every_padding_of_either_side_is_judged_alike(outer: Kind | None, proved: int, sizes: tuple[int, int]) -> None:
     """`A # a, B # b` against `B # b', A # a'` for every kind."""

@@ -143,7 +143,7 @@ def programs(draw: st.DrawFn) -> list[Command]:
     return list(draw(st.permutations(out)))
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(programs())
 def test_a_folded_program_copies_the_same_units(commands):
     assert_same_units(commands)
