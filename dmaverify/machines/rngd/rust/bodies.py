@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING
 
 from dmaverify.machines.rngd.rust.buffers import Ledger, tensors_in
 from dmaverify.machines.rngd.rust.code import Code, child, named, parse_fragment
+from dmaverify.machines.rngd.rust.later import Later, is_open
 from dmaverify.machines.rngd.rust.macros import expand
 from dmaverify.machines.rngd.rust.module import Item, Scope, fill
 from dmaverify.machines.rngd.rust.numbers import number_of
 from dmaverify.machines.rngd.rust.patterns import Patterns
-from dmaverify.machines.rngd.rust.sites import is_host, is_kernel, speaks_of_tensors, takes_numbers
+from dmaverify.machines.rngd.rust.sites import is_host, is_kernel, speaks_of_tensors, takes_numbers, told_by_calls
 from dmaverify.machines.rngd.rust.types import Frame
 from dmaverify.machines.rngd.rust.values import (
     Dtype,
@@ -67,7 +68,16 @@ class Bodies(Patterns):
     # ------------------------------------------------------------ functions
 
     def function(self, item: Item, generics: dict[str, Value], own: Value | None, instance: str = "") -> None:
-        """Visits the body of a function, with its generic parameters as given."""
+        """Visits the body of a function, with its generic parameters as given; once more where later uses say more."""
+        self.later_uses = Later()
+        self._visit_function(item, generics, own, instance)
+        if self.later_uses.worth_another:
+            told = self.later_uses.told
+            self.later_uses.forget()
+            self.later_uses = Later(told=told)
+            self._visit_function(item, generics, own, instance)
+
+    def _visit_function(self, item: Item, generics: dict[str, Value], own: Value | None, instance: str) -> None:
         body = item.node.child_by_field_name("body")
         if body is None:
             return
@@ -102,7 +112,7 @@ class Bodies(Patterns):
         """Whether a call is read with what it passes: every generic argument is known, and it is no recursion."""
         if item.node.child_by_field_name("body") is None or item in self.stack or len(self.stack) >= MAX_CALLS_DEEP:
             return False
-        if any(name not in bound or not known(bound[name]) for name, _ in item.generics):
+        if any(name not in bound or not known(bound[name]) for name in told_by_calls(item)):
             return False
         if is_kernel(item) and not item.generics and not takes_numbers(item):
             return False  # it is read by itself
@@ -119,6 +129,24 @@ class Bodies(Patterns):
         self, item: Item, bound: dict[str, Value], own: Value | None, values: list[Value], instance: str
     ) -> Value:
         """What a function of the crate gives for these arguments; its transfers are read as parts of the caller."""
+        if not is_host(item):
+            return self._visit_inlined(item, bound, own, values, instance)
+        outside, depth = self.later_uses, len(self.stack) + 1
+        self.later_uses = Later(depth, outside)
+        try:
+            found = self._visit_inlined(item, bound, own, values, instance)
+            if self.later_uses.worth_another:
+                told = self.later_uses.told
+                self.later_uses.forget()
+                self.later_uses = Later(depth, outside, told=told)
+                found = self._visit_inlined(item, bound, own, values, instance)
+            return found
+        finally:
+            self.later_uses = outside
+
+    def _visit_inlined(
+        self, item: Item, bound: dict[str, Value], own: Value | None, values: list[Value], instance: str
+    ) -> Value:
         body = item.node.child_by_field_name("body")
         assert body is not None
         frame = Frame(item.scope, bound, {}, own)
@@ -231,6 +259,8 @@ class Bodies(Patterns):
     def _name(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         name = code.text(node)
         value = frame.locals.get(name)
+        if value is not None and expected is not None:
+            self.later_uses.used(value, expected)
         if value is None:
             number = self.types.look(frame)("path", name)
             return number if number is not None else Unknown(f"`{name}` is no variable that is known here",
@@ -252,7 +282,10 @@ class Bodies(Patterns):
         name = code.text(pattern) if pattern is not None else ""
         before, self.let = self.let, name if name.replace("_", "").isalnum() else ""
         try:
-            value = self.value(code, given, frame, wanted) if given is not None else wanted or Unknown("")
+            open_type = wanted if wanted is not None else self.told_later(code, pattern)
+            value = self.value(code, given, frame, open_type) if given is not None else wanted or Unknown("")
+            if wanted is None and open_type is not None and is_open(value):
+                value = self.merged(value, open_type)
         finally:
             self.let = before
         other = node.child_by_field_name("alternative")

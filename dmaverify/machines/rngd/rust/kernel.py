@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from dmaverify.errors import InputError, Source
 from dmaverify.machines.rngd.rust.bodies import Bodies
 from dmaverify.machines.rngd.rust.code import Code, walk
-from dmaverify.machines.rngd.rust.crate import Crate, crate_of
+from dmaverify.machines.rngd.rust.crate import Crate, crate_of, rust_files
 from dmaverify.machines.rngd.rust.functions import MAX_INSTANCES
 from dmaverify.machines.rngd.rust.module import Item, Scope
 from dmaverify.machines.rngd.rust.moves import TRANSFERS, Site
@@ -26,7 +26,6 @@ from dmaverify.machines.rngd.rust.values import Unknown, Value
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-MOST_FILES = 400
 
 
 @dataclass(frozen=True)
@@ -160,7 +159,7 @@ def _callers(session: Session, own: Path, code: Code) -> None:
             span = item.code.span(item.node)
             if any(span.start <= start < span.end for start in inside):
                 names.add(item.name)
-    for file in sorted(session.crate.root.rglob("*.rs"))[:MOST_FILES] if names else ():
+    for file in rust_files(session.crate.root) if names else ():
         if file.resolve() == own.resolve():
             continue
         try:
