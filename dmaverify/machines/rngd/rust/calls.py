@@ -195,7 +195,7 @@ class Calls(Functions):
             as_map[1] = Unknown("the mapping of the tile is left to inference", code.span(node))
         size = length.single if isinstance(length, Numbers) else None
         at = code.span(arguments[0]) if arguments else code.span(node)
-        return tiled(tensor, Tile(place, as_map[0], size, as_map[1], start, code.span(node), at))
+        return tiled(tensor, Tile(place, as_map[0], size, as_map[1], start, code.span(node), at, self.library))
 
     def _reshape(
         self, code: Code, node: Node, tensor: Tensor, generics: tuple[Value, ...], wanted: Tensor | None

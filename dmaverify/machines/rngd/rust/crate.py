@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from dmaverify.errors import InputError, Source
 from dmaverify.machines.rngd.rust.cfg import features_of
 from dmaverify.machines.rngd.rust.code import Code, parse_file
+from dmaverify.machines.rngd.rust.library import Library, library_of
 from dmaverify.machines.rngd.rust.module import Scope, fill
 from dmaverify.plan.toml_spans import read_source
 
@@ -85,6 +86,10 @@ class Crate:
     @cached_property
     def features(self) -> frozenset[str]:
         return features_of(self.package[0] if self.package is not None else None)
+
+    @cached_property
+    def library(self) -> Library:
+        return library_of(self.package[0] if self.package is not None else None)
 
     @cached_property
     def package(self) -> tuple[Path, str] | None:

@@ -16,6 +16,7 @@ from dmaverify.errors import Span
 from dmaverify.machines.rngd.rust.buffers import Ledger
 from dmaverify.machines.rngd.rust.code import Code, named
 from dmaverify.machines.rngd.rust.later import Later
+from dmaverify.machines.rngd.rust.library import NEWEST, Library
 from dmaverify.machines.rngd.rust.module import Item, Scope
 from dmaverify.machines.rngd.rust.moves import TRANSFERS, Site, resolve
 from dmaverify.machines.rngd.rust.types import Frame, Types
@@ -80,7 +81,8 @@ def waits_for_a_caller(item: Item) -> bool:
 class Sites:
     """The part of reading that all others share."""
 
-    def __init__(self) -> None:
+    def __init__(self, library: Library = NEWEST) -> None:
+        self.library = library
         self.types = Types()
         self.sites: list[Site] = []
         self.by_place: dict[tuple[Any, ...], Site] = {}

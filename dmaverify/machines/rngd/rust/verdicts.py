@@ -80,12 +80,12 @@ def _judged(
         keep[item.name] = asked
     verdict = _where_starts_are_free(verdict, item, move, machine, options)
     findings = list(verdict.findings)
-    if LEVEL not in options.readings and _sound(item):
+    if LEVEL not in options.readings and plan.library.asserts_layouts and _sound(item):
         findings += _asserted(item, machine, options)
     opened: tuple[str, ...] = ()
     if _sound(item):
         spaces = (space_of(machine, item.transfer.source.tier), space_of(machine, item.transfer.dest.tier))
-        own = judge(site, move, item.transfer, machine, spaces)
+        own = judge(site, move, item.transfer, machine, spaces, plan.library)
         findings, opened = _together(findings, own.findings), own.open
     findings = [_labelled(finding, item) for finding in findings]
     return _settled(verdict, findings, opened, time.perf_counter() - started, _assumed(move, item, machine))
