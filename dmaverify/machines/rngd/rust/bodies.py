@@ -16,7 +16,7 @@ from math import gcd
 from typing import TYPE_CHECKING
 
 from dmaverify.machines.rngd.rust.buffers import Ledger, tensors_in
-from dmaverify.machines.rngd.rust.code import Code, child, named, parse_fragment
+from dmaverify.machines.rngd.rust.code import Code, child, named, parse_fragment, walk
 from dmaverify.machines.rngd.rust.later import Later, is_open
 from dmaverify.machines.rngd.rust.macros import expand
 from dmaverify.machines.rngd.rust.module import Item, Scope, fill
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 MAX_DEPTH = 100
+MAX_LISTED = 4096  # elements of a list that is written out
 MAX_CALLS_DEEP = 12
 MAX_INLINED = 4000  # calls that one visit reads with what they pass; later ones are read by their types
 _THROUGH = {
@@ -108,15 +109,18 @@ class Bodies(Patterns):
         if self.ledger.effects and len(self.ledger.born) > 1:
             self.ledger.effects[-1].site.ledgers.append((item.name, self.ledger))
 
-    def inlines(self, item: Item, bound: Mapping[str, Value]) -> bool:
-        """Whether a call is read with what it passes: every generic argument is known, and it is no recursion."""
+    def inlines(self, item: Item, bound: Mapping[str, Value], telling: bool = False) -> bool:
+        """Whether a call is read with what it passes: every generic argument is known, and it is no recursion.
+
+        `telling`: it passes an index whose values are known.
+        """
         if item.node.child_by_field_name("body") is None or item in self.stack or len(self.stack) >= MAX_CALLS_DEEP:
             return False
         if any(name not in bound or not known(bound[name]) for name in told_by_calls(item)):
             return False
-        if is_kernel(item) and not item.generics and not takes_numbers(item):
+        if is_kernel(item) and not item.generics and not takes_numbers(item) and not telling:
             return False  # it is read by itself
-        if self.stack and is_host(self.stack[0]) and not takes_numbers(item):
+        if self.stack and is_host(self.stack[0]) and not takes_numbers(item) and not telling:
             return False  # the host moves whole tensors: types say all there is
         if item not in self.telling:
             self.telling[item] = speaks_of_tensors(item)
@@ -335,8 +339,14 @@ class Bodies(Patterns):
 
     def _array_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         wanted = expected.part if isinstance(expected, Sequence) else None
-        parts = [self.merged(self.value(code, one, frame, wanted), wanted) for one in named(node)]
-        return Sequence(parts[0] if parts else wanted or Unknown(""), len(parts))
+        length = node.child_by_field_name("length")
+        elements = [one for one in named(node) if length is None or one.id != length.id]
+        parts = [self.merged(self.value(code, one, frame, wanted), wanted) for one in elements]
+        if length is not None:
+            count = self.value(code, length, frame, None)
+            times = count.single if isinstance(count, Numbers) else None
+            return listed(parts * times) if times and times <= MAX_LISTED else Sequence(parts[0], times)
+        return listed(parts, wanted)
 
     def _struct_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
@@ -506,6 +516,7 @@ class Bodies(Patterns):
         for one in named(parameters) if parameters is not None else ():
             declared = one.child_by_field_name("type")
             value = self.types.read(code, declared, frame) if declared is not None else given
+            value = given if isinstance(value, Dtype) and isinstance(given, Numbers) else value
             self.bind(code, one.child_by_field_name("pattern") or one, value, inside)
         return self.value(code, body, inside, expected) if body is not None else Unknown("")
 
@@ -526,14 +537,16 @@ class Bodies(Patterns):
             if made is not None:
                 return self._expanded(made[0], frame, expected)
         text = code.text(body)[1:-1]
+        if called == "vec":
+            again, tree = parse_fragment(code, text, body.start_byte + 1, "fn f(){[", "];}")
+            made_list = next((one for one in walk(tree) if one.type == "array_expression"), None)
+            return self.value(again, made_list, frame, expected) if made_list is not None else Unknown("")
         if "." not in text or called in ("axes", "i"):
             return Opaque(f"{called}!")
         again, tree = parse_fragment(code, text, body.start_byte + 1, "fn f(){g(", ");}")
         inner = next((one for one in _calls(tree) if again.text(one).startswith("g(")), None)
         given = inner.child_by_field_name("arguments") if inner is not None else None
         parts = [self.value(again, one, frame, None) for one in named(given)] if given is not None else []
-        if called == "vec":
-            return Sequence(parts[0] if parts else Unknown(""), len(parts))
         return Opaque(f"{called}!", frozenset().union(*map(sources_of, parts)))
 
     def _expanded(self, code: Code, frame: Frame, expected: Value | None) -> Value:
@@ -547,6 +560,18 @@ class Bodies(Patterns):
         return self.block(again, body, frame, expected) if body is not None else Unknown("")
 
 
+def listed(parts: list[Value], wanted: Value | None = None) -> Sequence:
+    """A list that is written out: numbers as all of them, anything else as its first part."""
+    numbers = [part for part in parts if isinstance(part, Numbers)]
+    singles = [part.low for part in numbers if part.single is not None]
+    if not parts or len(singles) < len(parts):
+        return Sequence(parts[0] if parts else wanted or Unknown(""), len(parts))
+    low, high = min(singles), max(singles)
+    step = gcd(*(value - low for value in singles))
+    whole = len(set(singles)) == ((high - low) // step + 1 if step else 1)
+    return Sequence(Numbers(low, high, step, whole), len(parts), tuple(singles))
+
+
 def _told(numbers: Numbers) -> str:
     if numbers.single is not None:
         return str(numbers.single)
@@ -554,8 +579,6 @@ def _told(numbers: Numbers) -> str:
 
 
 def _calls(tree: Node) -> list[Node]:
-    from dmaverify.machines.rngd.rust.code import walk
-
     return [node for node in walk(tree) if node.type == "call_expression"]
 
 

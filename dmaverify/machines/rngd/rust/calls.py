@@ -279,7 +279,7 @@ class Calls(Functions):
             closure = next((one for one in arguments if one.type == "closure_expression"), None)
             if closure is not None:
                 wanted = expected.part if isinstance(expected, Sequence) else None
-                return Sequence(self.closure(code, closure, frame, receiver.part, wanted))
+                return Sequence(self.closure(code, closure, frame, receiver.part, wanted), receiver.count)
         wanted = receiver.part if name in _ADDS else None
         values = [self.merged(self.value(code, one, frame, receiver.part), wanted) for one in arguments]
         if name in _PICKS:

@@ -30,6 +30,7 @@ from dmaverify.machines.rngd.rust.values import (
     Tuple,
     Unknown,
     Value,
+    held,
     known,
     sources_of,
 )
@@ -134,6 +135,8 @@ class Functions(Sites):
             values = [self.value(code, one, frame, None) for one in arguments]
             made = own.filled(expected) if isinstance(expected, Tensor) and expected.tier == own.tier else own
             made = self.fresh(made, frozenset().union(*map(sources_of, values)))
+            if name == "from_vec" and values:
+                made = replace(made, holds=held(values[0], code.span(arguments[0])))
             self.ledger.make(made, empty=name in EMPTY)
             return made
         made_of = self.types.variant(frame.scope.path(_parts(code.text(path))), name)
@@ -201,7 +204,8 @@ class Functions(Sites):
         made: Value = Opaque("()")
         if result is not None:
             made = self.types.read(item.code, result, Frame(item.scope, {**inside.generics, **bound}, {}, own))
-        if len(values) == len(types) and self.inlines(item, every):
+        telling = any(isinstance(value, Tensor) and value.holds is not None for value in values)
+        if len(values) == len(types) and self.inlines(item, every, telling):
             self.called.add(item)
             self.later.setdefault(item, item)
             self.ledger.escaped = lent  # what the call does is read
@@ -211,7 +215,7 @@ class Functions(Sites):
         self._ask(item, names, every, own)
         return self._result(made, expected, deps) if result is not None else Opaque("()", deps)
 
-    def inlines(self, item: Item, bound: Mapping[str, Value]) -> bool:  # `Bodies` does it
+    def inlines(self, item: Item, bound: Mapping[str, Value], telling: bool = False) -> bool:  # `Bodies` does it
         raise AssertionError
 
     def inlined(

@@ -17,7 +17,8 @@ from math import prod
 from dmaverify.language import wellformed
 from dmaverify.lower.programs import space_of
 from dmaverify.machines.rngd.rust.comments import expectations, name_of
-from dmaverify.machines.rngd.rust.legality import index_note, judge
+from dmaverify.machines.rngd.rust.indices import index_note
+from dmaverify.machines.rngd.rust.legality import judge
 from dmaverify.machines.rngd.rust.moves import GATHERS, SCATTERS, Move, Site
 from dmaverify.machines.rngd.rust.plans import WINDOW, KernelPlan, SiteTransfers
 from dmaverify.machines.rngd.rust.values import Dtype, Tensor

@@ -92,7 +92,7 @@ def tiled(tensor: Tensor, tile: Tile) -> Tensor:
         offset = Numbers(0, whole.size, 1, False)
         assumed = assumed or "the offset of a tile could not be computed: any alignment was assumed"
     window = tensor.window.moved(tile.place, offset, assumed)
-    return replace(made, window=window, problems=(*tensor.problems, *problems))
+    return replace(made, window=window, problems=(*tensor.problems, *problems), holds=None)
 
 
 def positions(expr: Expr, index: Expr, start: Numbers) -> Numbers | None:
