@@ -348,3 +348,62 @@ def test_a_selected_function_knows_the_comments_of_the_others() -> None:
 
 def test_documentation_and_texts_say_nothing_to_dmaverify() -> None:
     assert verdicts(body('/// dmaverify: check\nlet s = "http://dmaverify: x";\n' + SHORT, ROWS))[0].findings
+
+
+INDEXED = """
+axes![K = 8, T = 16, W = 128];
+#[device(chip = 1)]
+fn gather(ctx: &mut Context, table: &HbmTensor<bf16, Chip, m![T, W]>, index: &HbmTensor<i32, Chip, m![K]>) -> HbmTensor<bf16, Chip, m![K, W]> {
+    let v: DmTensor<bf16, Chip, m![1 # 2], m![K # 256], m![W]> = table.dma_gather_scaled(index);
+    v.to_hbm(&mut ctx.tdma)
+}
+#[device(chip = 1)]
+fn unscaled(ctx: &mut Context, table: &HbmTensor<bf16, Chip, m![T, W]>, index: &HbmTensor<i32, Chip, m![K]>) -> HbmTensor<bf16, Chip, m![K, W]> {
+    let staged: DmTensor<i32, Chip, m![1 # 2], m![1 # 256], m![K]> = index.to_dm(&mut ctx.tdma);
+    let v: DmTensor<bf16, Chip, m![1 # 2], m![K # 256], m![W]> = table.dma_gather_unscaled(&staged);
+    v.to_hbm(&mut ctx.tdma)
+}
+#[device(chip = 1)]
+fn scatter(ctx: &mut Context, data: &HbmTensor<bf16, Chip, m![K, W]>, index: &HbmTensor<i32, Chip, m![K]>, table: &mut HbmTensor<bf16, Chip, m![T, W]>) {
+    let v: DmTensor<bf16, Chip, m![1 # 2], m![K # 256], m![W]> = data.to_dm(&mut ctx.tdma);
+    v.dma_scatter::<m![K], _, _>(index, table);
+}
+async fn host(ctx: &mut Context) {
+    let mut table: HbmTensor<bf16, Chip, m![T, W]> = HostTensor::<bf16, m![T, W]>::zero().to_hbm(&mut ctx.pdma).await;
+    let data: HbmTensor<bf16, Chip, m![K, W]> = HostTensor::<bf16, m![K, W]>::zero().to_hbm(&mut ctx.pdma).await;
+    let row = (W::SIZE * std::mem::size_of::<bf16>()) as i32;
+    let index: HbmTensor<i32, Chip, m![K]> = HostTensor::<i32, m![K]>::from_vec(VALUES).to_hbm(&mut ctx.pdma).await;
+    launch(CALL).await;
+}
+"""
+SCALED, UNSCALED = "gather, (&mut *ctx, &table, &index)", "unscaled, (&mut *ctx, &table, &index)"
+SCATTERED = "scatter, (&mut *ctx, &data, &index, &mut table)"
+
+
+@pytest.mark.parametrize(
+    ("call", "values", "fine"),
+    [
+        (SCALED, "(0..K::SIZE as i32).map(|i| i * row).collect::<Vec<_>>()", True),
+        (SCALED, "(0..8).rev().map(|i: i32| (2 * i + 1) * row).collect::<Vec<_>>()", True),
+        (SCALED, "(0..8).collect::<Vec<i32>>()", False),
+        (SCALED, "(0..8).map(|i| i * 3 * row).collect::<Vec<_>>()", False),
+        (SCALED, "(0..8).map(|i| i * (row / 2)).collect::<Vec<_>>()", False),
+        (SCALED, "vec![0, 256, 512, 3840, 0, 0, 0, 0]", True),
+        (SCALED, "vec![0, 256, 512, 4096, 0, 0, 0, 0]", False),
+        (SCALED, "[1, 2, 3, 4, 5, 6, 7, 8].into_iter().map(|n| n * row).collect::<Vec<_>>()", True),
+        (SCALED, "[9, 10, 11, 12, 13, 14, 15, 16].into_iter().map(|n| n * row).collect::<Vec<_>>()", False),
+        (SCALED, "given", True),
+        (UNSCALED, "(0..8).collect::<Vec<i32>>()", True),
+        (UNSCALED, "(0..8).map(|i| i * row).collect::<Vec<_>>()", False),
+        (UNSCALED, "vec![15; 8]", True),
+        (UNSCALED, "vec![16; 8]", False),
+        (SCATTERED, "(0..8).map(|i| i * row).collect::<Vec<_>>()", True),
+        (SCATTERED, "vec![0, 256, 512, 768, 1024, 1280, 1536, 0]", False),
+        (SCATTERED, "vec![256; 8]", False),
+        (SCATTERED, "(0..8).map(|i| i + 8).collect::<Vec<i32>>()", False),
+    ],
+)
+def test_the_values_of_an_index_are_places_of_the_table(call: str, values: str, fine: bool) -> None:
+    made = plan(INDEXED.replace("VALUES", values).replace("CALL", call))
+    found = {rule for rules in broken(made) for rule in rules}
+    assert found == (set() if fine else {"core/indirect"})

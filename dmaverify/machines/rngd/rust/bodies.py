@@ -16,12 +16,13 @@ from math import gcd
 from typing import TYPE_CHECKING
 
 from dmaverify.machines.rngd.rust.buffers import Ledger, tensors_in
-from dmaverify.machines.rngd.rust.code import Code, child, named, parse_fragment
+from dmaverify.machines.rngd.rust.code import Code, child, named, parse_fragment, walk
+from dmaverify.machines.rngd.rust.later import Later, is_open
 from dmaverify.machines.rngd.rust.macros import expand
 from dmaverify.machines.rngd.rust.module import Item, Scope, fill
 from dmaverify.machines.rngd.rust.numbers import number_of
 from dmaverify.machines.rngd.rust.patterns import Patterns
-from dmaverify.machines.rngd.rust.sites import is_host, is_kernel, speaks_of_tensors, takes_numbers
+from dmaverify.machines.rngd.rust.sites import is_host, is_kernel, speaks_of_tensors, takes_numbers, told_by_calls
 from dmaverify.machines.rngd.rust.types import Frame
 from dmaverify.machines.rngd.rust.values import (
     Dtype,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 MAX_DEPTH = 100
+MAX_LISTED = 4096  # elements of a list that is written out
 MAX_CALLS_DEEP = 12
 MAX_INLINED = 4000  # calls that one visit reads with what they pass; later ones are read by their types
 _THROUGH = {
@@ -67,7 +69,16 @@ class Bodies(Patterns):
     # ------------------------------------------------------------ functions
 
     def function(self, item: Item, generics: dict[str, Value], own: Value | None, instance: str = "") -> None:
-        """Visits the body of a function, with its generic parameters as given."""
+        """Visits the body of a function, with its generic parameters as given; once more where later uses say more."""
+        self.later_uses = Later()
+        self._visit_function(item, generics, own, instance)
+        if self.later_uses.worth_another:
+            told = self.later_uses.told
+            self.later_uses.forget()
+            self.later_uses = Later(told=told)
+            self._visit_function(item, generics, own, instance)
+
+    def _visit_function(self, item: Item, generics: dict[str, Value], own: Value | None, instance: str) -> None:
         body = item.node.child_by_field_name("body")
         if body is None:
             return
@@ -98,15 +109,18 @@ class Bodies(Patterns):
         if self.ledger.effects and len(self.ledger.born) > 1:
             self.ledger.effects[-1].site.ledgers.append((item.name, self.ledger))
 
-    def inlines(self, item: Item, bound: Mapping[str, Value]) -> bool:
-        """Whether a call is read with what it passes: every generic argument is known, and it is no recursion."""
+    def inlines(self, item: Item, bound: Mapping[str, Value], telling: bool = False) -> bool:
+        """Whether a call is read with what it passes: every generic argument is known, and it is no recursion.
+
+        `telling`: it passes an index whose values are known.
+        """
         if item.node.child_by_field_name("body") is None or item in self.stack or len(self.stack) >= MAX_CALLS_DEEP:
             return False
-        if any(name not in bound or not known(bound[name]) for name, _ in item.generics):
+        if any(name not in bound or not known(bound[name]) for name in told_by_calls(item)):
             return False
-        if is_kernel(item) and not item.generics and not takes_numbers(item):
+        if is_kernel(item) and not item.generics and not takes_numbers(item) and not telling:
             return False  # it is read by itself
-        if self.stack and is_host(self.stack[0]) and not takes_numbers(item):
+        if self.stack and is_host(self.stack[0]) and not takes_numbers(item) and not telling:
             return False  # the host moves whole tensors: types say all there is
         if item not in self.telling:
             self.telling[item] = speaks_of_tensors(item)
@@ -119,6 +133,24 @@ class Bodies(Patterns):
         self, item: Item, bound: dict[str, Value], own: Value | None, values: list[Value], instance: str
     ) -> Value:
         """What a function of the crate gives for these arguments; its transfers are read as parts of the caller."""
+        if not is_host(item):
+            return self._visit_inlined(item, bound, own, values, instance)
+        outside, depth = self.later_uses, len(self.stack) + 1
+        self.later_uses = Later(depth, outside)
+        try:
+            found = self._visit_inlined(item, bound, own, values, instance)
+            if self.later_uses.worth_another:
+                told = self.later_uses.told
+                self.later_uses.forget()
+                self.later_uses = Later(depth, outside, told=told)
+                found = self._visit_inlined(item, bound, own, values, instance)
+            return found
+        finally:
+            self.later_uses = outside
+
+    def _visit_inlined(
+        self, item: Item, bound: dict[str, Value], own: Value | None, values: list[Value], instance: str
+    ) -> Value:
         body = item.node.child_by_field_name("body")
         assert body is not None
         frame = Frame(item.scope, bound, {}, own)
@@ -231,6 +263,8 @@ class Bodies(Patterns):
     def _name(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         name = code.text(node)
         value = frame.locals.get(name)
+        if value is not None and expected is not None:
+            self.later_uses.used(value, expected)
         if value is None:
             number = self.types.look(frame)("path", name)
             return number if number is not None else Unknown(f"`{name}` is no variable that is known here",
@@ -252,7 +286,10 @@ class Bodies(Patterns):
         name = code.text(pattern) if pattern is not None else ""
         before, self.let = self.let, name if name.replace("_", "").isalnum() else ""
         try:
-            value = self.value(code, given, frame, wanted) if given is not None else wanted or Unknown("")
+            open_type = wanted if wanted is not None else self.told_later(code, pattern)
+            value = self.value(code, given, frame, open_type) if given is not None else wanted or Unknown("")
+            if wanted is None and open_type is not None and is_open(value):
+                value = self.merged(value, open_type)
         finally:
             self.let = before
         other = node.child_by_field_name("alternative")
@@ -302,8 +339,14 @@ class Bodies(Patterns):
 
     def _array_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         wanted = expected.part if isinstance(expected, Sequence) else None
-        parts = [self.merged(self.value(code, one, frame, wanted), wanted) for one in named(node)]
-        return Sequence(parts[0] if parts else wanted or Unknown(""), len(parts))
+        length = node.child_by_field_name("length")
+        elements = [one for one in named(node) if length is None or one.id != length.id]
+        parts = [self.merged(self.value(code, one, frame, wanted), wanted) for one in elements]
+        if length is not None:
+            count = self.value(code, length, frame, None)
+            times = count.single if isinstance(count, Numbers) else None
+            return listed(parts * times) if times and times <= MAX_LISTED else Sequence(parts[0], times)
+        return listed(parts, wanted)
 
     def _struct_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
@@ -473,6 +516,7 @@ class Bodies(Patterns):
         for one in named(parameters) if parameters is not None else ():
             declared = one.child_by_field_name("type")
             value = self.types.read(code, declared, frame) if declared is not None else given
+            value = given if isinstance(value, Dtype) and isinstance(given, Numbers) else value
             self.bind(code, one.child_by_field_name("pattern") or one, value, inside)
         return self.value(code, body, inside, expected) if body is not None else Unknown("")
 
@@ -493,14 +537,16 @@ class Bodies(Patterns):
             if made is not None:
                 return self._expanded(made[0], frame, expected)
         text = code.text(body)[1:-1]
+        if called == "vec":
+            again, tree = parse_fragment(code, text, body.start_byte + 1, "fn f(){[", "];}")
+            made_list = next((one for one in walk(tree) if one.type == "array_expression"), None)
+            return self.value(again, made_list, frame, expected) if made_list is not None else Unknown("")
         if "." not in text or called in ("axes", "i"):
             return Opaque(f"{called}!")
         again, tree = parse_fragment(code, text, body.start_byte + 1, "fn f(){g(", ");}")
         inner = next((one for one in _calls(tree) if again.text(one).startswith("g(")), None)
         given = inner.child_by_field_name("arguments") if inner is not None else None
         parts = [self.value(again, one, frame, None) for one in named(given)] if given is not None else []
-        if called == "vec":
-            return Sequence(parts[0] if parts else Unknown(""), len(parts))
         return Opaque(f"{called}!", frozenset().union(*map(sources_of, parts)))
 
     def _expanded(self, code: Code, frame: Frame, expected: Value | None) -> Value:
@@ -514,6 +560,18 @@ class Bodies(Patterns):
         return self.block(again, body, frame, expected) if body is not None else Unknown("")
 
 
+def listed(parts: list[Value], wanted: Value | None = None) -> Sequence:
+    """A list that is written out: numbers as all of them, anything else as its first part."""
+    numbers = [part for part in parts if isinstance(part, Numbers)]
+    singles = [part.low for part in numbers if part.single is not None]
+    if not parts or len(singles) < len(parts):
+        return Sequence(parts[0] if parts else wanted or Unknown(""), len(parts))
+    low, high = min(singles), max(singles)
+    step = gcd(*(value - low for value in singles))
+    whole = len(set(singles)) == ((high - low) // step + 1 if step else 1)
+    return Sequence(Numbers(low, high, step, whole), len(parts), tuple(singles))
+
+
 def _told(numbers: Numbers) -> str:
     if numbers.single is not None:
         return str(numbers.single)
@@ -521,8 +579,6 @@ def _told(numbers: Numbers) -> str:
 
 
 def _calls(tree: Node) -> list[Node]:
-    from dmaverify.machines.rngd.rust.code import walk
-
     return [node for node in walk(tree) if node.type == "call_expression"]
 
 

@@ -42,6 +42,7 @@ _SAME = {
     "as_ref", "as_mut", "borrow", "borrow_mut", "clone", "to_owned", "into", "unwrap", "expect", "by_ref", "reborrow",
     "unwrap_or_default", "ok", "lock", "get_mut", "as_deref", "cloned", "copied", "await", "take",
 }  # fmt: skip
+_WHOLE = ("view", "view_mut")
 _ITERATES = {
     "iter",
     "iter_mut",
@@ -56,6 +57,7 @@ _ITERATES = {
     "peekable",
 }
 _PICKS = {"get", "first", "last", "next", "pop", "nth", "remove", "swap_remove", "get_unchecked"}
+_ADDS = {"push", "push_back", "insert", "fill", "resize"}
 _APPLIES = {
     "map",
     "for_each",
@@ -100,13 +102,14 @@ class Calls(Functions):
             return Unknown("a method of nothing", code.span(node))
         name = code.text(name_node)
         before, self.let = self.let, self.let if name in TRANSFERS else ""
-        receiver = self.value(code, target, frame, expected if name in _SAME else None)
+        receiver = self.value(code, target, frame, expected if name in _SAME or name in _WHOLE else None)
         self.let = before
         if name in TRANSFERS:
             given = self.types.arguments(code, generics, frame)
             return self.transfer_call(code, node, name_node, receiver, given, arguments, frame, expected)
-        if isinstance(receiver, Pending) and isinstance(expected, Tensor) and name in _SAME:
-            return self.settled(receiver, expected)
+        if isinstance(receiver, Pending) and isinstance(expected, Tensor) and (name in _SAME or name in _WHOLE):
+            made_of = self.settled(receiver, expected)
+            return replace(made_of, view=name) if isinstance(made_of, Tensor) and name in _WHOLE else made_of
         if isinstance(receiver, Tensor):
             given = self.types.arguments(code, generics, frame)
             made = self._of_tensor(code, node, name, receiver, given, arguments, frame, expected)
@@ -119,6 +122,7 @@ class Calls(Functions):
         frame: Frame, expected: Value | None,
     ) -> Value:  # fmt: skip
         site = self.site(code, name)
+        self.later_uses.touched(site)
         site.let = site.let or self.let
         site.expression = code.span(node)
         if self.item is not None and not site.function:
@@ -191,7 +195,7 @@ class Calls(Functions):
             as_map[1] = Unknown("the mapping of the tile is left to inference", code.span(node))
         size = length.single if isinstance(length, Numbers) else None
         at = code.span(arguments[0]) if arguments else code.span(node)
-        return tiled(tensor, Tile(place, as_map[0], size, as_map[1], start, code.span(node), at))
+        return tiled(tensor, Tile(place, as_map[0], size, as_map[1], start, code.span(node), at, self.library))
 
     def _reshape(
         self, code: Code, node: Node, tensor: Tensor, generics: tuple[Value, ...], wanted: Tensor | None
@@ -275,8 +279,9 @@ class Calls(Functions):
             closure = next((one for one in arguments if one.type == "closure_expression"), None)
             if closure is not None:
                 wanted = expected.part if isinstance(expected, Sequence) else None
-                return Sequence(self.closure(code, closure, frame, receiver.part, wanted))
-        values = [self.value(code, one, frame, receiver.part) for one in arguments]
+                return Sequence(self.closure(code, closure, frame, receiver.part, wanted), receiver.count)
+        wanted = receiver.part if name in _ADDS else None
+        values = [self.merged(self.value(code, one, frame, receiver.part), wanted) for one in arguments]
         if name in _PICKS:
             return receiver.part
         if name == "enumerate":

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from dmaverify.errors import InputError, Source
 from dmaverify.machines.rngd.rust.cfg import features_of
 from dmaverify.machines.rngd.rust.code import Code, parse_file
+from dmaverify.machines.rngd.rust.library import Library, library_of
 from dmaverify.machines.rngd.rust.module import Scope, fill
 from dmaverify.plan.toml_spans import read_source
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 _ROOTS = ("lib.rs", "main.rs")
 _OWN_CRATES = ("tests", "examples", "benches", "bin")
 MOST_FILES = 2_000
+MOST_FOLDERS = 1_000
+MOST_SEARCHED = 400
 
 
 @dataclass
@@ -83,6 +86,10 @@ class Crate:
     @cached_property
     def features(self) -> frozenset[str]:
         return features_of(self.package[0] if self.package is not None else None)
+
+    @cached_property
+    def library(self) -> Library:
+        return library_of(self.package[0] if self.package is not None else None)
 
     @cached_property
     def package(self) -> tuple[Path, str] | None:
@@ -167,6 +174,17 @@ def crate_of(file: Path) -> tuple[Path, Path | None]:
     while (folder / "mod.rs").is_file() and folder.parent != folder:
         folder = folder.parent
     return folder, None
+
+
+def rust_files(root: Path) -> list[Path]:
+    """The Rust files below a folder, in order; folders that cannot be read or that builds fill are passed over."""
+    found: list[Path] = []
+    for number, (folder, inside, names) in enumerate(os.walk(root)):
+        inside[:] = sorted(name for name in inside if name != "target" and not name.startswith("."))
+        found += [Path(folder, name) for name in sorted(names) if name.endswith(".rs")]
+        if number >= MOST_FOLDERS or len(found) >= MOST_SEARCHED:
+            break
+    return sorted(found)[:MOST_SEARCHED]
 
 
 def _package(folder: Path) -> tuple[Path, str] | None:

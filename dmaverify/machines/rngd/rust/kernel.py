@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 from dmaverify.errors import InputError, Source
 from dmaverify.machines.rngd.rust.bodies import Bodies
 from dmaverify.machines.rngd.rust.code import Code, walk
-from dmaverify.machines.rngd.rust.crate import Crate, crate_of
+from dmaverify.machines.rngd.rust.crate import Crate, crate_of, rust_files
 from dmaverify.machines.rngd.rust.functions import MAX_INSTANCES
+from dmaverify.machines.rngd.rust.library import NEWEST, Library
 from dmaverify.machines.rngd.rust.module import Item, Scope
 from dmaverify.machines.rngd.rust.moves import TRANSFERS, Site
 from dmaverify.machines.rngd.rust.sites import waits_for_a_caller
@@ -26,7 +27,6 @@ from dmaverify.machines.rngd.rust.values import Unknown, Value
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-MOST_FILES = 400
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,7 @@ class Kernel:
 
     source: Source
     sites: tuple[Site, ...]
+    library: Library = NEWEST
 
 
 @dataclass
@@ -56,7 +57,8 @@ def _session(file: Path, name: str) -> Session:
     seen = known.crate.read.get(file.resolve()) if known is not None else None
     renamed = seen is not None and seen[1].source.name != name
     if known is None or renamed or not known.crate.current:
-        known = Session(Crate(root, entry, file.is_absolute(), {file.resolve(): name}), Bodies())
+        crate = Crate(root, entry, file.is_absolute(), {file.resolve(): name})
+        known = Session(crate, Bodies(crate.library))
         _sessions.clear()
         _sessions[root, entry] = known
     return known
@@ -77,10 +79,10 @@ def read_kernel(path: str | Path) -> Kernel:
     _crowded(own, reader)
     _left_out(own, reader)
     own += list(_unused_macros(code, tree, len(reader.sites), own))
-    return Kernel(code.source, tuple(sorted(own, key=lambda site: (site.span.start, site.number))))
+    return Kernel(code.source, tuple(sorted(own, key=lambda site: (site.span.start, site.number))), reader.library)
 
 
-def read_kernel_text(text: str, name: str = "<kernel>") -> Kernel:
+def read_kernel_text(text: str, name: str = "<kernel>", library: Library = NEWEST) -> Kernel:
     """All transfer calls of a text that belongs to no crate."""
     from dmaverify.machines.rngd.rust.code import parse_file
     from dmaverify.machines.rngd.rust.module import fill
@@ -89,7 +91,7 @@ def read_kernel_text(text: str, name: str = "<kernel>") -> Kernel:
     code, tree = parse_file(source)
     scope = Scope("module", "crate", None)
     fill(scope, code, tree.children)
-    reader = Bodies()
+    reader = Bodies(library)
     _discover(reader, scope, code, tree)
     _visit(reader, scope)
     _uncalled_anyway(reader)
@@ -98,7 +100,7 @@ def read_kernel_text(text: str, name: str = "<kernel>") -> Kernel:
     _crowded(own, reader)
     _left_out(own, reader)
     own += list(_unused_macros(code, tree, len(own), own))
-    return Kernel(source, tuple(sorted(own, key=lambda site: (site.span.start, site.number))))
+    return Kernel(source, tuple(sorted(own, key=lambda site: (site.span.start, site.number))), library)
 
 
 def _discover(reader: Bodies, scope: Scope, code: Code, tree: Node) -> None:
@@ -160,7 +162,7 @@ def _callers(session: Session, own: Path, code: Code) -> None:
             span = item.code.span(item.node)
             if any(span.start <= start < span.end for start in inside):
                 names.add(item.name)
-    for file in sorted(session.crate.root.rglob("*.rs"))[:MOST_FILES] if names else ():
+    for file in rust_files(session.crate.root) if names else ():
         if file.resolve() == own.resolve():
             continue
         try:

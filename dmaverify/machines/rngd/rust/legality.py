@@ -22,8 +22,10 @@ from dmaverify.language.served import TooLarge, first_unserved
 from dmaverify.layout.addresses import Layout
 from dmaverify.layout.digits import Form
 from dmaverify.layout.held import TooMany
+from dmaverify.machines.rngd.rust.indices import wrong_values
+from dmaverify.machines.rngd.rust.library import NEWEST, Library
 from dmaverify.machines.rngd.rust.moves import GATHERS, SCATTERS, Move, Site
-from dmaverify.machines.rngd.rust.plans import key_axes, table_axis
+from dmaverify.machines.rngd.rust.plans import key_axes
 from dmaverify.machines.rngd.rust.values import Dtype, Map
 from dmaverify.machines.rngd.rust.values import Tensor as Value
 from dmaverify.machines.rngd.rust.views import form_of, plain
@@ -49,7 +51,9 @@ class Judged:
     open: tuple[str, ...] = ()
 
 
-def judge(site: Site, move: Move, transfer: Transfer, machine: Target, spaces: tuple[Space, Space]) -> Judged:
+def judge(
+    site: Site, move: Move, transfer: Transfer, machine: Target, spaces: tuple[Space, Space], library: Library = NEWEST
+) -> Judged:
     """What is wrong with a move beyond the machine's rules. Assumes that both mappings make sense."""
     bits = machine.dtypes[transfer.dtype]
     source, source_opaque = layout_of(transfer.source, spaces[0], bits)
@@ -64,10 +68,11 @@ def judge(site: Site, move: Move, transfer: Transfer, machine: Target, spaces: t
     except (TooLarge, TooMany):
         open_.append("a mapping cuts inside its parts and is too large to be enumerated")
     found += _padding(move, transfer)
-    found += _places(site, move)
+    found += _places(site, move) if library.asserts_layouts else ()
     found += _device(site, move)
     if move.method in GATHERS or move.method in SCATTERS:
         found += _indirect(site, move)
+        found += wrong_values(move, bits)
     return Judged(tuple(found), tuple(open_))
 
 
@@ -302,13 +307,3 @@ def _refused(site: Site, message: str, hint: str, tensor: Value) -> Finding:
         labels=labels,
     )  # fmt: skip
 
-
-def index_note(move: Move, bits: int) -> str:
-    """What the values of the index must be."""
-    found = table_axis(move)
-    if isinstance(found, str):
-        return ""
-    row = found[1] * bits // 8
-    if move.method == "dma_gather_unscaled" or move.method == "dma_scatter_unscaled":
-        return "the values of the index are row numbers within the table (not judged)"
-    return f"the values of the index are byte offsets, multiples of {row:,} (one row), within the table (not judged)"

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _AXIS = re.compile(r"\s*([A-Za-z_]\w*)\s*=\s*([^,]+?)\s*(?:,|$)")
+_CALLABLE = re.compile(r"\b([A-Z]\w*)\s*:[\s\w+']*\b(?:Fn|FnMut|FnOnce|AsyncFn\w*)\s*\(")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 MAX_EXPANSIONS = 400  # macro invocations that one module expands, nested ones included
 MAX_NESTED = 24  # macros within the expansions of macros
@@ -49,6 +50,14 @@ class Item:
     text: str = ""
     attributes: tuple[str, ...] = ()
     left_out: str = ""  # the condition that leaves a function out of the build
+
+    @property
+    def callables(self) -> frozenset[str]:
+        """The generic parameters that are functions or closures: no type of a tensor depends on them."""
+        body = self.node.child_by_field_name("body")
+        end = body.start_byte if body is not None else self.node.end_byte
+        head = self.code.data[self.node.start_byte : end].decode("utf-8", "replace")
+        return frozenset(_CALLABLE.findall(head))
 
     @property
     def generics(self) -> list[tuple[str, str]]:

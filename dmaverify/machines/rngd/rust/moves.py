@@ -88,7 +88,8 @@ class Site:
 
     def settle(self, move: Move) -> None:
         """Adds a move, once for each set of mappings."""
-        key = repr((move.generics, move.method, _key(move.source), _key(move.dest)))
+        index = _key(move.index) if move.index is not None else ()
+        key = repr((move.generics, move.method, _key(move.source), _key(move.dest), index))
         if key not in self.seen:
             self.seen.add(key)
             self.moves.append(move)
@@ -100,7 +101,8 @@ class Site:
 
 def _key(tensor: Tensor) -> tuple[str, ...]:
     parts = (tensor.dtype, *(tensor.fields[p] for p in PLACES[tensor.tier]), sorted(tensor.window.at.items()))
-    return tuple(str(part) for part in parts)
+    holds = [] if tensor.holds is None else [tensor.holds.values, tensor.holds.repeats]
+    return tuple(str(part) for part in (*parts, *holds))
 
 
 @dataclass(frozen=True)
@@ -174,7 +176,7 @@ def _fresh(call: Call, source: Tensor) -> Value:
         if place not in names:
             value = source.fields[place]
         fields[place] = value if isinstance(value, (Map, Unknown)) else Unknown("a generic argument is no mapping")
-    dest = Tensor(tier, source.dtype, fields, span=call.site.span)
+    dest = Tensor(tier, source.dtype, fields, span=call.site.span, holds=source.holds)
     return _complete(call, Move(call.method, source, dest, generics=call.instance, problems=source.problems))
 
 

@@ -33,10 +33,11 @@ from dmaverify.language.expr import (
     terms_of,
 )
 from dmaverify.machines.rngd.rust.kernel import Kernel, read_kernel, read_kernel_text
+from dmaverify.machines.rngd.rust.library import NEWEST, Library
 from dmaverify.machines.rngd.rust.moves import GATHERS, SCATTERS, Move, Site
 from dmaverify.machines.rngd.rust.values import Dtype, Map, Numbers
 from dmaverify.machines.rngd.rust.values import Tensor as Value
-from dmaverify.machines.rngd.rust.views import form_of, plain
+from dmaverify.machines.rngd.rust.views import form_of, kept_whole, plain
 from dmaverify.plan.read import Plan, PlanTransfer
 from dmaverify.program.access import PlanProblem
 from dmaverify.program.move import Tensor, Transfer
@@ -64,6 +65,7 @@ class KernelPlan(Plan):
     sites: tuple[SiteTransfers, ...] = ()
     every: tuple[SiteTransfers, ...] = ()
     moves: Mapping[str, Move] = field(default_factory=dict)
+    library: Library = NEWEST
 
     @property
     def is_kernel(self) -> bool:
@@ -75,9 +77,11 @@ def read_kernel_plan(path: str | Path, *, target: str | None = None) -> KernelPl
     return plan_of(read_kernel(path), target)
 
 
-def read_kernel_plan_text(text: str, name: str = "<kernel>", *, target: str | None = None) -> KernelPlan:
+def read_kernel_plan_text(
+    text: str, name: str = "<kernel>", *, target: str | None = None, library: Library = NEWEST
+) -> KernelPlan:
     """The plan of Rust text that belongs to no crate. Raises InputError."""
-    return plan_of(read_kernel_text(text, name), target)
+    return plan_of(read_kernel_text(text, name, library), target)
 
 
 def plan_of(kernel: Kernel, target: str | None = None) -> KernelPlan:
@@ -96,7 +100,7 @@ def plan_of(kernel: Kernel, target: str | None = None) -> KernelPlan:
         names, assumed = [], []
         for move in site.moves:
             name = _name(site, used)
-            made = _transfer(name, site, move, machine, target or _TARGET)
+            made = _transfer(name, site, move, machine, target or _TARGET, kernel.library)
             if isinstance(made, str):
                 assumed.append(made)
                 continue
@@ -112,7 +116,7 @@ def plan_of(kernel: Kernel, target: str | None = None) -> KernelPlan:
     return KernelPlan(
         kernel.source.name, kernel.source, "", MappingProxyType(axes), MappingProxyType({}),
         MappingProxyType({target or _TARGET: machine}), tuple(transfers), (), sites=tuple(sites), every=tuple(sites),
-        moves=MappingProxyType(moves),
+        moves=MappingProxyType(moves), library=kernel.library,
     )  # fmt: skip
 
 
@@ -148,7 +152,9 @@ def select_kernel(plan: KernelPlan, name: str) -> KernelPlan:
 # ---------------------------------------------------------------- one move
 
 
-def _transfer(name: str, site: Site, move: Move, machine: Target, key: str) -> PlanTransfer | str:
+def _transfer(
+    name: str, site: Site, move: Move, machine: Target, key: str, library: Library
+) -> PlanTransfer | str:
     """The transfer of a move, or why there is none."""
     dtype = move.source.dtype
     assert isinstance(dtype, Dtype)
@@ -166,6 +172,9 @@ def _transfer(name: str, site: Site, move: Move, machine: Target, key: str) -> P
         source, dest, row = made
         if move.method in GATHERS:
             start = {**start, "element": Numbers(row, row, 0).plus(start.get("element", Numbers.of(0)))}
+    if library.keeps_compounds:
+        both = kept_whole((*source.values(), *dest.values()))
+        source, dest = dict(zip(source, both, strict=False)), dict(zip(dest, both[len(source) :], strict=True))
     names = _display(source, dest)
     read = _tensor(move.source, source, names, start, bits, 0)
     behind = 0

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 from dmaverify.errors import Span
 from dmaverify.machines.rngd.rust.buffers import Ledger
 from dmaverify.machines.rngd.rust.code import Code, named
+from dmaverify.machines.rngd.rust.later import Later
+from dmaverify.machines.rngd.rust.library import NEWEST, Library
 from dmaverify.machines.rngd.rust.module import Item, Scope
 from dmaverify.machines.rngd.rust.moves import TRANSFERS, Site, resolve
 from dmaverify.machines.rngd.rust.types import Frame, Types
@@ -64,6 +66,13 @@ def speaks_of_tensors(item: Item) -> bool:
     return _TENSORS.search(text) is not None or _TRANSFER.search(text) is not None
 
 
+def told_by_calls(item: Item) -> list[str]:
+    """The generic parameters that a call must tell before the function can be read."""
+    names = [name for name, _ in item.generics]
+    callables = item.callables if names else ()
+    return [name for name in names if name not in callables]
+
+
 def waits_for_a_caller(item: Item) -> bool:
     """Whether what a function does is known only where somebody calls it: it is generic, or a helper with numbers."""
     return bool(item.generics) or (takes_numbers(item) and not is_kernel(item))
@@ -72,7 +81,8 @@ def waits_for_a_caller(item: Item) -> bool:
 class Sites:
     """The part of reading that all others share."""
 
-    def __init__(self) -> None:
+    def __init__(self, library: Library = NEWEST) -> None:
+        self.library = library
         self.types = Types()
         self.sites: list[Site] = []
         self.by_place: dict[tuple[Any, ...], Site] = {}
@@ -95,6 +105,7 @@ class Sites:
         self.crowded: set[str] = set()  # functions called with more sets of arguments than are visited
         self.ledger = Ledger()
         self.branches = 0
+        self.later_uses = Later()  # of the function that is being visited
 
     def value(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:  # `Bodies` does it
         raise AssertionError

@@ -50,7 +50,7 @@ SCALARS = {
     "f16": 16, "i32": 32, "u32": 32, "f32": 32, "i64": 64, "u64": 64, "f64": 64, "usize": 64, "bool": 8, "u16": 16,
 }  # fmt: skip
 """Bits of the types that `size_of` is asked of."""
-_WRAPPERS = {"Box", "Rc", "Arc", "Option", "Result", "MutexGuard", "Ref", "RefMut", "Cow", "ManuallyDrop"}
+WRAPPERS = {"Box", "Rc", "Arc", "Option", "Result", "MutexGuard", "Ref", "RefMut", "Cow", "ManuallyDrop"}
 _LISTS = {"Vec", "VecDeque", "Iter", "IntoIter"}
 _NAME = re.compile(r"[A-Z][A-Za-z0-9_]*")
 MAX_DEPTH = 40
@@ -76,6 +76,7 @@ class Types:
     def __init__(self) -> None:
         self.axes: dict[tuple[Scope, str], str] = {}
         self.aliases: dict[Item, Value] = {}
+        self.variants: dict[tuple[Item, str], Item] = {}
         self.depth = 0
 
     # ------------------------------------------------------------ types
@@ -141,6 +142,8 @@ class Types:
         if parts == ("Self",):
             return frame.own or Unknown("`Self` outside of an impl", code.span(node))
         item = frame.scope.path(parts) if parts else None
+        if item is None and len(parts) > 1:
+            item = self.variant(frame.scope.path(parts[:-1]), name)
         if len(parts) == 1 and name in frame.generics and (item is None or item.scope.kind != "block"):
             return frame.generics[name]
         if item is None and len(parts) == 1:
@@ -157,6 +160,21 @@ class Types:
             return None
         return self.look(frame)("path", name)
 
+    def variant(self, item: Item | None, name: str) -> Item | None:
+        """A variant of an enum as a struct of its own."""
+        if item is None or item.kind != "enum":
+            return None
+        body = item.node.child_by_field_name("body")
+        for one in named(body) if body is not None else ():
+            own = one.child_by_field_name("name")
+            if own is None or one.type != "enum_variant" or item.code.text(own) != name:
+                continue
+            key = (item, name)
+            if key not in self.variants:
+                self.variants[key] = Item("variant", name, item.code, one, item.scope)
+            return self.variants[key]
+        return None
+
     def _item(self, item: Item, given: tuple[Value, ...], code: Code, node: Node) -> Value:
         if item.kind == "axis":
             size = self.axis_size(item)
@@ -167,7 +185,7 @@ class Types:
             return Map(Symbol(self.axis_name(item), size))
         if item.kind == "type":
             return self._alias(item, given)
-        if item.kind == "struct":
+        if item.kind in ("struct", "variant"):
             bound = dict(zip((n for n, _ in item.generics), given, strict=False))
             return Record(item, bound)
         return Opaque(item.name)
@@ -205,7 +223,7 @@ class Types:
             return Tensor(tier, dtype, fields, view, span=code.span(node))
         if name in SCALARS or node.type == "primitive_type":
             return Dtype(name)
-        if name in _WRAPPERS and given:
+        if name in WRAPPERS and given:
             return given[0]
         if name in _LISTS and given:
             return Sequence(given[0])

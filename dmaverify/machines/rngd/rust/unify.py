@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from dmaverify.language.expr import terms_of
 from dmaverify.machines.rngd.rust.code import Code, child, named
-from dmaverify.machines.rngd.rust.types import TENSORS, Frame
+from dmaverify.machines.rngd.rust.types import TENSORS, WRAPPERS, Frame
 from dmaverify.machines.rngd.rust.values import (
     Dtype,
     Map,
@@ -71,8 +71,10 @@ def _unify_generic(
     elif isinstance(value, Record):
         for one, part in zip(arguments, value.arguments.values(), strict=False):
             unify(code, one, part, bound, names, frame)
-    elif len(arguments) == 1:
-        inner_value = value.part if isinstance(value, Sequence) else value
+    elif len(arguments) == 1 or text in WRAPPERS:
+        inner_value = value.part if isinstance(value, Sequence) and text not in WRAPPERS else value
+        if not arguments:
+            return
         unify(code, arguments[0], inner_value, bound, names, frame)
 
 

@@ -103,6 +103,16 @@ class Window:
 
 
 @dataclass(frozen=True)
+class Held:
+    """Values that a tensor certainly holds: all of a list, or the ends and the step of a progression."""
+
+    values: tuple[int, ...]
+    complete: bool
+    repeats: bool = False
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
 class Tensor:
     """A tensor, or a view of one: tier, element type, a mapping for every class of place of its tier.
 
@@ -119,6 +129,7 @@ class Tensor:
     problems: tuple[PlanProblem, ...] = field(default=(), compare=False)
     sources: frozenset[int] = field(default=frozenset(), compare=False)
     span: Span | None = field(default=None, compare=False, repr=False)
+    holds: Held | None = field(default=None, compare=False, repr=False)  # what the host wrote into it
 
     @property
     def missing(self) -> Unknown | None:
@@ -152,6 +163,7 @@ class Sequence:
 
     part: Value
     count: int | None = None
+    values: tuple[int, ...] | None = None  # of a list of numbers that is written out
 
 
 @dataclass(frozen=True)
@@ -204,6 +216,20 @@ def sources_of(value: Value | None) -> frozenset[int]:
             return sources_of(part)
         case _:
             return frozenset()
+
+
+def held(value: Value | None, span: Span | None) -> Held | None:
+    """What a tensor holds that is made `from_vec(value)`; None where that is not known."""
+    if not isinstance(value, Sequence):
+        return None
+    if value.values is not None:
+        return Held(value.values, True, len(set(value.values)) < len(value.values), span)
+    part = value.part
+    if not isinstance(part, Numbers) or not part.exact:
+        return None
+    seen = (part.low,) if part.single is not None else (part.low, part.low + part.step, part.high)
+    alike = part.single is not None and (value.count or 1) > 1
+    return Held(tuple(dict.fromkeys(seen)), True, alike, span)
 
 
 def known(value: Value | None) -> bool:

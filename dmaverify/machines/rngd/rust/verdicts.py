@@ -17,7 +17,8 @@ from math import prod
 from dmaverify.language import wellformed
 from dmaverify.lower.programs import space_of
 from dmaverify.machines.rngd.rust.comments import expectations, name_of
-from dmaverify.machines.rngd.rust.legality import index_note, judge
+from dmaverify.machines.rngd.rust.indices import index_note
+from dmaverify.machines.rngd.rust.legality import judge
 from dmaverify.machines.rngd.rust.moves import GATHERS, SCATTERS, Move, Site
 from dmaverify.machines.rngd.rust.plans import WINDOW, KernelPlan, SiteTransfers
 from dmaverify.machines.rngd.rust.values import Dtype, Tensor
@@ -80,12 +81,12 @@ def _judged(
         keep[item.name] = asked
     verdict = _where_starts_are_free(verdict, item, move, machine, options)
     findings = list(verdict.findings)
-    if LEVEL not in options.readings and _sound(item):
+    if LEVEL not in options.readings and plan.library.asserts_layouts and _sound(item):
         findings += _asserted(item, machine, options)
     opened: tuple[str, ...] = ()
     if _sound(item):
         spaces = (space_of(machine, item.transfer.source.tier), space_of(machine, item.transfer.dest.tier))
-        own = judge(site, move, item.transfer, machine, spaces)
+        own = judge(site, move, item.transfer, machine, spaces, plan.library)
         findings, opened = _together(findings, own.findings), own.open
     findings = [_labelled(finding, item) for finding in findings]
     return _settled(verdict, findings, opened, time.perf_counter() - started, _assumed(move, item, machine))
