@@ -232,8 +232,9 @@ def play(
             if phase != 1:
                 if (phase == 0 and now >= due) or (phase == 2 and order[0] > seen):
                     due = _serve_channels(
-                        now, queue, channels, wakes, rows, groups, commands, packets, fifo, sums, trace, traced, k, links
-                    )
+                        now, queue, channels, wakes, rows, groups, commands, packets, fifo, sums, trace, traced, k,
+                        links,
+                    )  # fmt: skip
                 continue
             seen = order[0]
             engine = turn - 1
