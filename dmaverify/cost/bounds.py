@@ -198,8 +198,8 @@ def _alternation(side: Side, data: CostData, where: str) -> list[Bound]:
 
 
 def _spm_bounds(sides: Sequence[Side], data: CostData) -> list[Bound]:
-    load = sum(side.requests for side in sides) * data.ticks("spm_request")
-    where = f"SPM of chip {sides[0].port.chip}, cluster {sides[0].port.cluster}"
+    load = sum(side.requests // side.parts for side in sides) * data.ticks("spm_request")
+    where = f"SPM of chip {sides[0].port.chip}, cluster {sides[0].port.cluster}, DMN {sides[0].part}"
     return [Bound("SPM", _net(load, sides), where, "128 B/cycle", data.source("spm_request"))]
 
 

@@ -149,15 +149,15 @@ class Tables:
             "engines": zeros(len(order), q.E_COLUMNS),
             "left": zeros(2, sum(packets)),
             "done": zeros(sum(packets)),
-            "fifo": zeros(clusters * 8 + clusters + chips + 2 * clusters, q.F_COLUMNS),
+            "fifo": zeros(clusters * 16 + chips + 2 * clusters, q.F_COLUMNS),
             "slices": zeros(clusters * data.dm.slices, 2),
             "sums": zeros(2 * len(program), 3),
             "trace": zeros(record, q.T_COLUMNS),
             "traced": zeros(1),
             "k": _constants(data),
             "spms": clusters * 8,
-            "links": clusters * 8 + clusters,
-            "ports": clusters * 8 + clusters + chips,
+            "links": clusters * 16,
+            "ports": clusters * 16 + chips,
         }
         table["channels"][:, q.H_SLICE] = -1
         table["rows"][:, :, q.R_KEY] = -1
@@ -207,6 +207,8 @@ def _side_row(row: Table, side: Side) -> None:
     tier = {"hbm": q.HBM, "dm": q.DM, "spm": q.SPM}[side.port.tier]
     row[q.S_TIER] = tier
     row[q.S_PLACE] = side.port.chip if tier == q.HBM else 2 * side.port.chip + side.port.cluster
+    if tier == q.SPM:
+        row[q.S_PLACE] = 8 * row[q.S_PLACE] + side.part
     row[q.S_SPLIT] = tier == q.HBM
     row[q.S_UNALIGNED] = side.dm is not None and side.dm.unaligned
 
