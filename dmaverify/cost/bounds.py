@@ -204,14 +204,16 @@ def _spm_bounds(sides: Sequence[Side], data: CostData) -> list[Bound]:
 
 
 def link_bounds(pairs: Sequence[tuple[Side, Side]], data: CostData) -> list[Bound]:
-    moved: dict[int, int] = defaultdict(int)
+    moved: dict[tuple[int, str], int] = defaultdict(int)
     for read, write in pairs:
         if read.port.chip != write.port.chip:
-            moved[read.port.chip] += read.nest.packets * read.nest.size
+            size = read.nest.packets * read.nest.size
+            moved[read.port.chip, "leave"] += size
+            moved[write.port.chip, "enter"] += size
     price, source = data.ticks("pcie_byte"), data.source("pcie_byte")
     return [
-        Bound("PCIe", size * price, f"PCIe of chip {chip}", f"{size:,} bytes leave the chip at 30 B/cycle", source)
-        for chip, size in moved.items()
+        Bound("PCIe", size * price, f"PCIe of chip {chip}", f"{size:,} bytes {way} the chip at 30 B/cycle", source)
+        for (chip, way), size in moved.items()
     ]
 
 

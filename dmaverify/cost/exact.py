@@ -34,7 +34,7 @@ def is_exact(commands: Sequence[Command], pairs: Sequence[tuple[Side, Side]], da
         hbm.hbm is None
         or hbm.hbm.partial
         or (hbm.windows.partial and hbm.role == "write")
-        or (dm.dm is None or dm.dm.unaligned)
+        or (dm.dm is None or dm.dm.unaligned or dm.dm.mixed)
     ):
         return False
     smooth = _hbm_smooth(hbm.hbm, data)

@@ -58,14 +58,15 @@ class GroupUse:
 
 @dataclass(frozen=True)
 class DmUse:
-    """A stream of DM requests: requests per DMN of the cluster, cost of one, and the longest block that stays in one
-    DMN.
+    """A stream of DM requests: requests per DMN of the cluster, whether all writes are off 8 bytes (`mixed`: some), and
+    the longest block that stays in one DMN.
     """
 
     dmns: tuple[int, ...] | None
     unaligned: bool
     block: int
     block_slices: int
+    mixed: bool = False
 
 
 @dataclass(frozen=True)
@@ -280,7 +281,7 @@ def dm_use(nest: Nest, parts: int, role: str, target: CostData) -> DmUse:
     starts = residues(nest, 8) if role == "write" else {0: 1}
     unaligned = role == "write" and (nest.size % 8 > 0 or 0 not in starts)
     block, slices = _block(_slice_loops(nest, target), parts, stride, per_dmn)
-    return DmUse(dmns, unaligned, block, slices)
+    return DmUse(dmns, unaligned, block, slices, not unaligned and len(starts) > 1)
 
 
 def _block(nest: Nest, parts: int, stride: int, per_dmn: int) -> tuple[int, int]:

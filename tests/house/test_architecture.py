@@ -122,6 +122,30 @@ def dependent_opinions(name: str, tree: ast.Module) -> Iterator[str]:
                 yield f"line {line} imports {dotted}"
 
 
+SIMULATOR = {"cost/simulate.py", "cost/requests.py", "cost/kernel.py", "cost/clockwork.py", "cost/compiled.py"}
+SHARED_BY_PRICES = ("dmaverify.cost.constants",)
+PLAYS = {"cost/campaign.py"}
+"""The simulator; what it may share with the closed form inside of `cost`; who may call both."""
+
+
+def simulator_and_formula(name: str, tree: ast.Module) -> Iterator[str]:
+    """The simulator exists to contradict the closed form: neither calls the other, nor a function that both have, the
+    address maps and the constants aside. It reads a command's loops as written, so it asks for no normal form of them.
+    """
+    inside = {f"dmaverify.{module.removesuffix('.py').replace('/', '.')}" for module in SIMULATOR}
+    for line, dotted in imported(name, tree):
+        own = any(dotted == module or dotted.startswith(f"{module}.") for module in inside)
+        plain = dotted.startswith(SHARED_BY_PRICES)
+        foreign = re.match(r"dmaverify\.(cost|synth|prove|layout|lower)\b", dotted) and not own and not plain
+        if name in SIMULATOR and foreign:
+            yield f"line {line} imports {dotted}"
+        if name.startswith("cost/") and name not in SIMULATOR | PLAYS and own:
+            yield f"line {line} imports {dotted}"
+    if name in SIMULATOR:
+        nodes = (node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr == "normal")
+        yield from (f"line {node.lineno} asks for a normal form" for node in nodes)
+
+
 def z3_elsewhere(name: str, tree: ast.Module) -> Iterator[str]:
     if name != DOOR_TO_Z3:
         yield from (f"line {line} imports z3" for line, dotted in imported(name, tree) if dotted.split(".")[0] == "z3")
@@ -230,6 +254,20 @@ CHECKS: dict[str, tuple[Callable[[str, ast.Module], Iterator[str]], list[tuple[s
         [
             ("execute/run.py", "from dmaverify.language import meaning"),
             ("prove/x.py", "import dmaverify.layout.digits"),
+        ],
+    ),
+    "the simulator and the closed form share no function": (
+        simulator_and_formula,
+        [
+            ("cost/simulate.py", "from dmaverify.cost.sides import pairs_of"),
+            ("cost/kernel.py", "def f():\n    from dmaverify.cost import nest"),
+            ("cost/requests.py", "def f(command):\n    return command.normal"),
+            ("cost/bounds.py", "from dmaverify.cost.requests import readings_of"),
+        ],
+        [
+            ("cost/simulate.py", "from dmaverify.cost.constants import TICKS\nfrom dmaverify.cost import kernel"),
+            ("cost/campaign.py", "from dmaverify.cost.simulate import simulate"),
+            ("cost/model.py", "from dmaverify.cost.sides import pairs_of"),
         ],
     ),
     "z3 has one door": (
