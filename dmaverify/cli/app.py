@@ -398,11 +398,12 @@ def synth(
 @click.option("--explain", is_flag=True, help="Reasons, sources, the facts of both sides, what would help.")
 @click.option("--formula", is_flag=True, help="The closed form in the symbols of the loops, or of a kernel.")
 @click.option("--set", "values", multiple=True, metavar="NAME=NUMBER", help="The value of a kernel's argument.")
+@click.option("--reading", multiple=True, metavar="POINT=NAME", help="Read a contested point of memory otherwise.")
 @click.option("--json", "as_json", is_flag=True)
 @click.option("--stdin", is_flag=True, help="Read one JSON object a line, answer one a line.")
 def cost(
     path: str | None, profile: str, simulate: bool, explain: bool, formula: bool, values: tuple[str, ...],
-    as_json: bool, stdin: bool
+    reading: tuple[str, ...], as_json: bool, stdin: bool
 ) -> None:  # fmt: skip
     """What the program of a plan costs, or a kernel in its symbols, as named terms."""
     from dmaverify.cli.priced import Chosen, costs_of
@@ -416,7 +417,7 @@ def cost(
         from dmaverify.cli.pto_cost import priced
 
         raise told(priced(path, as_json=as_json, values=values, formula=formula, explain=explain))
-    text, errors = costs_of(path, Chosen(profile, simulate, explain, formula), as_json)
+    text, errors = costs_of(path, Chosen(profile, simulate, explain, formula, readings_of(reading)), as_json)
     if text:
         say(text)
     if errors:

@@ -9,7 +9,7 @@ time only where every step of it has a price.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +28,10 @@ INDIRECT = (
 )
 
 
+CHANNEL = "memory/hbm-channel"
+"""The reading of the channel bits of an HBM address."""
+
+
 @dataclass(frozen=True)
 class Chosen:
     """What was asked for beside the price."""
@@ -36,6 +40,7 @@ class Chosen:
     simulate: bool = False
     explain: bool = False
     formula: bool = False
+    readings: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -56,6 +61,10 @@ def costs_of(path: str, chosen: Chosen, as_json: bool) -> tuple[str, list[InputE
     from dmaverify.report.machine import dumps
 
     plan = with_references(load(path, partly=True), chosen.profile)
+    for machine in plan.targets.values():
+        machine.check_readings(chosen.readings)
+    if chosen.readings:
+        plan = replace(plan, targets={name: one.under(chosen.readings) for name, one in plan.targets.items()})
     errors = [error for one in plan.unread for error in one.errors]
     if not (plan.transfers or plan.indirects or plan.programs or errors):
         raise InputError(f"{path} has no transfer to price")
@@ -83,8 +92,10 @@ def _transfer(plan: Plan, name: str, chosen: Chosen, as_json: bool) -> Priced:
     from dmaverify.cli.synth import cost_of, cost_text
 
     try:
-        price, data = cost_of(plan, name, chosen.profile, chosen.simulate, chosen.explain and as_json)
-        refuted = _refuted_by(plan, name)
+        price, data = cost_of(
+            plan, name, chosen.profile, chosen.simulate, chosen.explain and as_json, chosen.readings.get(CHANNEL)
+        )
+        refuted = _refuted_by(plan, name, chosen.readings)
         data |= {"refuted": list(refuted)} if refuted else {}
         turns = _turns(plan, name)
         if turns > 1 and data["cycles"] is not None:
@@ -103,7 +114,7 @@ def _transfer(plan: Plan, name: str, chosen: Chosen, as_json: bool) -> Priced:
         return Priced(f"{name}   no price: {first.message}", {"name": name, "cycles": None, "error": told}, every)
 
 
-def _refuted_by(plan: Plan, name: str) -> tuple[str, ...]:
+def _refuted_by(plan: Plan, name: str, readings: Mapping[str, str]) -> tuple[str, ...]:
     """The errors of a transfer that a check refutes; none where it does not, or cannot say."""
     from dmaverify.jobs.verdicts import verdicts_of
     from dmaverify.plan.read import select
@@ -112,7 +123,7 @@ def _refuted_by(plan: Plan, name: str) -> tuple[str, ...]:
 
     if plan.is_kernel:
         return ()
-    found = verdicts_of(select(plan, name), Options(repair=False))
+    found = verdicts_of(select(plan, name), Options(repair=False, readings=readings))
     broken = [finding.rule for one in found if one.status is Status.REFUTED for finding in one.errors]
     return tuple(dict.fromkeys(broken))
 

@@ -99,10 +99,11 @@ def _readme(found: Synthesis) -> str:
 
 
 def cost_of(
-    plan: Plan, name: str, profile: str, simulated: bool, explained: bool = False
+    plan: Plan, name: str, profile: str, simulated: bool, explained: bool = False, channel: str | None = None
 ) -> tuple[Cost, dict[str, Any]]:
     """The cost of a transfer's own program, and its JSON (with the simulation and the explanation where asked for)."""
     from dmaverify import api
+    from dmaverify.cost.constants import cost_data
     from dmaverify.cost.model import cost
     from dmaverify.cost.simple import price as simple_price
     from dmaverify.cost.simple import simple_cost
@@ -122,14 +123,15 @@ def cost_of(
         return plain, {"name": name, **plain.as_data()}
     if "hbm" not in target.tiers:
         raise InputError(f"{target.name} has no cost model")
-    price = cost(commands, "rngd", profile)
+    of = cost_data(profile, channel)
+    price = cost(commands, of)
     data: dict[str, Any] = {"name": name, **price.as_data(), **_prediction(price, commands, profile)}
     if simulated:
-        data["simulation"] = simulate(commands, "rngd", profile).statistics()
+        data["simulation"] = simulate(commands, of).statistics()
     if explained:
         from dmaverify.cost.explain import explain
 
-        told = explain(commands, "rngd", profile).as_data()
+        told = explain(commands, of).as_data()
         data["explanation"] = {key: told[key] for key in ("because", "engines_in_use", "commands", "sides", "advice")}
     return price, data
 

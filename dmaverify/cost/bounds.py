@@ -198,20 +198,22 @@ def _alternation(side: Side, data: CostData, where: str) -> list[Bound]:
 
 
 def _spm_bounds(sides: Sequence[Side], data: CostData) -> list[Bound]:
-    load = sum(side.requests for side in sides) * data.ticks("spm_request")
-    where = f"SPM of chip {sides[0].port.chip}, cluster {sides[0].port.cluster}"
+    load = sum(side.requests // side.parts for side in sides) * data.ticks("spm_request")
+    where = f"SPM of chip {sides[0].port.chip}, cluster {sides[0].port.cluster}, DMN {sides[0].part}"
     return [Bound("SPM", _net(load, sides), where, "128 B/cycle", data.source("spm_request"))]
 
 
 def link_bounds(pairs: Sequence[tuple[Side, Side]], data: CostData) -> list[Bound]:
-    moved: dict[int, int] = defaultdict(int)
+    moved: dict[tuple[int, str], int] = defaultdict(int)
     for read, write in pairs:
         if read.port.chip != write.port.chip:
-            moved[read.port.chip] += read.nest.packets * read.nest.size
+            size = read.nest.packets * read.nest.size
+            moved[read.port.chip, "leave"] += size
+            moved[write.port.chip, "enter"] += size
     price, source = data.ticks("pcie_byte"), data.source("pcie_byte")
     return [
-        Bound("PCIe", size * price, f"PCIe of chip {chip}", f"{size:,} bytes leave the chip at 30 B/cycle", source)
-        for chip, size in moved.items()
+        Bound("PCIe", size * price, f"PCIe of chip {chip}", f"{size:,} bytes {way} the chip at 30 B/cycle", source)
+        for (chip, way), size in moved.items()
     ]
 
 

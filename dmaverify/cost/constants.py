@@ -54,6 +54,7 @@ class CostData:
     hbm_queue: int
     slice_queue: int
     engine_slices: int
+    spm_stride: int
     sources: Mapping[str, str] = field(default_factory=dict)
     predicts: str = ""
     bands: Mapping[str, tuple[int, float, float]] = field(default_factory=dict)
@@ -128,6 +129,7 @@ def cost_data(profile: str = "book", reading: str | None = None, path: Path | No
         hbm_queue=memory["hbm"]["queue"],
         slice_queue=memory["dm"]["queue"],
         engine_slices=memory["dm"]["engine_slices"],
+        spm_stride=memory["spm"]["dmn_stride"],
         sources={name: memory[name]["source"] for name in ("hbm", "dm", "spm")},
         predicts=table.get("predicts", ""),
         bands={one["class"]: (one["rows"], one["low"], one["high"]) for one in seen if "low" in one},

@@ -65,7 +65,8 @@ class Walk:
 class Reading:
     """A command as an engine steps through it. Times in ticks: `startup`, what a request takes to issue, what a window
     written in part adds (`ragged`: not in whole blocks of 64 bytes), and `lead`, how long before the start-up has
-    passed the first request goes out, because the start-up is the latency of an empty pipeline.
+    passed the first request goes out, because the start-up is the latency of an empty pipeline. `one_memory`: reads and
+    writes meet at one memory, and so at one port of the engine.
     """
 
     engine: Engine
@@ -76,24 +77,16 @@ class Reading:
     partial: int
     ragged: int
     lead: int
-
-    @property
-    def one_memory(self) -> bool:
-        """Whether reads and writes meet at one memory, and so at one port of the engine."""
-        return _memory(self.read.port) == _memory(self.write.port)
-
-
-def _memory(port: Port) -> tuple[str, int, int]:
-    return port.tier, port.chip, 0 if port.tier == "hbm" else port.cluster
+    one_memory: bool
 
 
 def readings_of(commands: Sequence[Command], data: CostData) -> list[Reading]:
     """Every command, in order. Raises InputError where a memory has no model or packets end on half a byte."""
     walks = [(command, _walk(command, False), _walk(command, True)) for command in commands]
-    readers: dict[object, set[Engine]] = {}
+    step, readers = data.spm_stride, dict[object, set[Engine]]()
     for command, read, _ in walks:
-        readers.setdefault(_region(read), set()).add(_engine(command))
-    return [_priced(c, read, write, len(readers[_region(read)]), data) for c, read, write in walks]
+        readers.setdefault(_region(read, step), set()).add(_engine(command))
+    return [_priced(c, read, write, len(readers[_region(read, step)]), data) for c, read, write in walks]
 
 
 def _engine(command: Command) -> Engine:
@@ -126,9 +119,10 @@ def _priced(command: Command, read: Walk, write: Walk, readers: int, data: CostD
     setup = data.ticks("slice_setup")
     startup += setup * _slices(read, write, data) if setup else 0
     served = [data.ticks(SERVED_BY[side.port.tier]) for side in (read, write)]
-    lead = (served[1] if _memory(read.port) == _memory(write.port) else sum(served)) - issue
+    one = _memory(read, data.spm_stride) == _memory(write, data.spm_stride)
+    lead = (served[1] if one else sum(served)) - issue
     partial, ragged = (data.ticks(name) if into_hbm else 0 for name in ("issue_partial", "issue_ragged"))
-    return Reading(_engine(command), read, write, startup, issue, partial, ragged, lead)
+    return Reading(_engine(command), read, write, startup, issue, partial, ragged, lead, one)
 
 
 # ---------------------------------------------------------------- what depends on more than one request
@@ -156,11 +150,17 @@ def _joint(read: Walk, write: Walk) -> list[tuple[int, int, int]]:
     return found
 
 
-def _region(walk: Walk) -> object:
+def _memory(walk: Walk, spm_stride: int) -> tuple[str, int, int, int]:
+    """Tier, chip, cluster and DMN, as far as the memory has them."""
+    tier, cluster = walk.port.tier, 0 if walk.port.tier == "hbm" else walk.port.cluster
+    return tier, walk.port.chip, cluster, walk.first // spm_stride if tier == "spm" else 0
+
+
+def _region(walk: Walk, spm_stride: int) -> object:
     """What a side walks over, whoever else walks over it: its memory, first byte and steps, repetitions left out."""
     moving = [(n, step) for n, step in reversed(walk.loops) if step]
     down = [(n, -step) if step < 0 else (n, step) for n, step in moving]
-    return _memory(walk.port), walk.lowest, tuple(_plain(down))
+    return _memory(walk, spm_stride), walk.lowest, tuple(_plain(down))
 
 
 def _slices(read: Walk, write: Walk, data: CostData) -> int:

@@ -93,11 +93,14 @@ class Side:
     issue_partial: int = 0
     issue_ragged: int = 0
     startup: int = 0
+    part: int = 0  # of a scratchpad that each DMN has of its own: the first DMN
+    parts: int = 1  # and how many it walks over
 
     @property
     def memory(self) -> tuple[str, int, int]:
-        """Which memory it is: tier, chip, and cluster where the tier is per cluster."""
-        return self.port.tier, self.port.chip, 0 if self.port.tier == "hbm" else self.port.cluster
+        """Which memory it is: tier, chip, and cluster where the tier is per cluster, DMN where it is per DMN."""
+        place = 0 if self.port.tier == "hbm" else self.port.cluster
+        return self.port.tier, self.port.chip, place | self.part << 8
 
 
 def side_of(command: Command, role: str, target: CostData) -> Side:
@@ -108,7 +111,10 @@ def side_of(command: Command, role: str, target: CostData) -> Side:
     if port.tier not in SERVICES:
         raise InputError(f"the cost model has no memory `{port.tier}`", command.span, f"one of {', '.join(SERVICES)}")
     nest = nest_of(command, role)
-    return Side(role, port, nest, *_counted(nest, role, port.tier, target))
+    part, parts, step = 0, 1, target.spm_stride
+    if port.tier == "spm":
+        part, parts = nest.base // step, prod(count for count, stride in nest.loops if stride and stride % step == 0)
+    return Side(role, port, nest, *_counted(nest, role, port.tier, target), part=part, parts=parts)
 
 
 @lru_cache(maxsize=4096)
@@ -191,7 +197,7 @@ def _placed(read: Side, write: Side, engines: int, target: CostData) -> tuple[Si
 def _with_place(side: Side, place: tuple[int, int, int, int, int, int]) -> Side:
     """The side with its head, tail, issue, issue of partial and ragged windows, and start-up."""
     body = (side.nest, side.windows, side.requests, side.per_packet, side.hbm, side.dm)
-    return Side(side.role, side.port, *body, *place)
+    return Side(side.role, side.port, *body, *place, part=side.part, parts=side.parts)
 
 
 def slices_of(nest: Nest, side: Side, target: CostData) -> int:

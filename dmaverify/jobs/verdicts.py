@@ -9,6 +9,7 @@ with one is told in its own verdict, and the others are judged.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +41,9 @@ def verdicts_of(plan: Plan, options: Options | None = None, keep: Asked | None =
     chosen = options or OptionsType()
     for machine in plan.targets.values():
         machine.check_readings(chosen.readings)
+    as_shipped = plan.targets
+    if not plan.is_kernel:
+        plan = replace(plan, targets={name: one.under(chosen.readings) for name, one in plan.targets.items()})
     if plan.is_kernel:
         from dmaverify.machines.rngd.rust.plans import KernelPlan
         from dmaverify.machines.rngd.rust.verdicts import kernel_verdicts
@@ -54,7 +58,9 @@ def verdicts_of(plan: Plan, options: Options | None = None, keep: Asked | None =
         def verdict() -> list[Verdict]:
             machine = plan.targets[target]
             one = check(item, axes=plan.axes, target=machine, options=chosen, path=plan.path, keep=asked, **more)
-            return [retell(plan.source.text, item.name, target, one, chosen)]
+            told = retell(plan.source.text, item.name, target, one, chosen)
+            again = partial(check, item, axes=plan.axes, path=plan.path, **more)
+            return [_differing(told, item, as_shipped[target], chosen, again)]
 
         span = getattr(item, "span", None)
         line = more.get("line") or getattr(item, "line", 0) or (span.line if span else 0)
@@ -106,6 +112,24 @@ def verdicts_of(plan: Plan, options: Options | None = None, keep: Asked | None =
         trying = Confirming(plan, chosen, found)
         found = [verdict if verdict.name in formed else trying.verdict(verdict) for verdict in found]
     return with_suppressions(sorted(found, key=lambda verdict: verdict.line), plan.source)
+
+
+def _differing(
+    verdict: Verdict, item: Any, machine: Target, options: Options, check: Callable[..., Verdict]
+) -> Verdict:
+    """The verdict, with a word on memories of which another reading would change it."""
+    tiers = {getattr(getattr(item, side, None), "tier", "") for side in ("source", "dest", "memory")}
+    told = []
+    for tier in (machine.tiers[name] for name in sorted(tiers & machine.tiers.keys())):
+        chosen = options.readings.get(f"tier/{tier.name}", tier.reading)
+        for name in tier.readings:
+            if name == chosen:
+                continue
+            readings = {**options.readings, f"tier/{tier.name}": name}
+            other = check(target=machine.under(readings), options=replace(options, readings=readings))
+            if (other.status is Status.PROVED) != (verdict.status is Status.PROVED):
+                told.append(f"tier/{tier.name}: {other.status.value} under another reading, {name}")
+    return replace(verdict, assumptions=(*verdict.assumptions, *told)) if told else verdict
 
 
 def _pointed(verdict: Verdict, transfer: Transfer, target: Target, options: Options) -> Verdict:

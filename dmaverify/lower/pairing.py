@@ -151,6 +151,7 @@ def _port(seq: Sequencer, tensor: Tensor, rule: PortRule, engine: Engine | None,
         base = tensor.base * 8 // unit_bits
         if engine is None:
             named = {"chip": tensor.at_chip, "cluster": tensor.at_cluster}
+        named["slice"] = tensor.at_slice
     chip = named.get("chip", 0) if "chip" in rule.parts else 0
     cluster = named.get("cluster", 0) if "cluster" in rule.parts else 0
     for part, step in rule.steps.items():

@@ -46,7 +46,7 @@ def space_of(target: Target, tier: str) -> Space:
     found = target.tiers[tier]
     strides = tuple((name, step) for name, step in found.strides.items() if name not in ("chip", "cluster"))
     places = tuple(p for p in found.places if p != "element")
-    return Space(tier, (*places, "element"), strides)
+    return Space(tier, (*places, "element"), strides, found.counts.get("slice", "slice"))
 
 
 def port_rule(target: Target, tier: str, unit_bits: int) -> PortRule:

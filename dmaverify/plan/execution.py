@@ -94,7 +94,7 @@ class Execution:
             raise Beyond("no target")
         if key not in self.machines:
             try:
-                target = load_target(key)
+                target = load_target(key).under(self.readings)
             except InputError as error:
                 raise Beyond(str(error)) from None
             machine = machine_of(target, self.readings)

@@ -33,6 +33,7 @@ class Space:
     tier: str
     places: tuple[str, ...]
     stride_bytes: tuple[tuple[str, int], ...] = ()
+    slice_word: str = "slice"  # what the place called slice counts
 
     def stride(self, place: str, unit_bits: int) -> int:
         if place in SPAN:

@@ -203,7 +203,7 @@ def _servers(sides: Sequence[Side], data: CostData) -> int:
     if tier == "hbm":
         return data.hbm_channels
     if tier != "dm":
-        return 1
+        return max(side.parts for side in sides)
     used = [side.dm.dmns for side in sides if side.dm is not None]
     if any(one is None for one in used):
         return DMNS

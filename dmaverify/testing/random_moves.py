@@ -115,7 +115,7 @@ def _spread(
 ) -> dict[str, list[Expr]] | None:
     """The terms by place; None where they do not fit."""
     found = target.tiers[tier]
-    names = [place for place in found.places if place == "slice" or not whole]
+    names = [place for place in found.walked if place == "slice" or not whole]
     places: dict[str, list[Expr]] = {place: [] for place in PLACES}
     for term in terms:
         place = draw.choice(("element", "element", "element", *names)) if names else "element"
@@ -156,7 +156,7 @@ def tensor(
     base = draw.choice((0, 0, 1, 3, 8, 16) if bits <= 8 else (0, 0, bits // 8, 8, 16))
     if room and base * 8 + fields["element"].size * bits > room * 8:
         base = 0
-    for place in found.places:
+    for place in found.walked:
         if draw.chance(15):
             fields[f"at_{place}"] = draw.integer(0, max(0, min(2, found.sizes.get(place, 1) - fields[place].size)))
     return Tensor(tier, base=base, **fields)
@@ -285,7 +285,7 @@ def _wild_move(draw: Draw, target: Target, dtype: str, tiers: Sequence[str]) -> 
         room = found.slice_stride_bytes * 8 // target.dtypes[dtype] if found.slice_stride_bytes else 64
         places: dict[str, Any] = {
             place: mapping(draw, sizes, 2, most=min(3, found.sizes.get(place, 1)))
-            for place in found.places
+            for place in found.walked
             if draw.chance(35)
         }
         element = mapping(draw, sizes, 3, most=max(1, room), flagged=True, windows=draw.chance(5))

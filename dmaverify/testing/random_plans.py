@@ -158,7 +158,7 @@ def wild_commands(draw: Draw, found: Move, target: Target) -> list[Command]:
         ports = []
         for tensor_ in (found.source, found.dest):
             base = tensor_.base * 8 // unit_bits + draw.choice((0, 0, 0, 1, 2, 4, -1))
-            base += tensor_.at_slice * slice_units if "slice" in target.tiers[tensor_.tier].places else 0
+            base += tensor_.at_slice * slice_units if target.tiers[tensor_.tier].is_sliced else 0
             ports.append(Port(tensor_.tier, base, tensor_.at_chip, tensor_.at_cluster))
         out.append(Command(ports[0], ports[1], loops, draw.integer(1, 4), 1, Engine(), unit_bits))
     return out

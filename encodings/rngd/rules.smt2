@@ -58,6 +58,10 @@
 (define-fun rngd/route ((route Int)) Bool (= route 1))
 (define-fun rngd/host-route ((route Int)) Bool (= route 1))
 (define-fun rngd/spm-same-chip ((same_chip Int)) Bool (= same_chip 1))
+(define-fun rngd/spm-one-dmn ((stride_low Int) (stride_high Int) (spm_stride Int)) Bool
+  (and (< (- spm_stride) stride_low) (< stride_high spm_stride)))
+(define-fun rngd/spm-dmns ((slice_end Int) (spm_dmns_max Int)) Bool
+  (<= slice_end spm_dmns_max))
 (define-fun rngd/pcie ((same_chip Int)) Bool (= same_chip 1))
 (define-fun rngd/dmn-local ((same_dmn Int)) Bool (= same_dmn 1))
 (define-fun rngd/cross-cluster-sync ((same_cluster Int)) Bool (= same_cluster 1))

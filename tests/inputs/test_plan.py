@@ -321,7 +321,7 @@ def problems_of(text: str) -> list[tuple[str, str, str]]:
     [
         ('"hbm", base = 0', '"hbm", base = 0, slice = "A"', "hbm has no slice", "slice"),
         ('"hbm", base = 0', '"hbm", base = { cluster = 1 }', "hbm has no cluster", "cluster"),
-        ('"dm", base = 0', '"spm", base = { slice = 0 }', "spm has no slice", "slice"),
+        ('"dm", base = 0', '"hbm", base = { slice = 0 }', "hbm has no slice", "slice"),
         ('"dm", base = 0', '"host", base = 0, chip = "1"', "host has no chip", "chip"),
     ],
 )

@@ -334,7 +334,7 @@ def where(touch: Touch, address: int, unit_bits: int, target: Target) -> str:
     stride = target.tiers[tier].strides.get("slice")
     if stride:
         slice_, address = divmod(address, stride * 8 // unit_bits)
-        parts.append(f"slice {slice_}")
+        parts.append(f"{target.tiers[tier].counts.get('slice', 'slice')} {slice_}")
     byte = address * unit_bits // 8
     half = f" (half {address % 2})" if unit_bits == 4 else ""
     return f"{', '.join([tier, *parts])}, byte {byte}{half}"

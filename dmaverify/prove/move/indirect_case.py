@@ -394,8 +394,8 @@ class IndirectCase:
             "index_with_payload": int(index.tensor.tier == move.payload.tier),
             "row_bytes": step,
             "scaled": int(index.scaled),
-            "table_sliced": int("slice" in tiers[move.table.tier].places),
-            "payload_sliced": int("slice" in tiers[move.payload.tier].places),
+            "table_sliced": int(tiers[move.table.tier].is_sliced),
+            "payload_sliced": int(tiers[move.payload.tier].is_sliced),
             "key_outside": sum(1 for d in self.payload.digits if d.place in ("chip", "cluster")),
             "replicated_axes": self._replicated(),
         }

@@ -189,7 +189,7 @@ def transfer_facts(
 
 
 def _tails(source: Tensor, dest: Tensor, dtype: str, target: Target) -> dict[str, int]:
-    return tail_facts(source, dest, target.dtypes.get(dtype, 8), "slice" in target.tiers[dest.tier].places)
+    return tail_facts(source, dest, target.dtypes.get(dtype, 8), target.tiers[dest.tier].is_sliced)
 
 
 def _same_chip(source: Tensor, dest: Tensor, commands: Sequence[Command]) -> int:

@@ -137,7 +137,7 @@ def where(side: Side, local: int, port: Port | None = None) -> str:
     offset = local
     if "slice" in side.space.places:
         slice_, offset = divmod(local, side.space.stride("slice", unit_bits_of(side.dtype_bits)))
-        parts.append(f"slice {slice_}")
+        parts.append(f"{side.space.slice_word} {slice_}")
     return f"{', '.join(parts)} + {offset}" if parts else str(offset)
 
 

@@ -283,7 +283,7 @@ def access_instances(
     """
     side = "read" if is_fetch(access) else "write"
     tier, dtype_bits = access.memory.tier, target.dtypes[access.dtype]
-    sliced = "slice" in target.tiers[tier].places
+    sliced = target.tiers[tier].is_sliced
     out = [Instance("tensor", tensor_facts(buffer, dtype_bits), "memory", access.memory.span, side, tier)]
     packet = (access.config.packet_span if access.config else None) or access.stream.packet.span
     span = (access.config.span if access.config else None) or access.stream.span

@@ -386,7 +386,7 @@ def _instances(
 def _sliced_facts(
     command: Command, access: Access, bits: int, target: Target, only: Collection[str]
 ) -> Mapping[str, Any]:
-    sliced = "slice" in target.tiers[access.memory.tier].places
+    sliced = target.tiers[access.memory.tier].is_sliced
     return access_facts(command, access, bits, only, sliced=sliced)
 
 
