@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from dmaverify.testing.kernels import Arrive, Fence, Kernel, Mode, Sync, Tile, Vector
+from dmaverify.program.instructions import Shared
+from dmaverify.testing.kernels import Arrive, Fence, Kernel, Let, Mode, Sync, Tile, Vector
 
 
 @dataclass
@@ -37,7 +38,7 @@ class Writer:
         self._parts(kernel.after, "  ", False)
         args = ", ".join(f"%{name}: !pto.ptr<{kind}, gm>" for name in kernel.tensors)
         head = [f"// dmaverify: gm %{name} = {size} bytes" for name, size in kernel.tensors.items()]
-        head += [f"// dmaverify: other core writes ub {start}..{end - 1}" for start, end in kernel.core]
+        head += [_stated(shared) for shared in kernel.core]
         constants = [f"  {self.c(n)} = arith.constant {n} : i64" for n in sorted(self.numbers)]
         constants += [f"  %{name} = arith.constant {n} : index" for name, n in (("lo", 0), ("one", 1), ("two", 2))]
         constants += [
@@ -66,7 +67,9 @@ class Writer:
                     )
             elif isinstance(part, Arrive):
                 wait = f"sync.wait <PIPE_{part.pipe}>," if part.pipe else "wait_flag_dev"
-                self.lines.append(f"{pad}pto.{wait} 3")
+                self.lines.append(f"{pad}pto.{wait} {part.flag}")
+            elif isinstance(part, Let):
+                self.lines.append(f"{pad}pto.sync.set <PIPE_{part.pipe}>, {part.flag}")
             elif isinstance(part, Mode):
                 self.lines.append(f"{pad}pto.set_atomic_{part.name}")
             elif isinstance(part, Fence):
@@ -202,3 +205,10 @@ class Writer:
             f"{pad}  }}",
             f"{pad}}}",
         ]
+
+
+def _stated(shared: Shared) -> str:
+    """The note that states what the other core does."""
+    does = {"r": "reads", "w": "writes"}[shared.way]
+    flags = "".join(f" {word} {n}" for word, n in (("before", shared.before), ("after", shared.after)) if n is not None)
+    return f"// dmaverify: other core {does} ub {shared.start}..{(shared.end or 0) - 1}{flags}"

@@ -10,7 +10,10 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
+
+from dmaverify.program.instructions import Shared
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,15 @@ class Arrive:
     """A wait of a pipe for the other core; of all pipes where it names none."""
 
     pipe: str
+    flag: int = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Let:
+    """Lets the other core go on once a pipe is done."""
+
+    pipe: str
+    flag: int = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +103,7 @@ class Kernel:
     item: int = 4
     inline: bool = True
     note: str = ""
-    core: tuple[tuple[int, int], ...] = ()
+    core: tuple[Shared, ...] = ()
     bits: int = 64
     signed: bool = True
 
@@ -177,31 +189,42 @@ def _fed(rng: random.Random, surface: bool) -> Kernel:
     item = rng.choice([2, 4])
     size = 256 * rng.randint(1, 3)
     base = 32 * rng.randint(0, 64)
-    core = ((base, base + size),) if rng.random() < 0.5 else ((base + size // 2, base + size), (base, base + size // 2))
+    flags = rng.choice([(None, None), (3, 4)])
+    cuts = [base, base + size] if rng.random() < 0.5 else [base, base + size // 2, base + size]
+    core = tuple(Shared("w", "ub", "", start, end, *flags) for start, end in pairwise(cuts))[::-1]
     out = base + size + 32 * rng.randint(0, 2)
     pipe = rng.choice(["V", "MTE2", "MTE3", ""])
-    kind = rng.choice(["store", "vector", "loop", "beside"])
+    kind = rng.choice(["store", "vector", "loop", "beside", "hand"])
     trips = rng.choice([2, 3, 40]) if kind == "loop" else 1
     store = Tile("store", "dst", 0, size if kind == "loop" else 0, base, 0, 1, size, size, size)
     tensors = {"src": 256, "dst": size * trips}
     over = pipe not in ("", "MTE3")
     across = (Sync("set", pipe, "MTE3", 4), Sync("wait", pipe, "MTE3", 4)) if over else ()
+    parts: tuple[object, ...]
+    let = (Let("MTE3"),) if kind == "loop" or rng.random() < 0.5 else ()
+    if kind == "hand":
+        core = tuple(replace(s, way="r") for s in core)
+        load = Tile("load", "src", 0, 0, base, 0, 1, size, size, size)
+        tensors["src"] = size
+        back = (Sync("set", pipe, "MTE2", 5), Sync("wait", pipe, "MTE2", 5)) if pipe not in ("", "MTE2") else ()
+        again = (Arrive(pipe), *back, *((Fence("MTE2"),) if rng.random() < 0.9 else ()), load)
+        return Kernel(tensors, (load, Let("MTE2"), *again), (), (), 1, item, surface, core=core)
     if kind == "vector":
         known = (Sync("set", pipe, "V", 4), Sync("wait", pipe, "V", 4)) if pipe not in ("", "V") else ()
         work = (Vector(base, out, 0, size // 256), Sync("set", "V", "MTE3", 2), Sync("wait", "V", "MTE3", 2))
-        parts: tuple[object, ...] = (Arrive(pipe), *known, *work, replace(store, ub=out))
+        parts = (Arrive(pipe), *known, *work, replace(store, ub=out), *let)
         return Kernel(tensors, parts, (), (), 1, item, surface, core=core)
     if kind == "beside":  # own bytes overwrite some of those that arrived
         load = Tile("load", "src", 0, 0, base, 0, 1, 256, 256, 256)
         first = (Sync("set", pipe, "MTE2", 5), Sync("wait", pipe, "MTE2", 5)) if pipe not in ("", "MTE2") else ()
         fence = (Fence("MTE2"),) if pipe == "MTE2" and rng.random() < 0.3 else ()
         back = (Sync("set", "MTE2", "MTE3", 6), Sync("wait", "MTE2", "MTE3", 6))
-        return Kernel(
-            tensors, (Arrive(pipe), *first, *fence, load, *back, *across, store), (), (), 1, item, surface, core=core
-        )
+        parts = (Arrive(pipe), *first, *fence, load, *back, *across, store, *let)
+        return Kernel(tensors, parts, (), (), 1, item, surface, core=core)
     if kind == "loop":
-        return _narrowed(rng, Kernel(tensors, (), (Arrive(pipe), *across, store), (), trips, item, surface, core=core))
-    return Kernel(tensors, (Arrive(pipe), *across, store), (), (), 1, item, surface, core=core)
+        rounds = (Arrive(pipe), *across, store, *let)
+        return _narrowed(rng, Kernel(tensors, (), rounds, (), trips, item, surface, core=core))
+    return Kernel(tensors, (Arrive(pipe), *across, store, *let), (), (), 1, item, surface, core=core)
 
 
 def _masked(rng: random.Random, surface: bool) -> Kernel:
@@ -247,9 +270,10 @@ def mutant_of(rng: random.Random, kernel: Kernel) -> Kernel:
     if kernel.bits < 64 and rng.random() < 0.2:
         return replace(kernel, bits=rng.choice([8, 16, 32]), signed=rng.random() < 0.5, note="other bits")
     if kernel.core and rng.random() < 0.2:
-        (start, end), *rest = kernel.core
-        start, end = start + rng.choice([0, 0, 1, 32]), end + rng.choice([0, -1, -32])
-        return replace(kernel, core=((start, end), *rest), note="other bytes of the other core")
+        first, *rest = kernel.core
+        end = (first.end or 0) + rng.choice([0, -1, -32])
+        moved = replace(first, start=first.start + rng.choice([0, 0, 1, 32]), end=end)
+        return replace(kernel, core=(moved, *rest), note="other bytes of the other core")
     where, index = rng.choice(parts)
     old = getattr(kernel, where)
     part = old[index]
@@ -295,7 +319,9 @@ def _changed(rng: random.Random, part: object, item: int) -> object:
             return replace(part, source=part.dest, dest=part.source)
         return replace(part, event=((part.event or 0) + rng.choice([1, 2])) % 8)
     if isinstance(part, Arrive):
-        return Arrive(rng.choice(["V", "MTE2", "MTE3", ""]))
+        return replace(part, pipe=rng.choice(["V", "MTE2", "MTE3", ""]), flag=rng.choice([part.flag, part.flag, 5]))
+    if isinstance(part, Let):
+        return replace(part, pipe=rng.choice(["V", "MTE2", "MTE3", "ALL"]), flag=rng.choice([part.flag, part.flag, 5]))
     if isinstance(part, Mode):
         return Mode("max" if part.name != "max" else "none")
     if isinstance(part, Vector):
@@ -308,4 +334,4 @@ def _changed(rng: random.Random, part: object, item: int) -> object:
     return part
 
 
-__all__ = ["Arrive", "Fence", "Kernel", "Mode", "Sync", "Tile", "Vector", "kernel_of", "mutant_of"]
+__all__ = ["Arrive", "Fence", "Kernel", "Let", "Mode", "Sync", "Tile", "Vector", "kernel_of", "mutant_of"]

@@ -68,8 +68,8 @@ def test_a_formula_at_values_is_the_cost_of_the_kernel_with_these_numbers(seed: 
         (constant,), (symbolic,) = (named_in(Source("k.mlir", t)) for t in (kernel.text(), text))
         whole, at = kernel_cost(constant, {}), kernel_cost(symbolic, values)
         for one, other in zip(whole["terms"], at["terms"], strict=True):
-            assert one["bound"] == "exact"
-            if other["bound"] == "exact":
+            assert one["bound"] == "exact" or kernel.bits < 64
+            if other["bound"] == one["bound"] == "exact":
                 assert other["cycles"] == pytest.approx(one["cycles"]), (one["name"], values)
                 exact += 1
             else:

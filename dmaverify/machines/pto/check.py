@@ -26,7 +26,7 @@ from dmaverify.machines.pto.read import read_kernels
 from dmaverify.machines.pto.values import Kernel, Setting
 from dmaverify.machines.pto.words import misfits
 from dmaverify.plan.notes import Notes, read_notes
-from dmaverify.program.instructions import Arrival, Copy, Remark, Touch
+from dmaverify.program.instructions import Arrival, Copy, Release, Remark, Touch
 from dmaverify.program.rewrite import every
 from dmaverify.prove.boundary import guarded
 from dmaverify.prove.flow.ask import term_text
@@ -115,9 +115,12 @@ def check_function(
     """The verdict on one function, whose copies should make `moves`; None where it has nothing to do with DMA."""
     started = time.perf_counter()
     kernel = meaning_of(function, settings_of(notes, options.readings))
-    if not kernel.copies and all(r.kind == "note" for r in kernel.remarks):
+    idle = not kernel.copies and all(r.kind == "note" for r in kernel.remarks)
+    if idle and not kernel.cube:
         return None
     judged = _judged(kernel, target, options, notes, moves)
+    if idle and not any(f.severity is Severity.ERROR for f in judged.findings):
+        return None  # what runs on the cube core alone is no claim of its own
     if asked is not None:
         asked += judged.asked
     findings = [*map(finding_of, (*kernel.remarks, *_idle(notes, kernel))), *judged.findings]
@@ -207,6 +210,7 @@ def _judged(kernel: Kernel, target: Target, options: Options, notes: Notes, move
         others=notes.core,
         outer=("gm",),
         followed=followed,
+        beside=kernel.cube,
     )
     if any(r.kind == "unresolved" and r.always for r in kernel.remarks):  # what was not read may have written them
         doubted = [f for f in judged.findings if f.rule == "core/definite" and f.severity is Severity.ERROR]
@@ -262,7 +266,7 @@ def _claim(kernel: Kernel) -> str:
 
 def _beside(kernel: Kernel) -> str:
     """What the claim leaves out."""
-    left = ", without the copies of the cube side" if any("of the cube side" in a for a in kernel.assumptions) else ""
+    left = ", of the cube side flags and order alone" if kernel.cube else ""
     return f"{left}, {_never(kernel)}" if _never(kernel) else left
 
 
@@ -279,9 +283,9 @@ def _idle(notes: Notes, kernel: Kernel) -> Iterator[Remark]:
             said = f"this range says nothing: %{name} is no argument, number of a core or value from memory"
             hint = "state the ranges of the arguments that it is computed from"
             yield Remark("note", said, span, hint, always=False)
-        elif what == "core" and not any(isinstance(e, Arrival) for e in every(kernel.events)):
-            said = "this says nothing: the kernel waits for no other core"
-            yield Remark("note", said, span, "write pto.sync.wait where it does", always=False)
+        elif what == "core" and not any(isinstance(e, (Arrival, Release)) for e in every(kernel.events)):
+            said = "this says nothing: the kernel waits for no other core, and lets none go on"
+            yield Remark("note", said, span, "write pto.sync.wait or pto.sync.set where it does", always=False)
         elif what == "gm" and name not in kernel.roots:
             yield Remark("note", f"this extent says nothing: no pointer is called %{name}", span, always=False)
 
@@ -435,6 +439,8 @@ def _is_open(kernel: Kernel, judged: Judged, notes: Notes) -> bool:
 
 def _may_differ(kernel: Kernel, knob: str, readings: Mapping[str, str]) -> bool:
     """Whether a reading can change anything here, without following the kernel again."""
+    if knob == "core-wait":
+        return any(isinstance(e, Arrival) and e.pipe for e in every((*kernel.events, *kernel.cube)))
     if knob in ("local-pipe", "local-unit"):
         return any(copy.kind == "local" for copy in kernel.copies)
     if knob == "loop-order":
@@ -444,6 +450,8 @@ def _may_differ(kernel: Kernel, knob: str, readings: Mapping[str, str]) -> bool:
 
 def _difference(one: Kernel, other: Kernel, knob: str) -> str:
     """The first copy that touches other bytes, in words."""
+    if knob == "core-wait":
+        return "a wait for the other core holds every pipe"
     if knob == "local-pipe":
         return "copies inside UB are ordered with the vector pipe" if any(c.kind == "local" for c in one.copies) else ""
     for a, b in zip(one.copies, other.copies, strict=False):

@@ -13,14 +13,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
-from dmaverify.errors import InputError
+from dmaverify.errors import InputError, Span
 from dmaverify.machines.pto.buffers import BufferReader
 from dmaverify.machines.pto.generic import is_generic
 from dmaverify.machines.pto.mlir import Op, Text, Token
 from dmaverify.machines.pto.ops import (
+    CUBE,
     INDEX,
     OTHER,
+    Access,
     Assumed,
     Barrier,
     Bind,
@@ -29,7 +32,9 @@ from dmaverify.machines.pto.ops import (
     Copy,
     Flag,
     For,
+    Foreign,
     If,
+    Mask,
     Operand,
     Problem,
     SetAtomic,
@@ -37,6 +42,7 @@ from dmaverify.machines.pto.ops import (
     SetPad,
     Stmt,
     Type,
+    VectorOp,
     While,
     Yield,
 )
@@ -238,7 +244,7 @@ class ControlReader(BufferReader):
         return [s for region in op.regions for s in self.on_cube(region)]
 
     def on_cube(self, ops: tuple[Op, ...]) -> list[Stmt]:
-        """What the other core does is counted; a copy between GM and UB cannot be its work."""
+        """What the other core does, as a block of its own; a copy between GM and UB cannot be its work."""
         self.cube += 1
         found = self.block(ops)
         self.cube -= 1
@@ -247,9 +253,22 @@ class ControlReader(BufferReader):
             if isinstance(stmt, Copy):
                 said = "a copy between GM and UB in a part that runs on the cube core"
                 out.append(Problem(stmt.name_span, said, "it belongs to pto.section.vector"))
-            elif isinstance(stmt, Problem) or (isinstance(stmt, Assumed) and stmt.note):
+            elif isinstance(stmt, Assumed) and stmt.note:
                 out.append(stmt)
-        return out
+        span = ops[0].span if ops else Span(self.text.source, 0, 0)
+        return [*out, Block(span, self._of_cube(found), CUBE)]
+
+    def _of_cube(self, body: Sequence[Stmt]) -> tuple[Stmt, ...]:
+        """Statements that say something of the cube core: values, flags, barriers, accesses, loops and branches."""
+        out: list[Stmt] = []
+        for stmt in body:
+            if isinstance(stmt, Access):
+                out.append(Foreign(stmt.span, stmt.pointer, None, 0, "rw", "FIX", stmt.what))
+            elif not isinstance(stmt, (Copy, Mask, VectorOp)) and not (isinstance(stmt, Assumed) and stmt.note):
+                names = [p for p in ("before", "body", "then", "other") if hasattr(stmt, p)]
+                parts: Any = {p: self._of_cube(getattr(stmt, p)) for p in names}
+                out.append(replace(stmt, **parts) if parts else stmt)
+        return tuple(out)
 
     # ------------------------------------------------------------ functions
 

@@ -17,9 +17,13 @@ import numpy as np
 
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.execute_vector import Registers
+from dmaverify.program.instructions import Shared
 
 UB_BYTES = 262_144
 FAR = 1 << 60  # addresses from here on are in no memory
+PIPES = ("MTE2", "MTE3", "V", "S", "LOCAL", "MTE1", "M", "FIX")
+CORE = "other core"
+CORE_FLAGS = 16
 NEVER, WRITTEN, UNKNOWN, ADDED = 0, 1, 2, 3
 _FIELD = {"n": 21, "len": 21, "left": 6, "right": 6, "l2": 4, "sid": 4}
 
@@ -44,7 +48,6 @@ class _Event:
     reads: dict[str, np.ndarray]
     writes: dict[str, np.ndarray]
     atomic: tuple[str, str, int] = ("", "", 0)
-    foreign: bool = False
 
 
 @dataclass
@@ -64,10 +67,10 @@ def run_kernel(
     arguments: Mapping[str, int] | None = None,
     readings: Mapping[str, str] | None = None,
     seed: int = 0,
-    others: Sequence[tuple[int, int]] = (),
+    others: Sequence[Shared] = (),
 ) -> Run:
-    """Runs a function. `gm` gives the bytes of every tensor, `arguments` the numbers, `others` bytes of UB (first, end)
-    that the other core has written where a wait for it ends. Raises Stuck.
+    """Runs a function. `gm` gives the bytes of every tensor, `arguments` the numbers, `others` what the other core
+    does behind the sets and before the waits of its flags. Raises Stuck.
     """
     machine = _Machine(function, gm, arguments or {}, readings or {}, seed)
     machine.others = others
@@ -106,7 +109,7 @@ class _Machine:
         self.holding: dict[int, set[str]] = {}
         self.atomic = ("", "")
         self.copy_number: dict[int, int] = {}
-        self.others: Sequence[tuple[int, int]] = ()
+        self.others: Sequence[Shared] = ()
 
     def go(self) -> Run:
         self._number(self.function.body)
@@ -186,7 +189,7 @@ class _Machine:
             case ops.Flag() | ops.Barrier() | ops.Buffer():
                 self._order(stmt)
             case ops.CrossCore():
-                self._wait(stmt)
+                self._other_core(stmt)
             case ops.Access():
                 self._access(stmt)
             case ops.For():
@@ -486,14 +489,36 @@ class _Machine:
         self.run.memory[place].state[inside] = np.where(foul[there], UNKNOWN, WRITTEN)
         self._happened(_Event(pipe, {}, {place: inside}))
 
-    def _wait(self, stmt: ops.CrossCore) -> None:
-        """Bytes of the other core are there, for the pipe that waits; without a pipe for all."""
-        if stmt.action != "wait" or not self.others:
-            return
-        given = np.unique(np.concatenate([np.arange(start, end) for start, end in self.others]))
-        self.run.memory["ub"].state[given] = WRITTEN
-        if stmt.pipe not in ("", "S", "ALL"):
-            self._happened(_Event(stmt.pipe, {}, {"ub": given}, foreign=True))
+    def _other_core(self, stmt: ops.CrossCore) -> None:
+        """A set lets the other core work, which knows what the pipe had done; before a wait it has worked, which the
+        pipe that waits knows then, or all pipes where it names none.
+        """
+        flag = None if stmt.number is None else stmt.number % CORE_FLAGS
+        sets = stmt.action == "set"
+        if sets:
+            for pipe in PIPES if stmt.pipe == "ALL" else (stmt.pipe or "S",):
+                self.knows.setdefault(CORE, set()).update(self._done(pipe))
+        for one in self.others:
+            asked = one.after if sets else one.before
+            if asked is None or flag is None or asked == flag:
+                self._works(one, sets=sets)
+        if not sets:
+            alone = stmt.pipe not in ("", "S", "ALL") and self.readings.get("core-wait") != "core"
+            for pipe in (stmt.pipe,) if alone else PIPES:
+                self.knows.setdefault(pipe, set()).update(self._done(CORE))
+
+    def _works(self, one: Shared, *, sets: bool) -> None:
+        """One access of the other core."""
+        place = one.root or one.space
+        state = self.run.memory[place].state
+        bytes_ = np.arange(one.start, len(state) if one.end is None else one.end)
+        bytes_ = bytes_[bytes_ < len(state)]
+        if one.way == "r" and sets and one.space == "ub" and (state[bytes_] != WRITTEN).any():
+            self.run.found.add("definite")
+        if one.way == "w" and not sets:
+            state[bytes_] = WRITTEN
+        work = {place: bytes_}
+        self._happened(_Event(CORE, *(({}, work) if one.way == "w" else (work, {}))))
 
     def _happened(self, event: _Event) -> None:
         self.known.append(frozenset(self.knows.setdefault(event.pipe, set())))
@@ -504,11 +529,9 @@ class _Machine:
         for number, place, needed in self.registers_of.needed():
             self.events[number].reads[place] = np.union1d(self.events[number].reads[place], needed)
         for at, event in enumerate(self.events):
-            if event.foreign:
-                continue  # the other core waits for what came before
             for number, before in enumerate(self.events[:at]):
-                held = before.foreign and before.pipe == event.pipe
-                if held or number in self.known[at] or (before.pipe == event.pipe == "V") or before.pipe == "S":
+                alike = before.pipe == event.pipe and event.pipe in ("V", CORE)
+                if alike or number in self.known[at] or before.pipe == "S":
                     continue
                 for kind, mine, theirs in (
                     ("raw", event.reads, before.writes),
@@ -528,8 +551,10 @@ class _Machine:
     def _order(self, stmt: ops.Flag | ops.Barrier | ops.Buffer) -> None:
         if isinstance(stmt, ops.Barrier):
             if stmt.pipe == "ALL":
-                everything = set(range(len(self.events)))
-                for pipe in ("MTE2", "MTE3", "V", "S", "LOCAL"):
+                everything: set[int] = set()
+                for pipe in PIPES:
+                    everything |= self._done(pipe)
+                for pipe in PIPES:
                     self.knows[pipe] = set(everything)
             else:
                 self.knows[stmt.pipe] = self._done(stmt.pipe)

@@ -16,7 +16,7 @@ from dataclasses import replace
 from dmaverify.language.affine import ONE, ZERO, Lin, compare
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.accesses import Accesses
-from dmaverify.machines.pto.ops import Stmt
+from dmaverify.machines.pto.ops import CUBE, Stmt
 from dmaverify.machines.pto.registers import joined
 from dmaverify.machines.pto.values import Kernel, Register, Setting, Value, copies_in, name_of
 from dmaverify.program.instructions import (
@@ -26,6 +26,7 @@ from dmaverify.program.instructions import (
     Fence,
     Loop,
     Place,
+    Release,
     Signal,
     Token,
     Touch,
@@ -41,6 +42,7 @@ def meaning_of(function: ops.Function, setting: Setting) -> Kernel:
     kernel.idle = [stmt.span for stmt in copies_in(function.body) if meaning.order_of[id(stmt)] not in meaning.reached]
     meaning.leave()
     kernel.passed = function.passed
+    kernel.cube = tuple(meaning.cube)
     return kernel
 
 
@@ -94,11 +96,12 @@ class _Meaning(Accesses):
     def _problem(self, stmt: ops.Problem) -> None:
         self.remark(stmt.kind, stmt.message, stmt.span, stmt.hint)
 
-    def _crosscore(self, stmt: ops.CrossCore) -> Arrival | None:
+    def _crosscore(self, stmt: ops.CrossCore) -> Arrival | Release:
+        flag = None if stmt.number is None else stmt.number % self.core_flags
         if stmt.action != "wait":
-            return None
-        self.uses += 1
-        return Arrival(stmt.what, stmt.span, "" if stmt.pipe in ("S", "ALL") else stmt.pipe, -self.uses)
+            return Release(stmt.what, stmt.span, stmt.pipe, flag)
+        held = "" if stmt.pipe in ("S", "ALL") or self.reading("core-wait") == "core" else stmt.pipe
+        return Arrival(stmt.what, stmt.span, held, flag)
 
     def _yield(self, stmt: ops.Yield) -> None:
         self.yielded = [self.value(a) for a in stmt.args]
@@ -109,6 +112,9 @@ class _Meaning(Accesses):
         self.scopes += inside
         events = self.block(stmt.body)
         self.scopes -= inside
+        if stmt.what == CUBE:
+            self.cube += events
+            events = []
         given = [*self.yielded, *[None] * len(stmt.results)]
         self.values |= dict(zip(stmt.results, given, strict=False))
         self.yielded = outside
@@ -128,9 +134,21 @@ class _Meaning(Accesses):
                 return None
             offset, size = ZERO, 0
         place = replace(pointer, address=pointer.address + offset * pointer.item_bytes)
+        if stmt.rows is not None and (tile := self._tile_rows(stmt.rows, place)) is not None:
+            return Use(-self.uses, stmt.pipe, (tile,), stmt.span, stmt.what, self.when)
         kinds = {"r": ("read",), "w": ("maybe",), "rw": ("read", "maybe")}[stmt.way]
         touches = tuple(Touch(kind, place, ZERO, Lin(size), (), None, size == 0) for kind in kinds)
         return Use(-self.uses, stmt.pipe, touches, stmt.span, stmt.what, self.when)
+
+    def _tile_rows(self, rows: ops.Rows, place: Place) -> Touch | None:
+        """Rows of elements that a copy of the other core writes; None where they are not known."""
+        numbers = [self.value(o) for o in (rows.count, rows.columns, rows.stride)]
+        if not all(isinstance(n, Lin) and n.is_const for n in numbers):
+            return None
+        count, columns, stride = (n.const for n in numbers if isinstance(n, Lin))
+        count, columns = count // rows.share[0], columns // rows.share[1]
+        item = place.item_bytes
+        return Touch("data", place, ZERO, Lin(columns * item), ((Lin(count), Lin(stride * item)),))
 
     def _given(self, stmt: ops.Given) -> None:
         when = self.as_condition(self.value(stmt.condition))

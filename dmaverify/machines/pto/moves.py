@@ -26,6 +26,7 @@ SOURCES: Mapping[str, str] = {
     "core/hazard-raw": "PTO pipeline synchronisation, 2026-08 (no order across pipes but by flags and barriers)",
     "core/hazard-war": "PTO pipeline synchronisation, 2026-08 (buffers are reused only after a flag back)",
     "core/hazard-waw": "PTO pipeline synchronisation, 2026-08; MindStudio sanitizer (one pipe, overlapping bytes)",
+    "core/other-core": "PTO v0.6, inter-block synchronisation (a set waits for its pipe, a wait holds its pipe)",
     "core/definite": "PTO v0.6; vendor text of 2026-09 (tails of rows)",
     "core/registers": "PTO v0.6 (sticky state); DMA Copy (registers are set before the copy)",
 }
@@ -40,6 +41,7 @@ KNOBS: Mapping[str, tuple[str, str]] = {
     "local-unit": ("blocks", "bytes"),
     "loop-order": ("inner-first", "outer-first"),
     "local-pipe": ("unordered", "vector"),
+    "core-wait": ("pipe", "core"),
 }
 """Readings that change what a program does: the default, then the other."""
 

@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from dmaverify.errors import Span
 
 LOAD, STORE, LOCAL = "load", "store", "local"
+CUBE = "the cube side"
+"""What a block is that the other core runs."""
 COPY_ROLES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "pto.copy_gm_to_ubuf": (
         LOAD,
@@ -356,8 +358,19 @@ class Bind(Stmt):
 
 
 @dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows of elements, with how many parts share the rows and the columns."""
+
+    count: Operand
+    columns: Operand
+    stride: Operand
+    share: tuple[int, int] = (1, 1)
+
+
+@dataclass(frozen=True, slots=True)
 class Foreign(Stmt):
-    """An access of memory by a pipe that is no copy and no vector access; `size` is bytes, 0 where not known."""
+    """An access of memory by a pipe that is no copy and no vector access; `size` is bytes, 0 where not known; `rows`
+    are what it writes, where the text tells."""
 
     pointer: Operand = field(default=None, compare=False)  # type: ignore[assignment]
     offset: Operand | None = None
@@ -365,6 +378,7 @@ class Foreign(Stmt):
     way: str = "rw"
     pipe: str = "S"
     what: str = ""
+    rows: Rows | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ from dmaverify.machines.pto.ops import (
     Function,
     Operand,
     Problem,
+    Rows,
     Stmt,
     Type,
 )
@@ -75,6 +76,15 @@ _WAITS = r"sync\.wait|wait_(?:flag_dev|intra|inter|cross|block)\w*|tpop\w*"
 _CROSS = re.compile(rf"pto\.(?:({_WAITS})|sync\.set|set_(?:intra|inter|cross)\w*|tpush\w*)")
 _TILE = re.compile(r"pto\.t(load|store|prefetch)\w*")
 _CUBE = ("_l1", "_l0", "l0c", "_fb", "cbuf", "_fix", "_bt")
+
+
+_PIPES = (("l0c_", "FIX"), ("_gm_l1", "MTE2"), ("gm_to_cbuf", "MTE2"), ("_ub_", "MTE3"), ("ubuf_to_", "MTE3"))
+SIDE_SPACES = ("l1", "l0a", "l0b", "l0c", "mat", "left", "right", "acc")
+
+
+def _cube_pipe(name: str) -> str:
+    """The pipe that runs a copy of the cube side."""
+    return next((pipe for part, pipe in _PIPES if part in name), "MTE1")
 
 
 def _moves(name: str) -> bool:
@@ -160,6 +170,7 @@ class _Reader(VectorReader, ControlReader):
     def __init__(self, text: Text, functions: Mapping[str, Op]) -> None:
         super().__init__(text)
         self.functions = dict(functions)
+        self.numbers: dict[str, int] = {}
         self.cross: list[tuple[bool, str, int | None, Span, str]] = []
 
     def counted(self) -> tuple[tuple[str, int], ...]:
@@ -253,6 +264,7 @@ class _Reader(VectorReader, ControlReader):
         shown = token.text
         value = float_bits(shown, kind.name, kind.bits) if kind.kind == "float" else integer_of(shown)
         self.types[op.results[0]] = kind
+        self.numbers[op.results[0]] = value
         return Const(op.span, op.results[0], value, kind, shown)
 
     def _arith(self, op: Op) -> Stmt:
@@ -293,6 +305,8 @@ class _Reader(VectorReader, ControlReader):
                 f"{name}: control flow between blocks is not followed", op.name_span, "use scf.for and scf.if"
             )
         inside = [s for region in op.regions for s in self.block(region)]
+        if self.cube and name.startswith("pto.mad"):
+            return self._product(op)
         if _moves(name):
             if self.cube or any(c in name for c in _CUBE) or _cube_tile(op):
                 return self._cube_copy(op)
@@ -360,16 +374,46 @@ class _Reader(VectorReader, ControlReader):
         """A copy of the cube side: what it does to the buffers of UB that it names is not known further."""
         self.passed[op.name] += 1
         self.cube_copies[op.name.removeprefix("pto.")] += 1
-        reads = any(w in op.name for w in ("mte_ub_", "copy_ubuf_", "tstore"))
-        way, pipe = ("r", "MTE3") if reads else ("w", "FIX")
         out: list[Stmt] = [Assumed(op.name_span, f"{op.name}: a copy of the cube side is not judged", note=True)]
-        for token in op.tokens:
-            if token.text == ":":
-                break
-            kind = self.types.get(token.text, OTHER) if token.kind == "value" else OTHER
-            if kind.kind == "pointer" and kind.space == "ub" and not self.cube:
-                out.append(Foreign(op.name_span, Operand(token.text, op.at(token)), None, 0, way, pipe, op.name))
+        pipe = _cube_pipe(op.name)
+        for index, pointer in enumerate(self._named_operands(op)):
+            known = self.types.get(pointer.name, OTHER)
+            if known.kind != "pointer" or (not self.cube and known.space not in ("ub", *SIDE_SPACES)):
+                continue
+            way = "w" if index == 1 else "r"
+            rows = self._result_rows(op) if way == "w" and known.space == "ub" else None
+            out.append(Foreign(op.name_span, pointer, None, 0, way, pipe, op.name, rows))
         return [*out, self._results_of(op)] if op.results else out
+
+    def _named_operands(self, op: Op) -> list[Operand]:
+        """Every value that an operation names before its types."""
+        end = next((i for i, t in enumerate(op.tokens) if t.text == ":"), len(op.tokens))
+        return [Operand(t.text, op.at(t)) for t in op.tokens[:end] if t.kind == "value"]
+
+    def _result_rows(self, op: Op) -> Rows | None:
+        """The rows that `pto.mte_l0c_ub` writes in rows (nz2nd), of one result."""
+        words = [t.text for t in op.tokens]
+        if op.name != "pto.mte_l0c_ub" or "nz2nd" not in words:
+            return None
+        args = Cursor(op).operands()
+        if len(args) < 6:
+            return None
+        third = words.index("loop3") if "loop3" in words else None
+        if third is not None and self.numbers.get(words[third + 2]) != 1:
+            return None
+        share = (2, 1) if "split_m" in words else (1, 2) if "split_n" in words else (1, 1)
+        return Rows(args[2], args[3], args[5], share)
+
+    def _product(self, op: Op) -> list[Stmt]:
+        """A matrix product: it reads its operands, and reads and writes its result."""
+        self.passed[op.name] += 1
+        named = [t for t in op.tokens if t.kind == "value" and self.types.get(t.text, OTHER).kind == "pointer"]
+        out: list[Stmt] = []
+        for token in dict.fromkeys(t.text for t in named):
+            space = self.types[token].space
+            way = "rw" if space in ("l0c", "acc") else "r"
+            out.append(Foreign(op.name_span, Operand(token, op.name_span), None, 0, way, "M", op.name))
+        return out
 
     def _read_of(self, op: Op) -> list[Stmt]:
         """What a scalar load reads; nothing where it names no buffer."""

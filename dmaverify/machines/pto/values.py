@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from dmaverify.errors import Span
 from dmaverify.language.affine import ONE, ZERO, Cond, Lin, World, compare
 from dmaverify.machines.pto import ops
+from dmaverify.machines.pto.moves import reading_of
 from dmaverify.machines.pto.ops import Operand, Type
 from dmaverify.program.instructions import (
     Copy,
@@ -24,6 +25,7 @@ from dmaverify.program.instructions import (
     Place,
     Remark,
 )
+from dmaverify.targets.target import load_target
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,8 @@ class Kernel:
     fits: list[Fit] = field(default_factory=list)
     idle: list[Span] = field(default_factory=list)
     """Copies of the text that no run reaches."""
+    cube: tuple[Event, ...] = ()
+    """What the text says of the cube core, beside the events of the vector core."""
     ranged: set[str] = field(default_factory=set)
     """Names whose values take a range that somebody states."""
 
@@ -138,6 +142,8 @@ class Values:
         self.trips: dict[str, str] = {}  # for counters of loops that nobody bounds, how often they run
         self.reasons: dict[str, str] = {}
         self.machine: dict[str, str] = {}  # symbols of what the machine gives, by its operation
+        self.cube: list[Event] = []
+        self.core_flags = load_target("pto").limits["core_flags"]
         self.around: list[str] = []  # counters of the loops around, outside in
         self.arguments = {a[0]: f"arg{i}" for i, a in enumerate(function.args)} if setting.canonical else {}
         for name, kind, span in function.args:
@@ -174,6 +180,9 @@ class Values:
         plain = name.lstrip("%")
         self.kernel.ranged.add(plain)
         return self.setting.ranges.get(plain)
+
+    def reading(self, name: str) -> str:
+        return reading_of(self.setting.readings, name)
 
     def assume(self, text: str) -> None:
         if not self.dry:

@@ -170,6 +170,7 @@ class Meetings:
         open_, other = (one, two) if one.open else (two, one)
         gap = open_.place.address - other.place.address - other.offset
         low, high = reach_of(other, self.world)
+        high = Lin(1) if other.open else high  # both begin at their address, whatever else they touch
         return self._yes([compare("le", low - gap), compare("lt", gap - high), *conditions])
 
     def _rows(self, one: Touch, two: Touch, gap: Lin, conditions: Sequence[Cond]) -> bool | None:

@@ -14,7 +14,8 @@ from math import gcd, lcm
 from typing import Any
 
 from dmaverify.language.affine import Cond, Lin, both, compare
-from dmaverify.program.instructions import Branch, Copy, Event, Loop, Use
+from dmaverify.program.instructions import OTHER_CORE, Branch, Copy, Event, Loop, Signal, Use
+from dmaverify.program.rewrite import every
 from dmaverify.prove.flow.lifted import flattened, lifted, rows_apart
 from dmaverify.prove.flow.pipe_state import EMPTY, OLD, At, Instance, State, pipes_of, renamed, running, shown_flag
 from dmaverify.prove.flow.pipe_steps import PipeSteps
@@ -47,7 +48,11 @@ class PipeJudge(PipeSteps):
     def judge(self, events: Sequence[Event]) -> None:
         for name in ("core/flags", "core/hazard-raw", "core/hazard-war", "core/hazard-waw"):
             self.status.setdefault(name, "proved")
-        self.pipes = frozenset(pipes_of(events))
+        self.pipes = frozenset(pipes_of(events)) | {
+            e.source for e in every(events) if isinstance(e, Signal) and e.dest == OTHER_CORE
+        }
+        others = [e for e in every(events) if isinstance(e, Use) and e.foreign]
+        self.shared = frozenset(t.place.memory for e in others for t in e.touches)
         self.judged = True
         try:
             ends = self._run(events, [EMPTY], At({}))

@@ -15,7 +15,19 @@ from dataclasses import dataclass, field, replace
 
 from dmaverify.errors import Span
 from dmaverify.language.affine import ONE, ZERO, Cond, Lin, World, compare
-from dmaverify.program.instructions import Arrival, Branch, Copy, Event, Fence, Loop, Signal, Token, Touch, Use
+from dmaverify.program.instructions import (
+    Arrival,
+    Branch,
+    Copy,
+    Event,
+    Fence,
+    Loop,
+    Release,
+    Signal,
+    Token,
+    Touch,
+    Use,
+)
 from dmaverify.program.rewrite import Carrier, every, put_in, symbols_of, unrolled
 from dmaverify.prove.flow.ask import Asker
 from dmaverify.prove.flow.kernel_runs import PATH, parting, samples
@@ -260,8 +272,8 @@ class _Comparison:
             return (a.action, a.source, a.dest) == (b.action, b.source, b.dest) and self.equal(a.event, b.event)
         if isinstance(a, Fence) and isinstance(b, Fence):
             return a.pipe == b.pipe
-        if isinstance(a, Arrival) and isinstance(b, Arrival):
-            return (a.what, a.pipe) == (b.what, b.pipe)
+        if isinstance(a, (Arrival, Release)) and isinstance(b, (Arrival, Release)):
+            return (a.what, a.pipe, a.flag) == (b.what, b.pipe, b.flag)
         if isinstance(a, Token) and isinstance(b, Token):
             alike = (a.action, a.pipe) == (b.action, b.pipe)
             return alike and self.equal(a.token, b.token) and self.equal(a.mode, b.mode)

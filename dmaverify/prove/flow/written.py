@@ -15,9 +15,10 @@ from typing import Any
 
 from dmaverify.errors import Span
 from dmaverify.language.affine import ONE, ZERO, Cond, Lin, World, compare
-from dmaverify.program.instructions import Arrival, Copy, Place, Source, Touch, Use
+from dmaverify.program.instructions import Arrival, Copy, Place, Shared, Source, Touch, Use
 from dmaverify.prove.flow.ask import Asker
 from dmaverify.prove.flow.covered import Lifted, covers
+from dmaverify.prove.flow.other_core import meets_arrival
 from dmaverify.verdict import Finding, Label, Severity
 
 NEVER, WRITTEN, TAIL, MAYBE = 0, 1, 2, 3
@@ -65,8 +66,8 @@ class WrittenBytes:
     unjudged: dict[str, None] = field(default_factory=dict)
     reads: int = 0
     ordered: Sequence[str] = ()
-    given: Sequence[tuple[int, int]] = ()  # bytes that others have written wherever they are waited for
-    arrivals: dict[str, None] = field(default_factory=dict)
+    given: Sequence[Shared] = ()  # what another core does
+    arrivals: dict[str, Arrival] = field(default_factory=dict)
     trusting: bool = False  # what is stored is taken for written
     doubts: int = 0  # stores of which it is not sure that they store what was written
     _tails: dict[int, Span] = field(default_factory=dict)
@@ -380,9 +381,11 @@ class WrittenBytes:
 
     def _arrived(self, event: Arrival, path: Path) -> None:
         """Behind a wait for others: what they are said to write is written; where nothing is said, they may have."""
-        self.arrivals[f"line {event.span.line}"] = None
-        for start, end in self.given:
-            put_state(path.bytes_, start, end, WRITTEN)
+        self.arrivals[f"line {event.span.line}"] = event
+        for shared in self.given:
+            if shared.way == "w" and (shared.space, shared.root) == (self.space, "") and meets_arrival(shared, event):
+                end = self.size if shared.end is None else min(shared.end, self.size)
+                put_state(path.bytes_, shared.start, end, WRITTEN)
         if not self.given:
             path.bytes_ = path.bytes_.translate(PERHAPS)
 
@@ -414,7 +417,7 @@ class WrittenBytes:
         return all(self.asker.surely(claim, when) for claim in claims)
 
     def _found(self, event: Copy | Use, at: int, kind: int, count: int) -> None:
-        error = isinstance(event, Copy)
+        error = isinstance(event, Copy) or event.foreign
         key = (event.span.start, kind)
         if key in self.findings:
             return
