@@ -86,6 +86,7 @@ def verdicts_of(plan: Plan, options: Options | None = None, keep: Asked | None =
         if one.transfer.form is not None and chosen.repair:
             machine = plan.targets[one.transfer.target]
             found[-1] = part_of(machine, "reword").in_words(one.transfer, machine, plan.axes, found[-1])
+        found[-1] = _advised(found[-1], one.transfer, plan.targets[one.transfer.target], chosen)
     for access in plan.accesses:
         judge(check_access, access, access.target)
     if plan.indirects:
@@ -130,6 +131,17 @@ def _differing(
             if (other.status is Status.PROVED) != (verdict.status is Status.PROVED):
                 told.append(f"tier/{tier.name}: {other.status.value} under another reading, {name}")
     return replace(verdict, assumptions=(*verdict.assumptions, *told)) if told else verdict
+
+
+def _advised(verdict: Verdict, transfer: Transfer, target: Target, options: Options) -> Verdict:
+    """The verdict with advice on its cost; as it was where a limit ends that."""
+    from dmaverify.jobs.advice import advised
+
+    told = guarded(
+        lambda: [advised(verdict, transfer, target, options)], options.limits, name=verdict.name, path=verdict.path,
+        line=verdict.line, target=verdict.target, span=transfer.span,
+    )[0]  # fmt: skip
+    return told if told.status is verdict.status else verdict
 
 
 def _pointed(verdict: Verdict, transfer: Transfer, target: Target, options: Options) -> Verdict:
