@@ -268,7 +268,7 @@ def crowded(site: Site, machine: Target) -> Iterator[Finding]:
             source="Memory Performance, geometry; furiosa-opt book, spatial dimensions (512 KiB a slice)",
             hint="move in smaller tiles, or let go of the largest before the next is loaded",
             labels=tuple(Label(span, f"{size:,} bytes") for _, size, span in spans[:3] if span is not None),
-            notes=tuple(f"{size:>9,} bytes  {n}" for n, size, _ in spans[:12]),
+            notes=("who lives when (`!` the fullest moment):", *ledger.picture(bytes_of)),
         )  # fmt: skip
 
 
