@@ -3,9 +3,11 @@
 # ruff: noqa: E501  (kernel text reads best on one line)
 
 import pytest
-from kernels import body, broken, plan, verdicts, warned
+from kernels import HEAD, body, broken, plan, verdicts, warned
 
+import dmaverify as dv
 from dmaverify.errors import InputError
+from dmaverify.jobs.page import run_page
 from dmaverify.machines.rngd.rust.plans import select_kernel
 from dmaverify.verdict import Status, exit_code
 
@@ -407,3 +409,32 @@ def test_the_values_of_an_index_are_places_of_the_table(call: str, values: str, 
     made = plan(INDEXED.replace("VALUES", values).replace("CALL", call))
     found = {rule for rules in broken(made) for rule in rules}
     assert found == (set() if fine else {"core/indirect"})
+
+
+CROWDED = """axes![E = 131072];
+#[device(chip = 1)]
+fn f(ctx: &mut Context, x: &HbmTensor<bf16, Chip, m![A, E]>, p: &mut HbmTensor<bf16, Chip, m![A, E]>) {
+    let early: DmTensor<bf16, Chip, Cluster, m![A], m![E]> = x.to_dm(&mut ctx.tdma);
+    early.view().to_hbm_view(&mut ctx.tdma, p.view_mut());
+    let b: DmTensor<bf16, Chip, Cluster, m![A], m![E]> = x.to_dm(&mut ctx.tdma);
+    let c: DmTensor<bf16, Chip, Cluster, m![A], m![E]> = x.to_dm(&mut ctx.tdma);
+    let d: DmTensor<bf16, Chip, Cluster, m![A], m![E]> = x.to_dm(&mut ctx.tdma);
+    b.view().to_hbm_view(&mut ctx.tdma, p.view_mut());
+    c.view().to_hbm_view(&mut ctx.tdma, p.view_mut());
+    d.view().to_hbm_view(&mut ctx.tdma, p.view_mut());
+}"""
+
+
+def test_the_picture_of_a_crowded_slice_says_who_lives_when() -> None:
+    (finding,) = [f for v in verdicts(plan(CROWDED)) for f in v.findings if "at once" in f.message]
+    assert finding.notes[0].startswith("who lives when")
+    assert [line.split()[2] for line in finding.notes[1:]] == ["#...", ".##!", "..#!", "...!"]
+    assert [line.split()[3] for line in finding.notes[1:]] == ["early", "b", "c", "d"]
+
+
+def test_the_page_of_a_kernel_prices_what_is_proved(tmp_path) -> None:
+    file = tmp_path / "kernel.rs"
+    file.write_text(HEAD + "fn f(ctx: &mut Context, x: &HbmTensor<i8, Chip, m![A, B]>) {\n    let y: DmTensor<i8, Chip, Cluster, m![A], m![B]> = x.to_dm(&mut ctx.tdma);\n}\n")
+    page = run_page(dv.check(file), "0", 0)
+    assert "<h2>Cost" in page
+    assert "cheapest proved plan" in page

@@ -16,6 +16,7 @@ from math import gcd
 from typing import TYPE_CHECKING
 
 from dmaverify.machines.rngd.rust.buffers import Ledger, tensors_in
+from dmaverify.machines.rngd.rust.cfg import configured, holds
 from dmaverify.machines.rngd.rust.code import Code, child, named, parse_fragment, walk
 from dmaverify.machines.rngd.rust.later import Later, is_open
 from dmaverify.machines.rngd.rust.macros import expand
@@ -59,6 +60,7 @@ _ITEMS = {
     "union_item", "macro_definition", "empty_statement", "function_signature_item", "extern_crate_declaration",
     "lifetime", "label",
 }  # fmt: skip
+_CFG = re.compile(r"(!?)\s*cfg!\s*\((.*)\)", re.DOTALL)
 _RANGE = re.compile(r"^(.*?)\.\.(=?)(.*)$", re.DOTALL)
 _STEP = re.compile(r"^(.*)\.step_by\((.*)\)$", re.DOTALL)
 
@@ -194,7 +196,7 @@ class Bodies(Patterns):
             self.found(item)
         inside = frame.inside(scope)
         value: Value = Opaque("()")
-        statements = [one for one in node.named_children if one.type not in _ITEMS]
+        statements = self.built(code, node, frame)
         for number, one in enumerate(statements):
             last = number == len(statements) - 1
             ends = one.children[-1].type == ";" if one.children else False
@@ -204,6 +206,27 @@ class Bodies(Patterns):
             else:
                 value = self.value(code, one, inside, expected if last else None)
         return value
+
+    def built(self, code: Code, node: Node, frame: Frame) -> list[Node]:
+        """The statements of a block, or the arms of a match, that this build has."""
+        out: list[Node] = []
+        attributes: list[str] = []
+        features = frame.scope.module.features
+        for one in node.named_children:
+            if one.type == "attribute_item":
+                attributes.append(code.text(one))
+                continue
+            if one.type in _ITEMS:
+                attributes = attributes if one.type.endswith("comment") else []
+                continue
+            inside = [code.text(own) for own in one.children if own.type == "attribute_item"]
+            condition = next((text for text in (*attributes, *inside) if not configured(text, features)), None)
+            attributes = []
+            if condition is None:
+                out.append(one)
+            else:
+                self.unbuilt.append((code.span(one), condition))
+        return out
 
     # ------------------------------------------------------------ expressions
 
@@ -403,12 +426,19 @@ class Bodies(Patterns):
         if condition is not None:
             self.value(code, condition, inside, None)
         branches = []
-        self.branches += 1
+        asked = _CFG.fullmatch(code.text(condition).strip()) if condition is not None else None
+        answer = holds(asked[2], frame.scope.module.features) if asked is not None else None
+        taken = answer if answer is None or asked is None else answer is not bool(asked[1])
+        self.branches += taken is None
         for name in ("consequence", "alternative"):
             branch = node.child_by_field_name(name)
+            if branch is not None and taken is (name == "alternative"):
+                other = f"not({asked[2]})" if answer and asked is not None else asked[2] if asked is not None else ""
+                self.unbuilt.append((code.span(branch), f"#[cfg({other})]"))
+                continue
             if branch is not None:
                 branches.append(self.merged(self.value(code, branch, inside, expected), expected))
-        self.branches -= 1
+        self.branches -= taken is None
         return _first(branches)
 
     def _let_condition(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
@@ -421,7 +451,7 @@ class Bodies(Patterns):
         given, body = node.child_by_field_name("value"), node.child_by_field_name("body")
         value = self.value(code, given, frame, None) if given is not None else Unknown("")
         branches = []
-        for arm in named(body) if body is not None else ():
+        for arm in self.built(code, body, frame) if body is not None else ():
             inside = frame.inside(frame.scope)
             pattern, result = arm.child_by_field_name("pattern"), arm.child_by_field_name("value")
             if pattern is not None:

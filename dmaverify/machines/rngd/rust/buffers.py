@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 MOST_CELLS = 1 << 20
 MOST_STARTS = 512
+MOST_MOMENTS, MOST_LINES = 60, 24  # of the picture of lifetimes
 _OVERLAP = "furiosa-opt v0.6.0, tile (starts are not multiplied by the length, and are not checked)"
 _ORDER = "furiosa-opt v0.6.0 and published measurements: the scheduler ignores the order of the source"
 
@@ -89,11 +90,7 @@ class Ledger:
 
     def crowd(self, bytes_of: Callable[[Tensor], int | None]) -> tuple[int, list[tuple[Tensor, int]]]:
         """The most bytes of a slice that tensors of data memory need at once, and which those are."""
-        spans = []
-        for serial, (start, tensor) in self.born.items():
-            size = bytes_of(tensor) if tensor.tier == "dm" and tensor.missing is None else None
-            if size is not None and self.used[serial] > start:
-                spans.append((start, self.used[serial], tensor, size))
+        spans = self.lifetimes(bytes_of)
         best: tuple[int, list[tuple[Tensor, int]]] = (0, [])
         for at, *_ in spans:
             here = [(tensor, size) for start, end, tensor, size in spans if start <= at < end]
@@ -101,6 +98,33 @@ class Ledger:
             if total > best[0]:
                 best = total, here
         return best
+
+    def lifetimes(self, bytes_of: Callable[[Tensor], int | None]) -> list[tuple[int, int, Tensor, int]]:
+        """(made, last needed, tensor, bytes of a slice) of every tensor of data memory, in the order of the text."""
+        spans = []
+        for serial, (start, tensor) in self.born.items():
+            size = bytes_of(tensor) if tensor.tier == "dm" and tensor.missing is None else None
+            if size is not None and self.used[serial] > start:
+                spans.append((start, self.used[serial], tensor, size))
+        return spans
+
+    def picture(self, bytes_of: Callable[[Tensor], int | None]) -> list[str]:
+        """Who lives when, one line a tensor: a column is a moment at which something is made; `#` where it is needed,
+        `!` at the fullest moment.
+        """
+        spans = self.lifetimes(bytes_of)
+        moments = sorted({start for start, *_ in spans})
+        load = {at: sum(size for start, end, _, size in spans if start <= at < end) for at in moments}
+        fullest = max(load, key=lambda at: (load[at], -at), default=0)
+        if len(moments) > MOST_MOMENTS:
+            at = max(0, moments.index(fullest) - MOST_MOMENTS // 2)
+            moments = moments[at : at + MOST_MOMENTS]
+        out = []
+        for start, end, tensor, size in spans:
+            line = "".join("." if not start <= at < end else "!" if at == fullest else "#" for at in moments)
+            if set(line) != {"."}:
+                out.append(f"{size:>9,} bytes  {line}  {tensor.buffer.name if tensor.buffer is not None else ''}")
+        return out[:MOST_LINES]
 
     def remarks(self) -> Iterator[tuple[Site, Finding]]:
         """Findings with the site that each belongs to."""

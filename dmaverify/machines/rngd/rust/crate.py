@@ -67,6 +67,7 @@ class Crate:
     read: dict[Path, tuple[Scope, Code, Node]] = field(default_factory=dict)
     failed: dict[Path, InputError] = field(default_factory=dict)
     stamps: dict[Path, tuple[int, int]] = field(default_factory=dict)
+    toggled: frozenset[str] = frozenset()  # features that this build has or lacks beside those of the package
 
     @property
     def current(self) -> bool:
@@ -85,7 +86,7 @@ class Crate:
 
     @cached_property
     def features(self) -> frozenset[str]:
-        return features_of(self.package[0] if self.package is not None else None)
+        return features_of(self.package[0] if self.package is not None else None, self.toggled)
 
     @cached_property
     def library(self) -> Library:

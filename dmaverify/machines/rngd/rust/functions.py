@@ -162,7 +162,7 @@ class Functions(Sites):
         scope: Scope | None = record.item.scope
         while scope is not None:
             for item in scope.functions:
-                if item.kind == "method" and item.name == name:
+                if item.kind == "method" and item.name == name and not item.left_out:
                     own = self._self_of(item)
                     if isinstance(own, Record) and own.item is record.item:
                         return item

@@ -8,13 +8,15 @@ other files were asked for in the same run.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dmaverify.errors import InputError, Source
 from dmaverify.machines.rngd.rust.bodies import Bodies
+from dmaverify.machines.rngd.rust.cfg import other_build
 from dmaverify.machines.rngd.rust.code import Code, walk
 from dmaverify.machines.rngd.rust.crate import Crate, crate_of, rust_files
 from dmaverify.machines.rngd.rust.functions import MAX_INSTANCES
@@ -27,6 +29,8 @@ from dmaverify.machines.rngd.rust.values import Unknown, Value
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+
+MOST_BUILDS = 8  # of one file
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,7 @@ class Session:
     crate: Crate
     reader: Bodies
     searched: set[Item] = field(default_factory=set)
+    others: dict[frozenset[str], Session] = field(default_factory=dict)  # by the features that are changed
 
 
 _sessions: dict[tuple[Path, Path | None], Session] = {}
@@ -78,18 +83,49 @@ def read_kernel(path: str | Path) -> Kernel:
     _owners(own, reader)
     _crowded(own, reader)
     _left_out(own, reader)
+    own = _other_builds(own, session.crate.features, partial(_read_in, session, file, str(path)))
     own += list(_unused_macros(code, tree, len(reader.sites), own))
     return Kernel(code.source, tuple(sorted(own, key=lambda site: (site.span.start, site.number))), reader.library)
+
+
+def _read_in(session: Session, file: Path, name: str, toggled: frozenset[str]) -> Sequence[Site]:
+    """All transfer calls of a file in the build in which some features are the other way round."""
+    if session.crate.toggled:
+        return ()
+    if toggled not in session.others:
+        here = session.crate
+        crate = Crate(here.root, here.entry, here.absolute, {file.resolve(): name}, toggled=toggled)
+        session.others[toggled] = Session(crate, Bodies(crate.library))
+    other = session.others[toggled]
+    other.crate.display[file.resolve()] = name
+    scope, code, tree = other.crate.at(file)
+    _discover(other.reader, scope, code, tree)
+    _visit(other.reader, scope)
+    _callers(other, file, code)
+    _uncalled_anyway(other.reader)
+    own = [site for site in other.reader.sites if site.span.source is code.source]
+    _owners(own, other.reader)
+    _left_out(own, other.reader)
+    return own
 
 
 def read_kernel_text(text: str, name: str = "<kernel>", library: Library = NEWEST) -> Kernel:
     """All transfer calls of a text that belongs to no crate."""
     from dmaverify.machines.rngd.rust.code import parse_file
-    from dmaverify.machines.rngd.rust.module import fill
 
     source = Source(name, text)
     code, tree = parse_file(source)
-    scope = Scope("module", "crate", None)
+    own = _other_builds(
+        _read_text(code, tree, library, frozenset()), frozenset(), partial(_read_text, code, tree, library)
+    )
+    own += list(_unused_macros(code, tree, len(own), own))
+    return Kernel(source, tuple(sorted(own, key=lambda site: (site.span.start, site.number))), library)
+
+
+def _read_text(code: Code, tree: Node, library: Library, features: frozenset[str]) -> list[Site]:
+    from dmaverify.machines.rngd.rust.module import fill
+
+    scope = Scope("module", "crate", None, features=features)
     fill(scope, code, tree.children)
     reader = Bodies(library)
     _discover(reader, scope, code, tree)
@@ -99,8 +135,7 @@ def read_kernel_text(text: str, name: str = "<kernel>", library: Library = NEWES
     _owners(own, reader)
     _crowded(own, reader)
     _left_out(own, reader)
-    own += list(_unused_macros(code, tree, len(own), own))
-    return Kernel(source, tuple(sorted(own, key=lambda site: (site.span.start, site.number))), library)
+    return own
 
 
 def _discover(reader: Bodies, scope: Scope, code: Code, tree: Node) -> None:
@@ -206,16 +241,37 @@ def _owners(sites: Sequence[Site], reader: Bodies) -> None:
 
 
 def _left_out(sites: Sequence[Site], reader: Bodies) -> None:
-    """Says of calls in functions that the build does not have why they are not judged."""
-    for item in reader.left:
-        span = item.code.span(item.node)
-        condition = " ".join(item.left_out.split())
-        why = f"`{condition}` leaves `{item.name}` out of this build (`--features` says what it has)"
+    """Says of calls that the build does not have why they are not judged in it."""
+    spans = [(item.code.span(item.node), item.left_out, f"`{item.name}`", item.name) for item in reader.left]
+    spans += [(span, condition, "it", "") for span, condition in reader.unbuilt]
+    for span, attribute, what, name in spans:
+        condition = " ".join(attribute.split())
+        why = f"`{condition}` leaves {what} out of this build (`--features` says what it has)"
         for site in sites:
             inside = span.source is site.span.source and span.start <= site.span.start < span.end
             if inside and not site.moves:
-                site.function = site.function or item.name
+                site.function, site.unbuilt = site.function or name, condition
                 site.refuse(Unknown(why, site.span))
+
+
+def _other_builds(
+    sites: list[Site], features: frozenset[str], read: Callable[[frozenset[str]], Sequence[Site]]
+) -> list[Site]:
+    """The sites; one that this build leaves out as the nearest build has it."""
+    known: dict[frozenset[str], dict[tuple[str, int], Site]] = {}
+    out = []
+    for site in sites:
+        toggled = other_build(site.unbuilt, features) if site.unbuilt else frozenset()
+        if toggled and toggled not in known and len(known) < MOST_BUILDS:
+            known[toggled] = {(one.span.source.name, one.span.start): one for one in read(toggled)}
+        found = known.get(toggled, {}).get((site.span.source.name, site.span.start)) if toggled else None
+        if found is not None and found.moves and not found.unbuilt:
+            parts = [f"with{'out' if name in features else ''} the feature `{name}`" for name in sorted(toggled)]
+            found.build, found.number = " and ".join(parts), site.number
+            out.append(found)
+        else:
+            out.append(site)
+    return out
 
 
 def _crowded(sites: Sequence[Site], reader: Bodies) -> None:

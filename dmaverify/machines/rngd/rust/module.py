@@ -333,7 +333,10 @@ def _methods(scope: Scope, code: Code, node: Node) -> None:
         elif one.type == "function_item":
             name = one.child_by_field_name("name")
             text = code.text(name) if name is not None else ""
-            scope.functions.append(Item("method", text, code, one, scope, attributes=tuple(attributes)))
+            item = Item("method", text, code, one, scope, attributes=tuple(attributes))
+            left = (text for text in attributes if not configured(text, scope.module.features))
+            item.left_out = next(left, "")
+            scope.functions.append(item)
             attributes = []
 
 

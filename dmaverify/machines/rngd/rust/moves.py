@@ -80,6 +80,8 @@ class Site:
     seen: set[str] = field(default_factory=set)
     remarks: list[Finding] = field(default_factory=list)
     ledgers: list[tuple[str, Any]] = field(default_factory=list)  # what functions make and need
+    unbuilt: str = ""  # the condition that leaves it out of the build
+    build: str = ""  # the build that it was read in, where that is another one
 
     def remark(self, finding: Finding) -> None:
         """Adds what is said of this call beside its verdict, once."""

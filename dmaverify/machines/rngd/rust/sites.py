@@ -100,6 +100,7 @@ class Sites:
         self.instance, self.let = "", ""
         self.item: Item | None = None
         self.left: dict[Item, Item] = {}  # functions that this build does not have
+        self.unbuilt: list[tuple[Span, str]] = []  # statements that it does not have, and the condition
         self.telling: dict[Item, bool] = {}
         self.structs: dict[Item, int] = {}
         self.crowded: set[str] = set()  # functions called with more sets of arguments than are visited

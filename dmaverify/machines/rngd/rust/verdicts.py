@@ -208,6 +208,8 @@ def _of_site(plan: KernelPlan, one: SiteTransfers, judged: Sequence[Verdict], ma
     elif judged:
         assumptions = [*judged[0].assumptions]
     assumptions += [a for a in one.assumed if one.names]
+    if site.build:
+        assumptions.insert(0, f"read {site.build}: the build that is asked for does not have this code")
     status = max((v.status for v in judged), key=_rank, default=Status.UNKNOWN)
     obligations: dict[str, Obligation] = {}
     for verdict in judged:
@@ -216,6 +218,7 @@ def _of_site(plan: KernelPlan, one: SiteTransfers, judged: Sequence[Verdict], ma
                 obligations[own.id] = own
     told = {own.rule for own in findings}
     findings = _with_remarks(findings, (*site.remarks, *crowded(site, machine)))
+    findings = [replace(f, notes=(*f.notes, f"read {site.build}")) for f in findings] if site.build else findings
     for finding in findings:
         if finding.severity is Severity.ERROR and finding.rule not in told:
             obligations[finding.rule] = Obligation(finding.rule, "refuted")
@@ -265,7 +268,7 @@ def crowded(site: Site, machine: Target) -> Iterator[Finding]:
             source="Memory Performance, geometry; furiosa-opt book, spatial dimensions (512 KiB a slice)",
             hint="move in smaller tiles, or let go of the largest before the next is loaded",
             labels=tuple(Label(span, f"{size:,} bytes") for _, size, span in spans[:3] if span is not None),
-            notes=tuple(f"{size:>9,} bytes  {n}" for n, size, _ in spans[:12]),
+            notes=("who lives when (`!` the fullest moment):", *ledger.picture(bytes_of)),
         )  # fmt: skip
 
 
