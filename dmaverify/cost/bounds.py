@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from dmaverify.cost.banks import BankUse, bank_uses
 from dmaverify.cost.constants import CostData
 from dmaverify.cost.nest import image
 from dmaverify.cost.sides import GroupUse, Side, bank_span, reduce_by
@@ -70,6 +71,10 @@ def _hbm_bounds(sides: Sequence[Side], data: CostData) -> list[Bound]:
         why = "windows written in part are read, changed and written back"
         both = [a + b for a, b in zip(loads, extra, strict=True)]
         found.append(_busiest("partial windows", both, sides, chip, why, data.source("hbm_partial")))
+    banks = _bank_uses(sides, data)
+    if any(one.switches for one in banks):
+        found += _bank_bounds(banks, sides, data, chip)
+        rows = _switch_loads(banks, data) if rows is None or not any(rows) else rows
     if rows is not None and any(rows):
         one = data.ticks("hbm_row_switch")
         times = sum(load // one for load in rows)
@@ -126,6 +131,39 @@ def _row_loads(sides: Sequence[Side], data: CostData) -> list[int] | None:
         for index, count in enumerate(stream.channels or ()):
             if count and stream.rows is not None:
                 total[index] += stream.rows.switches * stream.rows.banks * switch
+    return [load + data.ticks("hbm_request") if load else 0 for load in total]
+
+
+def _bank_uses(sides: Sequence[Side], data: CostData) -> list[BankUse]:
+    """The banks that the streams use: all alike where each stream is linear and has banks of its own, else looked at
+    one by one; none where that would take too long.
+    """
+    if min(data.ticks("hbm_row_switch"), data.ticks("hbm_bank_group")) <= data.ticks("hbm_request"):
+        return []
+    plain = [side.hbm.rows for side in sides if side.hbm is not None and side.hbm.rows is not None]
+    if len(sides) == 1 and plain:
+        return [BankUse(0, plain[0].requests, plain[0].switches)]
+    return list(bank_uses([side.nest for side in sides], data) or ())
+
+
+def _bank_bounds(banks: Sequence[BankUse], sides: Sequence[Side], data: CostData, chip: str) -> list[Bound]:
+    """The busiest bank: its requests a bank group's turn apart, those that change its row a row switch apart."""
+    turn, switch = data.ticks("hbm_bank_group"), data.ticks("hbm_row_switch")
+    loads = [(one.requests - 1 - one.switches) * turn + one.switches * switch for one in banks]
+    most = max(range(len(banks)), key=lambda index: loads[index])
+    if not banks[most].switches:
+        return []
+    load = loads[most] + data.ticks("hbm_request")
+    many, changes = banks[most].requests, banks[most].switches
+    why = f"one bank takes {many:,} requests and changes its row at least {changes:,} times"
+    return [_busiest("banks", [load], sides, chip, why, data.source("hbm_row_switch"))]
+
+
+def _switch_loads(banks: Sequence[BankUse], data: CostData) -> list[int]:
+    """Ticks per channel of the changes of row of its banks, one after the other."""
+    total = [0] * data.hbm_channels
+    for one in banks:
+        total[one.channel] += one.switches * data.ticks("hbm_row_switch")
     return [load + data.ticks("hbm_request") if load else 0 for load in total]
 
 

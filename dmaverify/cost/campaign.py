@@ -25,6 +25,7 @@ SLICE = 1 << 22
 DMN = 32 * SLICE
 PAIR = 2 * DMN
 MOST_PACKETS = 3000
+HBM_BYTES = 48 << 30
 
 
 def engines() -> list[Engine]:
@@ -214,8 +215,25 @@ KINDS = {
 
 
 def random_program(seed: int, kind: str = "any") -> list[Command]:
-    """The program of a seed; `kind` as in the module's docstring."""
-    return KINDS[kind](random.Random(seed))
+    """The program of a seed; `kind` as in the module's docstring. One that leaves HBM is drawn again, because no memory
+    holds what it asks for.
+    """
+    rng = random.Random(seed)
+    while True:
+        found = KINDS[kind](rng)
+        if all(_exists(command) for command in found):
+            return found
+
+
+def _exists(command: Command) -> bool:
+    """Whether every address of HBM that the command walks over exists."""
+    sides = ((command.read, [loop.read for loop in command.loops]), (command.write, [n.write for n in command.loops]))
+    for port, steps in sides:
+        turns = [(loop.count - 1) * step for loop, step in zip(command.loops, steps, strict=True)]
+        low, high = port.base + sum(min(t, 0) for t in turns), port.base + sum(max(t, 0) for t in turns)
+        if port.tier == "hbm" and not 0 <= low <= high + command.burst <= HBM_BYTES:
+            return False
+    return True
 
 
 # ---------------------------------------------------------------- the campaign

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -62,10 +62,14 @@ class CostData:
 
     def ticks(self, name: str) -> int:
         """A constant in ticks; an optional one that the profile leaves out is what `OPTIONAL` says."""
-        if name not in self.constants:
-            fallback = OPTIONAL[name]
-            return self.ticks(fallback) if fallback else 0
-        return self.constants[name].ticks
+        return self._ticks[name]
+
+    @cached_property
+    def _ticks(self) -> Mapping[str, int]:
+        found = {name: one.ticks for name, one in self.constants.items()}
+        for name, fallback in OPTIONAL.items():
+            found.setdefault(name, found[fallback] if fallback else 0)
+        return found
 
     def source(self, name: str) -> str:
         while name not in self.constants and OPTIONAL.get(name):

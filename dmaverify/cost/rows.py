@@ -103,7 +103,8 @@ def row_use(
     in_order = sum(1 << dims - 1 - r for r in range(dims) if not natural[r])
     of_row = kernel(rows)
     kept = _unavoidable(places, natural, of_row, look) if in_order else 0
-    return RowUse(1 << dims, in_order, max(0, in_order - kept), 1 << of_bank.rank, 1 << of_row.rank)
+    visited = 1 << of_row.rank
+    return RowUse(1 << dims, in_order, max(visited - 1, in_order - kept), 1 << of_bank.rank, visited)
 
 
 def _unavoidable(places: Sequence[int], natural: Sequence[bool], of_row: Kernel, look: int) -> int:
