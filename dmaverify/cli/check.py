@@ -314,7 +314,7 @@ def check_once(request: Request, terminal: Terminal, ticks: Callable[[int], Tick
 def _since(request: Request) -> set[tuple[str, str]] | None:
     if not request.given["since"]:
         return None
-    from dmaverify.cli.diff import changed_since
+    from dmaverify.jobs.revisions import changed_since
 
     return changed_since(request.given["since"], request)
 
@@ -493,7 +493,7 @@ def _told(request: Request, verdicts: Sequence[Any], code: int, terminal: Termin
 
 def _certified(folder: str, jobs: Sequence[Job], code: int) -> tuple[int, str, list[str]]:
     """Writes the certificate and lets cvc5 answer it again; 4 where it contradicts z3, 3 where it cannot answer."""
-    from dmaverify.jobs.certify import write_certificate
+    from dmaverify.jobs.sealed import write_certificate
     from dmaverify.prove.certify.certificate import recheck
 
     files = write_certificate(Path(folder), jobs)

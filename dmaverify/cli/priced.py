@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from dmaverify.errors import InputError, errors_of
 
 if TYPE_CHECKING:
-    from dmaverify.plan.read import Plan
+    from dmaverify.plan.plan import Plan
     from dmaverify.program.indirect import Indirect
     from dmaverify.program.schedule import Program, Step
     from dmaverify.prove.flow.touches import Work
@@ -53,7 +53,7 @@ def costs_of(path: str, chosen: Chosen, as_json: bool) -> tuple[str, list[InputE
     """
     from dmaverify.cli.rust import with_references
     from dmaverify.jobs.load import load
-    from dmaverify.report.machine import dumps
+    from dmaverify.report.data import dumps
 
     plan = with_references(load(path, partly=True), chosen.profile)
     errors = [error for one in plan.unread for error in one.errors]
@@ -106,7 +106,7 @@ def _transfer(plan: Plan, name: str, chosen: Chosen, as_json: bool) -> Priced:
 def _refuted_by(plan: Plan, name: str) -> tuple[str, ...]:
     """The errors of a transfer that a check refutes; none where it does not, or cannot say."""
     from dmaverify.jobs.verdicts import verdicts_of
-    from dmaverify.plan.read import select
+    from dmaverify.plan.plan import select
     from dmaverify.prove.options import Options
     from dmaverify.verdict import Status
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dmaverify.cli.pto import Named, functions_of
 from dmaverify.cost.amounts import grows, plain_name
 from dmaverify.cost.copies import KernelCost, as_data, price
 from dmaverify.errors import InputError
+from dmaverify.machines.pto.named import Named, functions_of
 from dmaverify.machines.pto.values import Kernel
 
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from dmaverify.cli.pto import Named, functions_of
 from dmaverify.errors import InputError
 from dmaverify.language.expr import Expr, Padding, Symbol, pair
 from dmaverify.machines.pto.check import slice_of
+from dmaverify.machines.pto.named import Named, functions_of
 from dmaverify.machines.pto.values import Kernel
 from dmaverify.program.instructions import Copy, Place
 

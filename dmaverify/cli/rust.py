@@ -18,7 +18,7 @@ from dmaverify.errors import InputError
 from dmaverify.jobs.judge import is_copy_text
 
 if TYPE_CHECKING:
-    from dmaverify.plan.read import Plan
+    from dmaverify.plan.plan import Plan
     from dmaverify.synth.result import Synthesis
 
 

@@ -21,8 +21,8 @@ import numpy as np
 from dmaverify.errors import InputError
 from dmaverify.language.expr import Expr, pair
 from dmaverify.program.command import Command
-from dmaverify.program.move import PLACES, Tensor
 from dmaverify.program.space import Space, global_address, unit_bits_of
+from dmaverify.program.tensor import PLACES, Tensor
 
 Numbers = Any  # NDArray of integers, or of Python integers where int64 could overflow
 Steps = list[tuple[int, int, int]]  # count, read step, write step; outer to inner

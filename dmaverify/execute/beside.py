@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 from dmaverify.program.command import Command
-from dmaverify.program.move import Tensor
 from dmaverify.program.space import Space
+from dmaverify.program.tensor import Tensor
 
 LENGTH_BYTES = 8
 

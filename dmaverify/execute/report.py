@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dmaverify.execute.result import READ, WRITE, Execution, Row, Violation
-from dmaverify.program.move import PLACES
 from dmaverify.program.space import Space
+from dmaverify.program.tensor import PLACES
 
 REPORTED = "core/consumes"  # broken alone, it leaves the promise kept
 

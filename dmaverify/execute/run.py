@@ -22,8 +22,8 @@ from dmaverify.execute.address import Batch, Numbers, Region, TooLarge, batches,
 from dmaverify.execute.promise import READ_BOTTOM, WRITE_BOTTOM, ZERO, Promise, promise_of
 from dmaverify.execute.result import UNKNOWN, UNTOUCHED, Execution, Mark
 from dmaverify.program.command import Command
-from dmaverify.program.move import Tensor
 from dmaverify.program.space import Space, unit_bits_of
+from dmaverify.program.tensor import Tensor
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

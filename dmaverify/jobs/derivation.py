@@ -21,11 +21,12 @@ from dmaverify.lower.programs import Trouble, port_rule, space_of, streamed_prog
 from dmaverify.lower.segments import cases_text, needs_segments, propose_segments
 from dmaverify.lower.tables import fetch_size, merged, render_merged, render_table, table_json, table_of
 from dmaverify.lower.text import number_text, sequencer_text
-from dmaverify.plan.read import Plan
+from dmaverify.plan.plan import Plan
 from dmaverify.program.access import Access
 from dmaverify.program.command import Command, Entry, Sequencer
-from dmaverify.program.move import PLACES, Stream, Tensor, Transfer
+from dmaverify.program.move import Stream, Transfer
 from dmaverify.program.space import unit_bits_of
+from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.prove.move.check import check_transfer
 from dmaverify.targets.target import Target
 from dmaverify.verdict import Status, Verdict

@@ -199,3 +199,25 @@ def _cycles(one: Judged) -> float:
     except InputError:
         return 0.0
     return found.cycles if found.found else 0.0
+
+
+def inside(root: Path, path: str) -> str:
+    """A path from the repository's folder. Raises InputError for one outside."""
+    file = path.partition("::")[0]
+    try:
+        return Path(file).resolve().relative_to(root.resolve()).as_posix()
+    except ValueError:
+        said = f"{file} lies outside of the repository {root}"
+        raise InputError(said, None, "name paths of one repository") from None
+
+
+
+def changed_since(revision: str, request: Any) -> set[tuple[str, str]]:
+    """(file, name) of the transfers of the working tree that were others at a revision. Raises InputError."""
+    root = repository_of(Path(request.paths[0].partition("::")[0]))
+    paths = [inside(root, path) for path in request.paths]
+    asked = request.target, request.options, request.workers
+    with checked_out(root, revision) as there:
+        before = judged_in(there, paths, *asked)
+    found = changes(before, judged_in(root, paths, *asked), cost=False)
+    return {(str((root / one.path).resolve()), one.name) for one in found if one.after is not None}

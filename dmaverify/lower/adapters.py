@@ -24,8 +24,9 @@ from dmaverify.lower.pairing import pair as pair_up
 from dmaverify.lower.tables import access_bytes_of, contiguous_run
 from dmaverify.program.access import Access
 from dmaverify.program.command import Command, Entry, GivenCommand, Sequencer
-from dmaverify.program.move import PLACES, Stream, Tensor
+from dmaverify.program.move import Stream
 from dmaverify.program.space import Space, unit_bits_of
+from dmaverify.program.tensor import PLACES, Tensor
 
 STREAM = "stream"
 LOCAL = PortRule((), {})  # an address of one slice, or of the stream, has no leading parts

@@ -24,8 +24,9 @@ from dmaverify.language.numbers import below, moves, same
 from dmaverify.layout.addresses import BYTE, Layout
 from dmaverify.layout.digits import Digit, Form, Gap, NotDigits, compile_digits
 from dmaverify.program.command import Command, Engine, Entry, Loop, Port, Sequencer
-from dmaverify.program.move import Stream, Tensor
+from dmaverify.program.move import Stream
 from dmaverify.program.space import SPAN, Space, layout_of, unit_bits_of
+from dmaverify.program.tensor import Tensor
 
 
 @dataclass(frozen=True, slots=True)

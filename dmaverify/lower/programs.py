@@ -18,8 +18,9 @@ from dmaverify.lower.adapters import STREAM
 from dmaverify.lower.derive import Problem, coalesce, derive
 from dmaverify.lower.pairing import Mismatch, PortRule, pair
 from dmaverify.program.command import Command, Engine, GivenCommand
-from dmaverify.program.move import Stream, Tensor, Transfer
+from dmaverify.program.move import Stream, Transfer
 from dmaverify.program.space import Space, unit_bits_of
+from dmaverify.program.tensor import Tensor
 from dmaverify.targets.target import Target
 
 if TYPE_CHECKING:

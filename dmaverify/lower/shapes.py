@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from dmaverify.language.expr import ONE, Expr, pair, terms_of
 from dmaverify.lower.derive import Problem, derive
-from dmaverify.program.move import Stream, Tensor
+from dmaverify.program.move import Stream
 from dmaverify.program.space import Space, unit_bits_of
+from dmaverify.program.tensor import Tensor
 
 
 def stream_of_shape(

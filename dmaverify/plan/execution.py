@@ -41,6 +41,7 @@ from dmaverify.plan.commands import Homogeneous, parse_command
 from dmaverify.plan.config import parse_config, parse_paired
 from dmaverify.plan.machine_forms import formed_commands
 from dmaverify.plan.texts import units
+from dmaverify.plan.validate import validate
 from dmaverify.program.command import Sequencer
 from dmaverify.targets.target import Target, load_target
 
@@ -55,7 +56,7 @@ class Execution:
     def __init__(
         self, text: str, *, target: str | None = None, readings: Mapping[str, str] | None = None, most: int = 0
     ) -> None:
-        table, complaints = schema.validate(tomllib.loads(text))
+        table, complaints = validate(tomllib.loads(text))
         if table is None or complaints:
             raise Beyond("the plan cannot be read")
         self.table, self.override, self.readings = table, target, dict(readings or {})

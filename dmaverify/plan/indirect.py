@@ -25,7 +25,7 @@ from dmaverify.plan.toml_spans import Path
 from dmaverify.program.access import PlanProblem
 from dmaverify.program.command import GivenCommand, Sequencer
 from dmaverify.program.indirect import IndexList, Indirect, Listed, first_axis
-from dmaverify.program.move import Tensor
+from dmaverify.program.tensor import Tensor
 from dmaverify.targets.target import Target
 
 if TYPE_CHECKING:

@@ -24,14 +24,14 @@ from dmaverify.prove.sizes.facts import Fact, Floor, Instance, SizeSymbol, Templ
 
 if TYPE_CHECKING:
     from dmaverify.plan import schema
-    from dmaverify.plan.read import PlanReader
+    from dmaverify.plan.entries import EntryReader
 
 _JOIN = re.compile(r"\band\b")
 _SIGN = re.compile(r"<=|>=|==|<|>|\|")
 _ASSUMED = Why("assume", "the plan")
 
 
-def symbols_of(reader: PlanReader) -> tuple[SizeSymbol, ...]:
+def symbols_of(reader: EntryReader) -> tuple[SizeSymbol, ...]:
     """The symbols of a file in the order of declaration. Raises InputError for a range that holds nothing."""
     out: list[SizeSymbol] = []
     for where, table in (("axes", reader.table.axes), ("free", reader.table.free)):
@@ -116,7 +116,7 @@ def _quotient(top: Poly, by: Poly, floors: dict[str, Floor]) -> Any:
 
 
 def relations_of(
-    reader: PlanReader, names: Sequence[str], sizes: Mapping[str, int]
+    reader: EntryReader, names: Sequence[str], sizes: Mapping[str, int]
 ) -> tuple[list[Fact], tuple[Floor, ...]]:
     """The facts of every relation of the file. Raises InputError at what cannot be read."""
     floors: dict[str, Floor] = {}
@@ -207,7 +207,7 @@ def _remainder(text: str, known: Mapping[str, Any], source: Source, offset: int)
 # ---------------------------------------------------------------- entries
 
 
-def templates_of(reader: PlanReader, errors: list[InputError]) -> tuple[Template, ...]:
+def templates_of(reader: EntryReader, errors: list[InputError]) -> tuple[Template, ...]:
     """Every transfer and access of the file; `errors` receives what cannot be read at any size."""
     symbols = symbols_of(reader)
     sizes = {name: value for name, value in reader.table.axes.items() if isinstance(value, int)}
@@ -245,7 +245,7 @@ def templates_of(reader: PlanReader, errors: list[InputError]) -> tuple[Template
     return tuple(out)
 
 
-def _entry(reader: PlanReader, kind: str, name: str, table: Any, sizes: Mapping[str, Any]) -> Instance:
+def _entry(reader: EntryReader, kind: str, name: str, table: Any, sizes: Mapping[str, Any]) -> Instance:
     """The entry at sizes. Raises InputError, with the further ones as `others`; NoValue where sizes give no meaning."""
     bound = reader.bound(sizes)
     for let in reader.table.let:

@@ -27,7 +27,7 @@ from dmaverify.language import wellformed
 from dmaverify.plan.texts import did_you_mean
 from dmaverify.plan.toml_spans import Path
 from dmaverify.program.access import PlanProblem
-from dmaverify.program.move import Tensor
+from dmaverify.program.tensor import Tensor
 from dmaverify.program.views import Affine, Pad, Tile, Turn, View, ViewError, Views, see, turns_of
 
 if TYPE_CHECKING:

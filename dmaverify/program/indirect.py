@@ -22,8 +22,9 @@ from dmaverify.language.expr import ONE, Expr, Kind, Padding, axes_of, pair, ter
 from dmaverify.layout.digits import NotDigits, compile_digits
 from dmaverify.program.access import PlanProblem
 from dmaverify.program.command import GivenCommand
-from dmaverify.program.move import PLACES, Stream, Tensor, Transfer
+from dmaverify.program.move import Stream, Transfer
 from dmaverify.program.space import Space, unit_bits_of
+from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.program.views import ViewError
 
 

@@ -20,7 +20,8 @@ from dataclasses import dataclass, field
 from dmaverify.errors import Span
 from dmaverify.program.access import Access, PlanProblem
 from dmaverify.program.indirect import Indirect
-from dmaverify.program.move import PLACES, Tensor, Transfer
+from dmaverify.program.move import Transfer
+from dmaverify.program.tensor import PLACES, Tensor
 
 DMA_CONTEXT = "tdma"  # of transfers that name neither an engine nor a context
 

@@ -18,7 +18,7 @@ from dmaverify.layout.addresses import Layout, Room, lay_out
 from dmaverify.layout.digits import Digit, Form, NotDigits, compile_digits
 from dmaverify.layout.refine import Nest
 from dmaverify.program.command import Command, Port
-from dmaverify.program.move import PLACES, Tensor
+from dmaverify.program.tensor import PLACES, Tensor
 
 SPAN = {"chip": 1 << 56, "cluster": 1 << 52}
 LOCAL_LIMIT = SPAN["cluster"]

@@ -25,7 +25,7 @@ from math import prod
 from dmaverify.errors import Span
 from dmaverify.language.expr import Expr, Kind, Modulo, Padding, Resize, Stride, axes_of, pair, terms_of
 from dmaverify.layout.digits import Form, Gap, NotDigits, compile_digits, finalize
-from dmaverify.program.move import PLACES, Tensor
+from dmaverify.program.tensor import PLACES, Tensor
 
 
 class ViewError(Exception):

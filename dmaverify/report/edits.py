@@ -8,12 +8,14 @@ so that a text is changed as a whole or not at all.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from dmaverify.errors import Source
 from dmaverify.verdict import Edit
+
+UNITS = (1, 2, 4, 8)  # bytes of an element, where a plan counts elements
 
 
 class Overlap(ValueError):
@@ -68,3 +70,23 @@ def _change(source: Source, edits: Sequence[Edit]) -> Change:
     shifted = [Edit(type(e.span)(e.span.source, e.span.start - start, e.span.end - start), e.text) for e in edits]
     before = source.text[start:end]
     return Change(first, tuple(before.split("\n")), tuple(applied(before, shifted).split("\n")))
+
+
+def trials_of(edits: Sequence[Edit]) -> Iterator[tuple[Edit, ...]]:
+    """The edits as they are, then, where all are numbers, with every number counted in elements."""
+    for unit in UNITS if all(_is_number(edit) for edit in edits) else (1,):
+        scaled = [_scaled(edit, unit) for edit in edits]
+        if all(edit is not None for edit in scaled):
+            yield tuple(edit for edit in scaled if edit is not None)
+
+
+def _is_number(edit: Edit) -> bool:
+    return edit.text.lstrip("-").isdigit()
+
+
+def _scaled(edit: Edit, unit: int) -> Edit | None:
+    if unit == 1:
+        return edit
+    if int(edit.text) % unit:
+        return None
+    return replace(edit, text=str(int(edit.text) // unit))

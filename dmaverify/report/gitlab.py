@@ -13,8 +13,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from dmaverify.report.data import dumps
 from dmaverify.report.fingerprint import clean_path, digest, fingerprint
-from dmaverify.report.machine import dumps
 from dmaverify.report.order import Place, bucket, in_order, place_of, place_of_verdict, remarks, told
 from dmaverify.verdict import Severity, Verdict
 

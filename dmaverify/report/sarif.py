@@ -17,9 +17,9 @@ from typing import Any
 from urllib.parse import quote
 
 from dmaverify.errors import InputError
+from dmaverify.report.data import LEVELS, dumps, plain
 from dmaverify.report.edits import in_text
 from dmaverify.report.fingerprint import digest, fingerprint
-from dmaverify.report.machine import LEVELS, dumps, plain
 from dmaverify.report.order import (
     Place,
     bucket,

@@ -19,7 +19,8 @@ from dmaverify.cost.model import Cost
 from dmaverify.language.expr import ONE, Expr, axes_of
 from dmaverify.lower.text import sequencer_text
 from dmaverify.program.command import Command
-from dmaverify.program.move import PLACES, Stream, Tensor, Transfer
+from dmaverify.program.move import Stream, Transfer
+from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.synth.bound import Floor
 from dmaverify.targets.target import Target
 from dmaverify.verdict import Verdict

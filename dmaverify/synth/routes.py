@@ -22,7 +22,8 @@ from math import prod
 from dmaverify.cost.constants import TICKS, CostData
 from dmaverify.language.expr import ONE, Expr, Padding, pair
 from dmaverify.layout.addresses import BYTE
-from dmaverify.program.move import Tensor, Transfer
+from dmaverify.program.move import Transfer
+from dmaverify.program.tensor import Tensor
 from dmaverify.synth.regions import Atom, Cover
 from dmaverify.synth.result import Route, Synthesis
 from dmaverify.synth.streams import piece

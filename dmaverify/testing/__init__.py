@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dmaverify.testing.draw import Draw, Seeded
+    from dmaverify.testing.drawn_plan import Plan
     from dmaverify.testing.fault_kinds import FAULTS, NotApplicable, applicable, with_fault
     from dmaverify.testing.oracle import Opinion, compare
     from dmaverify.testing.random_moves import Move
-    from dmaverify.testing.random_plans import Plan, seeded_plan
+    from dmaverify.testing.random_plans import seeded_plan
     from dmaverify.testing.strategies import (
         axes,
         faults,

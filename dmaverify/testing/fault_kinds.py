@@ -14,11 +14,11 @@ from typing import Any
 
 from dmaverify.language.expr import Drop, Expr, Kind, Modulo, Padding, Pair, Resize, Stride, Window, pair, terms_of
 from dmaverify.program.command import Entry, GivenCommand, Sequencer
-from dmaverify.program.move import PLACES, Tensor
+from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.targets.target import Target
 from dmaverify.testing.draw import Draw, Seeded
+from dmaverify.testing.drawn_plan import Plan
 from dmaverify.testing.random_mappings import KINDS, divisor
-from dmaverify.testing.random_plans import Plan
 
 Broken = tuple[Plan, str] | None
 _TRIALS = 6  # places tried before a plan counts as one that cannot have the fault

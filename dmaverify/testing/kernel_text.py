@@ -9,7 +9,91 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from dmaverify.testing.kernels import Arrive, Fence, Kernel, Mode, Sync, Tile, Vector
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """A copy: `kind`, the tensor, addresses with their step for each iteration of the loop around (UB: by parity)."""
+
+    kind: str
+    tensor: str
+    gm: int
+    gm_step: int
+    ub: int
+    ub_step: int
+    rows: int
+    length: int
+    gm_pitch: int
+    ub_pitch: int
+    loops: tuple[tuple[int, int, int], ...] = ()
+    pad: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sync:
+    """A set or wait; `event` None is the parity of the loop."""
+
+    action: str
+    source: str
+    dest: str
+    event: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Vector:
+    """Reads and writes of the vector unit, `rows` times one register.
+
+    `kind`: plain takes whole registers; of `count` elements plt masks the last register, pack unpacks and packs them,
+    spread writes the first to all; point sums `count` elements of each row into one.
+    """
+
+    read: int
+    write: int
+    step: int
+    rows: int
+    kind: str = "plain"
+    count: int = 0
+    masked: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    pipe: str
+
+
+@dataclass(frozen=True, slots=True)
+class Arrive:
+    """A wait of a pipe for the other core; of all pipes where it names none."""
+
+    pipe: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """What stores do from there on: `add`, `max`, `min`, or `none`."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """`before`, then `body` `trips` times, then `after`. `tensors` are bytes by name, `core` is what the other core
+    writes, `bits` are those of the integers that addresses in the loop are computed in, extended with a sign or not.
+    """
+
+    tensors: dict[str, int]
+    before: tuple[object, ...]
+    body: tuple[object, ...]
+    after: tuple[object, ...]
+    trips: int
+    item: int = 4
+    inline: bool = True
+    note: str = ""
+    core: tuple[tuple[int, int], ...] = ()
+    bits: int = 64
+    signed: bool = True
+
+    def text(self) -> str:
+        return Writer(self).text()
 
 
 @dataclass

@@ -17,7 +17,8 @@ from math import prod
 from typing import Any
 
 from dmaverify.language.expr import ONE, Broadcast, Expr, Kind, Modulo, Padding, Stride, Symbol, pair, terms_of, walk
-from dmaverify.program.move import PLACES, Stream, Tensor
+from dmaverify.program.move import Stream
+from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.targets.target import Target
 from dmaverify.testing.draw import Draw
 from dmaverify.testing.random_mappings import axes as draw_axes

@@ -22,15 +22,16 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from dmaverify.language.expr import Expr
-from dmaverify.program.move import Stream, Tensor
+from dmaverify.program.move import Stream
+from dmaverify.program.tensor import Tensor
 from dmaverify.targets.target import Target, load_target
 from dmaverify.testing import random_mappings as mapping_room
 from dmaverify.testing import random_moves as move_room
 from dmaverify.testing import random_plans as plan_room
 from dmaverify.testing.draw import Draw
+from dmaverify.testing.drawn_plan import Plan
 from dmaverify.testing.fault_kinds import FAULTS, NotApplicable, with_fault
 from dmaverify.testing.random_moves import Move
-from dmaverify.testing.random_plans import Plan
 from dmaverify.testing.random_templates import Drawn, random_template
 from dmaverify.testing.wide_templates import wide_template
 from dmaverify.testing.written import Written, written

@@ -13,8 +13,8 @@ from dmaverify.language.expr import Broadcast, Expr, Kind, Pair, Stride, Symbol,
 from dmaverify.language.meaning import Pad, cell, finalize, live_indices
 from dmaverify.language.parse import parse
 from dmaverify.program.command import Command, Loop, Port
-from dmaverify.program.move import Tensor
 from dmaverify.program.space import Space
+from dmaverify.program.tensor import Tensor
 
 AXES = {"A": 4, "B": 3, "C": 8}
 TEXTS = [

@@ -16,7 +16,8 @@ from dmaverify.prove.move.check import check_transfer
 from dmaverify.prove.move.witness import Disagreement
 from dmaverify.prove.options import Options
 from dmaverify.targets.target import load_target
-from dmaverify.testing.random_plans import Plan, seeded_plan
+from dmaverify.testing.drawn_plan import Plan
+from dmaverify.testing.random_plans import seeded_plan
 
 LAB = Path(__file__).parent / "lab"
 

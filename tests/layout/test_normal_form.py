@@ -11,8 +11,8 @@ from dmaverify.language.parse import parse
 from dmaverify.layout.addresses import cut_digit
 from dmaverify.layout.digits import Form, Gap, compile_digits, digits_of
 from dmaverify.layout.refine import Nest, _separable, cut_piece, drive, missing_cell
-from dmaverify.program.move import Tensor
 from dmaverify.program.space import Space, layout_of
+from dmaverify.program.tensor import Tensor
 
 AXES = {"A": 5, "B": 4, "C": 6}
 HOST = Space("host", ("element",))

@@ -13,9 +13,11 @@ import pytest
 
 from dmaverify import api
 from dmaverify.execute import TooLarge, execute
-from dmaverify.jobs.certify import facts_of, independent_checker
+from dmaverify.jobs.certify import independent_checker
+from dmaverify.jobs.sealed import facts_of
 from dmaverify.targets.target import load_target
-from dmaverify.testing.random_plans import Plan, seeded_plan
+from dmaverify.testing.drawn_plan import Plan
+from dmaverify.testing.random_plans import seeded_plan
 
 ROOT = Path(__file__).resolve().parents[2]
 FILE = ROOT / "proofs" / "checker.py"

@@ -21,13 +21,15 @@ from math import prod
 import numpy as np
 
 from dmaverify.api import check
-from dmaverify.cli.pto import named_in, same_functions
-from dmaverify.cli.pto_emit import in_surface
+from dmaverify.cli.pto import same_functions
 from dmaverify.errors import Source
 from dmaverify.machines.pto.check import check_text
 from dmaverify.machines.pto.execute import Run, run_kernel
+from dmaverify.machines.pto.named import named_in
 from dmaverify.machines.pto.read import read_kernels
-from dmaverify.testing.kernels import Kernel, Tile, kernel_of, mutant_of
+from dmaverify.machines.pto.surfaces import in_surface
+from dmaverify.testing.kernel_text import Kernel, Tile
+from dmaverify.testing.kernels import kernel_of, mutant_of
 from dmaverify.verdict import Status, Verdict
 
 CATEGORY = {

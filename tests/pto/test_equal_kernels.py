@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from dmaverify.cli.pto import Named, named_in, same_functions, same_kernels
-from dmaverify.cli.pto_emit import in_surface
+from dmaverify.cli.pto import same_functions, same_kernels
 from dmaverify.errors import InputError, Source
+from dmaverify.machines.pto.named import Named, named_in
+from dmaverify.machines.pto.surfaces import in_surface
 from dmaverify.prove.flow.same_kernel import Sameness
 from dmaverify.testing.kernels import kernel_of, mutant_of
 

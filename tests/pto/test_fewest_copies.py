@@ -13,12 +13,13 @@ import numpy as np
 import pytest
 
 from dmaverify import api
-from dmaverify.cli.pto import named_in, same_functions
-from dmaverify.cli.pto_emit import in_surface
+from dmaverify.cli.pto import same_functions
 from dmaverify.cli.pto_synth import synthesis_text, synthesize_copies, write_certificate
 from dmaverify.errors import InputError, Source
 from dmaverify.language.meaning import live_index
 from dmaverify.machines.pto.execute import run_kernel
+from dmaverify.machines.pto.named import named_in
+from dmaverify.machines.pto.surfaces import in_surface
 from dmaverify.plan.read import read_plan_text
 from dmaverify.synth.copies import LIMITS, Fewest, Limits, fewest
 from dmaverify.synth.nests import Level, Nest, covers

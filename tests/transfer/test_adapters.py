@@ -25,8 +25,9 @@ from dmaverify.lower.pairing import PortRule
 from dmaverify.lower.tables import fetch_size, table_of
 from dmaverify.program.access import Access
 from dmaverify.program.command import Command, Entry, Sequencer
-from dmaverify.program.move import Stream, Tensor
+from dmaverify.program.move import Stream
 from dmaverify.program.space import Space
+from dmaverify.program.tensor import Tensor
 from dmaverify.targets.facts import SCOPES
 
 SLICE = 4 << 20

@@ -17,8 +17,9 @@ from dmaverify.language.parse import parse
 from dmaverify.language.wellformed import problems
 from dmaverify.lower.derive import Derivation, Problem, coalesce, derive, label_of
 from dmaverify.program.command import Command, Engine
-from dmaverify.program.move import Stream, Tensor
+from dmaverify.program.move import Stream
 from dmaverify.program.space import SPAN, Space, global_address, unit_bits_of
+from dmaverify.program.tensor import Tensor
 
 SLICE, DMN = 4 << 20, 128 << 20
 HBM = Space("hbm", ("chip", "element"))

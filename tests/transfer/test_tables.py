@@ -24,8 +24,9 @@ from dmaverify.lower.tables import (
     table_json,
     table_of,
 )
-from dmaverify.program.move import Stream, Tensor
+from dmaverify.program.move import Stream
 from dmaverify.program.space import Space
+from dmaverify.program.tensor import Tensor
 
 MEMORY = Space("mem", ("element",))
 

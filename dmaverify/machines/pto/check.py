@@ -37,7 +37,7 @@ from dmaverify.verdict import Finding, Label, Obligation, Severity, Status, Verd
 
 if TYPE_CHECKING:
     from dmaverify.plan.kernels import PlanKernel, PlanMove
-    from dmaverify.plan.read import Plan
+    from dmaverify.plan.plan import Plan
 
 SUFFIXES = (".pto", ".mlir")
 STANDARD = Options()

@@ -19,7 +19,7 @@ from dmaverify.lower.programs import space_of
 from dmaverify.program.command import Command, Port
 from dmaverify.program.command import Loop as Nest
 from dmaverify.program.instructions import Branch, Copy, Event, Loop, Touch
-from dmaverify.program.move import Tensor
+from dmaverify.program.tensor import Tensor
 from dmaverify.prove.move.core import judge_core
 from dmaverify.prove.move.scene import Scene, Side
 from dmaverify.prove.move.witness import finding_of

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from dmaverify.lower.adapters import is_fetch
 from dmaverify.lower.programs import space_of
 from dmaverify.program.access import Access
-from dmaverify.program.move import PLACES, Tensor
 from dmaverify.program.schedule import Box, Order, Program, Region, Step, box_of
+from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.prove.flow.touches import Memory, Work, touched_box, whole_tensor
 from dmaverify.prove.meet import Walk, apart, difference, question
 from dmaverify.prove.smt import Session

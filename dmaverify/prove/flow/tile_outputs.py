@@ -17,8 +17,8 @@ from math import prod
 from dmaverify.errors import Span
 from dmaverify.lower.adapters import is_fetch
 from dmaverify.program.indirect import Indirect, rows_of
-from dmaverify.program.move import Tensor
 from dmaverify.program.schedule import Step
+from dmaverify.program.tensor import Tensor
 from dmaverify.program.views import Affine, Turn, View, ViewError, Views, Window
 from dmaverify.prove.flow.tile_union import Boxes, Digit
 from dmaverify.targets.target import Target

@@ -21,9 +21,10 @@ from dmaverify.lower.programs import Trouble, program_of_transfer, space_of
 from dmaverify.program.access import Access
 from dmaverify.program.command import Command, Loop
 from dmaverify.program.indirect import Indirect
-from dmaverify.program.move import PLACES, Tensor, Transfer
+from dmaverify.program.move import Transfer
 from dmaverify.program.schedule import DMA_CONTEXT, Box, Step, box_of
 from dmaverify.program.space import unit_bits_of
+from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.program.views import Turn, View, Views, turns_of
 from dmaverify.prove.meet import Walk
 from dmaverify.prove.move.views import shift_units

@@ -23,8 +23,9 @@ from dmaverify.lower.programs import (
 )
 from dmaverify.program.access import PlanProblem
 from dmaverify.program.command import Command, GivenCommand
-from dmaverify.program.move import Tensor, Transfer
+from dmaverify.program.move import Transfer
 from dmaverify.program.space import Space, layout_of, unit_bits_of
+from dmaverify.program.tensor import Tensor
 from dmaverify.prove.move.core import judge_core
 from dmaverify.prove.move.feasible import Run
 from dmaverify.prove.move.names import other_size

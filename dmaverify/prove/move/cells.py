@@ -27,8 +27,8 @@ from dmaverify.language.expr import (
 )
 from dmaverify.layout.addresses import BYTE, Layout
 from dmaverify.layout.digits import Gap
-from dmaverify.program.move import PLACES, Tensor
 from dmaverify.program.space import opaque_axis
+from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.prove.smt import all_of, any_of, linear, negation, number
 
 

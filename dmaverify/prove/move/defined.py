@@ -25,8 +25,8 @@ from dmaverify.language.expr import (
     Symbol,
     axes_of,
 )
-from dmaverify.program.move import PLACES, Tensor
 from dmaverify.program.space import SPAN, Space, unit_bits_of
+from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.prove.move.script import Writer, conjunction, disjunction, text_of
 from dmaverify.prove.smt import number
 

@@ -20,8 +20,9 @@ from dmaverify.language.expr import Broadcast, axes_of, terms_of
 from dmaverify.lower.programs import program_of_transfer, space_of
 from dmaverify.program.command import Command, Entry, Loop, Sequencer
 from dmaverify.program.indirect import Indirect, Rows, rows_of, without_axis
-from dmaverify.program.move import PLACES, Transfer
+from dmaverify.program.move import Transfer
 from dmaverify.program.space import Space, unit_bits_of
+from dmaverify.program.tensor import PLACES
 from dmaverify.program.views import ViewError
 from dmaverify.prove.move.check import Options, check_transfer
 from dmaverify.prove.move.preconditions import unmet

@@ -20,7 +20,7 @@ from dmaverify.language.expr import Expr, Symbol, axes_of
 from dmaverify.language.parse import parse
 from dmaverify.layout.digits import Form, NotDigits, coalesce, digits_of
 from dmaverify.program.command import Entry, GivenCommand, Sequencer
-from dmaverify.program.move import PLACES, Tensor
+from dmaverify.program.tensor import PLACES, Tensor
 
 T = TypeVar("T")
 

@@ -19,7 +19,7 @@ from dmaverify.language.numbers import gcd, least, most, same, step_gcd
 from dmaverify.layout.digits import Form, NotDigits, compile_digits, finalize
 from dmaverify.lower.derive import coalesce
 from dmaverify.program.command import Command, Sequencer
-from dmaverify.program.move import Tensor
+from dmaverify.program.tensor import Tensor
 from dmaverify.targets.target import Target
 
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from dmaverify.language.affine import Lin
 from dmaverify.language.expr import Broadcast, walk
 from dmaverify.program.command import Command, Port
-from dmaverify.program.move import PLACES, Tensor
 from dmaverify.program.space import Space
+from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.prove.move.defined import Cell, NotCovered, Position, address_of, cell_at, position_of, width_of
 from dmaverify.prove.move.script import Script, Writer, conjunction, disjunction, text_of
 from dmaverify.prove.smt import number

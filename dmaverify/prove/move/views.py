@@ -21,8 +21,8 @@ from dataclasses import replace
 from dmaverify.lower.adapters import STREAM
 from dmaverify.lower.programs import space_of
 from dmaverify.program.command import Command, Loop
-from dmaverify.program.move import PLACES
 from dmaverify.program.space import unit_bits_of
+from dmaverify.program.tensor import PLACES
 from dmaverify.program.views import Affine, Turn, View, Views, Window, loop_values
 from dmaverify.prove.meet import Walk, apart, difference, found_meeting, question
 from dmaverify.prove.smt import Session

@@ -25,13 +25,15 @@ from dmaverify.lower.adapters import access_facts, derived_access, given_access,
 from dmaverify.lower.programs import Trouble, given_program, space_of, streamed_program
 from dmaverify.program.access import Access
 from dmaverify.program.command import Command
-from dmaverify.program.move import PLACES, Tensor, Transfer
+from dmaverify.program.move import Transfer
 from dmaverify.program.space import aliased_place, layout_of
+from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.prove.move.cells import has_window
 from dmaverify.prove.move.fold import Family, fold
 from dmaverify.prove.move.ports import command_facts, dimension_facts, sequencer_facts, tensor_facts, transfer_facts
 from dmaverify.prove.move.reach import walks_off
 from dmaverify.prove.options import Options
+from dmaverify.prove.sizes.divisors import traced
 from dmaverify.prove.sizes.facts import Fact, Instance, Region, Template, Why
 from dmaverify.prove.sizes.judge import Unproved, cells_of, judge
 from dmaverify.prove.sizes.predicate import decide
@@ -93,7 +95,7 @@ def attempt(
     ends = {one.name: (one.first, one.last) for one in template.symbols}
     for _ in range(MOST_RESTARTS):
         try:
-            trace = Trace(values, tuple(divisors.items()), generic=generic, ends=ends)
+            trace = traced(values, tuple(divisors.items()), generic=generic, ends=ends)
             return _Run(template, trace, options, pinned, breaking).run()
         except Restart as again:
             old = divisors.get(again.name, Poly.of(1))

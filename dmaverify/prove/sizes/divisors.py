@@ -8,13 +8,24 @@ Law: an answer is that at the size of the run, and holds at every size at which 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dmaverify.language.numbers import Poly, Symbolic, divided
 from dmaverify.prove.sizes.facts import Fact
 from dmaverify.prove.sizes.shadow import Shadow, floor, poly_of, value_of
 from dmaverify.prove.sizes.trace import Stuck, Trace
+
+
+def traced(
+    values: Mapping[str, int],
+    divisors: Sequence[tuple[str, Poly]],
+    *,
+    generic: bool,
+    ends: Mapping[str, tuple[int, int | None]] | None = None,
+) -> Trace:
+    """A trace whose numbers know these questions."""
+    return Trace(values, divisors, generic=generic, ends=ends, divisor=divisor, extreme=Extreme)
 
 
 def divisor(trace: Trace, parts: Sequence[tuple[Any, Any]]) -> Any:

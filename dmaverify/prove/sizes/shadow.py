@@ -196,19 +196,13 @@ class Shadow(Symbolic):
         return bool(value >= bound)
 
     def divisor_with(self, values: Sequence[Any]) -> Any:
-        from dmaverify.prove.sizes.divisors import divisor
-
-        return divisor(self.trace, [(value, 2) for value in values])
+        return self.trace.divisor(self.trace, [(value, 2) for value in values])
 
     def step_divisor(self, base: Any, steps: Sequence[tuple[Any, Any]]) -> Any:
-        from dmaverify.prove.sizes.divisors import divisor
-
-        return divisor(self.trace, [(base, 2), *steps])
+        return self.trace.divisor(self.trace, [(base, 2), *steps])
 
     def extreme_of(self, values: Sequence[Any], *, most: bool) -> Any:
-        from dmaverify.prove.sizes.divisors import Extreme
-
-        return Extreme(self.trace, tuple(dict.fromkeys(values)), most)
+        return self.trace.extreme(self.trace, tuple(dict.fromkeys(values)), most)
 
 
 def decided(trace: Trace, left: Any, right: Any) -> bool:

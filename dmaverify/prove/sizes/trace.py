@@ -8,8 +8,9 @@ Law: `region` holds at a size exactly when every recorded fact does, and is writ
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from dmaverify.language.numbers import Poly
 from dmaverify.prove.sizes.facts import Fact, Floor, Region, Why, floor_name, lowered, normal
@@ -40,7 +41,10 @@ class Trace:
         *,
         generic: bool,
         ends: Mapping[str, tuple[int, int | None]] | None = None,
+        divisor: Callable[[Trace, Sequence[tuple[Any, Any]]], Any],
+        extreme: Callable[[Trace, tuple[Any, ...], bool], Any],
     ) -> None:
+        self.divisor, self.extreme = divisor, extreme  # how a common divisor and a minimum of its numbers are made
         self.values = dict(values)
         self.ends = dict(ends or {})
         self.generic = generic

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from dmaverify.language.meaning import cell, vendor_text
 from dmaverify.machines.idma.bus.scoreboard import Judged, Wrong
-from dmaverify.program.move import Tensor, Transfer
+from dmaverify.program.move import Transfer
+from dmaverify.program.tensor import Tensor
 from dmaverify.verdict import Finding, Obligation, Severity, Status, Verdict
 
 RULE = "core/trace"

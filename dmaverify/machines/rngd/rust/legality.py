@@ -27,8 +27,9 @@ from dmaverify.machines.rngd.rust.plans import key_axes, table_axis
 from dmaverify.machines.rngd.rust.values import Dtype, Map
 from dmaverify.machines.rngd.rust.values import Tensor as Value
 from dmaverify.machines.rngd.rust.views import form_of, plain
-from dmaverify.program.move import PLACES, Transfer
+from dmaverify.program.move import Transfer
 from dmaverify.program.space import Space, layout_of
+from dmaverify.program.tensor import PLACES
 from dmaverify.prove.move.feasible import entangled, missing
 from dmaverify.targets.target import Target
 from dmaverify.verdict import Finding, Label, Severity

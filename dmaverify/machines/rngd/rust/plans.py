@@ -37,9 +37,10 @@ from dmaverify.machines.rngd.rust.moves import GATHERS, SCATTERS, Move, Site
 from dmaverify.machines.rngd.rust.values import Dtype, Map, Numbers
 from dmaverify.machines.rngd.rust.values import Tensor as Value
 from dmaverify.machines.rngd.rust.views import form_of, plain
-from dmaverify.plan.read import Plan, PlanTransfer
+from dmaverify.plan.plan import Plan, PlanTransfer
 from dmaverify.program.access import PlanProblem
-from dmaverify.program.move import Tensor, Transfer
+from dmaverify.program.move import Transfer
+from dmaverify.program.tensor import Tensor
 from dmaverify.targets.target import Target, load_target
 
 WINDOW = 256  # bytes: alignment beyond this makes no difference to any rule or cost

@@ -22,8 +22,8 @@ from dmaverify.machines.rngd.rust.moves import GATHERS, SCATTERS, Move, Site
 from dmaverify.machines.rngd.rust.plans import WINDOW, KernelPlan, SiteTransfers
 from dmaverify.machines.rngd.rust.values import Dtype, Tensor
 from dmaverify.machines.rngd.rust.views import live_cells
-from dmaverify.plan.read import PlanTransfer
-from dmaverify.program.move import PLACES
+from dmaverify.plan.plan import PlanTransfer
+from dmaverify.program.tensor import PLACES
 from dmaverify.prove.boundary import guarded
 from dmaverify.prove.move.check import Options, check_transfer
 from dmaverify.prove.move.static import Ruling, transfer_instances

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from dmaverify.cli.pto import Named, functions_of
 from dmaverify.errors import InputError
 from dmaverify.language.affine import Lin
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.emit import SURFACES, pointers
+from dmaverify.machines.pto.named import Named, functions_of
 from dmaverify.machines.pto.values import Kernel
 from dmaverify.program.instructions import Copy, Step
 from dmaverify.prove.flow.ask import term_text
