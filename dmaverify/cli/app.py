@@ -19,7 +19,7 @@ from typing import Any
 import click
 
 from dmaverify import __version__
-from dmaverify.cli.check import Outcome, Terminal
+from dmaverify.cli.check import CommandOutcome, Terminal
 from dmaverify.cli.options import MEMORY, OPTIONS, TIME, options
 from dmaverify.cli.rust import extract_command
 from dmaverify.errors import InputError, errors_of
@@ -172,7 +172,7 @@ def terminal() -> Terminal:
     return Terminal(_width(), _colour(sys.stdout), sys.stdout.isatty())
 
 
-def show(outcome: Outcome) -> int:
+def show(outcome: CommandOutcome) -> int:
     """Prints an outcome; its exit code."""
     for text in filter(None, outcome.out):
         say(text)

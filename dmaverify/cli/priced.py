@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dmaverify.plan.plan import Plan
     from dmaverify.program.indirect import Indirect
     from dmaverify.program.schedule import Program, Step
-    from dmaverify.prove.flow.touches import Work
+    from dmaverify.prove.flow.touches import StepWork
     from dmaverify.report.timeline import Duration, Slot
 
 INDIRECT = (
@@ -199,7 +199,7 @@ def laid_out(plan: Plan, program: Program, profile: str, supported: bool = True)
     return slots_of(program, order, durations)
 
 
-def _supported(step: Step, work: Work, profile: str) -> None:
+def _supported(step: Step, work: StepWork, profile: str) -> None:
     """Raises InputError where no data supports a price of the step."""
     from dmaverify.cost.bands import band_of
     from dmaverify.cost.constants import cost_data
@@ -211,7 +211,7 @@ def _supported(step: Step, work: Work, profile: str) -> None:
         raise InputError(f"step `{step.name}` is not modelled by profile {profile}: {band.name}", step.span)
 
 
-def _durations(index: int, work: Work, profile: str) -> Mapping[tuple[int, str], Duration]:
+def _durations(index: int, work: StepWork, profile: str) -> Mapping[tuple[int, str], Duration]:
     """How long each lane works on a step: by itself, or as the whole step where what lanes share binds it."""
     from dmaverify.cost.model import cost
     from dmaverify.prove.flow.touches import lane_of

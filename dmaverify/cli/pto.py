@@ -16,7 +16,7 @@ from typing import Any
 
 from dmaverify.errors import InputError, Span
 from dmaverify.machines.pto.emit import canonical, fields_of, words_of_copy
-from dmaverify.machines.pto.named import Named, functions_of, kernel_at
+from dmaverify.machines.pto.named import NamedFunction, functions_of, kernel_at
 from dmaverify.machines.pto.words import GM_WORDS, LOCAL_WORDS, unpack
 from dmaverify.machines.pto.work import work_of
 from dmaverify.prove.flow.same_kernel import Sameness, compare_kernels
@@ -103,7 +103,7 @@ def same_kernels(a: str, b: str) -> tuple[Sameness, str]:
     return total, "\n".join(said for _, said in answers)
 
 
-def _pairs(a: str, b: str) -> list[tuple[Named, Named]]:
+def _pairs(a: str, b: str) -> list[tuple[NamedFunction, NamedFunction]]:
     """The functions to compare: of the same name where both files have several, else in their order."""
     one, other = ([f for f in functions_of(p) if f.function.body] for p in (a, b))
     if not one or not other:
@@ -118,7 +118,7 @@ def _pairs(a: str, b: str) -> list[tuple[Named, Named]]:
     return list(zip(one, other, strict=True))
 
 
-def same_functions(one: Named, other: Named) -> Sameness:
+def same_functions(one: NamedFunction, other: NamedFunction) -> Sameness:
     """Whether two functions do the same; unknown where one holds what cannot be resolved."""
     try:
         kernels = [side.kernel(canonical=True) for side in (one, other)]
@@ -136,7 +136,7 @@ def same_functions(one: Named, other: Named) -> Sameness:
     return _worked(found, one, other)
 
 
-def _worked(found: Sameness, one: Named, other: Named) -> Sameness:
+def _worked(found: Sameness, one: NamedFunction, other: NamedFunction) -> Sameness:
     """Copies that are the same prove nothing of kernels that compute something else between them."""
     left, right = (work_of(side.source, side.function.name) for side in (one, other))
     for (first, here), (second, there) in zip(left, right, strict=False):
@@ -150,7 +150,7 @@ def _worked(found: Sameness, one: Named, other: Named) -> Sameness:
     return found
 
 
-def _ranges(one: Named, other: Named) -> str:
+def _ranges(one: NamedFunction, other: NamedFunction) -> str:
     given = [f"%{n} in {low}..{high}" for n, (low, high) in {**other.notes.ranges, **one.notes.ranges}.items()]
     return f", for {', '.join(given)}" if given else ""
 

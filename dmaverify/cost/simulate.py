@@ -19,8 +19,8 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.cost.constants import TICKS, CostData, cost_data
-from dmaverify.cost.nest import Nest, image
-from dmaverify.cost.sides import Side, pairs_of
+from dmaverify.cost.nest import PacketNest, image
+from dmaverify.cost.sides import SideCost, pairs_of
 from dmaverify.errors import InputError
 from dmaverify.program.command import Command, Engine
 
@@ -92,11 +92,11 @@ class Tables:
     """The integer tables of one simulation; `program` is the commands in the order of their rows."""
 
     program: tuple[Command, ...]
-    pairs: tuple[tuple[Side, Side], ...]
+    pairs: tuple[tuple[SideCost, SideCost], ...]
     data: dict[str, Any]
 
     @property
-    def nests(self) -> list[tuple[Nest, Nest]]:
+    def nests(self) -> list[tuple[PacketNest, PacketNest]]:
         return [(read.nest, write.nest) for read, write in self.pairs]
 
     def arguments(self) -> tuple[Any, ...]:
@@ -188,7 +188,7 @@ class Tables:
                 slot += nest.packets
                 row += 1
 
-    def _loops(self, row: int, role: int, nest: Nest) -> None:
+    def _loops(self, row: int, role: int, nest: PacketNest) -> None:
         """Strides in the command's own direction: a flipped loop starts at its top."""
         from dmaverify.cost import kernel as q
 
@@ -200,7 +200,7 @@ class Tables:
         self.data["sides"][2 * row + role, q.S_BASE] = base
 
 
-def _side_row(row: Table, side: Side) -> None:
+def _side_row(row: Table, side: SideCost) -> None:
     """Fills the row of a side."""
     from dmaverify.cost import kernel as q
 
@@ -246,7 +246,7 @@ def _constants(data: CostData) -> Table:
 # ---------------------------------------------------------------- served once
 
 
-def expected_sums(nest: Nest) -> tuple[int, int, int]:
+def expected_sums(nest: PacketNest) -> tuple[int, int, int]:
     """Bytes, sum and sum of squares of the addresses of all bytes of a nest, exactly, from its loops alone."""
     digits = [*nest.loops, (nest.size, 1)]
     number = prod(count for count, _ in digits)

@@ -35,7 +35,7 @@ MOST_PACKET = 4096  # bytes, where the target states no limit
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class CommandsText:
     """What a text of commands says: descriptors, or streams by engine; and what in it is not the transfer's own."""
 
     given: tuple[GivenCommand, ...] = ()
@@ -53,7 +53,7 @@ def written_commands(
     text: str,
     tensors: tuple[Tensor, Tensor],
     target: Target,
-) -> Written:
+) -> CommandsText:
     """The commands that the text of `commands` writes, for a transfer from the first tensor to the second."""
     for key in ("read", "write", "sequencer", "engine", "command", "stream"):
         if getattr(table, key) is not None:
@@ -65,10 +65,10 @@ def written_commands(
         span = reader.doc.span(place)
         options, differ = merged_options(table.options, formed.options, span)
         problems = [PlanProblem(what, at or span, hint, False) for what, at, hint in formed.problems]
-        return Written(formed.given, (), (*problems, *differ), options, formed.facts, formed.form)
+        return CommandsText(formed.given, (), (*problems, *differ), options, formed.facts, formed.form)
     found = reader.texts.commands(place, text, unit_bits_of(bits))
     if not isinstance(found, Homogeneous):
-        return Written(given=found)
+        return CommandsText(given=found)
     span = reader.doc.span(place)
     source, dest = tensors
     problems = [
@@ -85,4 +85,4 @@ def written_commands(
     streams = tuple(
         EngineStream(engine, stream_of_shape(shape, source, dest, spaces, bits, most)) for engine, shape in found.shapes
     )
-    return Written(streams=streams, problems=tuple(problems))
+    return CommandsText(streams=streams, problems=tuple(problems))

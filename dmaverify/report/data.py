@@ -16,7 +16,7 @@ from enum import Enum
 from typing import Any
 
 from dmaverify.errors import Span
-from dmaverify.report.order import Place, place_of_span
+from dmaverify.report.order import TextPlace, place_of_span
 from dmaverify.verdict import Severity
 
 LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.ADVICE: "note"}
@@ -53,7 +53,7 @@ def plain(value: Any) -> Any:
         return str(value)
 
 
-def where_json(place: Place) -> dict[str, Any]:
+def where_json(place: TextPlace) -> dict[str, Any]:
     """Line and column are 1-based, in characters, the end exclusive; null where not known."""
     return {
         "path": place.path,

@@ -23,7 +23,7 @@ class Overlap(ValueError):
 
 
 @dataclass(frozen=True)
-class Change:
+class LineChange:
     """Lines of a text before and after: `line` is the 1-based number of the first of them."""
 
     line: int
@@ -50,7 +50,7 @@ def applied(text: str, edits: Iterable[Edit]) -> str:
     return "".join([*parts, text[at:]])
 
 
-def changes(source: Source, edits: Sequence[Edit]) -> list[Change]:
+def changes(source: Source, edits: Sequence[Edit]) -> list[LineChange]:
     """The lines that the edits change, neighbours together. Raises Overlap."""
     groups: list[list[Edit]] = []
     for edit in in_text(edits):
@@ -62,14 +62,14 @@ def changes(source: Source, edits: Sequence[Edit]) -> list[Change]:
     return [_change(source, group) for group in groups]
 
 
-def _change(source: Source, edits: Sequence[Edit]) -> Change:
+def _change(source: Source, edits: Sequence[Edit]) -> LineChange:
     first = source.line_of(edits[0].span.start)
     last = max(source.line_of(max(edit.span.start, edit.span.end - 1)) for edit in edits)
     start = source.line_starts[first - 1]
     end = source.line_starts[last - 1] + len(source.line_text(last))
     shifted = [Edit(type(e.span)(e.span.source, e.span.start - start, e.span.end - start), e.text) for e in edits]
     before = source.text[start:end]
-    return Change(first, tuple(before.split("\n")), tuple(applied(before, shifted).split("\n")))
+    return LineChange(first, tuple(before.split("\n")), tuple(applied(before, shifted).split("\n")))
 
 
 def trials_of(edits: Sequence[Edit]) -> Iterator[tuple[Edit, ...]]:

@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 from dmaverify.errors import InputError
 from dmaverify.report.data import LEVELS, dumps, plain, where_json
 from dmaverify.report.order import (
-    Place,
+    TextPlace,
     bucket,
     findings_in_order,
     in_order,
@@ -168,7 +168,7 @@ def github(verdicts: Iterable[Verdict]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _annotation(level: str, title: str, text: str, place: Place, verdict: Verdict) -> str:
+def _annotation(level: str, title: str, text: str, place: TextPlace, verdict: Verdict) -> str:
     if place.path.startswith("<") and verdict.path:
         place = place_of_verdict(verdict)
     wanted = {

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from dmaverify.cost.constants import CostData
-from dmaverify.cost.sides import Side
+from dmaverify.cost.sides import SideCost
 from dmaverify.language.expr import Expr, Modulo, Padding, Stride, Symbol, axes_of, pair, terms_of
 from dmaverify.layout.digits import NotDigits, compile_digits
 from dmaverify.program.move import Transfer
@@ -57,7 +57,7 @@ def why_not_better(result: Synthesis, data: CostData, retry: Callable[..., Synth
     return Why(top.resource, sentence, bits, values, _change(result, retry))
 
 
-def _all_channels(name: str, sides: Sequence[Side], data: CostData) -> bool:
+def _all_channels(name: str, sides: Sequence[SideCost], data: CostData) -> bool:
     """Whether HBM is used evenly: no layout makes it faster."""
     loads = [0] * data.hbm_channels
     for side in sides:
@@ -66,7 +66,7 @@ def _all_channels(name: str, sides: Sequence[Side], data: CostData) -> bool:
     return name == "channels" and max(loads) * data.hbm_channels <= FAR * sum(loads)
 
 
-def _sentence(name: str, why: str, sides: Sequence[Side], data: CostData) -> tuple[str, tuple[int, ...]]:
+def _sentence(name: str, why: str, sides: Sequence[SideCost], data: CostData) -> tuple[str, tuple[int, ...]]:
     if name in ("channels", "bank groups"):
         hbm = [side for side in sides if side.hbm is not None]
         stuck = _stuck(hbm, data)
@@ -78,7 +78,7 @@ def _sentence(name: str, why: str, sides: Sequence[Side], data: CostData) -> tup
     return f"{why}, in any order", ()
 
 
-def _stuck(sides: Sequence[Side], data: CostData) -> tuple[int, ...]:
+def _stuck(sides: Sequence[SideCost], data: CostData) -> tuple[int, ...]:
     """Bits of the channel number's own (lowest) address bits that no request toggles."""
     lowest = [(mask & -mask).bit_length() - 1 for mask in data.hbm.channel_masks]
     toggled = 0

@@ -18,7 +18,7 @@ from dmaverify.testing.plan_text import plan_lines
 
 
 @dataclass(frozen=True)
-class Plan:
+class DrawnPlan:
     """A transfer with the axes it is about. `fault` names what `with_fault` broke ("" for nothing), `broke` says
     where.
     """

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
-class Tile:
+class DrawnCopy:
     """A copy: `kind`, the tensor, addresses with their step for each iteration of the loop around (UB: by parity)."""
 
     kind: str
@@ -56,7 +56,7 @@ class Vector:
 
 
 @dataclass(frozen=True, slots=True)
-class Fence:
+class DrawnFence:
     pipe: str
 
 
@@ -75,7 +75,7 @@ class Mode:
 
 
 @dataclass(frozen=True)
-class Kernel:
+class DrawnKernel:
     """`before`, then `body` `trips` times, then `after`. `tensors` are bytes by name, `core` is what the other core
     writes, `bits` are those of the integers that addresses in the loop are computed in, extended with a sign or not.
     """
@@ -93,14 +93,14 @@ class Kernel:
     signed: bool = True
 
     def text(self) -> str:
-        return Writer(self).text()
+        return KernelWriter(self).text()
 
 
 @dataclass
-class Writer:
+class KernelWriter:
     """Text of a kernel in its surface."""
 
-    kernel: Kernel
+    kernel: DrawnKernel
     numbers: dict[int, None] = field(default_factory=dict)
     lines: list[str] = field(default_factory=list)
     count: int = 0
@@ -137,7 +137,7 @@ class Writer:
 
     def _parts(self, parts: Sequence[object], pad: str, looped: bool) -> None:
         for part in parts:
-            if isinstance(part, Tile):
+            if isinstance(part, DrawnCopy):
                 self._tile(part, pad, looped)
             elif isinstance(part, Sync):
                 if part.event is None:
@@ -153,12 +153,12 @@ class Writer:
                 self.lines.append(f"{pad}pto.{wait} 3")
             elif isinstance(part, Mode):
                 self.lines.append(f"{pad}pto.set_atomic_{part.name}")
-            elif isinstance(part, Fence):
+            elif isinstance(part, DrawnFence):
                 self.lines.append(f'{pad}pto.pipe_barrier "PIPE_{part.pipe}"')
             elif isinstance(part, Vector):
                 self._vector(part, pad)
 
-    def _pointer(self, tile: Tile, pad: str, looped: bool) -> tuple[str, str]:
+    def _pointer(self, tile: DrawnCopy, pad: str, looped: bool) -> tuple[str, str]:
         self.count += 1
         n, item, lines = self.count, self.kernel.item, self.lines
         kind = {2: "f16", 4: "f32"}[item]
@@ -187,7 +187,7 @@ class Writer:
             f"{pad}%o{name} = arith.{wide} %p{name} : i{bits} to i64",
         ]
 
-    def _tile(self, tile: Tile, pad: str, looped: bool) -> None:
+    def _tile(self, tile: DrawnCopy, pad: str, looped: bool) -> None:
         gm, ub = self._pointer(tile, pad, looped)
         kind = {2: "f16", 4: "f32"}[self.kernel.item]
         load = tile.kind == "load"

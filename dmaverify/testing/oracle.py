@@ -31,7 +31,7 @@ from dmaverify.prove.move.scene import Scene, Side
 from dmaverify.prove.move.witness import finding_of
 from dmaverify.prove.smt import RLIMIT, Session
 from dmaverify.targets.target import Target
-from dmaverify.testing.drawn_plan import Plan
+from dmaverify.testing.drawn_plan import DrawnPlan
 from dmaverify.verdict import Status
 
 ROUTES = ("default", "solver")
@@ -142,7 +142,7 @@ class Examined:
     unread: bool = False  # core/consumes was not judged
 
 
-def examine(plan: Plan, target: Target, *, folder: str, routes: Sequence[str] = ROUTES) -> Examined:
+def examine(plan: DrawnPlan, target: Target, *, folder: str, routes: Sequence[str] = ROUTES) -> Examined:
     """Reads the text of a plan again, runs its commands, and holds every route of the proof and the verdict against
     the run.
 

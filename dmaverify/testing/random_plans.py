@@ -22,13 +22,13 @@ from dmaverify.program.move import Transfer
 from dmaverify.program.space import unit_bits_of
 from dmaverify.targets.target import Target
 from dmaverify.testing.draw import Draw, Seeded
-from dmaverify.testing.drawn_plan import Plan
-from dmaverify.testing.random_moves import Move, move, smallest_move
+from dmaverify.testing.drawn_plan import DrawnPlan
+from dmaverify.testing.random_moves import DrawnMove, move, smallest_move
 
 # ---------------------------------------------------------------- plans
 
 
-def plan(draw: Draw, target: Target, *, valid: bool | None = None, tiers: Sequence[str] = ()) -> Plan:
+def plan(draw: Draw, target: Target, *, valid: bool | None = None, tiers: Sequence[str] = ()) -> DrawnPlan:
     """A plan of one transfer with printed commands, and often a stream.
 
     `valid=True`: proved, but for the machine's own rules (alignment and the like). `valid=False`: one fault is drawn
@@ -41,22 +41,22 @@ def plan(draw: Draw, target: Target, *, valid: bool | None = None, tiers: Sequen
     return _plan(draw, target, valid, tiers)
 
 
-def _plan(draw: Draw, target: Target, valid: bool | None, tiers: Sequence[str]) -> Plan:
+def _plan(draw: Draw, target: Target, valid: bool | None, tiers: Sequence[str]) -> DrawnPlan:
     found = valid_move(draw, target, tiers) if valid else move(draw, target, valid=valid, tiers=tiers)
     commands = derived(found, target)
     given = tuple(printed(command, target) for command in commands or wild_commands(draw, found, target))
     if commands:
         given = tuple(retold(draw, one) for one in given)
     stream = found.stream if commands and draw.chance(40) else None
-    return Plan(found.axes, Transfer("move", target.name, found.dtype, found.source, found.dest, stream, given))
+    return DrawnPlan(found.axes, Transfer("move", target.name, found.dtype, found.source, found.dest, stream, given))
 
 
-def seeded_plan(seed: int | str, target: Target, *, valid: bool | None = None, tiers: Sequence[str] = ()) -> Plan:
+def seeded_plan(seed: int | str, target: Target, *, valid: bool | None = None, tiers: Sequence[str] = ()) -> DrawnPlan:
     """The plan of a seed (see `plan`): the same on every machine."""
     return replace(plan(Seeded(seed), target, valid=valid, tiers=tiers), seed=str(seed))
 
 
-def valid_move(draw: Draw, target: Target, tiers: Sequence[str] = ()) -> Move:
+def valid_move(draw: Draw, target: Target, tiers: Sequence[str] = ()) -> DrawnMove:
     """A move whose stream has commands that keep the promise."""
     for _ in range(12):
         found = move(draw, target, valid=True, tiers=tiers)
@@ -65,7 +65,7 @@ def valid_move(draw: Draw, target: Target, tiers: Sequence[str] = ()) -> Move:
     return smallest_move(draw, target, list(tiers) or list(target.tiers))
 
 
-def derived(found: Move, target: Target) -> tuple[Command, ...] | None:
+def derived(found: DrawnMove, target: Target) -> tuple[Command, ...] | None:
     """The commands of a move's stream; None where it has none."""
     if found.stream is None:
         return None
@@ -113,7 +113,7 @@ def retold(draw: Draw, one: GivenCommand) -> GivenCommand:
     return replace(one, read=replace(one.read, entries=tuple(read)), write=replace(one.write, entries=tuple(write)))
 
 
-def wild_commands(draw: Draw, found: Move, target: Target) -> list[Command]:
+def wild_commands(draw: Draw, found: DrawnMove, target: Target) -> list[Command]:
     """Nests that go where they like: any strides, any bases near the tensors."""
     from dmaverify.program.command import Loop, Port
 

@@ -375,6 +375,29 @@ def test_the_root_holds_a_handful_of_files() -> None:
     assert len(ROOT_FILES) <= 6
 
 
+# ---------------------------------------------------------------- classes
+
+
+def named_twice(files: Iterable[tuple[str, ast.Module]]) -> dict[str, list[str]]:
+    """Classes of one name in several places, with the files that they stand in."""
+    places: dict[str, list[str]] = {}
+    for name, tree in files:
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name, []).append(name)
+    return {name: found for name, found in places.items() if len(found) > 1}
+
+
+def test_a_class_name_stands_once_in_the_package() -> None:
+    assert named_twice(trees()) == {}
+
+
+def test_a_planted_second_class_of_a_name_is_found() -> None:
+    tile, planted = "class Tile: ...", "def f():\n    class Tile: ..."
+    assert named_twice([("a.py", ast.parse(tile)), ("b.py", ast.parse(planted))]) == {"Tile": ["a.py", "b.py"]}
+    assert named_twice([("a.py", ast.parse(tile)), ("b.py", ast.parse("class Tiles: ...\nTile = 1"))]) == {}
+
+
 # ---------------------------------------------------------------- the whole repository
 
 

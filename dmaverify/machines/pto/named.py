@@ -20,11 +20,11 @@ from dmaverify.plan.notes import Notes, read_notes
 
 
 @dataclass(frozen=True)
-class Named:
+class NamedFunction:
     """A function of a file, with what the comments around it say."""
 
     source: Source
-    function: ops.Function
+    function: ops.KernelFunction
     notes: Notes
 
     def kernel(self, *, canonical: bool = False, readings: Mapping[str, str] | None = None) -> Kernel:
@@ -41,7 +41,7 @@ class Named:
         return self.function.name or Path(self.source.name).stem
 
 
-def functions_of(path: str) -> list[Named]:
+def functions_of(path: str) -> list[NamedFunction]:
     """The functions of a file that hold something, or the one behind `::`. Raises InputError."""
     file, _, name = path.partition("::")
     try:
@@ -51,19 +51,19 @@ def functions_of(path: str) -> list[Named]:
     return [one for one in named_in(source) if (one.name == name if name else not one.function.called)]
 
 
-def named_in(source: Source) -> list[Named]:
+def named_in(source: Source) -> list[NamedFunction]:
     """The functions of a text, each with its own notes."""
     whole, functions = read_kernels(source)
     out, previous = [], 0
     for function in functions:
         end = function.whole.end if function.whole else len(source.text)
         end = len(source.text) if function is functions[-1] else end
-        out.append(Named(source, function, read_notes(source, whole.comments, previous, end)))
+        out.append(NamedFunction(source, function, read_notes(source, whole.comments, previous, end)))
         previous = end
     return out
 
 
-def function_at(path: str) -> Named:
+def function_at(path: str) -> NamedFunction:
     """The one function that a path means. Raises InputError."""
     found = functions_of(path)
     if len(found) != 1:
@@ -76,7 +76,7 @@ def function_at(path: str) -> Named:
 
 def kernel_at(
     path: str, readings: Mapping[str, str] | None = None, *, canonical: bool = False
-) -> tuple[Source, ops.Function, Kernel]:
+) -> tuple[Source, ops.KernelFunction, Kernel]:
     """The one function that a path means. Raises InputError."""
     named = function_at(path)
     return named.source, named.function, named.kernel(canonical=canonical, readings=readings)

@@ -15,14 +15,14 @@ from dmaverify.language.affine import ZERO, Lin, World
 from dmaverify.program.instructions import (
     Arrival,
     Branch,
+    BufferToken,
     Copy,
+    CopyTouch,
     Event,
     Fit,
-    Loop,
+    KernelLoop,
     Place,
     Signal,
-    Token,
-    Touch,
     Use,
 )
 from dmaverify.prove.flow.ask import Asker, shown, term_text
@@ -39,7 +39,7 @@ from dmaverify.targets.target import Target
 from dmaverify.verdict import Finding
 
 
-class Program(Protocol):
+class KernelProgram(Protocol):
     """What a front end gives: symbols, events in order of issue, the copies among them."""
 
     world: World
@@ -49,7 +49,7 @@ class Program(Protocol):
 
 
 @dataclass
-class Judged:
+class JudgedKernel:
     """Findings, obligations as (status, by, why), assumptions in words."""
 
     findings: list[Finding] = field(default_factory=list)
@@ -60,7 +60,7 @@ class Judged:
 
 
 def judge_kernel(
-    program: Program,
+    program: KernelProgram,
     target: Target,
     options: Options,
     extents: Mapping[str, int],
@@ -70,7 +70,7 @@ def judge_kernel(
     outer: Sequence[str] = (),
     *,
     followed: bool = True,
-) -> Judged:
+) -> JudgedKernel:
     """All that can be said of a kernel under the readings of `options`.
 
     `others` are bytes of that memory that somebody else has written wherever the kernel waits for them; `followed` is
@@ -87,7 +87,7 @@ def judge_kernel(
             judge.judge_number("flag", "event_id", event.event, event.span)
         else:
             judge.judge_number("buffer", "buffer_id", event.token, event.span)
-    out = Judged(list(judge.findings))
+    out = JudgedKernel(list(judge.findings))
     broken = {f.rule for f in out.findings if f.severity.value == "error"}
     for name in sorted(judge.evaluated | judge.used):
         status = "refuted" if name in broken else judge.status.get(name, "proved")
@@ -151,7 +151,7 @@ def _order(
 def _awaited(events: Sequence[Event], others: Sequence[tuple[int, int]], space: str) -> Iterator[Event]:
     """The events, with what others wrote behind each wait of a single pipe: only that pipe knows it to be there."""
     for event in events:
-        if isinstance(event, Loop):
+        if isinstance(event, KernelLoop):
             yield replace(event, body=tuple(_awaited(event.body, others, space)))
         elif isinstance(event, Branch):
             then, other = (tuple(_awaited(side, others, space)) for side in (event.then, event.other))
@@ -160,7 +160,7 @@ def _awaited(events: Sequence[Event], others: Sequence[tuple[int, int]], space: 
             yield event
             if isinstance(event, Arrival) and event.pipe:
                 place = Place(space, "", ZERO)
-                touches = tuple(Touch("data", place, Lin(start), Lin(end - start), ()) for start, end in others)
+                touches = tuple(CopyTouch("data", place, Lin(start), Lin(end - start), ()) for start, end in others)
                 yield Use(event.number, event.pipe, touches, event.span, event.what, foreign=True)
 
 
@@ -171,11 +171,11 @@ def _given(others: Sequence[tuple[int, int]], arrivals: Sequence[str], space: st
         yield f"bytes {start:,} to {end - 1:,} of {space.upper()} are written by the other core before {where} goes on"
 
 
-def _ordering(events: Sequence[Event]) -> Iterator[Signal | Token]:
+def _ordering(events: Sequence[Event]) -> Iterator[Signal | BufferToken]:
     for event in events:
-        if isinstance(event, (Signal, Token)):
+        if isinstance(event, (Signal, BufferToken)):
             yield event
-        elif isinstance(event, Loop):
+        elif isinstance(event, KernelLoop):
             yield from _ordering(event.body)
         elif isinstance(event, Branch):
             yield from _ordering((*event.then, *event.other))

@@ -19,7 +19,7 @@ from typing import Any
 
 from dmaverify.errors import Span
 from dmaverify.language.affine import Cond, Lin, World, compare
-from dmaverify.program.instructions import Arrival, Copy, Event, Fence, Signal, Token, Use, accumulate
+from dmaverify.program.instructions import Arrival, BufferToken, Copy, Event, Fence, Signal, Use, accumulate
 from dmaverify.prove.flow.ask import Asker
 from dmaverify.prove.flow.pipe_meets import LOADED, Meetings
 from dmaverify.prove.flow.pipe_state import (
@@ -90,7 +90,7 @@ class PipeSteps:
 
     def _parted(self, event: Event, state: State, at: At) -> list[State]:
         """The state once for each of the few ids that an event may be about, with that as a fact."""
-        if not isinstance(event, (Signal, Token)):
+        if not isinstance(event, (Signal, BufferToken)):
             return [state]
         number = self.world.put(event.event if isinstance(event, Signal) else event.token, at.counters)
         low, high = self.world.interval(number)
@@ -109,7 +109,7 @@ class PipeSteps:
             return self._fence(event, state)
         if isinstance(event, Arrival):
             return state
-        assert isinstance(event, Token)
+        assert isinstance(event, BufferToken)
         return self._token(event, state, at)
 
     def _access(self, event: Copy | Use, state: State, at: At) -> State:
@@ -201,7 +201,7 @@ class PipeSteps:
 
     def _told(self, event: Event, state: State, at: At) -> list[State]:
         """The state, once for each value that the number of a flag or token can have here."""
-        if not isinstance(event, (Signal, Token)):
+        if not isinstance(event, (Signal, BufferToken)):
             return [state]
         number = self.world.put(event.event if isinstance(event, Signal) else event.token, at.counters)
         low, high = self.world.interval(number)
@@ -234,7 +234,7 @@ class PipeSteps:
         }
         return State(state.flags, pending, state.tokens, state.facts)
 
-    def _token(self, event: Token, state: State, at: At) -> State:
+    def _token(self, event: BufferToken, state: State, at: At) -> State:
         number = self.world.put(event.token, at.counters)
         if not number.is_const:
             decided = self._chosen(number, state, at)

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dmaverify.language.numbers import Poly, Symbolic, divided
-from dmaverify.prove.sizes.facts import Fact
+from dmaverify.prove.sizes.facts import SizeFact
 from dmaverify.prove.sizes.shadow import Shadow, floor, poly_of, value_of
 from dmaverify.prove.sizes.trace import Stuck, Trace
 
@@ -75,17 +75,17 @@ class Divisor(Symbolic):
         for value, _ in self.parts if self.down > 1 else ():
             if value_of(value) % self.down:
                 raise Stuck("a divisor of half bytes")
-            self.trace.record(Fact("div", poly_of(value), Poly.of(self.down)))
+            self.trace.record(SizeFact("div", poly_of(value), Poly.of(self.down)))
         for value, count in self.parts:
             if value_of(value) % by and value_of(count) > 1:
-                self.trace.record(Fact("ndiv", poly_of(value), Poly.of(by)))
+                self.trace.record(SizeFact("ndiv", poly_of(value), Poly.of(by)))
                 _ = count > 1
                 return Remainder(self.trace, 1)
         for value, count in self.parts:
             if value_of(value) % by:
                 _ = count > 1
             else:
-                self.trace.record(Fact("div", poly_of(value), Poly.of(by)))
+                self.trace.record(SizeFact("div", poly_of(value), Poly.of(by)))
         return 0
 
     def __eq__(self, other: object) -> Any:

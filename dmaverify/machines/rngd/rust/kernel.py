@@ -18,7 +18,7 @@ from dmaverify.machines.rngd.rust.bodies import Bodies
 from dmaverify.machines.rngd.rust.code import Code, walk
 from dmaverify.machines.rngd.rust.crate import Crate, crate_of
 from dmaverify.machines.rngd.rust.functions import MAX_INSTANCES
-from dmaverify.machines.rngd.rust.module import Item, Scope
+from dmaverify.machines.rngd.rust.module import Item, NameScope
 from dmaverify.machines.rngd.rust.moves import TRANSFERS, Site
 from dmaverify.machines.rngd.rust.sites import waits_for_a_caller
 from dmaverify.machines.rngd.rust.values import Unknown, Value
@@ -30,7 +30,7 @@ MOST_FILES = 400
 
 
 @dataclass(frozen=True)
-class Kernel:
+class KernelFile:
     """What was read of one file."""
 
     source: Source
@@ -38,7 +38,7 @@ class Kernel:
 
 
 @dataclass
-class Session:
+class CrateSession:
     """A crate and what was read of it so far. Files of one crate share one session, so that each is read once."""
 
     crate: Crate
@@ -46,23 +46,23 @@ class Session:
     searched: set[Item] = field(default_factory=set)
 
 
-_sessions: dict[tuple[Path, Path | None], Session] = {}
+_sessions: dict[tuple[Path, Path | None], CrateSession] = {}
 
 
-def _session(file: Path, name: str) -> Session:
+def _session(file: Path, name: str) -> CrateSession:
     """The session of the crate that a file belongs to, begun anew where a file has changed since."""
     root, entry = crate_of(file)
     known = _sessions.get((root, entry))
     seen = known.crate.read.get(file.resolve()) if known is not None else None
     renamed = seen is not None and seen[1].source.name != name
     if known is None or renamed or not known.crate.current:
-        known = Session(Crate(root, entry, file.is_absolute(), {file.resolve(): name}), Bodies())
+        known = CrateSession(Crate(root, entry, file.is_absolute(), {file.resolve(): name}), Bodies())
         _sessions.clear()
         _sessions[root, entry] = known
     return known
 
 
-def read_kernel(path: str | Path) -> Kernel:
+def read_kernel(path: str | Path) -> KernelFile:
     """All transfer calls of a file. Raises InputError where it cannot be read."""
     file = Path(path)
     session = _session(file, str(path))
@@ -77,17 +77,17 @@ def read_kernel(path: str | Path) -> Kernel:
     _crowded(own, reader)
     _left_out(own, reader)
     own += list(_unused_macros(code, tree, len(reader.sites), own))
-    return Kernel(code.source, tuple(sorted(own, key=lambda site: (site.span.start, site.number))))
+    return KernelFile(code.source, tuple(sorted(own, key=lambda site: (site.span.start, site.number))))
 
 
-def read_kernel_text(text: str, name: str = "<kernel>") -> Kernel:
+def read_kernel_text(text: str, name: str = "<kernel>") -> KernelFile:
     """All transfer calls of a text that belongs to no crate."""
     from dmaverify.machines.rngd.rust.code import parse_file
     from dmaverify.machines.rngd.rust.module import fill
 
     source = Source(name, text)
     code, tree = parse_file(source)
-    scope = Scope("module", "crate", None)
+    scope = NameScope("module", "crate", None)
     fill(scope, code, tree.children)
     reader = Bodies()
     _discover(reader, scope, code, tree)
@@ -98,22 +98,22 @@ def read_kernel_text(text: str, name: str = "<kernel>") -> Kernel:
     _crowded(own, reader)
     _left_out(own, reader)
     own += list(_unused_macros(code, tree, len(own), own))
-    return Kernel(source, tuple(sorted(own, key=lambda site: (site.span.start, site.number))))
+    return KernelFile(source, tuple(sorted(own, key=lambda site: (site.span.start, site.number))))
 
 
-def _discover(reader: Bodies, scope: Scope, code: Code, tree: Node) -> None:
+def _discover(reader: Bodies, scope: NameScope, code: Code, tree: Node) -> None:
     reader.discover(code, tree)
     for made, root in [pair for one in _with_inline(scope) for pair in one.expanded]:
         reader.discover(made, root)
 
 
-def _with_inline(scope: Scope) -> Iterator[Scope]:
+def _with_inline(scope: NameScope) -> Iterator[NameScope]:
     yield scope
     for inner in scope.inline:
         yield from _with_inline(inner)
 
 
-def _visit(reader: Bodies, scope: Scope) -> None:
+def _visit(reader: Bodies, scope: NameScope) -> None:
     for one in _with_inline(scope):
         for item in one.functions:
             reader.found(item)
@@ -149,7 +149,7 @@ def _uncalled(reader: Bodies) -> list[Item]:
     ]
 
 
-def _callers(session: Session, own: Path, code: Code) -> None:
+def _callers(session: CrateSession, own: Path, code: Code) -> None:
     """Reads the other files of the crate that name a generic function of this one with transfers in it."""
     reader = session.reader
     inside = [site.span.start for site in reader.sites if site.span.source is code.source]

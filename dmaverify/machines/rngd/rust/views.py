@@ -20,15 +20,15 @@ from math import gcd, prod
 from dmaverify.errors import Span
 from dmaverify.language.expr import Expr, Kind, axes_of
 from dmaverify.language.meaning import Index, cell
-from dmaverify.layout.digits import Digit, Form, NotDigits, coalesce, compile_digits, finalize
-from dmaverify.machines.rngd.rust.values import PLACES, Map, Numbers, Tensor, Unknown
+from dmaverify.layout.digits import Digit, DigitForm, NotDigits, coalesce, compile_digits, finalize
+from dmaverify.machines.rngd.rust.values import PLACES, Map, Numbers, RustTensor, Unknown
 from dmaverify.program.access import PlanProblem
 
 MOST_STARTS = 4096
 
 
 @dataclass(frozen=True)
-class Tile:
+class TileCall:
     """`place.tile::<index, length, new>(start)` as written."""
 
     place: str
@@ -40,7 +40,7 @@ class Tile:
     start_span: Span
 
 
-def form_of(expr: Expr) -> Form | None:
+def form_of(expr: Expr) -> DigitForm | None:
     """The digits of a mapping; None where it has none or makes no sense."""
     try:
         return coalesce(finalize(compile_digits(expr), axes_of(expr)))
@@ -54,7 +54,7 @@ def live_cells(expr: Expr) -> int:
     return prod(d.live for d in form.digits) if form is not None else expr.size
 
 
-def tiled(tensor: Tensor, tile: Tile) -> Tensor:
+def tiled(tensor: RustTensor, tile: TileCall) -> RustTensor:
     """The view through a tile."""
     old = tensor.fields[tile.place]
     made = tensor.with_field(tile.place, tile.new)
@@ -100,7 +100,7 @@ def positions(expr: Expr, index: Expr, start: Numbers) -> Numbers | None:
     return Numbers(low, high, gcd(*(value - low for value in found)), start.exact)
 
 
-def _position(form: Form, axis: str, coordinate: int) -> int:
+def _position(form: DigitForm, axis: str, coordinate: int) -> int:
     digits = sorted((d for d in form.digits if d.axis == axis), key=lambda d: -d.weight)
     total = 0
     for number, digit in enumerate(digits):
@@ -112,7 +112,7 @@ def _position(form: Form, axis: str, coordinate: int) -> int:
 # ---------------------------------------------------------------- what is wrong with a tile
 
 
-def _shape_problems(old: Expr, index: Expr, length: int, tile: Tile, mutable: bool) -> Iterable[PlanProblem]:
+def _shape_problems(old: Expr, index: Expr, length: int, tile: TileCall, mutable: bool) -> Iterable[PlanProblem]:
     assert isinstance(tile.new, Map)
     new = tile.new.expr
     at = new.span or tile.span
@@ -133,7 +133,7 @@ def _shape_problems(old: Expr, index: Expr, length: int, tile: Tile, mutable: bo
 
 
 def _start_problems(
-    index: Expr, length: int, start: Numbers, tile: Tile, mutable: bool, assumed: bool
+    index: Expr, length: int, start: Numbers, tile: TileCall, mutable: bool, assumed: bool
 ) -> Iterable[PlanProblem]:
     live = _live(index)
     if length > index.size:
@@ -226,7 +226,7 @@ def _bare(digits: list[Digit]) -> list[tuple[str, int, int, int, int]]:
     return out
 
 
-def _padded_with(form: Form, steps: set[int], kind: Kind) -> bool:
+def _padded_with(form: DigitForm, steps: set[int], kind: Kind) -> bool:
     """Whether the padding of the digits at these steps is of this kind."""
     for guard in form.guards:
         for number, _ in guard.terms:
@@ -239,7 +239,7 @@ def _padded_with(form: Form, steps: set[int], kind: Kind) -> bool:
 # ---------------------------------------------------------------- pad, unpad, reshape
 
 
-def padded(tensor: Tensor, new: Map | Unknown, span: Span, *, back: bool = False) -> Tensor:
+def padded(tensor: RustTensor, new: Map | Unknown, span: Span, *, back: bool = False) -> RustTensor:
     """`pad`: the same cells within a larger outermost factor; `back`: `unpad`, its inverse."""
     old = tensor.fields["element"]
     made = tensor.with_field("element", new)
@@ -270,7 +270,7 @@ def _outermost(small: Expr, large: Expr) -> bool | None:
     return _bare(list(a.digits)) == others  # a factor of one live position was put around
 
 
-def reshaped(tensor: Tensor, target: Tensor, span: Span) -> Tensor:
+def reshaped(tensor: RustTensor, target: RustTensor, span: Span) -> RustTensor:
     """`reshape`: other mappings on the same cells."""
     made = replace(tensor, fields={**tensor.fields, **target.fields}, span=target.span or tensor.span)
     problems = []
