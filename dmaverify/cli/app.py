@@ -19,7 +19,7 @@ from typing import Any
 import click
 
 from dmaverify import __version__
-from dmaverify.cli.check import Outcome, Terminal
+from dmaverify.cli.check import CommandOutcome, Terminal
 from dmaverify.cli.options import MEMORY, OPTIONS, TIME, options
 from dmaverify.cli.rust import extract_command
 from dmaverify.errors import InputError, errors_of
@@ -172,7 +172,7 @@ def terminal() -> Terminal:
     return Terminal(_width(), _colour(sys.stdout), sys.stdout.isatty())
 
 
-def show(outcome: Outcome) -> int:
+def show(outcome: CommandOutcome) -> int:
     """Prints an outcome; its exit code."""
     for text in filter(None, outcome.out):
         say(text)
@@ -233,7 +233,7 @@ def _answered(
     from dmaverify.jobs.requests import decoded
     from dmaverify.prove.boundary import internal_text
     from dmaverify.prove.limits import MEMORY, TIMEOUT, Exhausted, Limits, bounded
-    from dmaverify.report.machine import dumps
+    from dmaverify.report.data import dumps
 
     try:
         request = decoded(line)
@@ -266,7 +266,7 @@ def load(path: str) -> Any:
 
 def told(answer: Any) -> Stop:
     """Says a text as it is, data as JSON; the end of a command that went well."""
-    from dmaverify.report.machine import dumps
+    from dmaverify.report.data import dumps
 
     say(answer if isinstance(answer, str) else dumps(answer))
     return Stop(0)
@@ -282,7 +282,7 @@ def told(answer: Any) -> Stop:
 def run(path: str, limit: int, as_json: bool) -> None:
     """Execute a transfer in numpy, byte by byte, and compare with the literal meaning."""
     from dmaverify.cli.run import executed
-    from dmaverify.report.machine import dumps
+    from dmaverify.report.data import dumps
 
     ran = executed(path, limit)
     say(dumps([data for _, data, _ in ran]) if as_json else "\n".join(text for text, _, _ in ran))
@@ -307,7 +307,7 @@ def equiv(a: str, b: str, axes: str, rlimit: int, as_json: bool) -> None:
         say(said)
         raise Stop(code)
     from dmaverify.cli.equiv import compared_texts
-    from dmaverify.report.machine import dumps
+    from dmaverify.report.data import dumps
 
     answer = compared_texts(a, b, axes, rlimit)
     if as_json:

@@ -22,7 +22,7 @@ from dmaverify.verdict import Edit, Finding, Status, Verdict
 
 if TYPE_CHECKING:
     from dmaverify.language.expr import Expr
-    from dmaverify.plan.read import Plan
+    from dmaverify.plan.plan import Plan
 
 SUFFIXES = (".toml", ".rs", ".pto", ".mlir", ".job", ".jobs", ".idma", ".csv", ".jsonl")
 SETTINGS: Mapping[str, Any] = {"cross_check": 0, "timeout": 10.0}

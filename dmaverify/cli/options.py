@@ -34,7 +34,7 @@ class LimitType(click.ParamType):  # type: ignore[type-arg,unused-ignore]
             self.fail(f"{value!r} is no limit; write for example {self.examples}, or none", param, ctx)
 
 
-class Named(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+class NamedText(click.ParamType):  # type: ignore[type-arg,unused-ignore]
     """A text of which a shell completes the names: of rules, machines or readings. It takes any text."""
 
     def __init__(self, name: str) -> None:
@@ -51,7 +51,7 @@ class Named(click.ParamType):  # type: ignore[type-arg,unused-ignore]
         return [CompletionItem(name) for name in names_of(self.name) if name.startswith(incomplete)]
 
 
-RULE, MACHINE, READING = Named("rule"), Named("target"), Named("reading")
+RULE, MACHINE, READING = NamedText("rule"), NamedText("target"), NamedText("reading")
 TIME = LimitType(seconds_of, "10s, 2m")
 MEMORY = LimitType(bytes_of, "512MiB, 2GiB")
 F = TypeVar("F", bound=Callable[..., Any])

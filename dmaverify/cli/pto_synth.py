@@ -17,7 +17,7 @@ from dmaverify.machines.pto.read import read_kernels
 from dmaverify.machines.pto.values import Setting
 
 if TYPE_CHECKING:
-    from dmaverify.plan.read import Plan
+    from dmaverify.plan.plan import Plan
     from dmaverify.program.move import Transfer
     from dmaverify.synth.copies import CopyPlan, Fewest
 

@@ -19,7 +19,7 @@ from dmaverify.jobs.judge import is_copy_text
 from dmaverify.jobs.references import synthesized
 
 if TYPE_CHECKING:
-    from dmaverify.plan.read import Plan
+    from dmaverify.plan.plan import Plan
 
 
 def extract_command(told: Callable[[str], Exception]) -> click.Command:

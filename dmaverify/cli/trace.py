@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from dmaverify.plan.read import Plan
+    from dmaverify.plan.plan import Plan
 
 
 @click.command()

@@ -25,7 +25,7 @@ from dmaverify.jobs.judge import Job
 from dmaverify.prove.certify.certificate import Question, write_questions
 
 if TYPE_CHECKING:
-    from dmaverify.jobs.certify import Findings
+    from dmaverify.jobs.sealed import Findings
     from dmaverify.jobs.synthesis import SynthSettings
     from dmaverify.synth.result import Synthesis
 
@@ -45,7 +45,7 @@ ADVICE = ("why",)
 
 def write_synthesis(folder: Path, found: Synthesis, readme: str, settings: SynthSettings | None) -> list[Question]:
     """All files of the certificate of a synthesis, sealed."""
-    from dmaverify.jobs.certify import PLANS, facts_of, seal_manifest
+    from dmaverify.jobs.sealed import PLANS, facts_of, seal_manifest
 
     folder.mkdir(parents=True, exist_ok=True)
     data = claims_of(found)
@@ -166,7 +166,7 @@ def _whole(value: Fraction) -> str:
 
 def check_synthesis(folder: Path, manifest: Mapping[str, Any], found: Findings) -> Asked:
     """Plays the search again and compares; the questions of the bound. Findings are added."""
-    from dmaverify.jobs.certify import PLANS
+    from dmaverify.jobs.sealed import PLANS
 
     if (folder / "plan.toml").read_bytes() != (folder / PLANS / manifest["plans"][0]["file"]).read_bytes():
         found.refused.append("plan.toml is not the plan that the certificate speaks of")

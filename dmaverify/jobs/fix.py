@@ -16,13 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from dmaverify.errors import InputError, Source
-from dmaverify.report.edits import Overlap, applied
+from dmaverify.report.edits import Overlap, applied, trials_of
 from dmaverify.report.order import findings_in_order
 from dmaverify.verdict import Edit, Finding, Status, Verdict
 
 MOST_FIXED = 50  # verdicts of one run: who has more of them mends those first
 MOST_KERNELS = 20  # refuted kernels of one run for which copies of their crates are judged
-UNITS = (1, 2, 4, 8)  # bytes of an element, where a plan counts elements
 
 
 def with_fixes(verdicts: Iterable[Verdict], settings: Mapping[str, Any], target: str | None) -> list[Verdict]:
@@ -172,26 +171,6 @@ def _proved(
     return ()
 
 
-def trials_of(edits: Sequence[Edit]) -> Iterator[tuple[Edit, ...]]:
-    """The edits as they are, then, where all are numbers, with every number counted in elements."""
-    for unit in UNITS if all(_is_number(edit) for edit in edits) else (1,):
-        scaled = [_scaled(edit, unit) for edit in edits]
-        if all(edit is not None for edit in scaled):
-            yield tuple(edit for edit in scaled if edit is not None)
-
-
-def _is_number(edit: Edit) -> bool:
-    return edit.text.lstrip("-").isdigit()
-
-
-def _scaled(edit: Edit, unit: int) -> Edit | None:
-    if unit == 1:
-        return edit
-    if int(edit.text) % unit:
-        return None
-    return replace(edit, text=str(int(edit.text) // unit))
-
-
 def _holds(source: Source, text: str, name: str, settings: Mapping[str, Any], target: str | None) -> bool:
     """Whether the plan with that text proves what `name` promises."""
     return [one.status for one in _judged(source, text, name, settings, target)[1]] == [Status.PROVED]
@@ -203,7 +182,8 @@ def _judged(
     """The plan of that text with the entry `name` alone, and its verdict; None and no verdict where it has none."""
     from dmaverify.errors import Disagreement, InputErrors
     from dmaverify.jobs.verdicts import verdicts_of
-    from dmaverify.plan.read import read_plan_text, select
+    from dmaverify.plan.plan import select
+    from dmaverify.plan.read import read_plan_text
     from dmaverify.prove.move.check import Options
 
     try:

@@ -27,7 +27,7 @@ IGNORED = "is ignored (.gitignore)"
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class WalkedPath:
     """A file or folder of the walk: whether it is checked, and why."""
 
     path: str
@@ -35,7 +35,7 @@ class Seen:
     why: str
 
 
-def walked(folder: str, *, lists: bool = False) -> list[Seen]:
+def walked(folder: str, *, lists: bool = False) -> list[WalkedPath]:
     """Everything below `folder` that could be checked, in the order of the paths; with `lists` also a machine's job
     files and lists.
     """
@@ -45,19 +45,19 @@ def walked(folder: str, *, lists: bool = False) -> list[Seen]:
     return sorted(_below(Path(folder), _rules_above(Path(folder)), more), key=lambda seen: seen.path)
 
 
-def _below(folder: Path, rules: tuple[_Rule, ...], more: tuple[str, ...]) -> Iterator[Seen]:
+def _below(folder: Path, rules: tuple[_Rule, ...], more: tuple[str, ...]) -> Iterator[WalkedPath]:
     rules = (*rules, *_rules_of(folder))
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError as error:
-        yield Seen(str(folder), False, f"cannot be listed: {error.strerror}")
+        yield WalkedPath(str(folder), False, f"cannot be listed: {error.strerror}")
         return
     for entry in entries:
         path = folder / entry.name
         if entry.is_dir(follow_symlinks=False):
             why = _left_folder(path, rules)
             if why:
-                yield Seen(f"{path}/", False, why)
+                yield WalkedPath(f"{path}/", False, why)
             else:
                 yield from _below(path, rules, more)
         elif entry.name.endswith((*SUFFIXES, *more)):
@@ -75,23 +75,23 @@ def _left_folder(path: Path, rules: tuple[_Rule, ...]) -> str:
     return IGNORED if _ignored(path, rules, folder=True) else ""
 
 
-def _file(path: Path, rules: tuple[_Rule, ...]) -> Seen:
+def _file(path: Path, rules: tuple[_Rule, ...]) -> WalkedPath:
     name = str(path)
     if _ignored(path, rules, folder=False):
-        return Seen(name, False, IGNORED)
+        return WalkedPath(name, False, IGNORED)
     try:
         if not stat.S_ISREG(path.stat().st_mode):
-            return Seen(name, False, "is no regular file")
+            return WalkedPath(name, False, "is no regular file")
         if path.is_symlink() and not is_inside(path, path.parent):
-            return Seen(name, False, "is a link that leads out of the project")
+            return WalkedPath(name, False, "is a link that leads out of the project")
         with path.open("rb") as file:
             data = file.read(MOST_BYTES)
     except OSError as error:
-        return Seen(name, path.name not in SETTINGS, f"cannot be read: {error.strerror}")
+        return WalkedPath(name, path.name not in SETTINGS, f"cannot be read: {error.strerror}")
     return looks(path, data)
 
 
-def looks(path: Path, data: bytes) -> Seen:
+def looks(path: Path, data: bytes) -> WalkedPath:
     """Whether a file of that name and content is checked."""
     name = str(path)
     if path.suffix == ".rs":
@@ -99,27 +99,27 @@ def looks(path: Path, data: bytes) -> Seen:
     if path.suffix in (".c", ".h"):
         return _driver(name, data)
     if path.suffix != ".toml":
-        return Seen(name, True, "is PTO text" if path.suffix in SUFFIXES else "is a job file or a list")
+        return WalkedPath(name, True, "is PTO text" if path.suffix in SUFFIXES else "is a job file or a list")
     if path.name in SETTINGS:
-        return Seen(name, False, "holds settings, or describes a machine")
+        return WalkedPath(name, False, "holds settings, or describes a machine")
     if found := _PLAN.search(data):
         said = found[0].decode("utf-8", "replace").strip()
-        return Seen(name, True, f"looks like a plan (`{said}`)")
-    return Seen(name, False, "is no plan: no `schema =`, [axes] or [transfer.NAME]")
+        return WalkedPath(name, True, f"looks like a plan (`{said}`)")
+    return WalkedPath(name, False, "is no plan: no `schema =`, [axes] or [transfer.NAME]")
 
 
-def _kernel(name: str, data: bytes) -> Seen:
+def _kernel(name: str, data: bytes) -> WalkedPath:
     from dmaverify.machines.rngd.rust.moves import TRANSFERS
 
     found = next((t for t in TRANSFERS if f".{t}".encode() in data or f"::{t}".encode() in data), None)
-    return Seen(name, found is not None, f"names `{found}`" if found else "names no transfer")
+    return WalkedPath(name, found is not None, f"names `{found}`" if found else "names no transfer")
 
 
-def _driver(name: str, data: bytes) -> Seen:
+def _driver(name: str, data: bytes) -> WalkedPath:
     from dmaverify.machines.idma.c.launches import CALLS
 
     found = next((one for one in CALLS if f"{one}(".encode() in data), None)
-    return Seen(name, found is not None, f"calls `{found}`" if found else "calls no DMA function")
+    return WalkedPath(name, found is not None, f"calls `{found}`" if found else "calls no DMA function")
 
 
 # ---------------------------------------------------------------- .gitignore

@@ -17,7 +17,7 @@ from typing import Any
 
 from msgspec import inspect as kinds
 
-from dmaverify.plan.schema import Complaint, Path, PlanTable, Table, TensorTable, TransferTable
+from dmaverify.plan.schema import Complaint, Path, PlanFileTable, PlanTable, TensorTable, TransferTable
 
 
 def complaints_of(data: Mapping[str, Any], otherwise: str) -> list[Complaint]:
@@ -130,7 +130,7 @@ def _name(path: Path) -> str:
     return name if name.isprintable() and len(name) <= 60 else ascii(name[:60])
 
 
-def keys_of(table: type[Table]) -> list[str]:
+def keys_of(table: type[PlanFileTable]) -> list[str]:
     """The keys of a table, as they are written."""
     return list(table.__struct_encode_fields__)
 

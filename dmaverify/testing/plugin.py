@@ -20,7 +20,7 @@ import pytest
 
 if TYPE_CHECKING:
     from dmaverify.language.expr import Expr
-    from dmaverify.plan.read import Plan
+    from dmaverify.plan.plan import Plan
     from dmaverify.prove.move.equiv import Equivalence
     from dmaverify.verdict import Verdict
 
@@ -114,7 +114,8 @@ def _mapping(text: str | Expr, axes: Mapping[str, int]) -> Expr:
 def _read(plan: str | Path, name: str | None, target: str | None) -> Plan:
     __tracebackhide__ = True
     from dmaverify.errors import InputError, InputErrors
-    from dmaverify.plan.read import read_plan, read_plan_text, select
+    from dmaverify.plan.plan import select
+    from dmaverify.plan.read import read_plan, read_plan_text
     from dmaverify.report.text import render_error
 
     text = str(plan)
@@ -248,7 +249,7 @@ class PlanItem(JudgedItem):
 
     def verdicts(self) -> Sequence[Verdict]:
         from dmaverify.jobs.verdicts import verdicts_of
-        from dmaverify.plan.read import select
+        from dmaverify.plan.plan import select
 
         return verdicts_of(select(self.plan, self.name))
 

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from dmaverify.errors import InputError, Span
 from dmaverify.language.expr import Expr, Padding, Symbol, walk
-from dmaverify.plan.read import InputErrors, Plan, PlanTransfer, read_plan, read_plan_text, select
+from dmaverify.plan.plan import Plan, PlanTransfer, select
+from dmaverify.plan.read import InputErrors, read_plan, read_plan_text
 from dmaverify.plan.schema import json_schema
 from dmaverify.program.access import Access
 from dmaverify.program.command import Engine

@@ -19,7 +19,7 @@ from dmaverify.cost.model import Cost, EngineCost, Term
 from dmaverify.errors import InputError
 from dmaverify.machines.idma.derive import descriptor_of, dims_of, length_of
 from dmaverify.machines.idma.engine import Request
-from dmaverify.machines.idma.law import MEMORIES, Beats, Depth, Memory, Meter, Run, Totals, bounds, exact
+from dmaverify.machines.idma.law import MEMORIES, Beats, BurstRun, Depth, MemorySystem, Meter, Totals, bounds, exact
 from dmaverify.machines.idma.legalizer import is_coupled, window_bits
 from dmaverify.machines.idma.nd import Descriptor, requests
 from dmaverify.machines.idma.path import pieces
@@ -60,7 +60,7 @@ def requests_of(setup: Setup, commands: Sequence[Command]) -> Requests:
     return Requests(setup, tuple(commands))
 
 
-def memory_of(setup: Setup) -> Memory:
+def memory_of(setup: Setup) -> MemorySystem:
     """The memory system of the cost model. Raises InputError for an unknown name."""
     found = MEMORIES.get(setup.memory.lower())
     if found is None:
@@ -109,7 +109,7 @@ def _shared_out(setup: Setup, commands: Sequence[Command]) -> Cost:
             own.setdefault(number, []).extend(meter.beats(piece))
     coupled, terms = is_coupled(setup.request), []
     for number, bursts in sorted(own.items()):
-        runs = [Run(tuple(bursts))]
+        runs = [BurstRun(tuple(bursts))]
         bound = bounds(Totals.of(runs), depth)
         cycles = float(exact(runs, depth) if coupled else bound[0].cycles)
         why = f"{len(bursts):,} bursts; {bound[0].name} binds"
@@ -134,7 +134,7 @@ def descriptor_cycles(setup: Setup, descriptor: Descriptor) -> int:
     bursts = [b for r in requests(descriptor, setup.backend.address_width) for b in meter.beats(r)]
     later = sum(1 for name in setup.midends if name != "tensor_nd")
     if is_coupled(setup.request):
-        return exact([Run(tuple(bursts))], depth) + later
+        return exact([BurstRun(tuple(bursts))], depth) + later
     slow = 2 * depth.memory.latency + 2
     return sum(b.read + b.write + slow for b in bursts) + later
 
@@ -164,7 +164,7 @@ def _why(setup: Setup, commands: Sequence[Command]) -> str:
     return f"{count} descriptor{'s' if count != 1 else ''} through {setup.front_end}; later ones overlap the transfers"
 
 
-def measured(setup: Setup, commands: Sequence[Command]) -> tuple[Totals, list[Run]]:
+def measured(setup: Setup, commands: Sequence[Command]) -> tuple[Totals, list[BurstRun]]:
     """The totals of all bursts; the bursts themselves where they are few enough."""
     found = requests_of(setup, commands)
     at_least = sum(_burst_floor(setup, command) for command in commands)
@@ -176,7 +176,7 @@ def measured(setup: Setup, commands: Sequence[Command]) -> tuple[Totals, list[Ru
             if len(bursts) > EXACT:
                 break
         if len(bursts) <= EXACT:
-            runs = [Run(tuple(bursts))]
+            runs = [BurstRun(tuple(bursts))]
             return Totals.of(runs), runs
     sums = [_beat_floor(setup, command) for command in commands]
     read, write = sum(r for r, _ in sums), sum(w for _, w in sums)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dmaverify.machines.pto import ops
-from dmaverify.machines.pto.execute_vector import Registers
+from dmaverify.machines.pto.execute_vector import RegisterBytes
 from dmaverify.program.instructions import Shared
 
 UB_BYTES = 262_144
@@ -28,7 +28,7 @@ NEVER, WRITTEN, UNKNOWN, ADDED = 0, 1, 2, 3
 _FIELD = {"n": 21, "len": 21, "left": 6, "right": 6, "l2": 4, "sid": 4}
 
 
-class Stuck(Exception):
+class Undetermined(Exception):
     """A value that a run needs and the text does not give."""
 
 
@@ -51,7 +51,7 @@ class _Event:
 
 
 @dataclass
-class Run:
+class KernelRun:
     """What happened. `found` holds the kinds of trouble: field, align, capacity, bounds, rows, definite, raw, war, waw,
     flags, state. `copies` are the bytes that each executed copy read, and wrote as data, in order of the rows.
     """
@@ -62,15 +62,15 @@ class Run:
 
 
 def run_kernel(
-    function: ops.Function,
+    function: ops.KernelFunction,
     gm: Mapping[str, int],
     arguments: Mapping[str, int] | None = None,
     readings: Mapping[str, str] | None = None,
     seed: int = 0,
     others: Sequence[Shared] = (),
-) -> Run:
+) -> KernelRun:
     """Runs a function. `gm` gives the bytes of every tensor, `arguments` the numbers, `others` what the other core
-    does behind the sets and before the waits of its flags. Raises Stuck.
+    does behind the sets and before the waits of its flags. Raises Undetermined.
     """
     machine = _Machine(function, gm, arguments or {}, readings or {}, seed)
     machine.others = others
@@ -80,7 +80,7 @@ def run_kernel(
 class _Machine:
     def __init__(
         self,
-        function: ops.Function,
+        function: ops.KernelFunction,
         gm: Mapping[str, int],
         arguments: Mapping[str, int],
         readings: Mapping[str, str],
@@ -91,7 +91,7 @@ class _Machine:
         memory = {"ub": Memory(rng.integers(0, 256, UB_BYTES, dtype=np.uint8), np.zeros(UB_BYTES, np.int8))}
         for name, size in gm.items():
             memory[name] = Memory(rng.integers(0, 256, size, dtype=np.uint8), np.ones(size, np.int8))
-        self.run = Run(memory)
+        self.run = KernelRun(memory)
         self.values: dict[str, int | tuple[str, int, int]] = {}
         for name, kind, _ in function.args:
             plain = name.lstrip("%")
@@ -101,7 +101,7 @@ class _Machine:
         self.pad: tuple[int, int] | None = None
         self.events: list[_Event] = []
         self.known: list[frozenset[int]] = []
-        self.registers_of = Registers()
+        self.registers_of = RegisterBytes()
         self.inside = 0
         self.knows: dict[str, set[int]] = {}
         self.flags: dict[tuple[str, str, int], set[int]] = {}
@@ -111,7 +111,7 @@ class _Machine:
         self.copy_number: dict[int, int] = {}
         self.others: Sequence[Shared] = ()
 
-    def go(self) -> Run:
+    def go(self) -> KernelRun:
         self._number(self.function.body)
         self._block(self.function.body)
         if self.flags:
@@ -121,7 +121,7 @@ class _Machine:
 
     def _number(self, body: Sequence[ops.Stmt]) -> None:
         for stmt in body:
-            if isinstance(stmt, ops.Copy):
+            if isinstance(stmt, ops.CopyOp):
                 self.copy_number[id(stmt)] = len(self.copy_number) + 1
             for part in ("body", "then", "other"):
                 self._number(getattr(stmt, part, ()))
@@ -133,18 +133,18 @@ class _Machine:
             return operand.value
         value = self.values.get(operand.name)
         if not isinstance(value, int):
-            raise Stuck(operand.name)
+            raise Undetermined(operand.name)
         return value
 
     def _pointer(self, operand: ops.Operand) -> tuple[str, int, int]:
         value = self.values.get(operand.name)
         if not isinstance(value, tuple):
-            raise Stuck(operand.name)
+            raise Undetermined(operand.name)
         return value
 
     def _value(self, operand: ops.Operand) -> int | tuple[str, int, int]:
         if operand.name not in self.values:
-            raise Stuck(operand.name)
+            raise Undetermined(operand.name)
         return self.values[operand.name]
 
     def _block(self, body: Sequence[ops.Stmt]) -> list[int | tuple[str, int, int]]:
@@ -184,13 +184,13 @@ class _Machine:
             case ops.SetAtomic():
                 mode = (self.atomic[0] or "set") if stmt.mode is None else stmt.mode
                 self.atomic = (mode, (stmt.dtype or self.atomic[1]) if mode else "")
-            case ops.Copy():
+            case ops.CopyOp():
                 self._copy(stmt)
-            case ops.Flag() | ops.Barrier() | ops.Buffer():
+            case ops.Flag() | ops.Barrier() | ops.BufferOp():
                 self._order(stmt)
             case ops.CrossCore():
                 self._other_core(stmt)
-            case ops.Access():
+            case ops.AccessOp():
                 self._access(stmt)
             case ops.For():
                 self._for(stmt)
@@ -214,12 +214,12 @@ class _Machine:
                 self.values[stmt.result] = self._value(stmt.source)
                 if stmt.source.name in self.raw:
                     self.raw[stmt.result] = self.raw[stmt.source.name]
-            case ops.Opaque() if stmt.least is not None:
+            case ops.OpaqueOp() if stmt.least is not None:
                 self.values[stmt.results[0]] = self.arguments.get(stmt.results[0].lstrip("%"), stmt.least)
             case ops.While() | ops.Foreign():
-                raise Stuck("an operation that is not executed")
-            case ops.Problem():
-                raise Stuck(stmt.message)
+                raise Undetermined("an operation that is not executed")
+            case ops.UnreadOp():
+                raise Undetermined(stmt.message)
             case _:
                 pass
 
@@ -228,7 +228,7 @@ class _Machine:
         carried = [self.values[o.name] if o.value is None else o.value for _, o in stmt.carried]
         names = [o.name for _, o in stmt.carried]
         if self._int(stmt.step) < 1:
-            raise Stuck("a step that is not positive")
+            raise Undetermined("a step that is not positive")
         for at in range(self._int(stmt.low), self._int(stmt.high), self._int(stmt.step)):
             self.values[stmt.counter] = at
             self.values |= dict(zip([n for n, _ in stmt.carried], carried, strict=True))
@@ -282,7 +282,7 @@ class _Machine:
 
     # ------------------------------------------------------------ copies
 
-    def _copy(self, stmt: ops.Copy) -> None:
+    def _copy(self, stmt: ops.CopyOp) -> None:
         source, dest = self._pointer(stmt.roles["src"]), self._pointer(stmt.roles["dst"])
         row, loops, pad = self._shape(stmt, dest[2])
         starts = [(source[1], dest[1])]
@@ -306,7 +306,7 @@ class _Machine:
         )
 
     def _shape(
-        self, stmt: ops.Copy, item: int
+        self, stmt: ops.CopyOp, item: int
     ) -> tuple[int, list[tuple[int, int, int]], tuple[int, int, tuple[int, int] | None] | None]:
         """Bytes of a row, loops inner to outer, and padding as (left, right, value) in elements."""
         del item
@@ -351,7 +351,7 @@ class _Machine:
 
     def _limits(
         self,
-        stmt: ops.Copy,
+        stmt: ops.CopyOp,
         source: tuple[str, int, int],
         dest: tuple[str, int, int],
         row: int,
@@ -377,7 +377,7 @@ class _Machine:
 
     def _row(
         self,
-        stmt: ops.Copy,
+        stmt: ops.CopyOp,
         row: int,
         loops: Sequence[tuple[int, int, int]],
         pad: tuple[int, int, tuple[int, int] | None] | None,
@@ -397,7 +397,7 @@ class _Machine:
 
     def _move(
         self,
-        stmt: ops.Copy,
+        stmt: ops.CopyOp,
         source: str,
         dest: str,
         reads: np.ndarray,
@@ -467,7 +467,7 @@ class _Machine:
 
     # ------------------------------------------------------------ order
 
-    def _access(self, stmt: ops.Access) -> None:
+    def _access(self, stmt: ops.AccessOp) -> None:
         place, at, item = self._pointer(stmt.pointer)
         item = stmt.item_bytes or item
         if not stmt.moved:  # a pointer that moves on moves behind the access
@@ -548,7 +548,7 @@ class _Machine:
         """What is surely done when a pipe has done all that it was given so far."""
         return self.knows.get(pipe, set()) | {n for n, e in enumerate(self.events) if e.pipe == pipe}
 
-    def _order(self, stmt: ops.Flag | ops.Barrier | ops.Buffer) -> None:
+    def _order(self, stmt: ops.Flag | ops.Barrier | ops.BufferOp) -> None:
         if isinstance(stmt, ops.Barrier):
             if stmt.pipe == "ALL":
                 everything: set[int] = set()
@@ -558,7 +558,7 @@ class _Machine:
                     self.knows[pipe] = set(everything)
             else:
                 self.knows[stmt.pipe] = self._done(stmt.pipe)
-        elif isinstance(stmt, ops.Buffer):
+        elif isinstance(stmt, ops.BufferOp):
             token, mode = self._int(stmt.token), self._int(stmt.mode)
             holding = self.holding.setdefault(token, set())
             if stmt.action == "rls":

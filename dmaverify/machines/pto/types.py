@@ -13,11 +13,11 @@ import struct
 from collections import Counter
 
 from dmaverify.errors import InputError
-from dmaverify.machines.pto.mlir import Op, Text, Token
+from dmaverify.machines.pto.mlir import MlirFile, MlirToken, Op
 from dmaverify.machines.pto.ops import (
     OTHER,
     Operand,
-    Type,
+    ValueType,
 )
 
 CUBE_SPACES = ("l1", "l0a", "l0b", "l0c", "fb", "mat", "left", "right", "acc", "bias", "scaling")
@@ -26,15 +26,15 @@ _WIDTH = {"index": 64, "bf16": 16, "hif8": 8, "f8E4M3FN": 8, "f8E5M2": 8, "f4E1M
 GROUPS = ("nburst", "loop", "loop1", "loop2", "pad", "l2_cache_ctl")
 
 
-class Cursor:
+class TokenCursor:
     """Walks the tokens of one operation."""
 
-    def __init__(self, op: Op, tokens: tuple[Token, ...] | None = None) -> None:
+    def __init__(self, op: Op, tokens: tuple[MlirToken, ...] | None = None) -> None:
         self.op = op
         self.tokens = tuple(t for t in (op.tokens if tokens is None else tokens) if t.kind != "region")
         self.at = 0
 
-    def peek(self, ahead: int = 0) -> Token | None:
+    def peek(self, ahead: int = 0) -> MlirToken | None:
         index = self.at + ahead
         return self.tokens[index] if index < len(self.tokens) else None
 
@@ -123,16 +123,16 @@ def integer_of(text: str) -> int:
 class TypeReader:
     """Types of one text. `types` holds the type of every value so far."""
 
-    def __init__(self, text: Text) -> None:
+    def __init__(self, text: MlirFile) -> None:
         self.text = text
-        self.types: dict[str, Type] = {}
+        self.types: dict[str, ValueType] = {}
         self.roles: dict[str, str] = {}  # the memory that a pointer without a type is used for
         self.moved: set[str] = set()  # views that begin behind the start of their buffer
         self.passed: Counter[str] = Counter()
 
     # ------------------------------------------------------------ types
 
-    def _type(self, cursor: Cursor) -> Type:
+    def _type(self, cursor: TokenCursor) -> ValueType:
         """The type at the cursor, aliases followed; what stands behind its name in angle brackets is taken with it."""
         token = cursor.peek()
         if token is None:
@@ -141,7 +141,7 @@ class TypeReader:
             return self._pointer(cursor)
         cursor.at += 1
         if token.kind == "type" and token.text in self.text.aliases:
-            return self._type(Cursor(cursor.op, self.text.aliases[token.text]))
+            return self._type(TokenCursor(cursor.op, self.text.aliases[token.text]))
         if token.text.endswith(".ptr") and token.kind == "type":
             return self._pointer(cursor)
         if token.text == "memref" and token.kind == "word":
@@ -151,11 +151,11 @@ class TypeReader:
             words = self._angle(cursor)
             number = next((int(w.text) for w in words if w.kind == "number" and w.text.isdigit()), 0)
             element = next((w.text.lstrip("x!") for w in words if w.kind in ("word", "type")), "")
-            return Type("other", token.text, number * bits_of(element.split(".")[-1]))
+            return ValueType("other", token.text, number * bits_of(element.split(".")[-1]))
         name = token.text.removeprefix("!pto.")
         return number_type(name)
 
-    def _buffer_type(self, cursor: Cursor) -> Type:
+    def _buffer_type(self, cursor: TokenCursor) -> ValueType:
         """`memref<shape x element, layout, space>` as a pointer, with strides where they are numbers."""
         tail = cursor.peek()
         words = self._angle(cursor) if tail is not None and tail.text == "<" else []
@@ -179,9 +179,9 @@ class TypeReader:
         total = bits_of(element) // 8
         for size in sizes:
             total *= size or 0
-        return Type("pointer", element, bits_of(element), space, total if dense else 0, strides)
+        return ValueType("pointer", element, bits_of(element), space, total if dense else 0, strides)
 
-    def _angle(self, cursor: Cursor) -> list[Token]:
+    def _angle(self, cursor: TokenCursor) -> list[MlirToken]:
         depth, words = 0, []
         while (token := cursor.peek()) is not None:
             depth += (token.text == "<") - (token.text == ">")
@@ -191,18 +191,18 @@ class TypeReader:
                 break
         return words[1:-1]
 
-    def _pointer(self, cursor: Cursor) -> Type:
+    def _pointer(self, cursor: TokenCursor) -> ValueType:
         tail = cursor.peek()
         if tail is None or tail.text != "<":
-            return Type("pointer", "")
+            return ValueType("pointer", "")
         words = [w for w in self._angle(cursor) if w.kind in ("word", "type")]
         element = words[0].text.removeprefix("!pto.") if words else ""
         space = SPACES.get(words[-1].text, "") if len(words) > 1 else ""
-        return Type("pointer", element, bits_of(element), space)
+        return ValueType("pointer", element, bits_of(element), space)
 
-    def _typed_tail(self, cursor: Cursor) -> list[Type]:
+    def _typed_tail(self, cursor: TokenCursor) -> list[ValueType]:
         """Types behind the colon; words such as `loop` and `pad` between them are passed, `i64 x5` counts five."""
-        found: list[Type] = []
+        found: list[ValueType] = []
         if not cursor.to_types():
             return found
         cursor.take("(")
@@ -217,7 +217,7 @@ class TypeReader:
                     cursor.at += 1
         return found
 
-    def _of(self, operand: Operand) -> Type:
+    def _of(self, operand: Operand) -> ValueType:
         return self.types.get(operand.name, OTHER)
 
 
@@ -228,11 +228,11 @@ def bits_of(name: str) -> int:
     return int(digits) if digits.isdigit() else 0
 
 
-def number_type(name: str) -> Type:
+def number_type(name: str) -> ValueType:
     bits = bits_of(name)
     if name == "index" or (bits and name.rstrip("0123456789") in ("i", "si", "ui")):
-        return Type("int", name, bits)
-    return Type("float", name, bits) if bits else Type("other", name)
+        return ValueType("int", name, bits)
+    return ValueType("float", name, bits) if bits else ValueType("other", name)
 
 
 def float_bits(text: str, name: str, bits: int) -> int:

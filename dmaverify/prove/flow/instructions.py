@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from dmaverify.language.affine import ONE, ZERO, Cond, Lin, both, compare
-from dmaverify.program.instructions import Copy, Touch, accumulate
+from dmaverify.program.instructions import Copy, CopyTouch, accumulate
 from dmaverify.prove.flow.ask import shown, term_text
 from dmaverify.prove.flow.instruction_rules import RuleJudge
 from dmaverify.prove.flow.units import wrong_reach, wrong_stride
@@ -160,7 +160,7 @@ class CopyJudge(RuleJudge):
                 )
             )
 
-    def _extents(self, writes: Sequence[Touch], depth: int) -> list[Lin]:
+    def _extents(self, writes: Sequence[CopyTouch], depth: int) -> list[Lin]:
         """Bytes that one round of the levels below changes, for each level from the innermost on."""
         world = self.world
         out: list[Lin] = []

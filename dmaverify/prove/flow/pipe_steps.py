@@ -22,12 +22,12 @@ from dmaverify.language.affine import Cond, Lin, World, compare
 from dmaverify.program.instructions import (
     OTHER_CORE,
     Arrival,
+    BufferToken,
     Copy,
     Event,
     Fence,
     Release,
     Signal,
-    Token,
     Use,
     accumulate,
 )
@@ -102,7 +102,7 @@ class PipeSteps:
 
     def _parted(self, event: Event, state: State, at: At) -> list[State]:
         """The state once for each of the few ids that an event may be about, with that as a fact."""
-        if not isinstance(event, (Signal, Token)):
+        if not isinstance(event, (Signal, BufferToken)):
             return [state]
         number = self.world.put(event.event if isinstance(event, Signal) else event.token, at.counters)
         low, high = self.world.interval(number)
@@ -121,7 +121,7 @@ class PipeSteps:
             return self._fence(event, state)
         if isinstance(event, (Arrival, Release)):
             return state
-        assert isinstance(event, Token)
+        assert isinstance(event, BufferToken)
         return self._token(event, state, at)
 
     def _access(self, event: Copy | Use, state: State, at: At) -> State:
@@ -216,7 +216,7 @@ class PipeSteps:
 
     def _told(self, event: Event, state: State, at: At) -> list[State]:
         """The state, once for each value that the number of a flag or token can have here."""
-        if not isinstance(event, (Signal, Token)):
+        if not isinstance(event, (Signal, BufferToken)):
             return [state]
         number = self.world.put(event.event if isinstance(event, Signal) else event.token, at.counters)
         low, high = self.world.interval(number)
@@ -264,7 +264,7 @@ class PipeSteps:
         }
         return State(state.flags, pending, state.tokens, state.facts)
 
-    def _token(self, event: Token, state: State, at: At) -> State:
+    def _token(self, event: BufferToken, state: State, at: At) -> State:
         number = self.world.put(event.token, at.counters)
         if not number.is_const:
             decided = self._chosen(number, state, at)

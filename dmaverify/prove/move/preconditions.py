@@ -16,8 +16,9 @@ from dmaverify.language import wellformed
 from dmaverify.language.expr import ONE, Expr
 from dmaverify.program.access import Access, PlanProblem
 from dmaverify.program.indirect import Indirect
-from dmaverify.program.move import PLACES, Stream, Tensor, Transfer
+from dmaverify.program.move import Stream, Transfer
 from dmaverify.program.space import SPAN, Space, unit_bits_of
+from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.targets.target import Target
 
 Work = Transfer | Access | Indirect

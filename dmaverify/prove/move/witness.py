@@ -14,8 +14,8 @@ from typing import Any
 
 from dmaverify.errors import Disagreement, Span
 from dmaverify.program.command import Command
-from dmaverify.program.move import PLACES
 from dmaverify.program.space import SPAN, global_address, unit_bits_of
+from dmaverify.program.tensor import PLACES
 from dmaverify.prove.move.copies import TooManySteps, find_copy
 from dmaverify.prove.move.outcome import Broken
 from dmaverify.prove.move.reach import local_range

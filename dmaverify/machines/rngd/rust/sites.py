@@ -13,11 +13,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import Span
-from dmaverify.machines.rngd.rust.buffers import Ledger
+from dmaverify.machines.rngd.rust.buffers import EffectLedger
 from dmaverify.machines.rngd.rust.code import Code, named
 from dmaverify.machines.rngd.rust.later import Later
 from dmaverify.machines.rngd.rust.library import NEWEST, Library
-from dmaverify.machines.rngd.rust.module import Item, Scope
+from dmaverify.machines.rngd.rust.module import Item, NameScope
 from dmaverify.machines.rngd.rust.moves import TRANSFERS, Site, resolve
 from dmaverify.machines.rngd.rust.types import Frame, Types
 from dmaverify.machines.rngd.rust.values import (
@@ -25,7 +25,7 @@ from dmaverify.machines.rngd.rust.values import (
     Opaque,
     Pending,
     Record,
-    Tensor,
+    RustTensor,
     Tuple,
     Unknown,
     Value,
@@ -92,7 +92,7 @@ class Sites:
         self.called: set[Item] = set()
         self.visited: set[Item] = set()
         self.owners: dict[int, list[tuple[int, int, Item]]] = {}
-        self.impls: dict[tuple[int, str], tuple[Item, Scope]] = {}
+        self.impls: dict[tuple[int, str], tuple[Item, NameScope]] = {}
         self.depth = self.serial = self.expansions = self.spent = 0
         self.stack: list[Item] = []  # functions that are being read, the innermost last
         self.entered: set[Item] = set()  # functions that were read with the arguments of a call
@@ -104,7 +104,7 @@ class Sites:
         self.telling: dict[Item, bool] = {}
         self.structs: dict[Item, int] = {}
         self.crowded: set[str] = set()  # functions called with more sets of arguments than are visited
-        self.ledger = Ledger()
+        self.ledger = EffectLedger()
         self.branches = 0
         self.later_uses = Later()  # of the function that is being visited
 
@@ -155,16 +155,16 @@ class Sites:
             return None
         frame = Frame(item.scope, {})
         made = self.types.read(item.code, node.child_by_field_name("type"), frame)
-        return made if isinstance(made, (Record, Tensor)) else None
+        return made if isinstance(made, (Record, RustTensor)) else None
 
-    def fresh(self, wanted: Tensor, sources: frozenset[int], name: str = "") -> Tensor:
+    def fresh(self, wanted: RustTensor, sources: frozenset[int], name: str = "") -> RustTensor:
         """A new tensor of a type."""
         self.serial += 1
         return replace(wanted, sources=sources, buffer=Buffer(self.serial, name or self.let, True, wanted.span))
 
     def settled(self, value: Value, expected: Value | None) -> Value:
         """A pending transfer with the type that its place expects."""
-        if isinstance(value, Pending) and isinstance(expected, Tensor):
+        if isinstance(value, Pending) and isinstance(expected, RustTensor):
             site = self.sites[value.site]
             made = resolve(site, expected)
             return made if made is not None else value
@@ -204,11 +204,11 @@ class Sites:
     def _owned(self, record: Record, name: str, value: Value) -> Value:
         """A field that is a tensor is one buffer, however often it is named."""
         number = self.structs.setdefault(record.item, -1 - len(self.structs))
-        return replace(value, buffer=Buffer(number, name)) if isinstance(value, Tensor) else value
+        return replace(value, buffer=Buffer(number, name)) if isinstance(value, RustTensor) else value
 
     def expected(self, expected: Value | None, sources: frozenset[int]) -> Value:
         """The result of something that is not understood: what its place expects."""
-        if isinstance(expected, Tensor):
+        if isinstance(expected, RustTensor):
             return self.fresh(expected, sources)
         if isinstance(expected, Tuple):
             return Tuple(tuple(self.expected(part, sources) for part in expected.parts))

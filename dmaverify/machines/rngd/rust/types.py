@@ -17,7 +17,7 @@ from dmaverify.errors import InputError, Source
 from dmaverify.language.expr import ONE, Expr, Kind, Modulo, Padding, Pair, Resize, Stride, Symbol
 from dmaverify.language.parse import parse
 from dmaverify.machines.rngd.rust.code import Code, child, named, parse_fragment
-from dmaverify.machines.rngd.rust.module import Item, Scope
+from dmaverify.machines.rngd.rust.module import Item, NameScope
 from dmaverify.machines.rngd.rust.numbers import number_of
 from dmaverify.machines.rngd.rust.values import (
     PLACES,
@@ -26,8 +26,8 @@ from dmaverify.machines.rngd.rust.values import (
     Numbers,
     Opaque,
     Record,
+    RustTensor,
     Sequence,
-    Tensor,
     Tuple,
     Unknown,
     Value,
@@ -60,12 +60,12 @@ MAX_DEPTH = 40
 class Frame:
     """Where a text stands: its scope, what generic parameters and local variables are, what `Self` is."""
 
-    scope: Scope
+    scope: NameScope
     generics: Mapping[str, Value] = field(default_factory=dict)
     locals: dict[str, Value] = field(default_factory=dict)
     own: Value | None = None
 
-    def inside(self, scope: Scope) -> Frame:
+    def inside(self, scope: NameScope) -> Frame:
         """The same place within a block: names that it adds do not leave it."""
         return Frame(scope, self.generics, dict(self.locals), self.own)
 
@@ -74,7 +74,7 @@ class Types:
     """Reads types and mappings. `axes` numbers the declarations of axes in the order in which they are met."""
 
     def __init__(self) -> None:
-        self.axes: dict[tuple[Scope, str], str] = {}
+        self.axes: dict[tuple[NameScope, str], str] = {}
         self.aliases: dict[Item, Value] = {}
         self.variants: dict[tuple[Item, str], Item] = {}
         self.depth = 0
@@ -220,7 +220,7 @@ class Types:
             for place in PLACES[tier][max(0, len(given) - 1) :]:
                 fields[place] = Unknown("")
             dtype = given[0] if given and isinstance(given[0], (Dtype, Unknown)) else Unknown("")
-            return Tensor(tier, dtype, fields, view, span=code.span(node))
+            return RustTensor(tier, dtype, fields, view, span=code.span(node))
         if name in SCALARS or node.type == "primitive_type":
             return Dtype(name)
         if name in WRAPPERS and given:

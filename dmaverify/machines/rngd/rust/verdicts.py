@@ -19,12 +19,12 @@ from dmaverify.lower.programs import space_of
 from dmaverify.machines.rngd.rust.comments import expectations, name_of
 from dmaverify.machines.rngd.rust.indices import index_note
 from dmaverify.machines.rngd.rust.legality import judge
-from dmaverify.machines.rngd.rust.moves import GATHERS, SCATTERS, Move, Site
+from dmaverify.machines.rngd.rust.moves import GATHERS, SCATTERS, KernelMove, Site
 from dmaverify.machines.rngd.rust.plans import WINDOW, KernelPlan, SiteTransfers
-from dmaverify.machines.rngd.rust.values import Dtype, Tensor
+from dmaverify.machines.rngd.rust.values import Dtype, RustTensor
 from dmaverify.machines.rngd.rust.views import live_cells
-from dmaverify.plan.read import PlanTransfer
-from dmaverify.program.move import PLACES
+from dmaverify.plan.plan import PlanTransfer
+from dmaverify.program.tensor import PLACES
 from dmaverify.prove.boundary import guarded
 from dmaverify.prove.move.check import Options, check_transfer
 from dmaverify.prove.move.static import Ruling, transfer_instances
@@ -93,7 +93,7 @@ def _judged(
 
 
 def _where_starts_are_free(
-    verdict: Verdict, item: PlanTransfer, move: Move, machine: Target, options: Options
+    verdict: Verdict, item: PlanTransfer, move: KernelMove, machine: Target, options: Options
 ) -> Verdict:
     """A start that nobody names is not wrong: what only some starts break is a condition on them, and told as one."""
     if verdict.status is not Status.REFUTED or not (move.source.window.assumed or move.dest.window.assumed):
@@ -158,7 +158,7 @@ def _labelled(finding: Finding, item: PlanTransfer) -> Finding:
     return replace(finding, span=own, labels=tuple(labels[:4]))
 
 
-def _assumed(move: Move, item: PlanTransfer, machine: Target) -> tuple[str, ...]:
+def _assumed(move: KernelMove, item: PlanTransfer, machine: Target) -> tuple[str, ...]:
     said = [f"for {move.generics}"] if move.generics else []
     if move.method in GATHERS or move.method in SCATTERS:
         note = index_note(move, machine.dtypes[item.transfer.dtype])
@@ -251,7 +251,7 @@ def crowded(site: Site, machine: Target) -> Iterator[Finding]:
     """Tensors of data memory that a function needs at once and that no slice can hold."""
     room = machine.limits["slice_bytes_max"]
 
-    def bytes_of(tensor: Tensor) -> int | None:
+    def bytes_of(tensor: RustTensor) -> int | None:
         bits = machine.dtypes.get(tensor.dtype.name) if isinstance(tensor.dtype, Dtype) else None
         return -(-tensor.expr("element").size * bits // 8) if bits is not None else None
 
