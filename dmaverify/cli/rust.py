@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from dmaverify.errors import InputError
 from dmaverify.jobs.judge import is_copy_text
+from dmaverify.language.files import write_text
 
 if TYPE_CHECKING:
     from dmaverify.plan.read import Plan
@@ -33,7 +33,7 @@ def extract_command(told: Callable[[str], Exception]) -> click.Command:
         """The transfers of a Rust kernel, or what the copies of a PTO kernel move, as a plan file."""
         text = extract_text(path, target)
         if output is not None:
-            Path(output).write_text(text, encoding="utf-8")
+            write_text(output, text)
             text = f"wrote {output}"
         raise told(text)
 
