@@ -24,6 +24,7 @@ from dmaverify.cli.options import MEMORY, OPTIONS, TIME, options
 from dmaverify.cli.rust import extract_command
 from dmaverify.errors import InputError, errors_of
 from dmaverify.jobs.judge import is_copy_text, readings_of
+from dmaverify.language.files import write_text
 
 COMMAND_SECONDS = 24 * 3600.0  # of a whole command that was given no limit; `check` bounds each verdict
 COMMAND_BYTES = 8 << 30
@@ -383,7 +384,7 @@ def synth(
         raise fail([InputError(f"{len(results)} transfers, but one plan to write", None, "name one: PATH::NAME")])
     say(synth_shown(results, as_json, timings, emit))
     if results[0].found and output is not None:
-        Path(output).write_text(results[0].plan, encoding="utf-8")
+        write_text(output, results[0].plan)
     if results[0].found and certificate is not None:
         written = write_certificate(Path(certificate), results[0], settings)
         asks = f"dmaverify certificate check {certificate}"

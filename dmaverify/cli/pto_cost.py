@@ -38,7 +38,7 @@ def values_of(texts: Sequence[str]) -> dict[str, int]:
     out: dict[str, int] = {}
     for part in (p for text in texts for p in text.split(",")):
         name, sign, number = part.partition("=")
-        if not sign or not number.strip().lstrip("-").isdigit():
+        if not sign or not number.strip().lstrip("-").isdecimal():
             raise InputError(f"`{part}` gives no value", None, "write --set n=64")
         out[plain_name(name.strip())] = int(number)
     return out

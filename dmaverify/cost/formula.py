@@ -38,7 +38,7 @@ def _names(command: Command) -> Iterator[tuple[str, int]]:
     taken: set[str] = set()
     for index, loop in enumerate(loop for loop in command.loops if loop.count != 1):
         name = re.sub(r"\W+", "_", loop.label).strip("_") or f"n{index}"
-        name = name if name not in taken and not name[0].isdigit() else f"n{index}"
+        name = name if name not in taken and not name[0].isdecimal() else f"n{index}"
         taken.add(name)
         yield name, loop.count
 

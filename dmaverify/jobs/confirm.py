@@ -69,7 +69,7 @@ class Confirming:
     @staticmethod
     def _in_text(hint: str, trial: Sequence[Edit]) -> str:
         """The first proposal with the number that stands in the text, and the one to be written there."""
-        if len(trial) != 1 or not trial[0].text.lstrip("-").isdigit():
+        if len(trial) != 1 or not trial[0].text.lstrip("-").isdecimal():
             return hint
         return _NUMBER.sub(f" to {trial[0].text} instead of {trial[0].span.text}", hint, count=1)
 

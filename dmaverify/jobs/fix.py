@@ -8,7 +8,6 @@ in the edited characters alone, line breaks, comments and byte order mark includ
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from dmaverify.errors import InputError, Source
+from dmaverify.language.files import is_inside, write_bytes
 from dmaverify.report.edits import Overlap, applied, trials_of
 from dmaverify.report.order import findings_in_order
 from dmaverify.verdict import Edit, Finding, Status, Verdict
@@ -230,7 +230,10 @@ def write_fixes(path: str, edits: Sequence[Edit]) -> int:
     for start, end in sorted(once):
         parts += [text[at : places[start]], once[start, end].text]
         at = places[end]
-    _replace(Path(path), "".join([*parts, text[at:]]).encode("utf-8"))
+    real = Path(path).resolve()
+    if not is_inside(real, Path(path).parent):
+        raise InputError(f"{path} is a link that leads out of the project", None, "fix the file that it leads to")
+    write_bytes(real, "".join([*parts, text[at:]]).encode("utf-8"))
     return len(once)
 
 
@@ -240,19 +243,3 @@ def _places(text: str) -> Iterator[int]:
         if not (index == 0 and char == "\ufeff") and not (char == "\r" and text[index + 1 : index + 2] == "\n"):
             yield index
     yield len(text)
-
-
-def _replace(path: Path, data: bytes) -> None:
-    """The file with other content, by way of a file beside it, so that it is never half written."""
-    import tempfile
-
-    real = path.resolve()
-    handle, name = tempfile.mkstemp(dir=real.parent, prefix=f".{real.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        os.chmod(name, real.stat().st_mode & 0o7777)
-        os.replace(name, real)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise

@@ -17,6 +17,7 @@ from typing import Any
 
 from dmaverify.errors import InputError
 from dmaverify.jobs.judge import Job, check_job
+from dmaverify.language.files import write_bytes, write_text
 from dmaverify.prove.certify.certificate import (
     MANIFEST,
     Question,
@@ -150,7 +151,7 @@ def write_certificate(folder: Path, jobs: Sequence[Job], extra: Mapping[str, Any
         file = f"{number:03d}/{re.sub(r'[^A-Za-z0-9_.]+', '-', Path(job[0]).name)}"
         copied = folder / PLANS / file
         copied.parent.mkdir(parents=True, exist_ok=True)
-        copied.write_bytes(text)
+        write_bytes(copied, text)
         facts, keep, trouble = facts_of((str(copied), *job[1:]))
         alone = not any(finding[0] == "core/input" for verdict in facts["verdicts"] for finding in verdict["findings"])
         if not alone:
@@ -184,7 +185,7 @@ def seal_manifest(
         **extra,
     }
     manifest["seal"] = seal_of(manifest)
-    (folder / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+    write_text(folder / MANIFEST, json.dumps(manifest, indent=1) + "\n")
 
 
 def seal_of(manifest: Mapping[str, Any]) -> str:

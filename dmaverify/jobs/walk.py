@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from fnmatch import translate
 from pathlib import Path
 
-from dmaverify.language.files import is_inside
+from dmaverify.language.files import is_inside, read_bytes
 
 SUFFIXES = (".toml", ".rs", ".pto", ".mlir")
 SETTINGS = ("pyproject.toml", "Cargo.toml", "dmaverify.toml", "target.toml")
@@ -84,8 +84,7 @@ def _file(path: Path, rules: tuple[_Rule, ...]) -> WalkedPath:
             return WalkedPath(name, False, "is no regular file")
         if path.is_symlink() and not is_inside(path, path.parent):
             return WalkedPath(name, False, "is a link that leads out of the project")
-        with path.open("rb") as file:
-            data = file.read(MOST_BYTES)
+        data = read_bytes(path, MOST_BYTES)
     except OSError as error:
         return WalkedPath(name, path.name not in SETTINGS, f"cannot be read: {error.strerror}")
     return looks(path, data)
@@ -127,10 +126,12 @@ def _driver(name: str, data: bytes) -> WalkedPath:
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """One line of a .gitignore: paths below `folder` that match `text` are ignored, or not after all (`again`)."""
+    """One line of a .gitignore: paths below `folder` whose parts match are ignored, or not after all (`again`). None
+    among the parts stands for any number of folders.
+    """
 
     folder: str
-    text: re.Pattern[str]
+    parts: tuple[re.Pattern[str] | None, ...]
     again: bool
     folders: bool
 
@@ -146,9 +147,8 @@ def _rules_above(folder: Path) -> tuple[_Rule, ...]:
 
 def _rules_of(folder: Path) -> tuple[_Rule, ...]:
     try:
-        with open(folder / ".gitignore", "rb") as file:
-            lines = file.read(1 << 20).decode("utf-8", "replace").splitlines()
-    except OSError:
+        lines = read_bytes(folder / ".gitignore", 1 << 20).decode("utf-8", "replace").splitlines()
+    except (OSError, ValueError):
         return ()
     return tuple(rule for line in lines if (rule := _rule(str(folder.resolve()), line)) is not None)
 
@@ -162,17 +162,24 @@ def _rule(folder: str, line: str) -> _Rule | None:
     folders = text.endswith("/")
     body = text.strip("/")
     anchored = "/" in text.rstrip("/")
-    parts = [_part(one) for one in body.split("/")]
-    expression = "/".join(parts).replace(".*/", "(?:.*/)?")
+    texts = body.split("/") if anchored else ["**", *body.split("/")]
     try:
-        return _Rule(folder, re.compile(expression if anchored else f"(?:.*/)?{expression}"), again, folders)
+        parts = [None if one == "**" else re.compile(translate(one)) for one in texts]
     except re.error:
         return None
+    return _Rule(folder, tuple(parts), again, folders)
 
 
-def _part(text: str) -> str:
-    """One part of a pattern as an expression; `**` stands for any number of folders."""
-    return ".*" if text == "**" else translate(text).removesuffix(r"\Z").replace(".*", "[^/]*")
+def _fits(parts: tuple[re.Pattern[str] | None, ...], names: list[str]) -> bool:
+    """Whether the parts of a pattern match all names of a path; the steps grow with the product of both lengths."""
+    reached = {0}
+    for number, part in enumerate(parts):
+        if part is not None:
+            reached = {at + 1 for at in reached if at < len(names) and part.fullmatch(names[at])}
+        elif reached:
+            first = min(reached) + (number == len(parts) - 1)  # `a/**` is all below a, not a
+            reached = set(range(first, len(names) + 1))
+    return len(names) in reached
 
 
 def _ignored(path: Path, rules: tuple[_Rule, ...], *, folder: bool) -> bool:
@@ -182,7 +189,7 @@ def _ignored(path: Path, rules: tuple[_Rule, ...], *, folder: bool) -> bool:
     whole = os.path.join(path.parent.resolve(), path.name)
     for rule in reversed(rules):
         if (folder or not rule.folders) and whole.startswith(f"{rule.folder}/"):
-            inside = whole[len(rule.folder) + 1 :]
-            if rule.text.fullmatch(inside):
+            inside = whole[len(rule.folder) + 1 :].split("/")
+            if _fits(rule.parts, inside):
                 return not rule.again
     return False

@@ -81,7 +81,7 @@ def trials_of(edits: Sequence[Edit]) -> Iterator[tuple[Edit, ...]]:
 
 
 def _is_number(edit: Edit) -> bool:
-    return edit.text.lstrip("-").isdigit()
+    return edit.text.lstrip("-").isdecimal()
 
 
 def _scaled(edit: Edit, unit: int) -> Edit | None:

@@ -22,6 +22,7 @@ from dmaverify.cost.constants import CostData, cost_data
 from dmaverify.cost.model import Cost, cost
 from dmaverify.cost.nest import PacketNest
 from dmaverify.cost.sides import SideCost
+from dmaverify.language.files import write_bytes, write_text
 from dmaverify.program.command import Command
 
 if TYPE_CHECKING:
@@ -270,10 +271,10 @@ def save(figure: Figure, path: Path) -> None:
     """Writes .svg or .png by the file's name. Raises ValueError for another ending."""
     kind = path.suffix.removeprefix(".").lower()
     if kind == "svg":
-        path.write_text(svg(figure))
+        write_text(path, svg(figure))
     elif kind == "png":
         sink = BytesIO()
         _render(figure, "png", sink)
-        path.write_bytes(sink.getvalue())
+        write_bytes(path, sink.getvalue())
     else:
         raise ValueError(f"a picture is .svg or .png, not {path.name}")

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from dmaverify.language.files import write_text
+
 if TYPE_CHECKING:
     from dmaverify.language.expr import Expr
     from dmaverify.plan.plan import Plan
@@ -184,7 +186,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
     seen = {(verdict.path, verdict.name): verdict for verdict in session.config.stash.get(_REFUTED, [])}
     kept = [verdict for (path, _), verdict in seen.items() if path and not path.startswith("<")]
-    Path(file).write_text(playback_text(kept), encoding="utf-8")
+    write_text(file, playback_text(kept))
 
 
 class PlanFile(pytest.File):

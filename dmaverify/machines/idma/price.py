@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import prod
+from math import gcd, prod
 from typing import TYPE_CHECKING
 
 from dmaverify.cost.model import Cost, EngineCost, Term
@@ -206,23 +206,26 @@ def _burst_floor(setup: Setup, command: Command) -> int:
     ):
         window = 1 << window_bits(setup.backend, protocol, reduced, llen)
         lies = _residues(command, side, window)
-        most = max(most, int((lies * -(-(np.arange(window) + length) // window)).sum()))
+        most = max(most, int((lies * -(-(np.arange(window, dtype=lies.dtype) + length) // window)).sum()))
     return most
 
 
 def _residues(command: Command, side: str, modulus: int) -> NDArray[np.int64]:
-    """How many 1D transfers of a command start at each address modulo `modulus`."""
+    """How many 1D transfers of a command start at each address modulo `modulus`; in Python's numbers where there are
+    too many for 63 bits.
+    """
     import numpy as np
 
     port = command.read if side == "read" else command.write
-    found = np.zeros(modulus, dtype=np.int64)
+    bytes_ = prod(dim.reps for dim in dims_of(command)) * (length_of(command) + modulus)
+    found = np.zeros(modulus, dtype=np.int64 if bytes_ < 1 << 62 else object)
     found[port.base * command.unit_bits // 8 % modulus] = 1
     for dim in dims_of(command):
         stride = (dim.src_stride if side == "read" else dim.dst_stride) % modulus
-        period = modulus // np.gcd(stride, modulus) if stride else 1
-        whole, rest = divmod(dim.reps, int(period))
+        period = modulus // gcd(stride, modulus) if stride else 1
+        whole, rest = divmod(dim.reps, period)
         grown = np.zeros_like(found)
-        for step in range(min(int(period), dim.reps)):
+        for step in range(min(period, dim.reps)):
             grown += np.roll(found, step * stride) * (whole + (step < rest))
         found = grown
     return found

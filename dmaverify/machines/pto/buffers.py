@@ -219,6 +219,6 @@ def _lists(op: Op, tokens: Sequence[MlirToken]) -> dict[str, list[Operand]]:
         elif found is None and token.kind == "word":
             name = token.text
         elif found is not None and token.kind in ("value", "number"):
-            value = None if token.kind == "value" else int(token.text) if token.text.lstrip("-").isdigit() else None
+            value = None if token.kind == "value" else int(token.text) if token.text.lstrip("-").isdecimal() else None
             found.append(Operand(token.text if token.kind == "value" else "", op.at(token), value))
     return out

@@ -222,7 +222,7 @@ class CopyReader(TypeReader):
                 words.append(text.removeprefix("PIPE_"))
             elif token.kind in ("string", "word") and text.startswith("EVENT_ID"):
                 number = text.removeprefix("EVENT_ID")
-                if number.isdigit():
+                if number.isdecimal():
                     event = Operand("", op.at(token), int(number))
             elif token.kind == "value":
                 event = Operand(token.text, op.at(token))

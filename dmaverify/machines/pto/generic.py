@@ -75,7 +75,7 @@ def flag_in(op: Op) -> tuple[str, str, Operand | None] | None:
         if "event" in key and tokens:
             word = word_in(tokens, "EVENT_ID")
             number = word.removeprefix("EVENT_ID") if word else tokens[0].text
-            event = Operand("", op.at(tokens[0]), int(number)) if number.isdigit() else event
+            event = Operand("", op.at(tokens[0]), int(number)) if number.isdecimal() else event
     value = next((t for t in op.tokens if t.kind == "value"), None)
     if event is None and value is not None:
         event = Operand(value.text, op.at(value))

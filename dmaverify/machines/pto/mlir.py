@@ -192,7 +192,7 @@ class _MlirReader:
             name = tokens[index].text
             index += 1
             if self._is(index, ":") and index + 1 < len(tokens) and tokens[index + 1].kind == "number":
-                if not tokens[index + 1].text.isdigit() or int(tokens[index + 1].text) > 64:
+                if not tokens[index + 1].text.isdecimal() or int(tokens[index + 1].text) > 64:
                     return (), 0
                 names += [f"{name}#{i}" for i in range(int(tokens[index + 1].text))]
                 index += 2

@@ -278,7 +278,7 @@ class _FunctionReader(VectorReader, ControlReader):
             cursor.take(",")
         args = cursor.operands()
         number = attributes(op).get("predicate", ()) if op.name == "arith.cmpi" else ()
-        if number and number[0].text.isdigit() and int(number[0].text) < len(PREDICATES):
+        if number and number[0].text.isdecimal() and int(number[0].text) < len(PREDICATES):
             predicate = PREDICATES[int(number[0].text)]
         types = self._typed_cast(cursor)
         what = op.name[6:]

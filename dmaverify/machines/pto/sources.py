@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.distributions import VectorUnit
@@ -122,7 +123,8 @@ class _SourceWalk:
         for _ in range(len(carried) + 2):
             inside = {**names, **{n: held for (n, _), held in zip(stmt.carried, carried, strict=True)}}
             given = self.block(stmt.body, inside)
-            again = [_joined((old, _past(new))) for old, new in zip(carried, given, strict=False)]
+            pairs = zip_longest(carried, given[: len(carried)], fillvalue=LOST)
+            again = [_joined((old, _past(new))) for old, new in pairs]
             if again == carried:
                 break
             carried = again

@@ -23,6 +23,9 @@ from dmaverify.machines.pto.ops import (
 CUBE_SPACES = ("l1", "l0a", "l0b", "l0c", "fb", "mat", "left", "right", "acc", "bias", "scaling")
 SPACES = {"gm": "gm", "ub": "ub", "vec": "ub", **{name: name for name in CUBE_SPACES}}
 _WIDTH = {"index": 64, "bf16": 16, "hif8": 8, "f8E4M3FN": 8, "f8E5M2": 8, "f4E1M2x2": 8, "f4E2M1x2": 8}
+MOST_BITS = 1024
+"""Bits of a number's type; a wider one is a type that is not known."""
+MOST_TYPES = 4096
 GROUPS = ("nburst", "loop", "loop1", "loop2", "pad", "l2_cache_ctl")
 
 
@@ -149,7 +152,7 @@ class TypeReader:
         tail = cursor.peek()
         if tail is not None and tail.text == "<":
             words = self._angle(cursor)
-            number = next((int(w.text) for w in words if w.kind == "number" and w.text.isdigit()), 0)
+            number = next((int(w.text) for w in words if w.kind == "number" and w.text.isdecimal()), 0)
             element = next((w.text.lstrip("x!") for w in words if w.kind in ("word", "type")), "")
             return ValueType("other", token.text, number * bits_of(element.split(".")[-1]))
         name = token.text.removeprefix("!pto.")
@@ -162,7 +165,7 @@ class TypeReader:
         cut = next((i for i, w in enumerate(words) if w.text == ","), len(words))
         *shape, element = "".join(w.text for w in words[:cut]).split("x") if cut else [""]
         element = element.removeprefix("!pto.")
-        sizes = [int(n) if n.isdigit() else None for n in shape]
+        sizes = [int(n) if n.isdecimal() else None for n in shape]
         space = next((SPACES[w.text] for w in reversed(words[cut:]) if w.text in SPACES), "")
         strides: tuple[int, ...] | None = None
         at = next((i for i, w in enumerate(words) if w.text == "strided"), None)
@@ -212,8 +215,11 @@ class TypeReader:
             else:
                 found.append(self._type(cursor))
                 after = cursor.peek()
-                if after is not None and after.kind == "word" and after.text[0] == "x" and after.text[1:].isdigit():
-                    found += found[-1:] * (int(after.text[1:]) - 1)
+                if after is not None and after.kind == "word" and after.text[0] == "x" and after.text[1:].isdecimal():
+                    times = int(after.text[1:]) if len(after.text) < 6 else MOST_TYPES
+                    if times >= MOST_TYPES:
+                        cursor.refuse(f"a type {times:,} times or more", "a list of types is at most that long")
+                    found += found[-1:] * (times - 1)
                     cursor.at += 1
         return found
 
@@ -225,7 +231,7 @@ def bits_of(name: str) -> int:
     if name in _WIDTH:
         return _WIDTH[name]
     digits = name.lstrip("uisbf")
-    return int(digits) if digits.isdigit() else 0
+    return int(digits) if digits.isdecimal() and len(digits) <= 4 and int(digits) <= MOST_BITS else 0
 
 
 def number_type(name: str) -> ValueType:

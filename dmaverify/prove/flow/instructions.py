@@ -223,10 +223,11 @@ class CopyJudge(RuleJudge):
                 return _meeting([(c.const, s.const) for c, s in steps], extent.const)
         names, parts, ranges = [], [], []
         for index, (count, _) in enumerate(steps):
-            names.append(f"d{index}")
-            ranges.append((f"d{index}", None, None))
-            parts.append(f"(< d{index} {self.world.text(count)}) (< (- d{index}) {self.world.text(count)})")
-        gap = f"(+ {' '.join(f'(* {self.world.text(s)} d{i})' for i, (_, s) in enumerate(steps))} 0)"
+            name = f"$d{index}"  # no symbol of a text begins with a dollar sign
+            names.append(name)
+            ranges.append((name, None, None))
+            parts.append(f"(< {name} {self.world.text(count)}) (< (- {name}) {self.world.text(count)})")
+        gap = f"(+ {' '.join(f'(* {self.world.text(s)} {n})' for n, (_, s) in zip(names, steps, strict=True))} 0)"
         size = self.world.text(extent)
         texts = [
             f"(and {' '.join(parts)})",

@@ -35,6 +35,8 @@ class Meetings:
     _extents: dict[int, tuple[Extent, ...]] = field(default_factory=dict)
     _answers: dict[Any, bool | str | None] = field(default_factory=dict)
     _anew: dict[frozenset[str], Mapping[str, Lin]] = field(default_factory=dict)
+    _kinds: dict[Any, int] = field(default_factory=dict)
+    _kind_of: dict[int, int] = field(default_factory=dict)
     _fresh: int = 0
 
     @property
@@ -50,6 +52,15 @@ class Meetings:
             self._extents[event.number] = found
         return found
 
+    def kind(self, event: Copy | Use) -> int:
+        """A number that two accesses share only if they touch the same bytes, in the same loops and conditions."""
+        found = self._kind_of.get(event.number)
+        if found is None:
+            loops = tuple(id(loop) for loop in self.loops_of.get(event.number, ()))
+            found = self._kinds.setdefault((*_said_of(event), loops), len(self._kinds))
+            self._kind_of[event.number] = found
+        return found
+
     def meet(
         self,
         instance: Instance,
@@ -61,7 +72,8 @@ class Meetings:
         at: At,
     ) -> bool | str | None:
         """Whether both can touch one byte, the earlier one in its iteration; None or LOADED where that is open."""
-        key = (instance, id(theirs), id(mine), tuple(sorted(at.counters.items())), tuple(facts))
+        sides = tuple((self.kind(e), e.touches.index(t)) for e, t in ((earlier, theirs), (later, mine)))
+        key = (sides, instance[1], tuple(sorted(at.counters.items())), tuple(facts))
         if key not in self._answers:
             counters, known = self._instant(instance, at)
             conditions = [
@@ -184,7 +196,7 @@ class Meetings:
             for index, (count, stride) in enumerate(touch.steps):
                 if count == Lin(1):
                     continue
-                name = f"{prefix}{index}"
+                name = f"${prefix}{index}"  # no symbol of a text begins with a dollar sign
                 variables.append((name, 0, None))
                 texts.append(f"(< {name} {self.world.text(count)})")
                 product = f"(* {self.world.text(stride)} {name})"
@@ -195,6 +207,13 @@ class Meetings:
         texts.append(f"(and (< {total} {self.world.text(one.length)}) (< (- {total}) {self.world.text(two.length)}))")
         reply = self.asker.possible(list(conditions), variables, texts, names)
         return {"proved": False, "refuted": True}.get(reply.status)
+
+
+def _said_of(event: Copy | Use) -> tuple[Any, ...]:
+    own: Any = (event.inferred, event.foreign) if isinstance(event, Use) else ()
+    if isinstance(event, Copy):
+        own = (event.atomic, event.write, event.row, tuple((s.count, s.read, s.write) for s in event.steps))
+    return event.pipe, type(event), event.touches, event.when, own
 
 
 def _numbers_meet(gap: Lin, one: CopyTouch, two: CopyTouch) -> bool | None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import Span
 from dmaverify.machines.rngd.rust.buffers import EffectLedger
-from dmaverify.machines.rngd.rust.code import Code, named
+from dmaverify.machines.rngd.rust.code import Code, above, named
 from dmaverify.machines.rngd.rust.later import Later
 from dmaverify.machines.rngd.rust.library import NEWEST, Library
 from dmaverify.machines.rngd.rust.module import Item, NameScope
@@ -122,15 +122,15 @@ class Sites:
         for found in _TRANSFER.finditer(code.data):
             node = tree.descendant_for_byte_range(found.start(), found.end())
             if node is not None and _is_called(node):
-                self.site(code, node)
+                self.site(code, node, tree)
 
-    def site(self, code: Code, name: Node) -> Site:
-        """The site of a call, by the place of the method's name."""
+    def site(self, code: Code, name: Node, tree: Node | None = None) -> Site:
+        """The site of a call, by the place of the method's name; `tree` is the whole that it stands in."""
         span = code.span(name)
         key = (span.source.name, span.start) if code.at is None else (code.origin, code.character(name.start_byte))
         if key not in self.by_place:
             made = Site(len(self.sites), code.text(name), span)
-            made.statement, made.function_line = _around(code, name)
+            made.statement, made.function_line = _around(code, name, tree)
             self.by_place[key] = made
             self.sites.append(self.by_place[key])
         return self.by_place[key]
@@ -174,7 +174,7 @@ class Sites:
 
     def part(self, value: Value, name: str, code: Code, node: Node) -> Value:
         """A field of a tuple or struct."""
-        if isinstance(value, Tuple) and name.isdigit() and int(name) < len(value.parts):
+        if isinstance(value, Tuple) and name.isdecimal() and int(name) < len(value.parts):
             return value.parts[int(name)]
         if isinstance(value, Record):
             if name in value.parts:
@@ -193,7 +193,7 @@ class Sites:
         fields = [one for one in named(body) if one.type != "visibility_modifier"] if body is not None else []
         if body is not None and body.type == "ordered_field_declaration_list":
             types = [one for one in fields if one.type != "attribute_item"]
-            if name.isdigit() and int(name) < len(types):
+            if name.isdecimal() and int(name) < len(types):
                 return self._owned(record, name, self.types.read(item.code, types[int(name)], frame))
         for one in fields:
             own = one.child_by_field_name("name")
@@ -238,10 +238,10 @@ def _is_called(node: Node) -> bool:
     return all(one.type != "macro_definition" for one in _ancestors(node))
 
 
-def _around(code: Code, node: Node) -> tuple[Span, int]:
+def _around(code: Code, node: Node, tree: Node | None) -> tuple[Span, int]:
     """The statement that a node stands in, and the line where its function begins; 0 outside of one."""
     inner, line, statement = node, 0, None
-    for outer in _ancestors(node):
+    for outer in _ancestors(node) if tree is None else reversed(above(tree, node)):
         if outer.type in ("block", "source_file", "declaration_list") and statement is None:
             statement = inner
         if outer.type == "function_item":
