@@ -434,19 +434,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     import gc
 
     gc.set_threshold(100_000, 50, 50)  # starting makes many objects and no garbage
-    words = sys.argv[1:] if arguments is None else arguments
-    if words[:1] == ["check"] and not {"--no-execute", "--stdin", "-j"} & set(words) and not _copy_texts_only(words):
-        from dmaverify.execute.beside import Beside
-
-        Beside.begin()
     sys.exit(invoke(arguments))
-
-
-def _copy_texts_only(words: Sequence[str]) -> bool:
-    """Whether kernels of copies are all that is checked: nothing of them is executed."""
-    files = [word.partition("::")[0] for word in words[1:]]
-    others = any(file.endswith((".toml", ".rs")) or Path(file).is_dir() for file in files)
-    return any(map(is_copy_text, files)) and not others
 
 
 def invoke(arguments: Sequence[str] | None = None) -> int:

@@ -129,7 +129,10 @@ def request_of(asked: Mapping[str, Any]) -> CheckRequest:
         own["defines"] = tuple(given["define"])
     said = given["format_"] or settings.format
     if said not in (None, *FORMATS):
-        raise InputError(f"{settings.origin}: no format `{said}`", None, f"formats: {', '.join(FORMATS)}")
+        from dmaverify.targets.table import suggestion
+
+        hint = suggestion(said, FORMATS) or f"formats: {', '.join(FORMATS)}"
+        raise InputError(f"no format `{said}`", settings.span("format"), hint)
     reports = [output_of(text) for text in given["output"]]
     if not given["output"]:
         reports = [(name, str(settings.folder / file)) for name, file in map(output_of, settings.output)]
@@ -152,14 +155,51 @@ def check_rules(request: CheckRequest) -> None:
     """Raises InputError for a rule that is selected or ignored, here or in the settings, and that nothing has."""
     given, settings = request.given, request.settings
     asked = [("--select", given["select"]), ("--ignore", given["ignore"])]
-    asked += [(f"{settings.origin}: select", settings.select), (f"{settings.origin}: ignore", settings.ignore)]
-    asked += [(f"{settings.origin}: per-path-ignore", rules) for rules in settings.per_path_ignore.values()]
+    asked += [("select", settings.select), ("ignore", settings.ignore)]
+    asked += [("per-path-ignore", rules) for rules in settings.per_path_ignore.values()]
     if any(rules for _, rules in asked):
         from dmaverify.report.rules import check_patterns
 
         own = list(own_targets(request))
         for said, rules in asked:
-            check_patterns(rules, said, own)
+            check_patterns(rules, said, own, partial(settings.span, said))
+
+
+def check_names(request: CheckRequest) -> None:
+    """Raises InputError for a machine or a reading, of the command line or the settings, that there is not."""
+    if request.target is not None:
+        from dmaverify.targets.target import load_target
+
+        try:
+            load_target(request.target)
+        except InputError as error:
+            if error.span is not None:
+                raise
+            said, span = ("--target: ", None) if request.given["target"] else ("", request.settings.span("target"))
+            raise InputError(f"{said}{error.message}", span, error.hint) from None
+    asked: dict[str, str] = request.options["readings"]
+    if asked:
+        own = list(own_targets(request))
+        given = readings_of(request.given["reading"])
+        for rule, name in asked.items():
+            said, span = ("--reading: ", None) if rule in given else ("", request.settings.span("reading", rule))
+            _check_reading(rule, name, own, said, span)
+
+
+def _check_reading(rule: str, name: str, own: Sequence[Any], said: str, span: Any) -> None:
+    from dmaverify.report.rules import names_of
+    from dmaverify.targets.table import suggestion
+
+    known = [*names_of("reading"), *(f"{key}={one}" for target in own for key, names in target.readings.items()
+                                     for one in names)]  # fmt: skip
+    if f"{rule}={name}" in known:
+        return
+    names = [pair.partition("=")[2] for pair in known if pair.partition("=")[0] == rule]
+    if names:
+        hint = suggestion(name, names) or f"it has {', '.join(dict.fromkeys(names))}"
+        raise InputError(f"{said}{rule} has no reading {name!r}", span, hint)
+    hint = suggestion(rule, {pair.partition("=")[0] for pair in known}) or "`dmaverify targets` lists the readings"
+    raise InputError(f"{said}{rule!r} has no readings", span, hint)
 
 
 def own_targets(request: CheckRequest) -> Iterator[Any]:
@@ -274,6 +314,7 @@ def check_once(request: CheckRequest, terminal: Terminal, ticks: Callable[[int],
     if not request.paths:
         raise InputError("nothing to check", None, what_next())
     check_rules(request)
+    check_names(request)
     internal: list[str] = []
     asked: dict[str, Any] = {}
     files, hidden = request.chosen_files()
@@ -421,7 +462,8 @@ def _chosen(request: CheckRequest, verdicts: Sequence[Any]) -> list[Any]:
     from dmaverify.report.fingerprint import read_baseline, with_baseline
 
     if not Path(file).exists():
-        raise InputError(f"{file} does not exist", None, f"write it with --write-baseline {file}")
+        span = None if request.given["baseline"] else request.settings.span("baseline")
+        raise InputError(f"{file} does not exist", span, f"write it with --write-baseline {file}")
 
     known = read_baseline(read_source(file).text, file)
     return with_baseline(found, known, Path(file).name, partial(_placed, Path(file).parent))

@@ -71,9 +71,12 @@ def _fixed(verdict: Verdict, settings: Mapping[str, Any], target: str | None) ->
 
 def _mended(verdict: Verdict, settings: Mapping[str, Any], target: str | None) -> Verdict:
     """A verdict against the machine's rules alone, with the packet or the padding that would be proved."""
-    from dmaverify.jobs.propose import MOST, longer_rows, several_packets, shorter_packets
+    from dmaverify.jobs.detours import detours
+    from dmaverify.jobs.propose import MOST, longer_and_split, longer_rows, several_packets, shorter_packets
 
     item, plan = _transfer_of(verdict, target)
+    if item is not None and {finding.rule for finding in verdict.errors} == {"core/covers"}:
+        return _walked(verdict, item, settings, target)
     if item is None or any(finding.rule.startswith("core/") for finding in verdict.errors):
         return verdict
     first, *others = [finding for finding in findings_in_order(verdict) if finding in verdict.errors]
@@ -84,10 +87,28 @@ def _mended(verdict: Verdict, settings: Mapping[str, Any], target: str | None) -
     if fix := _cheapest(verdict, proposals, settings, target):
         return replace(verdict, findings=(replace(first, fix=fix), *others, *warned))
     bits = plan.targets[item.transfer.target].dtypes[item.transfer.dtype]
-    for words, edits in islice(longer_rows(item, plan.axes, bits), MOST):
+    padded = [*islice(longer_rows(item, plan.axes, bits), MOST), *longer_and_split(item, plan.axes, bits, most)]
+    for words, edits in padded:
         if _proved(verdict, edits, settings, target):
             note = f"proved with {words} (checked; it changes both layouts, so `--fix` leaves it to you)"
             return replace(verdict, findings=(replace(first, hint=note), *others, *warned))
+    ways = detours(
+        item, plan.axes, bits,
+        lambda edits: bool(_proved(verdict, edits, settings, target)),
+        lambda text, name: _holds(item.transfer.span.source, text, name, settings, target),
+    )  # fmt: skip
+    return replace(verdict, findings=(replace(first, hint=ways), *others, *warned)) if ways else verdict
+
+
+def _walked(verdict: Verdict, item: Any, settings: Mapping[str, Any], target: str | None) -> Verdict:
+    """A verdict that misses a part of the destination, with the terms that its stream does not name."""
+    from dmaverify.jobs.propose import unwalked
+
+    for edits in unwalked(item):
+        if fix := _proved(verdict, edits, settings, target):
+            missed = next(finding for finding in verdict.errors)
+            named = replace(missed, fix=fix, hint="the stream does not walk all of the destination")
+            return replace(verdict, findings=tuple(named if f is missed else f for f in verdict.findings))
     return verdict
 
 

@@ -67,6 +67,19 @@ def allowing(paths: Iterable[str]) -> Iterator[None]:
         _allowed.reset(token)
 
 
+def near_file(path: str | Path) -> str | None:
+    """`did you mean FILE?` for a file that does not exist and a neighbour that is named nearly so."""
+    from difflib import get_close_matches
+
+    wanted = Path(path)
+    try:
+        names = [one.name for one in os.scandir(wanted.parent) if one.name.endswith(wanted.suffix)][:2000]
+    except (OSError, ValueError):
+        return None
+    near = get_close_matches(wanted.name, names, 1)
+    return f"did you mean `{wanted.parent / near[0]}`?" if near else None
+
+
 def is_inside(file: str | Path, folder: str | Path) -> bool:
     """Whether a file that an input in `folder` names may be read; every link is resolved first."""
     try:

@@ -88,6 +88,10 @@ def _in_leaf(value: Any, kind: kinds.Type, path: Path) -> Iterator[Complaint]:
             yield Complaint(path, f"`{name}` must be {' or '.join(options)}, not {given}", hint)
     elif _wrong_type(value, kind):
         what, how = _WHAT[type(kind)]
+        if name == "engine" and type(value) is int:
+            how = f"write `engine = {{ chip = 0, cluster = 0, dmn = {value} }}`: engines are counted within a cluster"
+            yield Complaint(path, f"`engine` must be {what}, not {given}", how)
+            return
         yield Complaint(path, f"`{name}` must be {what}, not {given}", _EXAMPLES.get(name, how))
     elif isinstance(kind, kinds.IntType):
         yield from _out_of_range(value, kind, path)

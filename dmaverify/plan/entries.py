@@ -44,6 +44,9 @@ class EntryReader(TableReader):
         other.bind(sizes)
         return other
 
+    def empty_axis(self, name: str) -> PlanProblem:
+        return PlanProblem(f"the axis `{name}` has size 0", self.doc.span(("axes", name)), "sizes start at 1")
+
     # --- transfers
 
     def transfer(self, name: str, table: schema.TransferTable, path: Path = ()) -> PlanTransfer:
@@ -52,6 +55,7 @@ class EntryReader(TableReader):
         key, target = self.target_of(path, table.target)
         self.check_dtype(path, table.dtype, target)
         problems: list[PlanProblem] = []
+        self.texts.used.clear()
         steps: dict[str, Callable[[], Any]] = {
             "source": lambda: self.tensor((*path, "source"), table.source, target, problems),
             "dest": lambda: self.tensor((*path, "dest"), table.dest, target, problems),
@@ -61,6 +65,7 @@ class EntryReader(TableReader):
             "options": lambda: self.options(path, table.options, target),
         }
         made = self.all_of(steps)
+        problems += [self.empty_axis(axis) for axis in sorted(self.texts.used) if self.texts.axes.get(axis) == 0]
         sides = {side: ((*path, side), getattr(table, side), made[side]) for side in ("source", "dest")}
         views = self._views(table.loop, sides, target.dtypes[table.dtype], problems)
         source, dest = (_seen(views, side, made[side]) for side in ("source", "dest"))

@@ -22,7 +22,7 @@ from dmaverify.errors import InputError, InputErrors
 from dmaverify.plan.entries import EntryReader
 from dmaverify.plan.plan import Plan, PlanTransfer, Unread
 from dmaverify.plan.toml_spans import Document, parse_toml, read_source, source_of
-from dmaverify.program.access import Access, PlanProblem
+from dmaverify.program.access import Access
 
 if TYPE_CHECKING:
     from dmaverify.plan import schema
@@ -145,7 +145,7 @@ class PlanReader(EntryReader):
             targets=MappingProxyType(dict(self.known.values())),
             transfers=tuple(kept),
             accesses=tuple(taken),
-            problems=tuple(self._empty_axis(name) for name, size in self.texts.axes.items() if size == 0),
+            problems=tuple(self.empty_axis(name) for name, size in self.texts.axes.items() if size == 0),
             programs=programs,
             regions=regions,
             kernels=kernels,
@@ -210,6 +210,3 @@ class PlanReader(EntryReader):
         if not any(self.doc.data.get(kind) for kind in kinds):
             hint = "add [transfer.NAME] with dtype, source and dest"
             self.errors.append(InputError(f"{self.doc.source.name} has nothing to check", None, hint))
-
-    def _empty_axis(self, name: str) -> PlanProblem:
-        return PlanProblem(f"axis `{name}` has size 0", self.doc.span(("axes", name)), "sizes start at 1")

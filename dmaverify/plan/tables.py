@@ -168,6 +168,9 @@ class TableReader:
         except InputError as error:
             named = next((n for n in options if f"`{n}`" in error.message or f"{n} is" in error.message), None)
             place = (*path, "options") if named is None else (*path, "options", named)
+            for name, value in options.items():
+                if isinstance(value, str) and repr(value) in error.message:
+                    raise InputError(error.message, self.doc.span((*path, "options", name)), error.hint) from None
             raise InputError(error.message, self.doc.key_span(place), error.hint) from None
         return tuple(options.items())
 

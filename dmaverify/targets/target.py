@@ -173,7 +173,8 @@ class Target:
                 hint = suggestion(key, known) or f"readings exist for {', '.join(sorted(known))}"
                 raise InputError(f"{key!r} has no readings", hint=hint)
             if name not in known[key]:
-                raise InputError(f"{key} has no reading {name!r}", hint=f"it has {', '.join(known[key])}")
+                hint = suggestion(name, known[key]) or f"it has {', '.join(known[key])}"
+                raise InputError(f"{key} has no reading {name!r}", hint=hint)
 
     def under(self, readings: Readings) -> Target:
         """The machine with its memories as the readings `tier/...` take them."""

@@ -26,6 +26,7 @@ from dmaverify.plan.machine_forms import Formed
 from dmaverify.program.command import Entry, GivenCommand, Sequencer
 from dmaverify.program.form import Form, Word
 from dmaverify.targets.modules import Derived
+from dmaverify.targets.table import suggestion
 from dmaverify.targets.target import Target
 
 PAPER = {one.paper: name for name, one in registers.MAPS.items()}
@@ -154,7 +155,10 @@ class _Begun:
             self.period = line.number(1, "the period")
         elif name in ("src_protocol", "dst_protocol") and len(line.words) > 1:
             word = line.words[1][0]
-            self.values[name] = protocol_named(int(word) if word.isdecimal() else word)
+            try:
+                self.values[name] = protocol_named(int(word) if word.isdecimal() else word)
+            except InputError as error:
+                line.refuse(error.message, error.hint or "", 1)
         elif name in _REQUEST:
             value = self.values[name] = line.number(1, name)
             if name in _MOST and not 0 <= value <= _MOST[name]:
@@ -162,7 +166,9 @@ class _Begun:
             if name in ("src", "dst", "length"):
                 self.words.append(line.part(1, name, name, 64, begins))
         elif name != "launch":
-            hint = "the form rt3d has events" if name == "event" else f"{', '.join(_REQUEST)}, dim, launch"
+            known = (*_REQUEST, "dim", "launch")
+            near = suggestion(name, known) or f"known: {', '.join(known)}"
+            hint = "the form rt3d has events" if name == "event" else near
             line.refuse(f"`{name}` is no part of a request", hint, 0)
 
     def _dim(self, line: Line, begins: int, width: int) -> None:

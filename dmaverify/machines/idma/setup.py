@@ -17,6 +17,7 @@ from typing import Any
 from dmaverify.errors import InputError
 from dmaverify.machines.idma.engine import AXI, AXIS, INIT, Backend, Request, protocol_named, variant_named
 from dmaverify.machines.idma.midends import StripedRegion
+from dmaverify.targets.table import suggestion
 from dmaverify.targets.target import Target
 
 ENGINE = (
@@ -104,7 +105,7 @@ def setup_of(target: Target, options: Mapping[str, int | str] | tuple[tuple[str,
     preset = _text(given, "preset", "")
     known = presets(target)
     if preset and preset not in known:
-        raise InputError(f"no preset {preset!r}", None, f"known: {', '.join(known)}")
+        raise InputError(f"no preset {preset!r}", None, suggestion(preset, known) or f"known: {', '.join(known)}")
     full: dict[str, Any] = {**target.raw["machine"]["default"], **(known[preset] if preset else {}), **given}
     if "length_width" not in given and isinstance(full["address_width"], int):
         full["length_width"] = min(full["length_width"], full["address_width"])

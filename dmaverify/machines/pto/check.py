@@ -226,7 +226,10 @@ def _judged(kernel: Kernel, target: Target, options: Options, notes: Notes, move
             judged.findings.append(Finding("core/well-formed", Severity.ERROR, p.message, "move", p.span, hint=p.hint))
         if problems:
             continue
-        claim = CopyClaim("move", move.copies, move.dtype, move.source, move.dest, move.span)
+        claim = CopyClaim("move", move.copies, move.dtype, move.source, move.dest, move.span, move.copies_span)
+        if not followed and not all(number in {copy.order for copy in kernel.copies} for number in move.copies):
+            judged.obligations["core/same-element"] = ("not judged", "", "a copy of the kernel could not be read")
+            continue
         result = judge_claim(claim, kernel.events, target, options)
         judged.findings += [f for f in result.findings if f not in judged.findings]
         for name, status in result.status.items():

@@ -38,6 +38,7 @@ from dmaverify.machines.pto.ops import (
 )
 from dmaverify.machines.pto.types import CUBE_SPACES, TokenCursor, float_bits, integer_of
 from dmaverify.machines.pto.vector import VectorReader
+from dmaverify.targets.table import suggestion
 from dmaverify.targets.target import load_target
 
 _ARITH = frozenset(
@@ -313,8 +314,9 @@ class _FunctionReader(VectorReader, ControlReader):
             if _TILE.fullmatch(name):
                 said = f"{name} moves a tile: which bytes, and by which copies, is decided later"
                 raise InputError(said, op.name_span, "lower it to pto.mte_gm_ub or pto.mte_ub_gm")
-            known = ", ".join([*COPY_ROLES, *INLINE_ROLES][:6])
-            raise InputError(f"{name} is not understood", op.name_span, f"known: {known}")
+            known = [*COPY_ROLES, *INLINE_ROLES]
+            hint = suggestion(name, known) or f"known: {', '.join(known[:6])}"
+            raise InputError(f"{name} is not understood", op.name_span, hint)
         out: list[Stmt] = []
         if name.startswith(("pto.", "func.call", "call", "llvm.")):
             touched = self.open_accesses(op)

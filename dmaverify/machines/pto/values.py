@@ -25,6 +25,7 @@ from dmaverify.program.instructions import (
     Place,
     Remark,
 )
+from dmaverify.targets.table import suggestion
 from dmaverify.targets.target import load_target
 
 
@@ -129,6 +130,7 @@ class Values:
         self.floats: dict[str, tuple[int, ValueType]] = {}
         self.bits: dict[str, int] = {}
         self.opaque: set[str] = set()
+        self.undefined: set[str] = set()
         self.registers: dict[str, Register] = {"atomic": PLAIN}
         self.consumed: dict[str, Span] = {}
         self.when: tuple[Cond, ...] = ()
@@ -215,8 +217,10 @@ class Values:
                 number = int(operand.name == "%true") if named is None else int(named[2]) * (-1 if named[1] else 1)
                 return Lin(number)
             return self.argument(operand.name, ops.INDEX, operand.span)
-        self.remark("unresolved", f"`{operand.name}` is not defined before its use", operand.span)
+        hint = suggestion(operand.name, [name for name, value in self.values.items() if value is not None])
+        self.remark("unresolved", f"`{operand.name}` is not defined before its use", operand.span, hint or "")
         self.values[operand.name] = None
+        self.undefined.add(operand.name)
         return None
 
     def number_of(self, operand: Operand, what: str) -> Lin | None:
@@ -226,6 +230,8 @@ class Values:
             value = self.as_number(value)
         if isinstance(value, Lin) and not (self.world.roots(value) & self.opaque):
             return value
+        if operand.name in self.undefined:
+            return None  # said where it was first used
         self.remark(
             "unresolved",
             f"{what} `{operand.name}` cannot be resolved",

@@ -41,6 +41,7 @@ class CopyClaim:
     source: Tensor
     dest: Tensor
     span: Span
+    copies_span: Span | None = None
 
 
 @dataclass
@@ -62,9 +63,13 @@ def judge_claim(claim: CopyClaim, events: Sequence[Event], target: Target, optio
     said = Label(claim.span, "the move that it should make")
     for number in claim.copies:
         if number not in placed:
+            has = f"the kernel has {len(placed)}, counted from 1 in the order of its text" if placed else "it has none"
             out.findings.append(
-                Finding("core/well-formed", Severity.ERROR, f"there is no copy {number}", "move", claim.span)
-            )
+                Finding(
+                    "core/well-formed", Severity.ERROR, f"there is no copy {number}", "move",
+                    claim.copies_span or claim.span, hint=has,
+                )
+            )  # fmt: skip
             out.status["core/well-formed"] = "refuted"
             return out
         mode = placed[number][0].atomic

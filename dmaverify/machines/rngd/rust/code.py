@@ -128,3 +128,19 @@ def named(node: Node) -> list[Node]:
 def child(node: Node, kind: str) -> Node | None:
     """The first child of that type."""
     return next((one for one in node.children if one.type == kind), None)
+
+
+@lru_cache(maxsize=8)
+def first_error(source: Source) -> Span | None:
+    """Where the text stops being Rust: the deepest place that the grammar could not read; None where it is all Rust."""
+    data = source.text.encode("utf-8", "replace")
+    code, node = Code(source, data), _parser().parse(data).root_node
+    if not node.has_error:
+        return None
+    while (inner := next((one for one in node.children if one.has_error or one.is_missing), None)) is not None:
+        node = inner
+    if node.is_missing:
+        return code.range(max(0, node.start_byte - 1), node.start_byte)
+    opened = code.text(node).find("{") if node.type == "ERROR" else -1
+    start = node.start_byte + opened if opened >= 0 else node.start_byte
+    return code.range(start, start + 1)

@@ -146,7 +146,7 @@ def transfer(call: Call) -> Value:
 
 def _no_receiver(value: Value, call: Call) -> Unknown:
     if isinstance(value, Unknown) and value.reason:
-        return Unknown(value.reason, value.span or call.site.span)
+        return Unknown(value.reason, value.span or call.site.span, value.hint)
     if isinstance(value, Pending):
         return Unknown("the source is the result of a transfer whose type nothing names", call.site.span)
     what = f" (it is {value.what})" if isinstance(value, Opaque) and value.what else ""
@@ -154,7 +154,7 @@ def _no_receiver(value: Value, call: Call) -> Unknown:
 
 
 def _because(part: Unknown, what: str, span: Span) -> Unknown:
-    return Unknown(part.reason or f"a part of {what} is left to inference (`_`)", part.span or span)
+    return Unknown(part.reason or f"a part of {what} is left to inference (`_`)", part.span or span, part.hint)
 
 
 # ---------------------------------------------------------------- results

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from dmaverify.errors import InputError, Source
+from dmaverify.errors import InputError, Source, Span
 from dmaverify.language.expr import ONE, Expr, Kind, Modulo, Padding, Pair, Resize, Stride, Symbol
 from dmaverify.language.parse import parse
 from dmaverify.machines.rngd.rust.code import Code, child, named, parse_fragment
@@ -32,6 +32,7 @@ from dmaverify.machines.rngd.rust.values import (
     Unknown,
     Value,
 )
+from dmaverify.targets.table import suggestion
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -179,9 +180,7 @@ class Types:
         if item.kind == "axis":
             size = self.axis_size(item)
             if size is None:
-                return Unknown(
-                    f"the size of the axis `{item.name}` is no number: `{_clip(item.text)}`", code.span(node)
-                )
+                return Unknown(*_no_size(item, code.span(node)))
             return Map(Symbol(self.axis_name(item), size))
         if item.kind == "type":
             return self._alias(item, given)
@@ -317,10 +316,12 @@ class Types:
             if isinstance(value, Map):
                 lets[found] = value.expr
             elif isinstance(value, Unknown) and value.reason:
-                return replace(value, span=code.range(byte, byte + len(text.encode())))
+                return replace(value, span=value.span or code.range(byte, byte + len(text.encode())))
             else:
                 why = f"`{found}` in `m![{_clip(text)}]` is no axis that is declared here"
-                return Unknown(why, code.range(byte, byte + len(text.encode())))
+                near = suggestion(found, _axes_around(frame.scope))
+                hint = near or f"declare it: axes![{found} = ...]"
+                return Unknown(why, code.range(byte, byte + len(text.encode())), hint)
         at = code.at
         start = code.character(byte) if at is None else at.start
         try:
@@ -343,9 +344,28 @@ class Types:
         if item.kind == "axis":
             size = self.axis_size(item)
             if size is None:
-                return Unknown(f"the size of the axis `{item.name}` is no number: `{_clip(item.text)}`")
+                return Unknown(*_no_size(item, item.code.span(item.node)))
             return Map(Symbol(self.axis_name(item), size))
         return self._alias(item, ()) if item.kind == "type" else None
+
+
+def _no_size(item: Item, span: Span) -> tuple[str, Span, str]:
+    """Why an axis has no size, where, and what to write."""
+    text = _clip(item.text)
+    found = re.search(rf"\b{re.escape(item.name)}\s*=\s*{re.escape(item.text)}", span.text)
+    if found is not None:
+        span = Span(span.source, span.start + found.end() - len(item.text), span.start + found.end())
+    hint = f"write the number, or a constant that is known here: `const {text}: usize = 512;`"
+    return f"the size of the axis `{item.name}` is no number: `{text}`", span, hint if text.isidentifier() else ""
+
+
+def _axes_around(scope: NameScope | None) -> list[str]:
+    """The axes that are declared in a scope and around it."""
+    out: list[str] = []
+    while scope is not None:
+        out += [name for name, item in scope.types.items() if item.kind == "axis"]
+        scope = scope.around
+    return out
 
 
 class _Escapes:

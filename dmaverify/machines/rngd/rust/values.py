@@ -29,6 +29,7 @@ class Unknown:
 
     reason: str = ""
     span: Span | None = field(default=None, compare=False, repr=False)
+    hint: str = field(default="", compare=False, repr=False)  # what to write instead, where that is known
 
 
 @dataclass(frozen=True)

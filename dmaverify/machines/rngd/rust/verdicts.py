@@ -16,6 +16,7 @@ from math import prod
 
 from dmaverify.language import wellformed
 from dmaverify.lower.programs import space_of
+from dmaverify.machines.rngd.rust.code import first_error
 from dmaverify.machines.rngd.rust.comments import expectations, name_of
 from dmaverify.machines.rngd.rust.indices import index_note
 from dmaverify.machines.rngd.rust.legality import judge
@@ -196,11 +197,14 @@ def _of_site(plan: KernelPlan, one: SiteTransfers, judged: Sequence[Verdict], ma
     """The verdicts of all instances as one, with what could not be resolved."""
     site = one.site
     name = name_of(one)
-    reasons = [_unresolved(site, why.reason, why.span) for why in site.reasons]
+    reasons = [_unresolved(site, why.reason, why.span, why.hint) for why in site.reasons]
     missing = [a for a in one.assumed if not one.names]
     reasons += [_unresolved(site, why, None) for why in missing]
     if not judged and not reasons:
-        reasons = [_unresolved(site, _never(site), None)]
+        broken = first_error(site.span.source)
+        said = "the file cannot be parsed here" if broken is not None else _never(site)
+        hint = "a bracket or a sign is missing here or above" if broken is not None else ""
+        reasons = [_unresolved(site, said, broken, hint)]
     findings = _once(f for verdict in judged for f in _instanced(verdict, len(judged)))
     assumptions = [a for verdict in judged for a in verdict.assumptions if not a.startswith("for ")]
     if len(judged) > 1:
@@ -302,7 +306,7 @@ def _instanced(verdict: Verdict, count: int) -> list[Finding]:
     return [replace(f, notes=(*f.notes, told)) for f in verdict.findings]
 
 
-def _unresolved(site: Site, why: str, span: object) -> Finding:
+def _unresolved(site: Site, why: str, span: object, hint: str = "") -> Finding:
     from dmaverify.errors import Span
 
     at = span if isinstance(span, Span) and span.source is site.span.source else site.span
@@ -310,7 +314,7 @@ def _unresolved(site: Site, why: str, span: object) -> Finding:
     record = load_obligations()[UNRESOLVED]
     return Finding(
         UNRESOLVED, Severity.WARNING, f"`{site.method}` is not checked: {why}", site.method, at, {}, None,
-        record.source, hint=record.hint, labels=other,
+        record.source, hint=hint or record.hint, labels=other,
     )  # fmt: skip
 
 
