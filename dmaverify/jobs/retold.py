@@ -38,10 +38,10 @@ class Retold:
         """What some execution breaks, as sentences; None where a run cannot tell."""
         from dmaverify.execute.interpret import interpret
         from dmaverify.execute.work import Beyond
-        from dmaverify.plan.execution import Execution
+        from dmaverify.plan.execution import PlanExecution
 
         try:
-            read = Execution(self.text, target=self.target, readings=self.readings, most=self.most)
+            read = PlanExecution(self.text, target=self.target, readings=self.readings, most=self.most)
             found = interpret(*read.work(self.name))
         except Beyond:
             return None

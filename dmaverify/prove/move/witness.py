@@ -14,8 +14,8 @@ from typing import Any
 
 from dmaverify.errors import Disagreement, Span
 from dmaverify.program.command import Command
-from dmaverify.program.move import PLACES
 from dmaverify.program.space import SPAN, global_address, unit_bits_of
+from dmaverify.program.tensor import PLACES
 from dmaverify.prove.move.copies import TooManySteps, find_copy
 from dmaverify.prove.move.outcome import Broken
 from dmaverify.prove.move.reach import local_range
@@ -37,6 +37,13 @@ from dmaverify.prove.move.scene import (
 from dmaverify.verdict import Finding, Severity
 
 # ---------------------------------------------------------------- findings
+
+WRITE_ZEROS = (
+    "a copy makes no zeros: pad the source alike and let the packet carry its zeros (`W #{0} 256` in source, "
+    "destination and packet), or write them by a transfer of their own from a tensor of zeros; `W # 256` "
+    "where nobody reads them"
+)
+"""How zeros come into padding that must be zero."""
 
 
 def finding_of(broken: Broken, scene: Scene) -> Finding:
@@ -376,7 +383,9 @@ def _at_cell(broken: Broken, scene: Scene) -> Finding:
         text = f"zero padding at {there} is never written, so nothing makes it zero"
         labels = label_at(span, "its zero padding stays unwritten")
         values = {"part": broken.part}
-        return Finding("core/padding", Severity.ERROR, text, "dest", span, values, witness, labels=labels)
+        return Finding(
+            "core/padding", Severity.ERROR, text, "dest", span, values, witness, hint=WRITE_ZEROS, labels=labels
+        )
     if broken.obligation == "core/writes-once":
         text = f"the {scene.unit_word} at {there} ({show_cell(found)}) is written by two commands"
         witness["clobbers"], witness["made"] = show_cell(found), "writes it by two commands"
