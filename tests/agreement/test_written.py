@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from dmaverify.execute.interpret import interpret
 from dmaverify.execute.work import Beyond
 from dmaverify.plan.execution import PlanExecution
-from dmaverify.testing.against import complaint, judged_twice, shrunk
+from dmaverify.testing.against import complaint, judged_twice, shrunk, twin_complaint
 from dmaverify.testing.draw import Seeded
 from dmaverify.testing.drawn_views import twin
 from dmaverify.testing.strategies import written_plans
@@ -18,6 +18,10 @@ from dmaverify.testing.written import KINDS, WrittenPlan, seeded
 
 PLAIN = str(Path(__file__).parents[1] / "fuzz" / "plain")
 EACH = 10
+GROWING = (
+    "views", "tiles", "nested", "stores", "rows", "in-place", "commands", "padding", "pipeline", "both", "in-parts",
+    "replicas", "engines", "lists", "partly",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -61,6 +65,13 @@ def test_a_big_twin_is_judged_as_its_small_one(fault: str) -> None:
         assert second.run == "beyond"
         assert first.proof == second.proof, big
         assert first.proof == ("refuted" if first.run == "wrong" else "proved"), small
+
+
+@pytest.mark.parametrize("kind", GROWING)
+def test_plans_grown_beyond_any_run_are_judged_as_small_ones(kind: str) -> None:
+    found = [twin_complaint(seeded(f"{kind} {number}", kind), PLAIN) for number in range(2)]
+    assert [said for said, _ in found if said] == []
+    assert "unknown" not in {proof for _, proof in found}
 
 
 def test_a_disagreement_is_shrunk_to_a_smaller_plan() -> None:
