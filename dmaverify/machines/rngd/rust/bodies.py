@@ -19,9 +19,10 @@ from dmaverify.machines.rngd.rust.buffers import Ledger, tensors_in
 from dmaverify.machines.rngd.rust.cfg import configured, holds
 from dmaverify.machines.rngd.rust.code import Code, child, named, parse_fragment, walk
 from dmaverify.machines.rngd.rust.later import Later, is_open
+from dmaverify.machines.rngd.rust.lists import MAX_LISTED, elements, listed, range_of
 from dmaverify.machines.rngd.rust.macros import expand
 from dmaverify.machines.rngd.rust.module import Item, Scope, fill
-from dmaverify.machines.rngd.rust.numbers import number_of
+from dmaverify.machines.rngd.rust.numbers import number_of, truth_of
 from dmaverify.machines.rngd.rust.patterns import Patterns
 from dmaverify.machines.rngd.rust.sites import is_host, is_kernel, speaks_of_tensors, takes_numbers, told_by_calls
 from dmaverify.machines.rngd.rust.types import Frame
@@ -45,7 +46,9 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 MAX_DEPTH = 100
-MAX_LISTED = 4096  # elements of a list that is written out
+MAX_TURNS, MAX_UNROLLED = 64, 1024  # of a loop that is read turn by turn; of all of them in one function
+_MOVES = re.compile(rb"\b(?:to_|dma_|tile|view)\w*|\w\s*\(\s*(?:&mut\s*\*?\s*)?ctx\b|\w+!")
+_ASKS = re.compile(rb"\b(?:if|match|continue|break)\b")
 MAX_CALLS_DEEP = 12
 MAX_INLINED = 4000  # calls that one visit reads with what they pass; later ones are read by their types
 _THROUGH = {
@@ -60,6 +63,8 @@ _ITEMS = {
     "union_item", "macro_definition", "empty_statement", "function_signature_item", "extern_crate_declaration",
     "lifetime", "label",
 }  # fmt: skip
+_LITERALS = re.compile(r"\d[\d_]*(?:\s*\|\s*\d[\d_]*)*")
+_BELOW = re.compile(r"\s*\(?\s*([a-z_]\w*)\s*(<=?)\s*([^<>=]+?)\)?\s*")
 _CFG = re.compile(r"(!?)\s*cfg!\s*\((.*)\)", re.DOTALL)
 _RANGE = re.compile(r"^(.*?)\.\.(=?)(.*)$", re.DOTALL)
 _STEP = re.compile(r"^(.*)\.step_by\((.*)\)$", re.DOTALL)
@@ -100,6 +105,7 @@ class Bodies(Patterns):
         before = self.result, self.instance, self.item
         self.result, self.instance, self.item = expected, instance, item
         self.ledger, self.branches, self.spent = Ledger(), 0, 0
+        self.unrolled = self.unrolling = 0
         self.stack.append(item)
         try:
             self.ledger.give(self.settled(self.block(item.code, body, frame, expected), expected))
@@ -310,6 +316,12 @@ class Bodies(Patterns):
         before, self.let = self.let, name if name.replace("_", "").isalnum() else ""
         try:
             open_type = wanted if wanted is not None else self.told_later(code, pattern)
+            if given is not None and given.type == "closure_expression" and self._called_later(code, node, name):
+                deferred = Opaque("closure")
+                self.closures[id(deferred)] = code, given, frame
+                self.kept.append(deferred)
+                self.bind(code, pattern, deferred, frame)
+                return Opaque("()")
             value = self.value(code, given, frame, open_type) if given is not None else wanted or Unknown("")
             if wanted is None and open_type is not None and is_open(value):
                 value = self.merged(value, open_type)
@@ -321,9 +333,18 @@ class Bodies(Patterns):
         value = self.merged(value, wanted)
         changes = child(node, "mutable_specifier") is not None
         if changes and isinstance(value, Numbers):
-            value = Unknown(f"`{name}` changes while the kernel runs", code.span(node))
+            start, value = value, Unknown(f"`{name}` changes while the kernel runs", code.span(node))
+            if start.single is not None:
+                self.counters[id(value)] = start
+                self.kept.append(value)
         self.bind(code, pattern, value, frame)
         return Opaque("()")
+
+    def _called_later(self, code: Code, node: Node, name: str) -> bool:
+        """Whether the block of a `let` goes on to call what it names."""
+        around = node.parent
+        after = code.data[node.end_byte : around.end_byte].decode("utf-8", "replace") if around is not None else ""
+        return bool(name.isidentifier() and re.search(rf"\b{re.escape(name)}\s*\(", after))
 
     def merged(self, value: Value, wanted: Value | None) -> Value:
         """A value with what its annotation says of it."""
@@ -429,6 +450,11 @@ class Bodies(Patterns):
         asked = _CFG.fullmatch(code.text(condition).strip()) if condition is not None else None
         answer = holds(asked[2], frame.scope.module.features) if asked is not None else None
         taken = answer if answer is None or asked is None else answer is not bool(asked[1])
+        known_here = taken is None and condition is not None and condition.type not in ("let_condition", "let_chain")
+        if known_here and condition is not None:
+            truth = truth_of(code.text(condition), self.types.look(frame))
+            if truth is not None:
+                return self._decided(code, node, inside, expected, truth)
         self.branches += taken is None
         for name in ("consequence", "alternative"):
             branch = node.child_by_field_name(name)
@@ -441,6 +467,25 @@ class Bodies(Patterns):
         self.branches -= taken is None
         return _first(branches)
 
+    def _decided(self, code: Code, node: Node, inside: Frame, expected: Value | None, truth: bool) -> Value:
+        """A branch whose condition is known: the one is taken; the other is read by itself, as another setting of the
+        constants would have it, but not within a loop that is read turn by turn.
+        """
+        names = ("consequence", "alternative") if truth else ("alternative", "consequence")
+        taken, other = (node.child_by_field_name(name) for name in names)
+        if other is not None and not self.unrolling:
+            self._aside(code, other, inside, expected)
+        return self.merged(self.value(code, taken, inside, expected), expected) if taken is not None else Opaque("()")
+
+    def _aside(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> None:
+        """Code that does not run here: its transfers are judged, what they do together counts for nothing."""
+        outside, self.ledger = self.ledger, Ledger()
+        self.branches += 1
+        try:
+            self.value(code, node, frame.inside(frame.scope), expected)
+        finally:
+            self.ledger, self.branches = outside, self.branches - 1
+
     def _let_condition(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         given = node.child_by_field_name("value")
         value = self.value(code, given, frame, None) if given is not None else Unknown("")
@@ -451,12 +496,19 @@ class Bodies(Patterns):
         given, body = node.child_by_field_name("value"), node.child_by_field_name("body")
         value = self.value(code, given, frame, None) if given is not None else Unknown("")
         branches = []
-        for arm in self.built(code, body, frame) if body is not None else ():
+        arms = self.built(code, body, frame) if body is not None else []
+        chosen = _chosen(code, arms, value)
+        for arm in arms:
             inside = frame.inside(frame.scope)
             pattern, result = arm.child_by_field_name("pattern"), arm.child_by_field_name("value")
             if pattern is not None:
                 self.bind(code, named(pattern)[0] if named(pattern) else None, value, inside)
-            if result is not None:
+            if result is not None and chosen is not None:
+                if arm.id == chosen:
+                    branches.append(self.merged(self.value(code, result, inside, expected), expected))
+                elif not self.unrolling:
+                    self._aside(code, result, inside, expected)
+            elif result is not None:
                 self.branches += 1
                 branches.append(self.merged(self.value(code, result, inside, expected), expected))
                 self.branches -= 1
@@ -465,11 +517,40 @@ class Bodies(Patterns):
     def _for_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         given, body = node.child_by_field_name("value"), node.child_by_field_name("body")
         inside = frame.inside(frame.scope)
-        if given is not None:
-            self.bind(code, node.child_by_field_name("pattern"), self._each(code, given, frame), inside)
-        if body is not None:
-            self._turns(code, body, inside)
+        if given is None or body is None:
+            return Opaque("()")
+        each = self._each(code, given, frame)
+        pattern = node.child_by_field_name("pattern")
+        turns = self._one_by_one(code, body, each)
+        if turns is not None:
+            self.unrolling += 1
+            for one in turns:
+                own = frame.inside(frame.scope)
+                self.bind(code, pattern, one, own)
+                self.value(code, body, own, None)
+                self.unrolled += 1
+            self.unrolling -= 1
+            return Opaque("()")
+        whole = isinstance(each, Sequence)
+        self.bind(code, pattern, each.part if isinstance(each, Sequence) and whole else each, inside)
+        self._turns(code, body, inside)
         return Opaque("()")
+
+    def _one_by_one(self, code: Code, body: Node, each: Value) -> tuple[Value, ...] | None:
+        """The values of a loop that is read once for each of them: those that no progression holds, and those that
+        its body asks about.
+        """
+        if not isinstance(each, Sequence):
+            return None
+        found = elements(each)
+        if found is None or len(found) > MAX_TURNS or self.unrolled + len(found) > MAX_UNROLLED:
+            return None
+        text = body.text or b""
+        if not _MOVES.search(text):
+            return None
+        plain = isinstance(each.part, Numbers) and each.part.exact and len(set(found)) == len(found)
+        asks = _ASKS.search(text) is not None and not any(map(is_host, self.stack))
+        return found if not plain or asks else None
 
     def _turns(self, code: Code, body: Node, inside: Frame) -> None:
         """The body of a loop, once for all iterations."""
@@ -480,11 +561,35 @@ class Bodies(Patterns):
 
     def _while_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         inside = frame.inside(frame.scope)
+        counted = self._counted(code, node, frame)
+        if counted is not None:
+            inside.locals[counted[0]] = counted[1]
         for name in ("condition", "body"):
             part = node.child_by_field_name(name)
             if part is not None:
                 self._turns(code, part, inside)
         return Opaque("()")
+
+    def _counted(self, code: Code, node: Node, frame: Frame) -> tuple[str, Numbers] | None:
+        """`while i < n { ..; i += k }`: the counter and its values, where it begins at a known number and nothing else
+        changes it.
+        """
+        condition, body = node.child_by_field_name("condition"), node.child_by_field_name("body")
+        asked = _BELOW.fullmatch(code.text(condition)) if condition is not None else None
+        if asked is None or body is None:
+            return None
+        name, start = asked[1], self.counters.get(id(frame.locals.get(asked[1])))
+        bound = number_of(asked[3], self.types.look(frame))
+        own = [one for one in named(body) if one.type not in _ITEMS]
+        steps = re.findall(rf"\b{name}\s*(?:[-+*/%&|^]|<<|>>)?=(?!=)", code.text(body))
+        last = re.fullmatch(rf"{name}\s*\+=\s*(.+?);?", code.text(own[-1]).strip()) if own else None
+        step = number_of(last[1], self.types.look(frame)) if last is not None and len(steps) == 1 else None
+        if start is None or bound is None or bound.single is None or step is None or (step.single or 0) < 1:
+            return None
+        high = bound.low - (0 if asked[2] == "<=" else 1)
+        if high < start.low or _ASKS.search(body.text or b""):
+            return None
+        return name, Numbers(start.low, high - (high - start.low) % step.low, step.low if high > start.low else 0)
 
     def _loop_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         body = node.child_by_field_name("body")
@@ -497,12 +602,12 @@ class Bodies(Patterns):
         text = code.text(node)
         numbers = self.range(text, frame)
         if numbers is not None:
-            return numbers
+            return range_of(numbers)
         if ".." in text and "." not in text.replace("..", ""):
             self._rest(code, node, frame)
             return Unknown(f"the range `{' '.join(text.split())[:60]}` is not known before the kernel runs")
         value = self.value(code, node, frame, None)
-        return value.part if isinstance(value, Sequence) else Unknown("an element of something")
+        return value if isinstance(value, Sequence) else Unknown("an element of something")
 
     def range(self, text: str, frame: Frame) -> Numbers | None:
         """The values of `a..b`, `a..=b`, `(a..b).rev()`, `(a..b).step_by(n)`, or None."""
@@ -534,19 +639,23 @@ class Bodies(Patterns):
         numbers = self.range(code.text(node), frame)
         if numbers is None:
             self._rest(code, node, frame)
-        return Sequence(numbers if numbers is not None else Unknown("a number of a range that is not known"))
+        return range_of(numbers) if numbers is not None else Sequence(Unknown("a number of a range that is not known"))
 
     def _closure_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         return self.closure(code, node, frame, Unknown("an argument of a closure"), expected)
 
-    def closure(self, code: Code, node: Node, frame: Frame, given: Value, expected: Value | None) -> Value:
-        """The result of a closure for arguments that are `given`."""
+    def closure(
+        self, code: Code, node: Node, frame: Frame, given: Value | list[Value], expected: Value | None
+    ) -> Value:
+        """The result of a closure for arguments that are `given`: one by one, or alike."""
         inside = frame.inside(frame.scope)
         parameters, body = node.child_by_field_name("parameters"), node.child_by_field_name("body")
-        for one in named(parameters) if parameters is not None else ():
+        for number, one in enumerate(named(parameters) if parameters is not None else ()):
             declared = one.child_by_field_name("type")
-            value = self.types.read(code, declared, frame) if declared is not None else given
-            value = given if isinstance(value, Dtype) and isinstance(given, Numbers) else value
+            own = given if not isinstance(given, list) else given[number] if number < len(given) else Unknown("")
+            value = self.types.read(code, declared, frame) if declared is not None else own
+            value = own if isinstance(value, Dtype) and isinstance(own, Numbers) else value
+            value = self.merged(own, value) if isinstance(own, Tensor) and isinstance(value, Tensor) else value
             self.bind(code, one.child_by_field_name("pattern") or one, value, inside)
         return self.value(code, body, inside, expected) if body is not None else Unknown("")
 
@@ -590,16 +699,20 @@ class Bodies(Patterns):
         return self.block(again, body, frame, expected) if body is not None else Unknown("")
 
 
-def listed(parts: list[Value], wanted: Value | None = None) -> Sequence:
-    """A list that is written out: numbers as all of them, anything else as its first part."""
-    numbers = [part for part in parts if isinstance(part, Numbers)]
-    singles = [part.low for part in numbers if part.single is not None]
-    if not parts or len(singles) < len(parts):
-        return Sequence(parts[0] if parts else wanted or Unknown(""), len(parts))
-    low, high = min(singles), max(singles)
-    step = gcd(*(value - low for value in singles))
-    whole = len(set(singles)) == ((high - low) // step + 1 if step else 1)
-    return Sequence(Numbers(low, high, step, whole), len(parts), tuple(singles))
+def _chosen(code: Code, arms: list[Node], value: Value) -> int | None:
+    """The arm that a known number takes; None where that cannot be said."""
+    if not isinstance(value, Numbers) or value.single is None:
+        return None
+    for arm in arms:
+        pattern = arm.child_by_field_name("pattern")
+        text = code.text(pattern).strip() if pattern is not None else ""
+        if text == "_":
+            return arm.id
+        if not _LITERALS.fullmatch(text):
+            return None
+        if value.low in {int(one.strip().replace("_", "")) for one in text.split("|")}:
+            return arm.id
+    return None
 
 
 def _told(numbers: Numbers) -> str:

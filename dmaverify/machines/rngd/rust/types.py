@@ -262,6 +262,10 @@ class Types:
             try:
                 if kind == "path":
                     return self._path(text, frame)
+                if kind == "field":
+                    return self._field_number(text, frame)
+                if kind.startswith("call "):
+                    return self._called(kind[5:], text, frame)
                 value = self.fragment(text, frame, code, byte)
                 if kind == "size":
                     if isinstance(value, Map):
@@ -282,10 +286,58 @@ class Types:
                     value = names[parts[0]]
                     return value if isinstance(value, Numbers) else None
         item = frame.scope.path(parts, values=True)
+        if item is None and len(parts) > 1:
+            item = self._associated_constant(parts, frame)
         if item is None or item.kind != "const":
             return None
         value_node = item.node.child_by_field_name("value")
         return None if value_node is None else self.number(item.code, value_node, Frame(item.scope))
+
+    def _associated_constant(self, parts: tuple[str, ...], frame: Frame) -> Item | None:
+        """`S::N`, `Self::N`, `T::N`: a constant in an `impl` of the type, else the default of a trait."""
+        name = parts[-2]
+        known = frame.own if name == "Self" else frame.generics.get(name)
+        owner = known.item if isinstance(known, Record) else frame.scope.path(parts[:-1])
+        if owner is None:
+            return None
+        scope: Scope | None = owner.scope
+        while scope is not None:
+            for code, node, where in scope.impls:
+                own = node.child_by_field_name("type")
+                text = code.text(own).split("<")[0].split("::")[-1].strip() if own is not None else ""
+                made = _constant_in(code, node, where, parts[-1]) if text == owner.name else None
+                if made is not None:
+                    return made
+            scope = scope.around
+        return None
+
+    def _field_number(self, text: str, frame: Frame) -> Numbers | None:
+        """`pair.1`, `job.count`: a number within a tuple or struct."""
+        first, *names = text.split(".")
+        value: Value | None = frame.locals.get(first)
+        for name in names:
+            if isinstance(value, Tuple) and name.isdigit() and int(name) < len(value.parts):
+                value = value.parts[int(name)]
+            else:
+                value = value.parts.get(name) if isinstance(value, Record) else None
+        return value if isinstance(value, Numbers) else None
+
+    def _called(self, path: str, given: str, frame: Frame) -> Numbers | None:
+        """The value of a function of one expression for numbers."""
+        parts = tuple(part.strip() for part in path.split("::") if part.strip())
+        item = frame.scope.path(parts, values=True)
+        body = item.node.child_by_field_name("body") if item is not None and item.kind == "fn" else None
+        inner = named(body) if body is not None else []
+        if item is None or len(inner) != 1 or inner[0].type == "expression_statement" or item.generics:
+            return None
+        parameters = [one for one in named(item.node.child_by_field_name("parameters") or item.node)
+                      if one.type == "parameter"]  # fmt: skip
+        values = [Numbers.of(int(one)) for one in given.split(",") if one]
+        names = [one.child_by_field_name("pattern") for one in parameters]
+        if len(values) != len(names):
+            return None
+        known: dict[str, Value] = {item.code.text(n): v for n, v in zip(names, values, strict=True) if n is not None}
+        return number_of(item.code.text(inner[0]), self.look(Frame(item.scope, {}, known)))
 
     def fragment(self, text: str, frame: Frame, code: Code | None, byte: int) -> Value:
         """The value of a type that stands within other text."""
@@ -346,6 +398,15 @@ class Types:
                 return Unknown(f"the size of the axis `{item.name}` is no number: `{_clip(item.text)}`")
             return Map(Symbol(self.axis_name(item), size))
         return self._alias(item, ()) if item.kind == "type" else None
+
+
+def _constant_in(code: Code, node: Node, scope: Scope, name: str) -> Item | None:
+    body = node.child_by_field_name("body")
+    for one in named(body) if body is not None else ():
+        own = one.child_by_field_name("name")
+        if one.type == "const_item" and own is not None and code.text(own) == name:
+            return Item("const", name, code, one, scope)
+    return None
 
 
 class _Escapes:
