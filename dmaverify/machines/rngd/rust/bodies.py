@@ -39,6 +39,7 @@ from dmaverify.machines.rngd.rust.values import (
     known,
     sources_of,
 )
+from dmaverify.verdict import Severity
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -97,7 +98,10 @@ class Bodies(Flow):
             self.stack.pop()
             self.result, self.instance, self.item = before
         for site, finding in self.ledger.remarks():
-            site.remark(finding)
+            if finding.severity is Severity.WARNING and not is_kernel(item):
+                site.alone.append((item, finding))  # what counts is what callers make of it, where there are any
+            else:
+                site.remark(finding)
         if self.ledger.effects and len(self.ledger.born) > 1:
             self.ledger.effects[-1].site.ledgers.append((item.name, self.ledger))
 

@@ -52,6 +52,7 @@ SCALARS = {
 """Bits of the types that `size_of` is asked of."""
 WRAPPERS = {"Box", "Rc", "Arc", "Option", "Result", "MutexGuard", "Ref", "RefMut", "Cow", "ManuallyDrop"}
 _LISTS = {"Vec", "VecDeque", "Iter", "IntoIter"}
+_QUALIFIED = re.compile(r"<\s*(\w+)\s+as\s+[\w:<>, ]+>\s*::\s*(\w+)")
 _NAME = re.compile(r"[A-Z][A-Za-z0-9_]*")
 MAX_DEPTH = 40
 
@@ -136,6 +137,8 @@ class Types:
     def _named(self, code: Code, node: Node, given: tuple[Value, ...], frame: Frame) -> Value:
         text = code.text(node)
         parts = tuple(part.strip() for part in text.split("::") if part.strip())
+        qualified = _QUALIFIED.fullmatch(text.strip())
+        parts = (qualified[1], qualified[2]) if qualified is not None else parts
         name = parts[-1] if parts else text
         if parts == ("_",):
             return Unknown("", code.span(node))
@@ -143,7 +146,7 @@ class Types:
             return frame.own or Unknown("`Self` outside of an impl", code.span(node))
         item = frame.scope.path(parts) if parts else None
         if item is None and len(parts) > 1:
-            item = self.variant(frame.scope.path(parts[:-1]), name)
+            item = self.variant(frame.scope.path(parts[:-1]), name) or self._associated(parts, frame, "type_item")
         if len(parts) == 1 and name in frame.generics and (item is None or item.scope.kind != "block"):
             return frame.generics[name]
         if item is None and len(parts) == 1:
@@ -287,14 +290,14 @@ class Types:
                     return value if isinstance(value, Numbers) else None
         item = frame.scope.path(parts, values=True)
         if item is None and len(parts) > 1:
-            item = self._associated_constant(parts, frame)
+            item = self._associated(parts, frame, "const_item")
         if item is None or item.kind != "const":
             return None
         value_node = item.node.child_by_field_name("value")
         return None if value_node is None else self.number(item.code, value_node, Frame(item.scope))
 
-    def _associated_constant(self, parts: tuple[str, ...], frame: Frame) -> Item | None:
-        """`S::N`, `Self::N`, `T::N`: a constant in an `impl` of the type, else the default of a trait."""
+    def _associated(self, parts: tuple[str, ...], frame: Frame, kind: str) -> Item | None:
+        """`S::N`, `Self::N`, `T::N`: a constant or a type in an `impl` of the type."""
         name = parts[-2]
         known = frame.own if name == "Self" else frame.generics.get(name)
         owner = known.item if isinstance(known, Record) else frame.scope.path(parts[:-1])
@@ -305,7 +308,7 @@ class Types:
             for code, node, where in scope.impls:
                 own = node.child_by_field_name("type")
                 text = code.text(own).split("<")[0].split("::")[-1].strip() if own is not None else ""
-                made = _constant_in(code, node, where, parts[-1]) if text == owner.name else None
+                made = _item_in(code, node, where, parts[-1], kind) if text == owner.name else None
                 if made is not None:
                     return made
             scope = scope.around
@@ -400,12 +403,12 @@ class Types:
         return self._alias(item, ()) if item.kind == "type" else None
 
 
-def _constant_in(code: Code, node: Node, scope: Scope, name: str) -> Item | None:
+def _item_in(code: Code, node: Node, scope: Scope, name: str, kind: str) -> Item | None:
     body = node.child_by_field_name("body")
     for one in named(body) if body is not None else ():
         own = one.child_by_field_name("name")
-        if one.type == "const_item" and own is not None and code.text(own) == name:
-            return Item("const", name, code, one, scope)
+        if one.type == kind and own is not None and code.text(own) == name:
+            return Item(kind.removesuffix("_item"), name, code, one, scope)
     return None
 
 
