@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from lsprotocol import types as lt
     from pygls.lsp.server import LanguageServer
 
-    from dmaverify.cli.editor import Opened
+    from dmaverify.cli.opened import Opened
     from dmaverify.verdict import Finding, Verdict
 
 PAUSE = 0.15  # seconds without a change before a text is judged
@@ -176,7 +176,7 @@ class EditorSession:
     def _location(self, opened: Opened, span: Span) -> lt.Location:
         from lsprotocol import types
 
-        from dmaverify.cli.editor import Opened as OpenedText
+        from dmaverify.cli.opened import Opened as OpenedText
 
         there = opened if opened.own(span) else OpenedText(span.source.name, span.source.text, ())
         return types.Location(Path(os.path.abspath(there.path)).as_uri(), self.range(there, span))
