@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,9 +16,10 @@ import click
 from dmaverify.errors import InputError
 from dmaverify.jobs.judge import is_copy_text
 from dmaverify.jobs.references import synthesized
+from dmaverify.language.files import write_text
 
 if TYPE_CHECKING:
-    from dmaverify.plan.read import Plan
+    from dmaverify.plan.plan import Plan
 
 
 def extract_command(told: Callable[[str], Exception]) -> click.Command:
@@ -33,7 +33,7 @@ def extract_command(told: Callable[[str], Exception]) -> click.Command:
         """The transfers of a Rust kernel, or what the copies of a PTO kernel move, as a plan file."""
         text = extract_text(path, target)
         if output is not None:
-            Path(output).write_text(text, encoding="utf-8")
+            write_text(output, text)
             text = f"wrote {output}"
         raise told(text)
 

@@ -14,14 +14,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dmaverify.machines.rngd.rust.buffers import Ledger, tensors_in
+from dmaverify.machines.rngd.rust.buffers import EffectLedger, tensors_in
 from dmaverify.machines.rngd.rust.cfg import configured
 from dmaverify.machines.rngd.rust.code import Code, child, named, parse_fragment, walk
-from dmaverify.machines.rngd.rust.flow import ITEMS, Flow
+from dmaverify.machines.rngd.rust.flow import ITEMS, ControlFlow
 from dmaverify.machines.rngd.rust.later import Later, is_open
 from dmaverify.machines.rngd.rust.lists import MAX_LISTED, listed
 from dmaverify.machines.rngd.rust.macros import expand
-from dmaverify.machines.rngd.rust.module import Item, Scope, fill
+from dmaverify.machines.rngd.rust.module import Item, NameScope, fill
 from dmaverify.machines.rngd.rust.sites import is_host, is_kernel, speaks_of_tensors, takes_numbers, told_by_calls
 from dmaverify.machines.rngd.rust.types import Frame
 from dmaverify.machines.rngd.rust.values import (
@@ -31,8 +31,8 @@ from dmaverify.machines.rngd.rust.values import (
     Opaque,
     Pending,
     Record,
+    RustTensor,
     Sequence,
-    Tensor,
     Tuple,
     Unknown,
     Value,
@@ -55,7 +55,7 @@ _THROUGH = {
 _NUMERIC = {"binary_expression", "integer_literal", "type_cast_expression", "scoped_identifier", "unary_expression"}
 
 
-class Bodies(Flow):
+class Bodies(ControlFlow):
     """Evaluates bodies. One instance reads everything that is asked for in one run."""
 
     # ------------------------------------------------------------ functions
@@ -89,7 +89,7 @@ class Bodies(Flow):
         expected = self.types.read(item.code, result, frame) if result is not None else Opaque("()")
         before = self.result, self.instance, self.item
         self.result, self.instance, self.item = expected, instance, item
-        self.ledger, self.branches, self.spent = Ledger(), 0, 0
+        self.ledger, self.branches, self.spent = EffectLedger(), 0, 0
         self.unrolled = self.unrolling = 0
         self.stack.append(item)
         try:
@@ -161,7 +161,7 @@ class Bodies(Flow):
             if isinstance(value, Numbers):
                 said.append(f"{name} = {_told(value)}")
             made = value if isinstance(value, Numbers) else self.merged(value, declared)
-            if isinstance(made, Tensor) and made.buffer is None:
+            if isinstance(made, RustTensor) and made.buffer is None:
                 made = self.allocated(made, name, item.code, one)
             if isinstance(declared, Dtype) and not isinstance(value, Numbers):
                 made = Unknown(f"`{name}` is a number that the caller does not know", item.code.span(one))
@@ -172,7 +172,7 @@ class Bodies(Flow):
         self.result, self.instance, self.item, self.let = expected, ", ".join(said), item, ""
         outside = self.ledger
         if is_kernel(item):
-            self.ledger = Ledger()  # the host waits for one kernel before it starts the next
+            self.ledger = EffectLedger()  # the host waits for one kernel before it starts the next
         self.stack.append(item)
         self.entered.add(item)
         try:
@@ -184,7 +184,7 @@ class Bodies(Flow):
 
     def block(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         """The value of the last expression of a block."""
-        scope = Scope("block", "", frame.scope)
+        scope = NameScope("block", "", frame.scope)
         fill(scope, code, node.children)
         for item in scope.functions:
             self.found(item)
@@ -267,7 +267,7 @@ class Bodies(Flow):
 
     def _lent(self, value: Value) -> None:
         """`&mut x`: whoever gets it may write it."""
-        if isinstance(value, Tensor) and value.buffer is not None:
+        if isinstance(value, RustTensor) and value.buffer is not None:
             self.ledger.escaped.add(value.buffer.serial)
 
     def _rest(self, code: Code, node: Node, frame: Frame) -> Value:
@@ -286,7 +286,7 @@ class Bodies(Flow):
             number = self.types.look(frame)("path", name)
             return number if number is not None else Unknown(f"`{name}` is no variable that is known here",
                                                              code.span(node))  # fmt: skip
-        if isinstance(value, Pending) and isinstance(expected, Tensor):
+        if isinstance(value, Pending) and isinstance(expected, RustTensor):
             made = self.settled(value, expected)
             frame.locals[name] = made
             return made
@@ -340,7 +340,7 @@ class Bodies(Flow):
             return self.settled(value, wanted)
         if not known(wanted) or wanted is None:
             return value
-        if isinstance(value, Tensor) and isinstance(wanted, Tensor) and value.tier == wanted.tier:
+        if isinstance(value, RustTensor) and isinstance(wanted, RustTensor) and value.tier == wanted.tier:
             fields = {
                 p: wanted.fields[p] if isinstance(wanted.fields[p], Map) else value.fields[p] for p in value.fields
             }
@@ -348,7 +348,7 @@ class Bodies(Flow):
             return replace(value, fields=fields, dtype=dtype)
         if isinstance(value, Tuple) and isinstance(wanted, Tuple) and len(value.parts) == len(wanted.parts):
             return Tuple(tuple(self.merged(a, b) for a, b in zip(value.parts, wanted.parts, strict=True)))
-        if isinstance(wanted, Tensor) and not isinstance(value, Tensor):
+        if isinstance(wanted, RustTensor) and not isinstance(value, RustTensor):
             return self.fresh(wanted, sources_of(value))
         if isinstance(wanted, Opaque):
             return value if isinstance(value, Record) else Opaque(wanted.what, sources_of(value))
@@ -413,8 +413,8 @@ class Bodies(Flow):
         for old in tensors_in(wanted):  # the name may stand for something else from here on
             if old.buffer is not None:
                 self.ledger.escaped.add(old.buffer.serial)
-        value = self.merged(self.value(code, right, frame, wanted if isinstance(wanted, (Tensor, Tuple)) else None),
-                            wanted if isinstance(wanted, (Tensor, Tuple)) else None)  # fmt: skip
+        value = self.merged(self.value(code, right, frame, wanted if isinstance(wanted, (RustTensor, Tuple)) else None),
+                            wanted if isinstance(wanted, (RustTensor, Tuple)) else None)  # fmt: skip
         if left.type == "identifier":
             changed = isinstance(value, Numbers)
             frame.locals[code.text(left)] = Unknown("a variable that changes", code.span(left)) if changed else value

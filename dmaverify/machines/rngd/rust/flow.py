@@ -13,7 +13,7 @@ from dataclasses import replace
 from math import gcd
 from typing import TYPE_CHECKING
 
-from dmaverify.machines.rngd.rust.buffers import Ledger
+from dmaverify.machines.rngd.rust.buffers import EffectLedger
 from dmaverify.machines.rngd.rust.cfg import holds
 from dmaverify.machines.rngd.rust.code import Code, named
 from dmaverify.machines.rngd.rust.lists import elements, range_of
@@ -27,8 +27,8 @@ from dmaverify.machines.rngd.rust.values import (
     Opaque,
     Pending,
     Record,
+    RustTensor,
     Sequence,
-    Tensor,
     Tuple,
     Unknown,
     Value,
@@ -54,7 +54,7 @@ ITEMS = {
 }  # fmt: skip
 
 
-class Flow(Patterns):
+class ControlFlow(Patterns):
     """The part of reading that knows branches, loops and closures; `Bodies` adds functions and blocks."""
 
     def built(self, code: Code, node: Node, frame: Frame) -> list[Node]:
@@ -101,7 +101,7 @@ class Flow(Patterns):
 
     def _aside(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> None:
         """Code that does not run here: its transfers are judged, what they do together counts for nothing."""
-        outside, self.ledger = self.ledger, Ledger()
+        outside, self.ledger = self.ledger, EffectLedger()
         self.branches += 1
         try:
             self.value(code, node, frame.inside(frame.scope), expected)
@@ -277,7 +277,7 @@ class Flow(Patterns):
             own = given if not isinstance(given, list) else given[number] if number < len(given) else Unknown("")
             value = self.types.read(code, declared, frame) if declared is not None else own
             value = own if isinstance(value, Dtype) and isinstance(own, Numbers) else value
-            value = self.merged(own, value) if isinstance(own, Tensor) and isinstance(value, Tensor) else value
+            value = self.merged(own, value) if isinstance(own, RustTensor) and isinstance(value, RustTensor) else value
             self.bind(code, one.child_by_field_name("pattern") or one, value, inside)
         return self.value(code, body, inside, expected) if body is not None else Unknown("")
 
@@ -300,7 +300,7 @@ def _chosen(code: Code, arms: list[Node], value: Value) -> int | None:
 
 def _first(branches: list[Value]) -> Value:
     """The first branch that is a tensor or holds one, with what all of them depend on; numbers are any of them."""
-    best = next((b for b in branches if isinstance(b, (Tensor, Tuple, Record, Sequence, Pending))), None)
+    best = next((b for b in branches if isinstance(b, (RustTensor, Tuple, Record, Sequence, Pending))), None)
     numbers = [b for b in branches if isinstance(b, Numbers)]
     if best is None and numbers:
         if len(numbers) < len(branches):
@@ -310,6 +310,6 @@ def _first(branches: list[Value]) -> Value:
         return Numbers(low, high, step, all(n == numbers[0] for n in numbers) and numbers[0].exact)
     if best is None:
         return branches[0] if branches else Opaque("()")
-    if isinstance(best, Tensor):
+    if isinstance(best, RustTensor):
         return replace(best, sources=frozenset().union(*map(sources_of, branches)))
     return best

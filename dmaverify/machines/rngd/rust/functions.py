@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dmaverify.machines.rngd.rust.code import Code, named
-from dmaverify.machines.rngd.rust.module import Item, Scope
+from dmaverify.machines.rngd.rust.module import Item, NameScope
 from dmaverify.machines.rngd.rust.moves import TRANSFERS
 from dmaverify.machines.rngd.rust.sites import Sites, told_by_calls
 from dmaverify.machines.rngd.rust.types import TENSORS, Frame, clip
@@ -25,8 +25,8 @@ from dmaverify.machines.rngd.rust.values import (
     Opaque,
     Pipeline,
     Record,
+    RustTensor,
     Sequence,
-    Tensor,
     Tuple,
     Unknown,
     Value,
@@ -133,16 +133,16 @@ class Functions(Sites):
     ) -> Value | None:  # fmt: skip
         """`Type::name(...)`: constructors of tensors, functions of impls."""
         bare = code.text(path).split("::")[-1].strip()
-        if bare == "Default" and isinstance(expected, Tensor):
+        if bare == "Default" and isinstance(expected, RustTensor):
             return self.fresh(expected, frozenset())
         if path.type == "identifier" and bare[:1].islower():
             return None
         own = self.types.read(code, path, frame)
         if bare in TENSORS and isinstance(own, Unknown):
-            own = Tensor(TENSORS[bare][0], Unknown(""), {}, TENSORS[bare][1])
-        if isinstance(own, Tensor):
+            own = RustTensor(TENSORS[bare][0], Unknown(""), {}, TENSORS[bare][1])
+        if isinstance(own, RustTensor):
             values = [self.value(code, one, frame, None) for one in arguments]
-            made = own.filled(expected) if isinstance(expected, Tensor) and expected.tier == own.tier else own
+            made = own.filled(expected) if isinstance(expected, RustTensor) and expected.tier == own.tier else own
             made = self.fresh(made, frozenset().union(*map(sources_of, values)))
             if name == "from_vec" and values:
                 made = replace(made, holds=held(values[0], code.span(arguments[0])))
@@ -168,7 +168,7 @@ class Functions(Sites):
 
     def _find_method(self, record: Record, name: str) -> Item | None:
         """The function of an `impl` for the struct, in its module or around."""
-        scope: Scope | None = record.item.scope
+        scope: NameScope | None = record.item.scope
         while scope is not None:
             for item in scope.functions:
                 if item.kind == "method" and item.name == name and not item.left_out:
@@ -194,7 +194,7 @@ class Functions(Sites):
         has_self = any(one.type == "self_parameter" for one in parameters)
         given = arguments[1:] if has_self and len(arguments) == len(types) + 1 else arguments
         result = item.node.child_by_field_name("return_type")
-        if isinstance(expected, (Tensor, Tuple, Sequence, Record)) and result is not None:
+        if isinstance(expected, (RustTensor, Tuple, Sequence, Record)) and result is not None:
             unify(item.code, result, expected, bound, {n for n, _ in names}, inside)
         deps: frozenset[int] = frozenset()
         values: list[Value] = []
@@ -213,7 +213,7 @@ class Functions(Sites):
         made: Value = Opaque("()")
         if result is not None:
             made = self.types.read(item.code, result, Frame(item.scope, {**inside.generics, **bound}, {}, own))
-        telling = any(isinstance(value, Tensor) and value.holds is not None for value in values)
+        telling = any(isinstance(value, RustTensor) and value.holds is not None for value in values)
         if len(values) == len(types) and self.inlines(item, every, telling):
             self.called.add(item)
             self.later.setdefault(item, item)
@@ -236,11 +236,11 @@ class Functions(Sites):
         self, made: Value, expected: Value | None, deps: frozenset[int], found: Value | None = None
     ) -> Value:
         """The result of a call by its type; `found` is what the body gives, where that was read."""
-        if isinstance(made, Tensor):
-            if isinstance(found, Tensor) and found.tier == made.tier and found.buffer is not None:
+        if isinstance(made, RustTensor):
+            if isinstance(found, RustTensor) and found.tier == made.tier and found.buffer is not None:
                 fields = {p: own if isinstance(own, Map) else found.fields[p] for p, own in made.fields.items()}
                 return replace(found, fields=fields, sources=deps)
-            if isinstance(expected, Tensor) and expected.tier == made.tier:
+            if isinstance(expected, RustTensor) and expected.tier == made.tier:
                 made = made.filled(expected)
             return self.fresh(made, deps)
         if isinstance(made, Tuple):

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dmaverify.language.expr import axes_of
-from dmaverify.machines.rngd.rust.moves import SCATTERS, Move
+from dmaverify.machines.rngd.rust.moves import SCATTERS, KernelMove
 from dmaverify.machines.rngd.rust.plans import table_axis
 from dmaverify.machines.rngd.rust.values import Held
 from dmaverify.verdict import Finding, Label, Severity
@@ -21,7 +21,7 @@ from dmaverify.verdict import Finding, Label, Severity
 _SOURCE = "furiosa-opt v0.6.0, furiosa-opt-std/src/tensor/memory.rs (scaled and unscaled gather and scatter)"
 
 
-def wrong_values(move: Move, bits: int) -> Iterator[Finding]:
+def wrong_values(move: KernelMove, bits: int) -> Iterator[Finding]:
     """Values of the index that are no place of the table."""
     assert move.index is not None
     found, holds = table_axis(move), move.index.holds
@@ -59,7 +59,7 @@ def _finding(holds: Held, message: str, values: dict[str, int], hint: str) -> Fi
     )
 
 
-def index_note(move: Move, bits: int) -> str:
+def index_note(move: KernelMove, bits: int) -> str:
     """What is assumed of the values of the index, or what they are."""
     found = table_axis(move)
     if isinstance(found, str):

@@ -21,7 +21,7 @@ from dmaverify.machines.rngd.rust.code import Code, walk
 from dmaverify.machines.rngd.rust.crate import Crate, crate_of, rust_files
 from dmaverify.machines.rngd.rust.functions import MAX_INSTANCES
 from dmaverify.machines.rngd.rust.library import NEWEST, Library
-from dmaverify.machines.rngd.rust.module import Item, Scope
+from dmaverify.machines.rngd.rust.module import Item, NameScope
 from dmaverify.machines.rngd.rust.moves import TRANSFERS, Site
 from dmaverify.machines.rngd.rust.sites import waits_for_a_caller
 from dmaverify.machines.rngd.rust.values import Unknown, Value
@@ -34,7 +34,7 @@ MOST_BUILDS = 8  # of one file
 
 
 @dataclass(frozen=True)
-class Kernel:
+class KernelFile:
     """What was read of one file."""
 
     source: Source
@@ -43,19 +43,19 @@ class Kernel:
 
 
 @dataclass
-class Session:
+class CrateSession:
     """A crate and what was read of it so far. Files of one crate share one session, so that each is read once."""
 
     crate: Crate
     reader: Bodies
     searched: set[Item] = field(default_factory=set)
-    others: dict[frozenset[str], Session] = field(default_factory=dict)  # by the features that are changed
+    others: dict[frozenset[str], CrateSession] = field(default_factory=dict)  # by the features that are changed
 
 
-_sessions: dict[tuple[Path, Path | None], Session] = {}
+_sessions: dict[tuple[Path, Path | None], CrateSession] = {}
 
 
-def _session(file: Path, name: str) -> Session:
+def _session(file: Path, name: str) -> CrateSession:
     """The session of the crate that a file belongs to, begun anew where a file has changed since."""
     root, entry = crate_of(file)
     known = _sessions.get((root, entry))
@@ -63,13 +63,13 @@ def _session(file: Path, name: str) -> Session:
     renamed = seen is not None and seen[1].source.name != name
     if known is None or renamed or not known.crate.current:
         crate = Crate(root, entry, file.is_absolute(), {file.resolve(): name})
-        known = Session(crate, Bodies(crate.library))
+        known = CrateSession(crate, Bodies(crate.library))
         _sessions.clear()
         _sessions[root, entry] = known
     return known
 
 
-def read_kernel(path: str | Path) -> Kernel:
+def read_kernel(path: str | Path) -> KernelFile:
     """All transfer calls of a file. Raises InputError where it cannot be read."""
     file = Path(path)
     session = _session(file, str(path))
@@ -86,17 +86,17 @@ def read_kernel(path: str | Path) -> Kernel:
     _left_out(own, reader)
     own = _other_builds(own, session.crate.features, partial(_read_in, session, file, str(path)))
     own += list(_unused_macros(code, tree, len(reader.sites), own))
-    return Kernel(code.source, tuple(sorted(own, key=lambda site: (site.span.start, site.number))), reader.library)
+    return KernelFile(code.source, tuple(sorted(own, key=lambda site: (site.span.start, site.number))), reader.library)
 
 
-def _read_in(session: Session, file: Path, name: str, toggled: frozenset[str]) -> Sequence[Site]:
+def _read_in(session: CrateSession, file: Path, name: str, toggled: frozenset[str]) -> Sequence[Site]:
     """All transfer calls of a file in the build in which some features are the other way round."""
     if session.crate.toggled:
         return ()
     if toggled not in session.others:
         here = session.crate
         crate = Crate(here.root, here.entry, here.absolute, {file.resolve(): name}, toggled=toggled)
-        session.others[toggled] = Session(crate, Bodies(crate.library))
+        session.others[toggled] = CrateSession(crate, Bodies(crate.library))
     other = session.others[toggled]
     other.crate.display[file.resolve()] = name
     scope, code, tree = other.crate.at(file)
@@ -111,7 +111,7 @@ def _read_in(session: Session, file: Path, name: str, toggled: frozenset[str]) -
     return own
 
 
-def read_kernel_text(text: str, name: str = "<kernel>", library: Library = NEWEST) -> Kernel:
+def read_kernel_text(text: str, name: str = "<kernel>", library: Library = NEWEST) -> KernelFile:
     """All transfer calls of a text that belongs to no crate."""
     from dmaverify.machines.rngd.rust.code import parse_file
 
@@ -121,13 +121,13 @@ def read_kernel_text(text: str, name: str = "<kernel>", library: Library = NEWES
         _read_text(code, tree, library, frozenset()), frozenset(), partial(_read_text, code, tree, library)
     )
     own += list(_unused_macros(code, tree, len(own), own))
-    return Kernel(source, tuple(sorted(own, key=lambda site: (site.span.start, site.number))), library)
+    return KernelFile(source, tuple(sorted(own, key=lambda site: (site.span.start, site.number))), library)
 
 
 def _read_text(code: Code, tree: Node, library: Library, features: frozenset[str]) -> list[Site]:
     from dmaverify.machines.rngd.rust.module import fill
 
-    scope = Scope("module", "crate", None, features=features)
+    scope = NameScope("module", "crate", None, features=features)
     fill(scope, code, tree.children)
     reader = Bodies(library)
     _discover(reader, scope, code, tree)
@@ -141,19 +141,19 @@ def _read_text(code: Code, tree: Node, library: Library, features: frozenset[str
     return own
 
 
-def _discover(reader: Bodies, scope: Scope, code: Code, tree: Node) -> None:
+def _discover(reader: Bodies, scope: NameScope, code: Code, tree: Node) -> None:
     reader.discover(code, tree)
     for made, root in [pair for one in _with_inline(scope) for pair in one.expanded]:
         reader.discover(made, root)
 
 
-def _with_inline(scope: Scope) -> Iterator[Scope]:
+def _with_inline(scope: NameScope) -> Iterator[NameScope]:
     yield scope
     for inner in scope.inline:
         yield from _with_inline(inner)
 
 
-def _visit(reader: Bodies, scope: Scope) -> None:
+def _visit(reader: Bodies, scope: NameScope) -> None:
     for one in _with_inline(scope):
         for item in one.functions:
             reader.found(item)
@@ -189,7 +189,7 @@ def _uncalled(reader: Bodies) -> list[Item]:
     ]
 
 
-def _callers(session: Session, own: Path, code: Code) -> None:
+def _callers(session: CrateSession, own: Path, code: Code) -> None:
     """Reads the other files of the crate that name a generic function of this one with transfers in it."""
     reader = session.reader
     inside = [site.span.start for site in reader.sites if site.span.source is code.source]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.machines.rngd.rust.moves import Site
-from dmaverify.machines.rngd.rust.values import Opaque, Pending, Record, Sequence, Tensor, Tuple, Unknown, Value
+from dmaverify.machines.rngd.rust.values import Opaque, Pending, Record, RustTensor, Sequence, Tuple, Unknown, Value
 
 if TYPE_CHECKING:
     from dmaverify.machines.rngd.rust.code import Code
@@ -26,7 +26,7 @@ def is_open(value: Value | None) -> bool:
     match value:
         case None | Unknown() | Pending() | Opaque():
             return True
-        case Tensor():
+        case RustTensor():
             return value.missing is not None
         case Tuple(parts):
             return any(is_open(part) for part in parts)
@@ -39,7 +39,7 @@ def is_open(value: Value | None) -> bool:
 def tells(value: Value | None) -> bool:
     """Whether an expected type names a tensor in full, alone or in a container."""
     match value:
-        case Tensor():
+        case RustTensor():
             return value.missing is None
         case Tuple(parts):
             return any(tells(part) for part in parts)

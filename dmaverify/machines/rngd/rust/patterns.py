@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from dmaverify.machines.rngd.rust.calls import Calls
 from dmaverify.machines.rngd.rust.code import Code, named
 from dmaverify.machines.rngd.rust.types import Frame
-from dmaverify.machines.rngd.rust.values import Buffer, Numbers, Record, Sequence, Tensor, Tuple, Unknown, Value
+from dmaverify.machines.rngd.rust.values import Buffer, Numbers, Record, RustTensor, Sequence, Tuple, Unknown, Value
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -24,7 +24,7 @@ class Patterns(Calls):
 
     def allocated(self, value: Value, name: str, code: Code, node: Node, fresh: bool = False) -> Value:
         """The value with buffers of its own."""
-        if isinstance(value, Tensor):
+        if isinstance(value, RustTensor):
             self.serial += 1
             return replace(value, buffer=Buffer(self.serial, name, fresh, code.span(node)))
         if isinstance(value, Tuple):

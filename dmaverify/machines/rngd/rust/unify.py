@@ -17,8 +17,8 @@ from dmaverify.machines.rngd.rust.values import (
     Map,
     Numbers,
     Record,
+    RustTensor,
     Sequence,
-    Tensor,
     Tuple,
     Value,
     known,
@@ -64,7 +64,7 @@ def _unify_generic(
         for one, (own, _) in zip(arguments, item.generics, strict=False):
             if own in learned:
                 unify(code, one, learned[own], bound, names, frame)
-    elif text in TENSORS and isinstance(value, Tensor) and TENSORS[text][0] == value.tier:
+    elif text in TENSORS and isinstance(value, RustTensor) and TENSORS[text][0] == value.tier:
         held: tuple[Value, ...] = (value.dtype, *value.fields.values())
         for one, own_part in zip(arguments, held, strict=False):
             unify(code, one, own_part, bound, names, frame)

@@ -29,6 +29,7 @@ class Unknown:
 
     reason: str = ""
     span: Span | None = field(default=None, compare=False, repr=False)
+    hint: str = field(default="", compare=False, repr=False)  # what to write instead, where that is known
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ class Buffer:
 
 
 @dataclass(frozen=True)
-class Window:
+class ViewWindow:
     """Where a view starts in its buffer: positions of each class of place, and whether all were known.
 
     `sizes` are the extents of the buffer itself, which a view may re-declare.
@@ -97,9 +98,9 @@ class Window:
     assumed: tuple[str, ...] = ()
     tiled: bool = False
 
-    def moved(self, place: str, by: Numbers, assumed: str = "") -> Window:
+    def moved(self, place: str, by: Numbers, assumed: str = "") -> ViewWindow:
         at = {**self.at, place: self.at[place].plus(by) if place in self.at else by}
-        return Window(at, (*self.assumed, assumed) if assumed else self.assumed, True)
+        return ViewWindow(at, (*self.assumed, assumed) if assumed else self.assumed, True)
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,7 @@ class Held:
 
 
 @dataclass(frozen=True)
-class Tensor:
+class RustTensor:
     """A tensor, or a view of one: tier, element type, a mapping for every class of place of its tier.
 
     `view` is "", "view" or "view_mut". `problems` were found on the way here (a tile that does not fit) and belong to
@@ -124,7 +125,7 @@ class Tensor:
     dtype: Dtype | Unknown
     fields: Mapping[str, Map | Unknown]
     view: str = ""
-    window: Window = field(default_factory=Window)
+    window: ViewWindow = field(default_factory=ViewWindow)
     buffer: Buffer | None = field(default=None, compare=False)
     problems: tuple[PlanProblem, ...] = field(default=(), compare=False)
     sources: frozenset[int] = field(default=frozenset(), compare=False)
@@ -142,10 +143,10 @@ class Tensor:
         assert isinstance(part, Map)
         return part.expr
 
-    def with_field(self, place: str, part: Map | Unknown) -> Tensor:
+    def with_field(self, place: str, part: Map | Unknown) -> RustTensor:
         return replace(self, fields={**self.fields, place: part})
 
-    def filled(self, other: Tensor) -> Tensor:
+    def filled(self, other: RustTensor) -> RustTensor:
         """This tensor with what it does not know taken from `other`, of the same tier."""
         fields = {p: other.fields[p] if isinstance(part, Unknown) else part for p, part in self.fields.items()}
         dtype = other.dtype if isinstance(self.dtype, Unknown) else self.dtype
@@ -194,17 +195,17 @@ class Opaque:
 class Pipeline:
     """A stream on its way through the Tensor Unit: what a commit without a type will leave, as far as it is known."""
 
-    tensor: Tensor
+    tensor: RustTensor
     sources: frozenset[int] = field(default=frozenset(), compare=False)
 
 
-Value = Union[Unknown, Dtype, Map, Numbers, Tensor, Tuple, Sequence, Record, Pending, Opaque, Pipeline]
+Value = Union[Unknown, Dtype, Map, Numbers, RustTensor, Tuple, Sequence, Record, Pending, Opaque, Pipeline]
 
 
 def sources_of(value: Value | None) -> frozenset[int]:
     """The transfers that a value's content depends on."""
     match value:
-        case Tensor() | Opaque() | Pipeline():
+        case RustTensor() | Opaque() | Pipeline():
             return value.sources
         case Pending(site):
             return frozenset((site,))

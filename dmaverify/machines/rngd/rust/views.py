@@ -32,16 +32,16 @@ from dmaverify.language.expr import (
     walk,
 )
 from dmaverify.language.meaning import Index, cell
-from dmaverify.layout.digits import Digit, Form, NotDigits, coalesce, compile_digits, finalize
+from dmaverify.layout.digits import Digit, DigitForm, NotDigits, coalesce, compile_digits, finalize
 from dmaverify.machines.rngd.rust.library import NEWEST, Library
-from dmaverify.machines.rngd.rust.values import PLACES, Map, Numbers, Tensor, Unknown
+from dmaverify.machines.rngd.rust.values import PLACES, Map, Numbers, RustTensor, Unknown
 from dmaverify.program.access import PlanProblem
 
 MOST_STARTS = 4096
 
 
 @dataclass(frozen=True)
-class Tile:
+class TileCall:
     """`place.tile::<index, length, new>(start)` as written."""
 
     place: str
@@ -54,7 +54,7 @@ class Tile:
     library: Library = NEWEST
 
 
-def form_of(expr: Expr) -> Form | None:
+def form_of(expr: Expr) -> DigitForm | None:
     """The digits of a mapping; None where it has none or makes no sense."""
     try:
         return coalesce(finalize(compile_digits(expr), axes_of(expr)))
@@ -68,7 +68,7 @@ def live_cells(expr: Expr) -> int:
     return prod(d.live for d in form.digits) if form is not None else expr.size
 
 
-def tiled(tensor: Tensor, tile: Tile) -> Tensor:
+def tiled(tensor: RustTensor, tile: TileCall) -> RustTensor:
     """The view through a tile."""
     old = tensor.fields[tile.place]
     made = tensor.with_field(tile.place, tile.new)
@@ -116,7 +116,7 @@ def positions(expr: Expr, index: Expr, start: Numbers) -> Numbers | None:
     return Numbers(low, high, gcd(*(value - low for value in found)), start.exact)
 
 
-def _position(form: Form, axis: str, coordinate: int) -> int:
+def _position(form: DigitForm, axis: str, coordinate: int) -> int:
     digits = sorted((d for d in form.digits if d.axis == axis), key=lambda d: -d.weight)
     total = 0
     for number, digit in enumerate(digits):
@@ -165,7 +165,7 @@ def _replaced(expr: Expr, old: Expr, new: Expr) -> Expr:
 
 
 def _shape_problems(
-    old: Expr, index: Expr, length: int, new: Expr, tile: Tile, mutable: bool
+    old: Expr, index: Expr, length: int, new: Expr, tile: TileCall, mutable: bool
 ) -> Iterable[PlanProblem]:
     at = new.span or tile.span
     if new.size != old.size:
@@ -187,7 +187,7 @@ def _shape_problems(
 
 
 def _start_problems(
-    index: Expr, length: int, start: Numbers, tile: Tile, mutable: bool, assumed: bool
+    index: Expr, length: int, start: Numbers, tile: TileCall, mutable: bool, assumed: bool
 ) -> Iterable[PlanProblem]:
     live = _live(index)
     if length > index.size:
@@ -280,7 +280,7 @@ def _bare(digits: list[Digit]) -> list[tuple[str, int, int, int, int]]:
     return out
 
 
-def _padded_with(form: Form, steps: set[int], kind: Kind) -> bool:
+def _padded_with(form: DigitForm, steps: set[int], kind: Kind) -> bool:
     """Whether the padding of the digits at these steps is of this kind."""
     for guard in form.guards:
         for number, _ in guard.terms:
@@ -293,7 +293,7 @@ def _padded_with(form: Form, steps: set[int], kind: Kind) -> bool:
 # ---------------------------------------------------------------- pad, unpad, reshape
 
 
-def padded(tensor: Tensor, new: Map | Unknown, span: Span, *, back: bool = False) -> Tensor:
+def padded(tensor: RustTensor, new: Map | Unknown, span: Span, *, back: bool = False) -> RustTensor:
     """`pad`: the same cells within a larger outermost factor; `back`: `unpad`, its inverse."""
     old = tensor.fields["element"]
     made = tensor.with_field("element", new)
@@ -324,7 +324,7 @@ def _outermost(small: Expr, large: Expr) -> bool | None:
     return _bare(list(a.digits)) == others  # a factor of one live position was put around
 
 
-def reshaped(tensor: Tensor, target: Tensor, span: Span) -> Tensor:
+def reshaped(tensor: RustTensor, target: RustTensor, span: Span) -> RustTensor:
     """`reshape`: other mappings on the same cells."""
     made = replace(tensor, fields={**tensor.fields, **target.fields}, span=target.span or tensor.span)
     problems = []
