@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.xdist_group("architecture")  # every module is parsed once
+
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "dmaverify"
 
@@ -45,6 +47,7 @@ ROOMS = (
 ROOT_FILES = {"__init__", "__main__", "api", "errors", "verdict"}
 DOOR_TO_Z3 = "prove/smt.py"
 PRINTS = ("cli/app.py", "cli/__init__.py")  # the second: the version, which is told before the commands are loaded
+WRITERS = {"stdout": "sys.stdout", "stderr": "sys.stderr", "echo": "click.echo"}
 CORE = (
     "language", "layout", "program", "lower", "execute", "prove", "prove/move", "prove/flow", "prove/certify",
     "prove/sizes",
@@ -80,10 +83,15 @@ def room_of(name: str) -> str:
     return inner if inner in ROOMS else first
 
 
+@functools.cache
+def imports_of(tree: ast.Module) -> tuple[ast.AST, ...]:
+    return tuple(node for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom)))
+
+
 def imported(name: str, tree: ast.Module) -> Iterator[tuple[int, str]]:
     """(line, dotted name) of every import in the file `name` of the package, wherever it stands."""
     package = ["dmaverify", *name.split("/")[:-1]]
-    for node in ast.walk(tree):
+    for node in imports_of(tree):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -166,7 +174,7 @@ def printing(name: str, tree: ast.Module) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print":
             yield f"line {node.lineno} prints"
-        elif isinstance(node, ast.Attribute) and ast.unparse(node) in ("sys.stdout", "sys.stderr", "click.echo"):
+        elif isinstance(node, ast.Attribute) and node.attr in WRITERS and ast.unparse(node) in WRITERS.values():
             yield f"line {node.lineno} writes to {ast.unparse(node)}"
 
 
