@@ -67,26 +67,26 @@ def tight(limit: str, value: int) -> int:
 # ---------------------------------------------------------------- check
 
 
-def plans_of(machine: str) -> list[tuple[str, str]]:
-    """Names and texts with which every limit of a machine can be broken."""
+def plans_of(machine: str) -> list[tuple[str, str, str | None]]:
+    """Names and texts with which every limit of a machine can be broken, and the entry that is looked at."""
     examples = ROOT / "examples"
     if machine == "rngd":
-        names = (
-            "dma-engine/statements.toml",
-            "start/gather.toml",
-            "dma-engine/example-4.toml",
-            "programs/cumulative.toml",
-        )
-        found = [(Path(name).name, (examples / name).read_text()) for name in (*names, "start/rust.rs")]
-        return [*found, ("spm.toml", SPM)]
+        named = [
+            ("start/gather.toml", "embedding"), ("programs/cumulative.toml", "four-63"),
+            ("dma-engine/statements.toml", "dm-to-hbm"), ("dma-engine/statements.toml", "iterations-65536"),
+            ("dma-engine/statements.toml", "spm-to-other-chip"), ("dma-engine/example-4.toml", "example-4-corrected"),
+            ("start/rust.rs", "turn-rows"),
+        ]  # fmt: skip
+        found = [(Path(name).name, (examples / name).read_text(), entry) for name, entry in named]
+        return [*found, ("spm.toml", SPM, None)]
     if machine == "toy":
-        return [("toy.toml", (examples / "toy.toml").read_text().replace("../encodings/toy", "toy"))]
+        return [("toy.toml", (examples / "toy.toml").read_text().replace("../encodings/toy", "toy"), None)]
     if machine == "shim":
-        text = (examples / "machines" / "shim.toml").read_text()
-        wide = WIDE.format("i32", "N, C # 2097152", "N, C")
-        return [("shim.toml", re.sub(r"(?m)^target = .*", 'target = "shim"', text)), ("wide.toml", wide)]
+        text = re.sub(r"(?m)^target = .*", 'target = "shim"', (examples / "machines" / "shim.toml").read_text())
+        return [("shim.toml", text, None), ("wide.toml", WIDE.format("i32", "N, C # 2097152", "N, C"), None)]
     kernels = [(f"{name}.mlir", (CORPUS / f"{name}.mlir").read_text()) for name in ("real-even-shares", "gather_rows")]
-    return [*kernels, ("words.mlir", WORDS), ("local.mlir", LOCAL_COPY), ("cores.mlir", CORES)]
+    own = [("words.mlir", WORDS), ("local.mlir", LOCAL_COPY), ("cores.mlir", CORES)]
+    return [(name, text, None) for name, text in (*kernels, *own)]
 
 
 SPM = """schema = 1
@@ -157,9 +157,9 @@ CORES = """func.func @cores(%a: !pto.ptr<f32, gm>) {
 def answers(folder: Path, machine: str) -> dict[tuple[str, str], tuple[str, ...]]:
     """Status and findings of every entry."""
     found = {}
-    for name, text in plans_of(machine):
+    for name, text, entry in plans_of(machine):
         (folder / name).write_text(text)
-        verdicts, _, _ = check_job((str(folder / name), None, None, {"repair": False}))
+        verdicts, _, _ = check_job((str(folder / name), entry, None, {"repair": False}))
         for one in verdicts:
             found[name, one.name] = (one.status.value, *sorted({f.rule for f in one.findings}))
     return found
