@@ -17,15 +17,18 @@ import numpy as np
 
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.execute_vector import RegisterBytes
+from dmaverify.machines.pto.limits import limits
 from dmaverify.program.instructions import Shared
 
-UB_BYTES = 262_144
 FAR = 1 << 60  # addresses from here on are in no memory
 PIPES = ("MTE2", "MTE3", "V", "S", "LOCAL", "MTE1", "M", "FIX")
 CORE = "other core"
 CORE_FLAGS = 16
 NEVER, WRITTEN, UNKNOWN, ADDED = 0, 1, 2, 3
-_FIELD = {"n": 21, "len": 21, "left": 6, "right": 6, "l2": 4, "sid": 4}
+_FIELD = {
+    "n": "count_max", "len": "count_max", "left": "pad_count_max", "right": "pad_count_max", "l2": "cache_ctl_max",
+    "sid": "stream_id_max",
+}  # fmt: skip
 
 
 class Undetermined(Exception):
@@ -87,8 +90,10 @@ class _Machine:
         seed: int,
     ) -> None:
         self.function, self.readings, self.arguments = function, readings, arguments
+        self.most = limits()
         rng = np.random.default_rng(seed)
-        memory = {"ub": Memory(rng.integers(0, 256, UB_BYTES, dtype=np.uint8), np.zeros(UB_BYTES, np.int8))}
+        size = self.most["ub_bytes_max"]
+        memory = {"ub": Memory(rng.integers(0, 256, size, dtype=np.uint8), np.zeros(size, np.int8))}
         for name, size in gm.items():
             memory[name] = Memory(rng.integers(0, 256, size, dtype=np.uint8), np.ones(size, np.int8))
         self.run = KernelRun(memory)
@@ -313,10 +318,10 @@ class _Machine:
         roles = {k: v for k, v in stmt.roles.items() if k not in ("src", "dst")}
         number = {k: self._int(v) for k, v in roles.items()}
         row = number["len"]
-        for name, bits in _FIELD.items():
+        for name, limit in _FIELD.items():
             value = number.get(name if name != "n" else "n_burst", 0)
             if stmt.kind != ops.LOCAL and (
-                not 0 <= value < 1 << bits or (name in ("n", "len") and name in number and value == 0)
+                not 0 <= value <= self.most[limit] or (name in ("n", "len") and name in number and value == 0)
             ):
                 self.run.found.add("field")
         if stmt.kind == ops.LOCAL:
@@ -324,9 +329,10 @@ class _Machine:
                 count, a, b = (self._int(o) for o in (stmt.levels[0].count, stmt.levels[0].src, stmt.levels[0].dst))
             else:
                 count, a, b = number["n_burst"], number["src_stride"], number["dst_stride"]
-            if not (1 <= count < 1 << 16 and 1 <= row < 1 << 16 and 0 <= a < 1 << 16 and 0 <= b < 1 << 16):
+            most, block = self.most["local_max"], self.most["ub_line_bytes"]
+            if not (1 <= count <= most and 1 <= row <= most and 0 <= a <= most and 0 <= b <= most):
                 self.run.found.add("field")
-            return row * 32, [(count, (row + a) * 32, (row + b) * 32)], None
+            return row * block, [(count, (row + a) * block, (row + b) * block)], None
         if stmt.inline:
             loops = [tuple(self._int(o) for o in (lv.count, lv.src, lv.dst)) for lv in stmt.levels]
             pad = None
@@ -358,21 +364,21 @@ class _Machine:
         loops: Sequence[tuple[int, int, int]],
         pad: tuple[int, int, tuple[int, int] | None] | None,
     ) -> None:
-        found = self.run.found
+        found, most, block = self.run.found, self.most, self.most["ub_line_bytes"]
         for count, src, dst in loops:
-            if stmt.kind != ops.LOCAL and not 1 <= count < 1 << 21:
+            if stmt.kind != ops.LOCAL and not 1 <= count <= most["count_max"]:
                 found.add("field")
             if stmt.kind == ops.LOCAL or count <= 1:
                 continue
             for (place, _, _), stride in ((source, src), (dest, dst)):
-                if not 0 <= stride < (1 << 21 if place == "ub" else 1 << 40):
+                if not 0 <= stride <= most["ub_stride_max" if place == "ub" else "gm_stride_max"]:
                     found.add("field")
-                if place == "ub" and stride % 32 and (stride != row or pad is not None):
+                if place == "ub" and stride % block and (stride != row or pad is not None):
                     found.add("align")
         for place, at, _ in (source, dest):
-            if place == "ub" and at % 32:
+            if place == "ub" and at % block:
                 found.add("align")
-        if pad is not None and not all(0 <= c < 64 for c in pad[:2]):
+        if pad is not None and not all(0 <= c <= most["pad_count_max"] for c in pad[:2]):
             found.add("field")
 
     def _row(
@@ -387,10 +393,11 @@ class _Machine:
         if stmt.kind != ops.LOAD:
             return 0, row
         if pad is None:
-            return 0, row + (-row % 32 if self.readings.get("tail") != "untouched" else 0)
+            return 0, row + (-row % self.most["ub_line_bytes"] if self.readings.get("tail") != "untouched" else 0)
         unit = 1 if self.readings.get("pad-unit") == "bytes" else item
         left, right = pad[0] * unit, pad[1] * unit
-        end = -(-(left + row + right) // 32) * 32
+        block = self.most["ub_line_bytes"]
+        end = -(-(left + row + right) // block) * block
         if self.readings.get("pad-extent") == "gap":
             end = max(end, loops[0][2])
         return (0 if self.readings.get("left-pad") == "behind" else left), end
@@ -409,14 +416,15 @@ class _Machine:
         item: int,
     ) -> None:
         run, into, out_of = self.run, self.run.memory[dest], self.run.memory[source]
-        compact = stmt.kind == ops.LOAD and pad is None and loops[0][0] > 1 and loops[0][2] == row and row % 32
+        block = self.most["ub_line_bytes"]
+        compact = stmt.kind == ops.LOAD and pad is None and loops[0][0] > 1 and loops[0][2] == row and row % block
         changed: list[np.ndarray] = [data]
         fills: list[tuple[np.ndarray, np.ndarray | None]] = []
         for index, (start, begin, end) in enumerate(rows):
             if compact and index % loops[0][0] != loops[0][0] - 1:  # the burst counter runs fastest
                 continue
             if compact:
-                end = row + (-(start + row) % 32)
+                end = row + (-(start + row) % block)
             around = np.concatenate([np.arange(start, start + begin), np.arange(start + begin + row, start + end)])
             if not len(around):
                 continue
@@ -433,7 +441,7 @@ class _Machine:
         whole = not any(n % item for n in (row, *(step for _, _, step in loops)))
         if len(np.unique(written)) != len(written) and not (adds and whole):
             run.found.add("rows")
-        surplus = -row % 32 if source == "ub" else 0
+        surplus = -row % block if source == "ub" else 0
         self._bounds(source, reads, surplus)
         self._bounds(dest, written, 0)
         reads_in = reads[(reads >= 0) & (reads < len(out_of.state))]
