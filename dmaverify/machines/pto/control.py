@@ -189,7 +189,7 @@ class ControlReader(BufferReader):
             )
         last = Cursor(deciding[-1])
         last.need("(")
-        condition, *passed = last.operands()
+        condition, *passed = last.operands() or (last.operand(),)
         last.need(")")
         passed += last.operands()
         into, ops = self.inside(op, 1)
