@@ -418,7 +418,6 @@ def test_patterns_of_gitignore_mean_what_git_means(tmp_path, line, path, left):
     assert any(one.taken for one in walked(str(tmp_path)) if one.path.endswith("p.toml")) is not left
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes are of POSIX")
 def test_what_is_no_regular_file_is_never_waited_for(shell, wrong):
     for name in (".gitignore", "dmaverify.toml", "p.rs", "k.mlir", "c.csv", "b.json"):
         os.mkfifo(shell.folder / name)
