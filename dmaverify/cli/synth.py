@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from dmaverify.cli.rust import with_references
 from dmaverify.errors import InputError, errors_of
 from dmaverify.jobs.synthesis import SynthSettings, settings_of, synthesize_plan
+from dmaverify.language.files import write_text
 
 if TYPE_CHECKING:
     from dmaverify.cost.model import Cost
@@ -199,7 +200,7 @@ def draw_plans(paths: Sequence[str], output: str, profile: str) -> None:
         if kind == ".html":
             from dmaverify.report.html import page
 
-            Path(output).write_text(page(programs, "rngd", profile), encoding="utf-8")
+            write_text(output, page(programs, "rngd", profile))
         elif kind in (".svg", ".png"):
             from dmaverify.report.picture import draw, save
 
