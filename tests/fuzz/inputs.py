@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from dmaverify.cli.app import invoke
-from dmaverify.jobs.certify import write_certificate
+from dmaverify.jobs.sealed import write_certificate
 from dmaverify.jobs.judge import check_job
 from dmaverify.prove.limits import used_bytes
 from dmaverify.verdict import OURS
