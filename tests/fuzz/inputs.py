@@ -27,8 +27,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from dmaverify.cli.app import invoke
-from dmaverify.jobs.sealed import write_certificate
 from dmaverify.jobs.judge import check_job
+from dmaverify.jobs.sealed import write_certificate
 from dmaverify.prove.limits import used_bytes
 from dmaverify.verdict import OURS
 

@@ -85,7 +85,7 @@ def price_on(setup: Setup, commands: Sequence[Command]) -> Cost:
     later = sum(1 for name in setup.midends if name != "tensor_nd")
     law = exact(runs, depth) if runs and coupled else max((t.cycles for t in terms), default=0)
     if law > MOST_CYCLES:
-        raise InputError(f"the transfer takes more than 2^200 cycles: nothing is priced beyond", None)
+        raise InputError("the transfer takes more than 2^200 cycles: nothing is priced beyond", None)
     cycles = float(law) + later
     known = bool(runs) and coupled
     own = [Term("programming", float(programming(setup, commands)), "front-end", _why(setup, commands), PROGRAMMING)]
