@@ -40,9 +40,8 @@ def commands_of(plan: Plan, name: str) -> tuple[Transfer | Access, tuple[Command
             _must_make_sense(plan, (transfer.source, transfer.dest), [transfer.stream] if transfer.stream else [])
             found = streamed_program(transfer, target.dtypes[transfer.dtype], target)
             if found is None:
-                raise InputError(
-                    f"`{name}` has no stream to derive from", transfer.span, "add `stream = { time, packet }`"
-                )
+                transfer, found = _inferred(plan, transfer, target)
+            assert found is not None
             if isinstance(found, Trouble):
                 raise InputError(found.message, found.span, found.hint)
             return transfer, found, target
@@ -56,6 +55,23 @@ def commands_of(plan: Plan, name: str) -> tuple[Transfer | Access, tuple[Command
     if not isinstance(one, Command):
         raise InputError(one.message, one.span, one.hint)
     return access, (one,), target
+
+
+def _inferred(plan: Plan, transfer: Transfer, target: Target) -> tuple[Transfer, tuple[Command, ...] | Trouble | None]:
+    """The transfer with the stream that follows from source and destination, and its commands: those of the cheapest
+    legal plan.
+    """
+    from dmaverify.jobs.synthesis import SynthSettings, synthesize_named
+    from dmaverify.plan.read import read_plan_text
+
+    made = None if transfer.given else synthesize_named(plan, transfer.name, SynthSettings())
+    if made is None or not made.found:
+        hint = "add `stream = { time, packet }`"
+        raise InputError(f"`{transfer.name}` has no stream to derive from", transfer.span, hint)
+    read = read_plan_text(made.plan, target=str(target.folder)).transfers
+    whole = next(item.transfer for item in read if item.name == transfer.name)
+    whole = replace(whole, target=transfer.target, given=())
+    return whole, streamed_program(whole, target.dtypes[whole.dtype], target)
 
 
 def _must_make_sense(plan: Plan, tensors: Sequence[Tensor], streams: Sequence[Stream]) -> None:
