@@ -247,7 +247,8 @@ def laid_out(plan: Plan, program: Program, profile: str, supported: bool = True)
         raise InputError(f"{', '.join(order.steps)} wait for each other", program.span, "take one `after` away")
     for step, work in zip(program.steps, works, strict=True) if supported else ():
         _supported(step, work, profile)
-    durations = {key: value for n, work in enumerate(works) for key, value in _durations(n, work, profile, target).items()}
+    each = [_durations(n, work, profile, target) for n, work in enumerate(works)]
+    durations = {key: value for found in each for key, value in found.items()}
     return slots_of(program, order, durations)
 
 

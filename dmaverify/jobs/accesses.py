@@ -4,7 +4,7 @@ Knows: the size of one access to memory, packets of a stream, which banks an acc
 Does not know: the terminal, plan files.
 Law: the cycles are the least that the documents give: one memory access a cycle, and no fewer than one a packet.
 
-Source: "Sequencer" (fetch_size, the minimum number of fetch cycles), "Memory Performance" (Main/sub-context contention).
+Source: "Sequencer" (fetch_size, minimum number of fetch cycles), "Memory Performance" (Main/sub-context contention).
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ class AccessPrice:
 
     def text(self) -> str:
         each = f"{self.packets:,} packets of {self.packet_bytes} B, {self.access_bytes} B of memory at once"
-        return f"{self.name}   {self.cycles:,}.0 cycles (at least), a {self.engine} of the {self.context} context: {each}"
+        whose = f"a {self.engine} of the {self.context} context"
+        return f"{self.name}   {self.cycles:,}.0 cycles (at least), {whose}: {each}"
 
 
 def access_price(access: Access, command: Command, target: Target) -> AccessPrice:
