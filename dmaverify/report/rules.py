@@ -260,6 +260,14 @@ def _target_lines(target: Target) -> list[str]:
         room = f", {_size(tier.capacity_bytes)} in each" if tier.capacity_bytes else ""
         lines += _field("tier", f"{tier.name}: {tier.title}; {sizes}{room}")
     lines += _field("engines", f"{', '.join(engines.kinds)}; DMA: {amount}")
+    for figure in target.figures.values():
+        said = f"{figure.name} = {figure.value:,} {figure.unit}: {figure.says} ({figure.source}; {figure.basis})"
+        lines += _field("figure", said)
+    for tier, part in target.raw.get("memory", {}).items():
+        lines += _field("ring", f"{tier}: {part['ring']} ({part['source']})") if "ring" in part else []
+    priority = target.raw.get("starvation", {}).get("priority")
+    if priority:
+        lines += _field("priority", f"{', '.join(priority['order'])}: {priority['says']} ({priority['source']})")
     lines += _field("types", ", ".join(target.dtypes))
     lines += _field("rules", f"{len(target.rules)} (dmaverify rules --target {target.name})")
     for key, names in target.readings.items():
