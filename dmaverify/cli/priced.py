@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 from dmaverify.errors import InputError, errors_of
 
 if TYPE_CHECKING:
-    from dmaverify.plan.read import Plan
+    from dmaverify.plan.plan import Plan
     from dmaverify.program.access import Access
     from dmaverify.program.indirect import Indirect
     from dmaverify.program.schedule import Program, Step
-    from dmaverify.prove.flow.touches import Work
+    from dmaverify.prove.flow.touches import StepWork
     from dmaverify.report.timeline import Duration, Slot
     from dmaverify.targets.target import Target
 
@@ -60,7 +60,7 @@ def costs_of(path: str, chosen: Chosen, as_json: bool) -> tuple[str, list[InputE
     """
     from dmaverify.cli.rust import with_references
     from dmaverify.jobs.load import load
-    from dmaverify.report.machine import dumps
+    from dmaverify.report.data import dumps
 
     plan = with_references(load(path, partly=True), chosen.profile)
     for machine in plan.targets.values():
@@ -120,7 +120,7 @@ def _transfer(plan: Plan, name: str, chosen: Chosen, as_json: bool) -> Priced:
 def _refuted_by(plan: Plan, name: str, readings: Mapping[str, str]) -> tuple[str, ...]:
     """The errors of a transfer that a check refutes; none where it does not, or cannot say."""
     from dmaverify.jobs.verdicts import verdicts_of
-    from dmaverify.plan.read import select
+    from dmaverify.plan.plan import select
     from dmaverify.prove.options import Options
     from dmaverify.verdict import Status
 
@@ -252,7 +252,7 @@ def laid_out(plan: Plan, program: Program, profile: str, supported: bool = True)
     return slots_of(program, order, durations)
 
 
-def _supported(step: Step, work: Work, profile: str) -> None:
+def _supported(step: Step, work: StepWork, profile: str) -> None:
     """Raises InputError where no data supports a price of the step."""
     from dmaverify.cost.bands import band_of
     from dmaverify.cost.constants import cost_data
@@ -264,7 +264,7 @@ def _supported(step: Step, work: Work, profile: str) -> None:
         raise InputError(f"step `{step.name}` is not modelled by profile {profile}: {band.name}", step.span)
 
 
-def _durations(index: int, work: Work, profile: str, target: Target) -> Mapping[tuple[int, str], Duration]:
+def _durations(index: int, work: StepWork, profile: str, target: Target) -> Mapping[tuple[int, str], Duration]:
     """How long each lane works on a step: by itself, or as the whole step where what lanes share binds it."""
     from dmaverify.cost.model import cost
     from dmaverify.jobs.accesses import access_price

@@ -19,7 +19,7 @@ from dmaverify.jobs.synthesis import SynthSettings, settings_of, synthesize_plan
 
 if TYPE_CHECKING:
     from dmaverify.cost.model import Cost
-    from dmaverify.plan.read import Plan
+    from dmaverify.plan.plan import Plan
     from dmaverify.program.command import Command
     from dmaverify.synth.result import Synthesis
 
@@ -28,7 +28,8 @@ def plan_of_request(request: Mapping[str, Any]) -> Plan:
     """The plan of `{"plan": text}` or `{"path": ...}` with an optional name."""
     from dmaverify import api
     from dmaverify.errors import InputErrors
-    from dmaverify.plan.read import read_plan_text, select
+    from dmaverify.plan.plan import select
+    from dmaverify.plan.read import read_plan_text
 
     text, path = request.get("plan"), request.get("path")
     if (text is None) == (path is None):
@@ -52,7 +53,7 @@ def synth_request(request: dict[str, Any], base: SynthSettings) -> Any:
 
 def synth_shown(results: Sequence[Any], as_json: bool, timings: bool, form: str | None = None) -> str:
     """Results as text, as JSON, or only their commands in a form of the machine's own."""
-    from dmaverify.report.machine import dumps
+    from dmaverify.report.data import dumps
     from dmaverify.report.synth import synth_text
 
     if form is not None and all(result.found for result in results):

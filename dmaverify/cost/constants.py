@@ -13,12 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
 from dmaverify.errors import InputError
 from dmaverify.targets.address_maps import DmMap, HbmMap, data, dm_map, hbm_map
+from dmaverify.targets.table import suggestion
 
 TICKS = 30_000
 """Ticks of one cycle."""
@@ -62,10 +63,14 @@ class CostData:
 
     def ticks(self, name: str) -> int:
         """A constant in ticks; an optional one that the profile leaves out is what `OPTIONAL` says."""
-        if name not in self.constants:
-            fallback = OPTIONAL[name]
-            return self.ticks(fallback) if fallback else 0
-        return self.constants[name].ticks
+        return self._ticks[name]
+
+    @cached_property
+    def _ticks(self) -> Mapping[str, int]:
+        found = {name: one.ticks for name, one in self.constants.items()}
+        for name, fallback in OPTIONAL.items():
+            found.setdefault(name, found[fallback] if fallback else 0)
+        return found
 
     def source(self, name: str) -> str:
         while name not in self.constants and OPTIONAL.get(name):
@@ -115,7 +120,9 @@ def cost_data(profile: str = "book", reading: str | None = None, path: Path | No
     """The data of a profile. Raises InputError for a profile or reading that does not exist."""
     tables = data(path)
     if profile not in tables["cost"]:
-        raise InputError(f"no cost profile `{profile}`", hint=f"one of {', '.join(profiles(path))}")
+        known = profiles(path)
+        hint = suggestion(profile, known) or f"one of {', '.join(known)}"
+        raise InputError(f"no cost profile `{profile}`", hint=hint)
     table, memory = tables["cost"][profile], tables["memory"]
     table = tables["cost"][table["same"]] if "same" in table else table
     seen = table.get("band", [])

@@ -21,7 +21,7 @@ from dmaverify.verdict import Status, Verdict
 
 if TYPE_CHECKING:
     from dmaverify.cost.model import Cost
-    from dmaverify.cost.sides import Side
+    from dmaverify.cost.sides import SideCost
     from dmaverify.program.command import Command
     from dmaverify.program.move import Transfer
     from dmaverify.prove.options import Options
@@ -129,9 +129,9 @@ def _aligned(command: Command, window: int) -> Command:
     return replace(command, read=ports[0], write=ports[1], loops=tuple(loops), read_text=None, write_text=None)
 
 
-def _joined(sides: Sequence[Side]) -> list[Side]:
+def _joined(sides: Sequence[SideCost]) -> list[SideCost]:
     """One side of each direction with the channels of all commands together."""
-    found: dict[str, Side] = {}
+    found: dict[str, SideCost] = {}
     for side in sides:
         old = found.get(side.role)
         if old is None or old.hbm is None or side.hbm is None or not old.hbm.channels or not side.hbm.channels:
@@ -142,7 +142,7 @@ def _joined(sides: Sequence[Side]) -> list[Side]:
     return list(found.values())
 
 
-def _dmns(side: Side) -> int:
+def _dmns(side: SideCost) -> int:
     return sum(1 for count in (side.dm.dmns if side.dm and side.dm.dmns else ()) if count)
 
 
@@ -154,7 +154,7 @@ def _without(price: Cost, names: tuple[str, ...], change: Callable[[float], floa
     return ceil(price.cycles - max(bound, default=0) + max(rest, default=0))
 
 
-def _is_away(command: Command, pair: tuple[Side, Side]) -> bool:
+def _is_away(command: Command, pair: tuple[SideCost, SideCost]) -> bool:
     """Whether the named engine has none of the DMNs of the memory it is there for: the source, else the destination."""
     side = next((s for s in pair if s.port.tier == "dm"), None)
     if command.engine is None or side is None or side.dm is None or side.dm.dmns is None:

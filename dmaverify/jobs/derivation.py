@@ -16,16 +16,17 @@ from dmaverify.errors import InputError
 from dmaverify.language.wellformed import problems
 from dmaverify.layout.addresses import BYTE
 from dmaverify.lower.adapters import derived_access
-from dmaverify.lower.derive import Problem
+from dmaverify.lower.derive import StreamProblem
 from dmaverify.lower.programs import Trouble, port_rule, space_of, streamed_program
 from dmaverify.lower.segments import cases_text, needs_segments, propose_segments
 from dmaverify.lower.tables import fetch_size, merged, render_merged, render_table, table_json, table_of
 from dmaverify.lower.text import number_text, sequencer_text
-from dmaverify.plan.read import Plan
+from dmaverify.plan.plan import Plan
 from dmaverify.program.access import Access
 from dmaverify.program.command import Command, Entry, Sequencer
-from dmaverify.program.move import PLACES, Stream, Tensor, Transfer
+from dmaverify.program.move import Stream, Transfer
 from dmaverify.program.space import unit_bits_of
+from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.prove.move.check import check_transfer
 from dmaverify.targets.target import Target
 from dmaverify.verdict import Status, Verdict
@@ -40,8 +41,9 @@ def commands_of(plan: Plan, name: str) -> tuple[Transfer | Access, tuple[Command
             _must_make_sense(plan, (transfer.source, transfer.dest), [transfer.stream] if transfer.stream else [])
             found = streamed_program(transfer, target.dtypes[transfer.dtype], target)
             if found is None:
-                transfer, found = _inferred(plan, transfer, target)
-            assert found is not None
+                raise InputError(
+                    f"`{name}` has no stream to derive from", transfer.span, "add `stream = { time, packet }`"
+                )
             if isinstance(found, Trouble):
                 raise InputError(found.message, found.span, found.hint)
             return transfer, found, target
@@ -55,23 +57,6 @@ def commands_of(plan: Plan, name: str) -> tuple[Transfer | Access, tuple[Command
     if not isinstance(one, Command):
         raise InputError(one.message, one.span, one.hint)
     return access, (one,), target
-
-
-def _inferred(plan: Plan, transfer: Transfer, target: Target) -> tuple[Transfer, tuple[Command, ...] | Trouble | None]:
-    """The transfer with the stream that follows from source and destination, and its commands: those of the cheapest
-    legal plan.
-    """
-    from dmaverify.jobs.synthesis import SynthSettings, synthesize_named
-    from dmaverify.plan.read import read_plan_text
-
-    made = None if transfer.given else synthesize_named(plan, transfer.name, SynthSettings())
-    if made is None or not made.found:
-        hint = "add `stream = { time, packet }`"
-        raise InputError(f"`{transfer.name}` has no stream to derive from", transfer.span, hint)
-    read = read_plan_text(made.plan, target=str(target.folder)).transfers
-    whole = next(item.transfer for item in read if item.name == transfer.name)
-    whole = replace(whole, target=transfer.target, given=())
-    return whole, streamed_program(whole, target.dtypes[whole.dtype], target)
 
 
 def _must_make_sense(plan: Plan, tensors: Sequence[Tensor], streams: Sequence[Stream]) -> None:
@@ -166,7 +151,7 @@ def segments_of(item: Transfer | Access, target: Target) -> tuple[str, Status] |
     if isinstance(item, Access) or item.stream is None or not needs_segments(item.stream):
         return None
     found = propose_segments(item.stream)
-    if isinstance(found, Problem):
+    if isinstance(found, StreamProblem):
         return None
     verdict = check_transfer(replace(item, stream=None, streams=found, given=(), expect=None), target=target)
     return cases_text(found, item.name), verdict.status

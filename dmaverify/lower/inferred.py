@@ -14,7 +14,8 @@ from dataclasses import replace
 
 from dmaverify.language.expr import ONE, Expr, pair, terms_of
 from dmaverify.lower.programs import derived_program
-from dmaverify.program.move import Stream, Tensor
+from dmaverify.program.move import Stream
+from dmaverify.program.tensor import Tensor
 from dmaverify.targets.target import Target
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from dmaverify.errors import Span
 from dmaverify.language.numbers import gcd, moves, same
 from dmaverify.program.command import Command, Engine, Entry, GivenCommand, Loop, Port, Sequencer
-from dmaverify.program.move import Tensor
+from dmaverify.program.tensor import Tensor
 
 
 @dataclass(frozen=True, slots=True)

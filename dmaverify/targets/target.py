@@ -18,7 +18,7 @@ from typing import Any
 
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.targets.facts import EVERY_PORT, SCOPES, Fact, Scope
-from dmaverify.targets.rule import Readings, Rule
+from dmaverify.targets.rule import Figure, Readings, Rule
 from dmaverify.targets.rulebook import SEVERITIES, Names, basis_of, read_rules
 from dmaverify.targets.table import Table, suggestion
 from dmaverify.verdict import Severity
@@ -26,18 +26,6 @@ from dmaverify.verdict import Severity
 LATER_SECTIONS = ("cost", "machine", "memory", "profile", "starvation", "vector")
 """Top-level tables whose names begin so are other rooms' business: kept in `Target.raw`, not read here."""
 
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """A number of the machine: a limit, a constant of configuration text or a figure of its geometry."""
-
-    name: str
-    value: int
-    unit: str
-    says: str
-    source: str
-    basis: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +173,8 @@ class Target:
                 hint = suggestion(key, known) or f"readings exist for {', '.join(sorted(known))}"
                 raise InputError(f"{key!r} has no readings", hint=hint)
             if name not in known[key]:
-                raise InputError(f"{key} has no reading {name!r}", hint=f"it has {', '.join(known[key])}")
+                hint = suggestion(name, known[key]) or f"it has {', '.join(known[key])}"
+                raise InputError(f"{key} has no reading {name!r}", hint=hint)
 
     def under(self, readings: Readings) -> Target:
         """The machine with its memories as the readings `tier/...` take them."""

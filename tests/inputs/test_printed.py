@@ -6,6 +6,7 @@ import pytest
 
 from dmaverify.api import load, program_of
 from dmaverify.cli.app import invoke
+from dmaverify.errors import InputError
 from dmaverify.jobs.verdicts import verdicts_of
 from dmaverify.program.command import Engine
 
@@ -84,6 +85,19 @@ def test_a_packet_that_is_left_out_is_the_run_of_both_sides(text: str, packet: i
     assert broken(MOVE + text) == set()
     (command,) = program_of(load(MOVE + text), "t")
     assert (command.packet, command.engine) == (packet, engine)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        MOVE + '[[transfer.t.stream]]\ntime = "A, B, C"\n',
+        MOVE.split("[transfer")[0] + '[access.t]\nengine = "fetch"\ndtype = "i8"\n'
+        'memory = { tier = "dm", element = "A, B, C" }\nstream = { time = "A, B, C" }\n',
+    ],
+)
+def test_a_stream_of_a_case_or_an_access_names_its_packet(text: str):
+    with pytest.raises(InputError, match="has no packet"):
+        load(text)
 
 
 def test_derive_gives_the_stream_that_follows_from_source_and_destination(tmp_path, capsys):

@@ -16,8 +16,9 @@ from dmaverify.language import wellformed
 from dmaverify.language.expr import ONE, Expr
 from dmaverify.program.access import Access, PlanProblem
 from dmaverify.program.indirect import Indirect
-from dmaverify.program.move import PLACES, Stream, Tensor, Transfer
+from dmaverify.program.move import Stream, Transfer
 from dmaverify.program.space import SPAN, Space, unit_bits_of
+from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.targets.target import Target
 
 Work = Transfer | Access | Indirect
@@ -59,14 +60,17 @@ def unmet(
 ) -> Iterator[Unmet]:
     """Every precondition of `work` that does not hold, each once; first what its reader `stated`."""
     fatal = False
+    said: set[str] = set()
     for problem in stated:
+        said.add(problem.message)
         fatal = fatal or problem.fatal
         yield Unmet(problem.message, problem.span, problem.hint, problem.fatal)
     seen: set[tuple[str, int]] = set()
     for expr in expressions_of(work):
         for found in wellformed.problems(expr, axes):
-            key = (found.message, found.span.start if found.span else -1)
-            if key not in seen:
+            once = found.code in ("size-zero", "unknown-axis")  # of an axis: told where it is first used
+            key = (found.message, found.span.start if found.span and not once else -1)
+            if key not in seen and found.message not in said:
                 seen.add(key)
                 fatal = fatal or found.fatal
                 yield Unmet(found.message, found.span, found.hint, found.fatal, found.warning)

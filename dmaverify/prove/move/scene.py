@@ -14,8 +14,8 @@ from dmaverify.errors import Span
 from dmaverify.language.expr import Kind, axes_of
 from dmaverify.language.meaning import Index, OutOfBounds, Pad, cell
 from dmaverify.program.command import Command, Port
-from dmaverify.program.move import PLACES, Tensor
 from dmaverify.program.space import SPAN, Space, unit_bits_of
+from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.verdict import Label
 
 

@@ -16,7 +16,8 @@ from dmaverify.errors import Span
 from dmaverify.lower.adapters import access_facts, is_fetch, memory_facts
 from dmaverify.program.access import Access
 from dmaverify.program.command import Command, Sequencer
-from dmaverify.program.move import Stream, Tensor
+from dmaverify.program.move import Stream
+from dmaverify.program.tensor import Tensor
 from dmaverify.prove.move.ports import (
     command_facts,
     dimension_facts,
