@@ -98,7 +98,7 @@ def names_of(kind: str) -> list[str]:
         return sorted(known_ids())
     found = {f"{one.id}={name}" for one in load_obligations().values() for name in one.readings}
     for target in map(load_target, available_targets()):
-        found |= {f"{key}={name}" for key, names in target.readings.items() if key not in target.knobs for name in names}
+        found |= {f"{key}={name}" for key, names in target.readings.items() for name in names}
     return sorted(found)
 
 
