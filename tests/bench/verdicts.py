@@ -24,7 +24,9 @@ def draw(folder: Path, count: int) -> None:
     """Files of every generator, numbered by seed."""
     from dmaverify.targets.target import load_target
     from dmaverify.testing import seeded_plan
-    from dmaverify.testing.kernels import kernel_of, mutant_of
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+    from lab.kernels import kernel_of, mutant_of
+
     from dmaverify.testing.programs import draw_program
     from dmaverify.testing.written import KINDS, seeded
 

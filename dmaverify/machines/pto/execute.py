@@ -11,13 +11,13 @@ Source: "DMA Copy" (C code of the loops), PTO v0.6 and AscendC (blocks, padding)
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.execute_vector import RegisterBytes
 from dmaverify.machines.pto.limits import limits
+from dmaverify.machines.pto.running import KernelRun, Memory, RunEvent, Undetermined
 from dmaverify.program.instructions import Shared
 
 FAR = 1 << 60  # addresses from here on are in no memory
@@ -29,39 +29,6 @@ _FIELD = {
     "n": "count_max", "len": "count_max", "left": "pad_count_max", "right": "pad_count_max", "l2": "cache_ctl_max",
     "sid": "stream_id_max",
 }  # fmt: skip
-
-
-class Undetermined(Exception):
-    """A value that a run needs and the text does not give."""
-
-
-@dataclass
-class Memory:
-    """Bytes and what is known of each."""
-
-    bytes_: np.ndarray
-    state: np.ndarray
-
-
-@dataclass
-class _Event:
-    """One access in the order of issue: its pipe and the bytes it reads and writes, by memory."""
-
-    pipe: str
-    reads: dict[str, np.ndarray]
-    writes: dict[str, np.ndarray]
-    atomic: tuple[str, str, int] = ("", "", 0)
-
-
-@dataclass
-class KernelRun:
-    """What happened. `found` holds the kinds of trouble: field, align, capacity, bounds, rows, definite, raw, war, waw,
-    flags, state. `copies` are the bytes that each executed copy read, and wrote as data, in order of the rows.
-    """
-
-    memory: dict[str, Memory]
-    found: set[str] = field(default_factory=set)
-    copies: list[tuple[int, str, np.ndarray, str, np.ndarray]] = field(default_factory=list)
 
 
 def run_kernel(
@@ -104,7 +71,7 @@ class _Machine:
         self.raw: dict[str, tuple[int, int]] = {}
         self.registers: dict[str, tuple[int, int]] = {}
         self.pad: tuple[int, int] | None = None
-        self.events: list[_Event] = []
+        self.events: list[RunEvent] = []
         self.known: list[frozenset[int]] = []
         self.registers_of = RegisterBytes()
         self.inside = 0
@@ -467,7 +434,7 @@ class _Machine:
         if stmt.kind == ops.LOCAL and self.readings.get("local-pipe") == "vector":
             pipe = "V"
         atomic = (*self.atomic, item) if adds and whole else ("", "", 0)
-        self._happened(_Event(pipe, {source: np.unique(reads)}, {dest: np.unique(written)}, atomic))
+        self._happened(RunEvent(pipe, {source: np.unique(reads)}, {dest: np.unique(written)}, atomic))
 
     def _bounds(self, place: str, at: np.ndarray, surplus: int) -> None:
         if len(at) and (at.min() < 0 or at.max() + 1 + surplus > len(self.run.memory[place].state)):
@@ -487,7 +454,7 @@ class _Machine:
             foul = self.run.memory[place].state != WRITTEN if place == "ub" else None
             touched = self.registers_of.load(stmt, at, item, len(self.events), place, foul)
             self._bounds(place, touched, 0)
-            self._happened(_Event(pipe, {place: empty if stmt.results else touched}, {}))
+            self._happened(RunEvent(pipe, {place: empty if stmt.results else touched}, {}))
             return
         stride = 0 if stmt.stride is None else self._int(stmt.stride)
         touched, foul = self.registers_of.store(stmt, at, item, stride)
@@ -495,7 +462,7 @@ class _Machine:
         there = (touched >= 0) & (touched < len(self.run.memory[place].state))
         inside = touched[there]
         self.run.memory[place].state[inside] = np.where(foul[there], UNKNOWN, WRITTEN)
-        self._happened(_Event(pipe, {}, {place: inside}))
+        self._happened(RunEvent(pipe, {}, {place: inside}))
 
     def _other_core(self, stmt: ops.CrossCore) -> None:
         """A set lets the other core work, which knows what the pipe had done; before a wait it has worked, which the
@@ -526,9 +493,9 @@ class _Machine:
         if one.way == "w" and not sets:
             state[bytes_] = WRITTEN
         work = {place: bytes_}
-        self._happened(_Event(CORE, *(({}, work) if one.way == "w" else (work, {}))))
+        self._happened(RunEvent(CORE, *(({}, work) if one.way == "w" else (work, {}))))
 
-    def _happened(self, event: _Event) -> None:
+    def _happened(self, event: RunEvent) -> None:
         self.known.append(frozenset(self.knows.setdefault(event.pipe, set())))
         self.events.append(event)
 
