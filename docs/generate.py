@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 NOTE = "% Written by docs/generate.py; changes are lost.\n\n"
-PUBLIC = ("mapping", "load", "check", "run", "synthesize", "load_target")
+PUBLIC = ("mapping", "load", "check", "run", "price", "synthesize", "load_target")
 VALUES = ("Verdict", "Finding", "Options", "Command", "Loop", "Port", "Engine", "InputError")
 TESTING = (
     ("dmaverify.testing.plugin", ("assert_plan", "assert_equivalent")),

@@ -54,9 +54,9 @@ def mapping_page() -> str:
     parts = [
         "# The mapping language\n",
         "A mapping says which element of a tensor each position of a memory, or of a stream, holds. It is the text",
-        "within `m![...]`, and of `element`, `slice`, `time`, `packet` in plans. `dmaverify cells EXPR --axes A=8` draws it.",
-        "In the drawings `~` is padding that may hold anything, `0` padding that must be zero, `!` padding that nobody",
-        "may touch.\n",
+        "within `m![...]`, and of `element`, `slice`, `time`, `packet` in plans. `dmaverify cells EXPR --axes A=8`",
+        "draws it. In the drawings `~` is padding that may hold anything, `0` padding that must be zero, `!` padding",
+        "that nobody may touch.\n",
     ]
     for _, written, text, axes, says in OPERATORS:
         drawn, _ = cells_json(text, axes, False, 0, SHOWN)

@@ -212,6 +212,8 @@ def load_target(name_or_path: str, relative_to: Path | None = None) -> Target:
 
     Raises InputError with one line and the place for whatever is missing or wrong in it.
     """
+    if not isinstance(name_or_path, str):
+        raise InputError(f"{name_or_path!r} is not the name or the path of a machine", None, "write a text: \"rngd\"")
     folder = _find(name_or_path, relative_to)
     files = (folder / "target.toml", folder / "rules.smt2")
     return _load(folder, tuple(file.stat().st_mtime_ns if file.is_file() else 0 for file in files))
