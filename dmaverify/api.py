@@ -20,7 +20,7 @@ from dmaverify.prove.move.preconditions import unmet
 if TYPE_CHECKING:
     from dmaverify.cost.model import Cost
     from dmaverify.execute import Execution
-    from dmaverify.plan.read import Plan
+    from dmaverify.plan.plan import Plan
     from dmaverify.program.move import Transfer
     from dmaverify.synth.result import Synthesis
     from dmaverify.targets.target import Target
@@ -117,7 +117,7 @@ def _show_in_notebooks() -> None:
     from typing import get_args
 
     from dmaverify.language.expr import Expr
-    from dmaverify.plan.read import Plan as PlanType
+    from dmaverify.plan.plan import Plan as PlanType
     from dmaverify.verdict import Verdict
 
     def shown(how: str) -> Callable[[Any], str]:

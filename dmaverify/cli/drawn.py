@@ -18,7 +18,7 @@ from dmaverify.report.load import LOAD_STYLE, load_svg
 from dmaverify.report.memory import MEMORY_SCRIPT, MEMORY_STYLE, memory_figure, memory_svg
 
 if TYPE_CHECKING:
-    from dmaverify.plan.read import Plan, PlanTransfer
+    from dmaverify.plan.plan import Plan, PlanTransfer
     from dmaverify.program.schedule import Program
 
 RECORDED = 1 << 16  # requests of which the load is drawn
@@ -72,7 +72,7 @@ def _seen(plan: Plan, item: PlanTransfer, profile: str) -> tuple[Any, tuple[Any,
     from dmaverify import api
     from dmaverify.jobs.pictures import picture_of
     from dmaverify.jobs.verdicts import verdicts_of
-    from dmaverify.plan.read import select
+    from dmaverify.plan.plan import select
     from dmaverify.prove.move.check import Options
 
     commands = api.program_of(plan, item.name)

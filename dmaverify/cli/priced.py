@@ -9,23 +9,27 @@ time only where every step of it has a price.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError, errors_of
 
 if TYPE_CHECKING:
-    from dmaverify.plan.read import Plan
+    from dmaverify.plan.plan import Plan
     from dmaverify.program.indirect import Indirect
     from dmaverify.program.schedule import Program, Step
-    from dmaverify.prove.flow.touches import Work
+    from dmaverify.prove.flow.touches import StepWork
     from dmaverify.report.timeline import Duration, Slot
 
 INDIRECT = (
     "has no price: how long the engine takes to read an index and a row it names is in no document, "
     "and one published row (934 cycles for 512 bytes) supports no formula"
 )
+
+
+CHANNEL = "memory/hbm-channel"
+"""The reading of the channel bits of an HBM address."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,7 @@ class Chosen:
     simulate: bool = False
     explain: bool = False
     formula: bool = False
+    readings: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -53,9 +58,13 @@ def costs_of(path: str, chosen: Chosen, as_json: bool) -> tuple[str, list[InputE
     """
     from dmaverify.cli.rust import with_references
     from dmaverify.jobs.load import load
-    from dmaverify.report.machine import dumps
+    from dmaverify.report.data import dumps
 
     plan = with_references(load(path, partly=True), chosen.profile)
+    for machine in plan.targets.values():
+        machine.check_readings(chosen.readings)
+    if chosen.readings:
+        plan = replace(plan, targets={name: one.under(chosen.readings) for name, one in plan.targets.items()})
     errors = [error for one in plan.unread for error in one.errors]
     if not (plan.transfers or plan.indirects or plan.programs or errors):
         raise InputError(f"{path} has no transfer to price")
@@ -83,8 +92,10 @@ def _transfer(plan: Plan, name: str, chosen: Chosen, as_json: bool) -> Priced:
     from dmaverify.cli.synth import cost_of, cost_text
 
     try:
-        price, data = cost_of(plan, name, chosen.profile, chosen.simulate, chosen.explain and as_json)
-        refuted = _refuted_by(plan, name)
+        price, data = cost_of(
+            plan, name, chosen.profile, chosen.simulate, chosen.explain and as_json, chosen.readings.get(CHANNEL)
+        )
+        refuted = _refuted_by(plan, name, chosen.readings)
         data |= {"refuted": list(refuted)} if refuted else {}
         turns = _turns(plan, name)
         if turns > 1 and data["cycles"] is not None:
@@ -103,16 +114,16 @@ def _transfer(plan: Plan, name: str, chosen: Chosen, as_json: bool) -> Priced:
         return Priced(f"{name}   no price: {first.message}", {"name": name, "cycles": None, "error": told}, every)
 
 
-def _refuted_by(plan: Plan, name: str) -> tuple[str, ...]:
+def _refuted_by(plan: Plan, name: str, readings: Mapping[str, str]) -> tuple[str, ...]:
     """The errors of a transfer that a check refutes; none where it does not, or cannot say."""
     from dmaverify.jobs.verdicts import verdicts_of
-    from dmaverify.plan.read import select
+    from dmaverify.plan.plan import select
     from dmaverify.prove.options import Options
     from dmaverify.verdict import Status
 
     if plan.is_kernel:
         return ()
-    found = verdicts_of(select(plan, name), Options(repair=False))
+    found = verdicts_of(select(plan, name), Options(repair=False, readings=readings))
     broken = [finding.rule for one in found if one.status is Status.REFUTED for finding in one.errors]
     return tuple(dict.fromkeys(broken))
 
@@ -199,7 +210,7 @@ def laid_out(plan: Plan, program: Program, profile: str, supported: bool = True)
     return slots_of(program, order, durations)
 
 
-def _supported(step: Step, work: Work, profile: str) -> None:
+def _supported(step: Step, work: StepWork, profile: str) -> None:
     """Raises InputError where no data supports a price of the step."""
     from dmaverify.cost.bands import band_of
     from dmaverify.cost.constants import cost_data
@@ -211,7 +222,7 @@ def _supported(step: Step, work: Work, profile: str) -> None:
         raise InputError(f"step `{step.name}` is not modelled by profile {profile}: {band.name}", step.span)
 
 
-def _durations(index: int, work: Work, profile: str) -> Mapping[tuple[int, str], Duration]:
+def _durations(index: int, work: StepWork, profile: str) -> Mapping[tuple[int, str], Duration]:
     """How long each lane works on a step: by itself, or as the whole step where what lanes share binds it."""
     from dmaverify.cost.model import cost
     from dmaverify.prove.flow.touches import lane_of

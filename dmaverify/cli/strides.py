@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 from dmaverify.errors import InputError, Span
 
 if TYPE_CHECKING:
-    from dmaverify.cli.editor import Opened
-    from dmaverify.plan.read import PlanTransfer
+    from dmaverify.cli.opened import Opened
+    from dmaverify.plan.plan import PlanTransfer
     from dmaverify.program.command import Entry
-    from dmaverify.program.move import Tensor
+    from dmaverify.program.tensor import Tensor
 
 _LABEL = re.compile(r"([A-Z]\w*'*)(?: ?/ ?(\d+))?(?: ?% ?\d+)?")
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from dmaverify.jobs.propose import size_of_term, terms_of
-from dmaverify.plan.read import PlanTransfer
+from dmaverify.plan.plan import PlanTransfer
 from dmaverify.verdict import Edit
 
 WORD_BITS = 64

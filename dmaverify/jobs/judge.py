@@ -265,6 +265,6 @@ def rendered(
         from dmaverify.jobs.page import run_page
 
         return escaped(run_page(verdicts, __version__, code))
-    from dmaverify.report.machine import write
+    from dmaverify.report.write import write
 
     return escaped(write(format_, verdicts, __version__))

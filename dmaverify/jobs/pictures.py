@@ -19,10 +19,11 @@ from dmaverify.report.memory import Picture, counterexample_places
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dmaverify.plan.read import Plan
+    from dmaverify.plan.plan import Plan
     from dmaverify.program.command import Command
-    from dmaverify.program.move import Tensor, Transfer
+    from dmaverify.program.move import Transfer
     from dmaverify.program.schedule import Program
+    from dmaverify.program.tensor import Tensor
     from dmaverify.verdict import Verdict
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dmaverify.errors import InputError, Span
 from dmaverify.language.expr import axes_of
 from dmaverify.language.parse import parse
-from dmaverify.plan.read import PlanTransfer
+from dmaverify.plan.plan import PlanTransfer
 from dmaverify.verdict import Edit
 
 MOST = 6

@@ -100,15 +100,22 @@ def is_below(file: str | Path, folder: str | Path) -> bool:
 
 def write_text(path: str | Path, text: str) -> None:
     """Writes a file whole or not at all; a link of that name is replaced, never followed. Raises OSError."""
+    write_bytes(path, text.encode("utf-8"))
+
+
+def write_bytes(path: str | Path, data: bytes) -> None:
+    """As `write_text`."""
     target = Path(path)
-    if target.is_char_device() or target.is_fifo():  # /dev/stdout, a pipe of the shell
-        target.write_text(text, encoding="utf-8")
+    streams = not target.is_symlink() or target.parts[:2] in ((os.sep, "dev"), (os.sep, "proc"))
+    if streams and (target.is_char_device() or target.is_fifo()):  # /dev/stdout, a pipe of the shell
+        target.write_bytes(data)
         return
     handle, beside = tempfile.mkstemp(prefix=f".{target.name[:80]}.", dir=target.parent)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-        os.chmod(beside, (target.stat().st_mode if target.is_file() else 0o666 & ~_mask()) & 0o777)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        kept = target.is_file() and not target.is_symlink()
+        os.chmod(beside, (target.stat().st_mode if kept else 0o666 & ~_mask()) & 0o777)
         os.replace(beside, target)
     except BaseException:
         Path(beside).unlink(missing_ok=True)

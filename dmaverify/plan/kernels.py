@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.language.files import OUTSIDE, is_inside, near_file, read_text
 from dmaverify.plan.notes import extent_of
-from dmaverify.program.move import Tensor
+from dmaverify.program.tensor import Tensor
 
 if TYPE_CHECKING:
     from dmaverify.plan import schema

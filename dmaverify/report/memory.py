@@ -17,8 +17,8 @@ from math import gcd
 from dmaverify.language.expr import axes_of
 from dmaverify.language.meaning import Index, Pad, cell
 from dmaverify.program.command import Command, Port
-from dmaverify.program.move import Tensor
 from dmaverify.program.space import Space, unit_bits_of
+from dmaverify.program.tensor import Tensor
 from dmaverify.report.drawing import XMLNS, packets_of, walked
 
 COLUMNS, ROWS, STEPS = 8, 12, 400

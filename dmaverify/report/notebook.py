@@ -16,7 +16,7 @@ from dmaverify.report.text import render_verdict
 from dmaverify.verdict import Status, Verdict
 
 if TYPE_CHECKING:
-    from dmaverify.plan.read import Plan
+    from dmaverify.plan.plan import Plan
 
 CELLS = 32
 _CELL = "border:1px solid #cbd5e0;padding:2px 6px;text-align:center;font-family:monospace"

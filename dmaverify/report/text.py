@@ -327,6 +327,7 @@ def _details(verdict: Verdict, width: int, all_of_them: bool) -> list[str]:
         named = _folded(verdict.obligations, status)
         lines += _listed(status, ["; ".join(named)] if named else [], width)
     if all_of_them:
+        lines += _listed("confirmed", [f"by {verdict.confirmed}"] if verdict.confirmed else [], width)
         lines += _listed("reading", [f"{rule} = {verdict.readings[rule]}" for rule in sorted(verdict.readings)], width)
     return lines + _listed("assumes", list(verdict.assumptions), width)
 

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from dmaverify.errors import InputError, Span
 from dmaverify.language.expr import Expr, Padding, Symbol, walk
-from dmaverify.plan.read import InputErrors, Plan, PlanTransfer, read_plan, read_plan_text, select
+from dmaverify.plan.plan import Plan, PlanTransfer, select
+from dmaverify.plan.read import InputErrors, read_plan, read_plan_text
 from dmaverify.plan.schema import json_schema
 from dmaverify.program.access import Access
 from dmaverify.program.command import Engine
@@ -321,7 +322,7 @@ def problems_of(text: str) -> list[tuple[str, str, str]]:
     [
         ('"hbm", base = 0', '"hbm", base = 0, slice = "A"', "hbm has no slice", "slice"),
         ('"hbm", base = 0', '"hbm", base = { cluster = 1 }', "hbm has no cluster", "cluster"),
-        ('"dm", base = 0', '"spm", base = { slice = 0 }', "spm has no slice", "slice"),
+        ('"dm", base = 0', '"hbm", base = { slice = 0 }', "hbm has no slice", "slice"),
         ('"dm", base = 0', '"host", base = 0, chip = "1"', "host has no chip", "chip"),
     ],
 )

@@ -109,6 +109,17 @@ def walk(node: Node) -> Iterator[Node]:
         stack.extend(reversed(one.children))
 
 
+def above(tree: Node, node: Node) -> list[Node]:
+    """What a node stands in, from `tree` on inwards. One walk down: a node finds its parent by a walk of its own."""
+    found: list[Node] = []
+    cursor = tree.walk()
+    while cursor.node is not None and cursor.node != node:
+        found.append(cursor.node)
+        if cursor.goto_first_child_for_byte(node.start_byte) is None:
+            break
+    return found
+
+
 def named(node: Node) -> list[Node]:
     """The named children without comments."""
     return [child for child in node.named_children if child.type not in ("line_comment", "block_comment")]
