@@ -40,7 +40,7 @@ class Picture:
 
 
 @dataclass(frozen=True)
-class Box:
+class Patch:
     """Some bytes in a row: where, and the index of the first element; `kind` is index, padding or outside."""
 
     row: int
@@ -51,10 +51,10 @@ class Box:
 
 
 @dataclass(frozen=True)
-class Grid:
+class MemoryGrid:
     """One side: the boxes that are shown, the names of rows and columns, and what is left out, in words."""
 
-    boxes: tuple[Box, ...]
+    boxes: tuple[Patch, ...]
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     note: str
@@ -64,7 +64,7 @@ class Grid:
 # ---------------------------------------------------------------- what is shown
 
 
-def grids_of(picture: Picture) -> tuple[Grid, Grid, list[tuple[int, int]]]:
+def grids_of(picture: Picture) -> tuple[MemoryGrid, MemoryGrid, list[tuple[int, int]]]:
     """Both sides, and the steps that lie within what is shown: (read, write) addresses of packets in their order."""
     steps = list(_walk(picture.commands))
     grids = []
@@ -90,11 +90,11 @@ def _same_place(one: Port, other: Port) -> bool:
     return (one.chip, one.cluster) == (other.chip, other.cluster)
 
 
-def _visible(grid: Grid, address: int) -> bool:
+def _visible(grid: MemoryGrid, address: int) -> bool:
     return any(box.start <= address < box.start + grid.grain for box in grid.boxes)
 
 
-def _grid(picture: Picture, side: int, touched: Sequence[int], marked: Sequence[int]) -> Grid:
+def _grid(picture: Picture, side: int, touched: Sequence[int], marked: Sequence[int]) -> MemoryGrid:
     tensor, space = picture.tensors[side], picture.spaces[side]
     unit = unit_bits_of(picture.dtype_bits)
     width = max(1, picture.dtype_bits // unit)
@@ -120,7 +120,7 @@ def _grid(picture: Picture, side: int, touched: Sequence[int], marked: Sequence[
         tops = tuple(f"+{grain * column:,}" for column in range(min(COLUMNS, count)))
         note = f"{min(count, len(places)):,} of {count:,} boxes"
     boxes = tuple(_box(tensor, width, far, base, *place) for place in places)
-    return Grid(boxes, names, tops, note, grain)
+    return MemoryGrid(boxes, names, tops, note, grain)
 
 
 def _column_name(offset: int) -> str:
@@ -151,7 +151,7 @@ def _grain(picture: Picture, side: int, far: int, width: int) -> int:
     return max(width, found - found % width if found > width else width)
 
 
-def _box(tensor: Tensor, width: int, far: int, base: int, row: int, column: int, start: int) -> Box:
+def _box(tensor: Tensor, width: int, far: int, base: int, row: int, column: int, start: int) -> Patch:
     place, offset = _split(start, far)
     sizes = axes_of(tensor.mapping)
     parts = [cell(tensor.element, (offset - base) // width)]
@@ -160,14 +160,14 @@ def _box(tensor: Tensor, width: int, far: int, base: int, row: int, column: int,
     coords: dict[str, int] = {}
     for part in parts:
         if isinstance(part, Pad):
-            return Box(row, column, start, "padding")
+            return Patch(row, column, start, "padding")
         if not isinstance(part, Index):
-            return Box(row, column, start, "outside")
+            return Patch(row, column, start, "outside")
         for axis, value in part.coords:
             coords[axis] = coords.get(axis, 0) + value
     kind = "index" if all(value < sizes[axis] for axis, value in coords.items()) else "padding"
     named = tuple((axis, coords.get(axis, 0)) for axis in sizes) if kind == "index" else ()
-    return Box(row, column, start, kind, named)
+    return Patch(row, column, start, kind, named)
 
 
 # ---------------------------------------------------------------- SVG
@@ -232,13 +232,13 @@ def _told(picture: Picture, side: int, address: int) -> str:
     return f"slice {place} + {offset:,}" if far else f"{offset:,}"
 
 
-def _boxes_at(grid: Grid, address: int, picture: Picture) -> list[int]:
+def _boxes_at(grid: MemoryGrid, address: int, picture: Picture) -> list[int]:
     """The numbers of the boxes that a packet at an address covers."""
     end = address + (picture.commands[0].burst if picture.commands else 1)
     return [number for number, box in enumerate(grid.boxes) if address < box.start + grid.grain and box.start < end]
 
 
-def _axes(grids: Sequence[Grid]) -> list[str]:
+def _axes(grids: Sequence[MemoryGrid]) -> list[str]:
     """Axes that differ between the boxes, that of the most values first."""
     values: dict[str, set[int]] = {}
     for grid in grids:
@@ -250,7 +250,7 @@ def _axes(grids: Sequence[Grid]) -> list[str]:
 
 
 def _side(
-    picture: Picture, side: int, grid: Grid, axes: Sequence[str], steps: Sequence[tuple[int, int]]
+    picture: Picture, side: int, grid: MemoryGrid, axes: Sequence[str], steps: Sequence[tuple[int, int]]
 ) -> tuple[str, int]:
     tensor, top = picture.tensors[side], TOP + 16
     across = (WIDE - LEFT) / max(1, len(grid.columns))
@@ -274,7 +274,7 @@ def _side(
     return "".join(parts), top + HIGH * max(1, len(grid.rows)) + 2
 
 
-def _drawn(number: int, box: Box, axes: Sequence[str], across: float, top: int) -> str:
+def _drawn(number: int, box: Patch, axes: Sequence[str], across: float, top: int) -> str:
     x, y = LEFT + across * box.column, top + HIGH * box.row
     values = dict(box.coords)
     word = "·".join(str(values.get(axis, 0)) for axis in axes[:3]) if box.kind == "index" else ""
@@ -289,7 +289,7 @@ def _drawn(number: int, box: Box, axes: Sequence[str], across: float, top: int) 
     )
 
 
-def _centre(grid: Grid, address: int, across: float, top: int) -> tuple[float, float] | None:
+def _centre(grid: MemoryGrid, address: int, across: float, top: int) -> tuple[float, float] | None:
     for box in grid.boxes:
         if box.start <= address < box.start + grid.grain:
             inside = (address - box.start) / grid.grain
@@ -297,7 +297,7 @@ def _centre(grid: Grid, address: int, across: float, top: int) -> tuple[float, f
     return None
 
 
-def _path(grid: Grid, addresses: Sequence[int], across: float, top: int) -> str:
+def _path(grid: MemoryGrid, addresses: Sequence[int], across: float, top: int) -> str:
     points = [found for address in addresses if (found := _centre(grid, address, across, top)) is not None]
     if len(points) < 2:
         return ""
@@ -306,7 +306,7 @@ def _path(grid: Grid, addresses: Sequence[int], across: float, top: int) -> str:
     return f'<polyline class="path" points="{line}"/><circle class="first" cx="{x:.0f}" cy="{y:.0f}" r="3"/>'
 
 
-def _mark(grid: Grid, address: int, kind: str, across: float, top: int) -> str:
+def _mark(grid: MemoryGrid, address: int, kind: str, across: float, top: int) -> str:
     for box in grid.boxes:
         if box.start <= address < box.start + grid.grain:
             x, y = LEFT + across * box.column, top + HIGH * box.row
