@@ -15,6 +15,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import references
+
 NOTE = "% Written by docs/generate.py; changes are lost.\n\n"
 PUBLIC = ("mapping", "load", "check", "run", "price", "synthesize", "load_target")
 VALUES = ("Verdict", "Finding", "Options", "Command", "Loop", "Port", "Engine", "InputError")
@@ -27,7 +29,6 @@ TESTING = (
 def pages() -> dict[str, str]:
     """Every generated page by its name."""
     made = {"commands": commands_page(), "settings": settings_page(), "plan-file": plan_page(), "python": python_page()}
-    references = import_module("references")
     made["mappings"], made["configurations"] = references.mapping_page(), references.configuration_page()
     made["rules-core"] = core_page()
     from dmaverify.targets.target import available_targets, load_target
@@ -122,7 +123,6 @@ def plan_page() -> str:
         "Made from the JSON Schema that `dmaverify schema` prints. An editor with a TOML plugin completes and checks",
         "plans with it: write the schema to a file, and `#:schema FILE` on the first line of a plan.\n",
     ]
-    references = import_module("references")
     examples = references.key_examples()
     for name, part in tables:
         if part.get("type") != "object" or "properties" not in part:
