@@ -31,7 +31,7 @@ OFTEN = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Walk:
+class RequestWalk:
     """One side of a command in bytes: packets of `size` bytes, the first at `first`, loops outer to inner."""
 
     port: Port
@@ -62,7 +62,7 @@ class Walk:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class MoveRequests:
     """A command as an engine steps through it. Times in ticks: `startup`, what a request takes to issue, what a window
     written in part adds (`ragged`: not in whole blocks of 64 bytes), and `lead`, how long before the start-up has
     passed the first request goes out, because the start-up is the latency of an empty pipeline. `one_memory`: reads and
@@ -70,8 +70,8 @@ class Reading:
     """
 
     engine: Engine
-    read: Walk
-    write: Walk
+    read: RequestWalk
+    write: RequestWalk
     startup: int
     issue: int
     partial: int
@@ -80,7 +80,7 @@ class Reading:
     one_memory: bool
 
 
-def readings_of(commands: Sequence[Command], data: CostData) -> list[Reading]:
+def readings_of(commands: Sequence[Command], data: CostData) -> list[MoveRequests]:
     """Every command, in order. Raises InputError where a memory has no model or packets end on half a byte."""
     walks = [(command, _walk(command, False), _walk(command, True)) for command in commands]
     step, readers = data.spm_stride, dict[object, set[Engine]]()
@@ -93,7 +93,7 @@ def _engine(command: Command) -> Engine:
     return command.engine or Engine()
 
 
-def _walk(command: Command, write: bool) -> Walk:
+def _walk(command: Command, write: bool) -> RequestWalk:
     """The packets of a side. A packet is what the text says, or the part of it that both sides have in one piece."""
     port = command.write if write else command.read
     if port.tier not in SERVED_BY:
@@ -106,10 +106,10 @@ def _walk(command: Command, write: bool) -> Walk:
         hint = "4-bit elements lie two to a byte: make packet, strides and base an even number of elements"
         raise InputError("a packet starts or ends on half a byte, which no DMA address can say", command.span, hint)
     steps = tuple((count, step * bits // 8) for count, step in loops if count > 1)
-    return Walk(port, port.base * bits // 8, steps, piece * bits // 8)
+    return RequestWalk(port, port.base * bits // 8, steps, piece * bits // 8)
 
 
-def _priced(command: Command, read: Walk, write: Walk, readers: int, data: CostData) -> Reading:
+def _priced(command: Command, read: RequestWalk, write: RequestWalk, readers: int, data: CostData) -> MoveRequests:
     into_hbm, again = write.port.tier == "hbm", _read_often(read, data)
     issue = data.ticks("issue_store") if into_hbm else data.ticks("issue")
     startup = data.ticks("startup_store") if into_hbm else data.ticks("startup")
@@ -122,7 +122,7 @@ def _priced(command: Command, read: Walk, write: Walk, readers: int, data: CostD
     one = _memory(read, data.spm_stride) == _memory(write, data.spm_stride)
     lead = (served[1] if one else sum(served)) - issue
     partial, ragged = (data.ticks(name) if into_hbm else 0 for name in ("issue_partial", "issue_ragged"))
-    return Reading(_engine(command), read, write, startup, issue, partial, ragged, lead, one)
+    return MoveRequests(_engine(command), read, write, startup, issue, partial, ragged, lead, one)
 
 
 # ---------------------------------------------------------------- what depends on more than one request
@@ -139,7 +139,7 @@ def _plain(loops: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     return found
 
 
-def _joint(read: Walk, write: Walk) -> list[tuple[int, int, int]]:
+def _joint(read: RequestWalk, write: RequestWalk) -> list[tuple[int, int, int]]:
     """(count, read step, write step), innermost first, joined only where both sides go on."""
     found: list[tuple[int, int, int]] = []
     for (count, one), (_, other) in zip(reversed(read.loops), reversed(write.loops), strict=True):
@@ -150,20 +150,20 @@ def _joint(read: Walk, write: Walk) -> list[tuple[int, int, int]]:
     return found
 
 
-def _memory(walk: Walk, spm_stride: int) -> tuple[str, int, int, int]:
+def _memory(walk: RequestWalk, spm_stride: int) -> tuple[str, int, int, int]:
     """Tier, chip, cluster and DMN, as far as the memory has them."""
     tier, cluster = walk.port.tier, 0 if walk.port.tier == "hbm" else walk.port.cluster
     return tier, walk.port.chip, cluster, walk.first // spm_stride if tier == "spm" else 0
 
 
-def _region(walk: Walk, spm_stride: int) -> object:
+def _region(walk: RequestWalk, spm_stride: int) -> object:
     """What a side walks over, whoever else walks over it: its memory, first byte and steps, repetitions left out."""
     moving = [(n, step) for n, step in reversed(walk.loops) if step]
     down = [(n, -step) if step < 0 else (n, step) for n, step in moving]
     return _memory(walk, spm_stride), walk.lowest, tuple(_plain(down))
 
 
-def _slices(read: Walk, write: Walk, data: CostData) -> int:
+def _slices(read: RequestWalk, write: RequestWalk, data: CostData) -> int:
     """The most slices of DM that the loops of a side step over; 0 where neither side is DM."""
     loops, stride = _joint(read, write), data.dm.slice_stride
     found = [0]
@@ -174,7 +174,7 @@ def _slices(read: Walk, write: Walk, data: CostData) -> int:
     return max(found)
 
 
-def _touches(walk: Walk, window: int) -> int:
+def _touches(walk: RequestWalk, window: int) -> int:
     """Windows that all packets touch, each packet's counted: from how many packets start at each byte of a window."""
     starts = [0] * window
     starts[walk.first % window] = 1
@@ -191,7 +191,7 @@ def _touches(walk: Walk, window: int) -> int:
     return sum(seen * ((at + walk.size - 1) // window + 1) for at, seen in enumerate(starts) if seen)
 
 
-def _read_often(walk: Walk, data: CostData) -> bool:
+def _read_often(walk: RequestWalk, data: CostData) -> bool:
     """Whether windows of HBM are read many times over: by loops that stay, or by packets far smaller than they are."""
     same = data.ticks("issue_reread") == data.ticks("issue") and not data.ticks("issue_region")
     if walk.port.tier != "hbm" or (same and not data.ticks("startup_reread")):

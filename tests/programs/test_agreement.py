@@ -6,12 +6,12 @@ import random
 from itertools import product
 
 import pytest
+from lab.agreement import program_disagreement
 
 from dmaverify.program.command import Command, Engine, Loop, Port
 from dmaverify.prove.meet import Walk, apart, difference, levels, question, smallest_meeting, solvable
 from dmaverify.prove.move.overlap import Early, written_early
 from dmaverify.prove.smt import Session
-from dmaverify.testing.agreement import program_disagreement
 from dmaverify.testing.programs import draw_program
 
 
