@@ -132,8 +132,7 @@ def dependent_opinions(name: str, tree: ast.Module) -> Iterator[str]:
 
 SIMULATOR = {"cost/simulate.py", "cost/requests.py", "cost/kernel.py", "cost/clockwork.py", "cost/compiled.py"}
 SHARED_BY_PRICES = ("dmaverify.cost.constants",)
-PLAYS = {"cost/campaign.py"}
-"""The simulator; what it may share with the closed form inside of `cost`; who may call both."""
+"""The simulator; what it may share with the closed form inside of `cost`."""
 
 
 def simulator_and_formula(name: str, tree: ast.Module) -> Iterator[str]:
@@ -147,7 +146,7 @@ def simulator_and_formula(name: str, tree: ast.Module) -> Iterator[str]:
         foreign = re.match(r"dmaverify\.(cost|synth|prove|layout|lower)\b", dotted) and not own and not plain
         if name in SIMULATOR and foreign:
             yield f"line {line} imports {dotted}"
-        if name.startswith("cost/") and name not in SIMULATOR | PLAYS and own:
+        if name.startswith("cost/") and name not in SIMULATOR and own:
             yield f"line {line} imports {dotted}"
     if name in SIMULATOR:
         nodes = (node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr == "normal")
@@ -274,7 +273,6 @@ CHECKS: dict[str, tuple[Callable[[str, ast.Module], Iterator[str]], list[tuple[s
         ],
         [
             ("cost/simulate.py", "from dmaverify.cost.constants import TICKS\nfrom dmaverify.cost import kernel"),
-            ("cost/campaign.py", "from dmaverify.cost.simulate import simulate"),
             ("cost/model.py", "from dmaverify.cost.sides import pairs_of"),
         ],
     ),

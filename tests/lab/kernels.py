@@ -13,8 +13,9 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
+from lab.kernel_text import Arrive, DrawnCopy, DrawnFence, DrawnKernel, DrawnRelease, Mode, Sync, Vector
+
 from dmaverify.program.instructions import Shared
-from dmaverify.testing.kernel_text import Arrive, DrawnCopy, DrawnFence, DrawnKernel, DrawnRelease, Mode, Sync, Vector
 
 
 def kernel_of(rng: random.Random, *, inline: bool | None = None) -> DrawnKernel:
