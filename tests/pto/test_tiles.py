@@ -38,7 +38,8 @@ def tile(name: str, kind: str = VEC, given: str = "") -> str:
 
 
 def op(name: str, ins: str, outs: str) -> str:
-    return f"  pto.{name} ins({ins} : {VEC}) outs({outs} : {VEC})\n"
+    kinds = ", ".join({"%f": "f32", "%c": "index"}.get(one.strip()[:2], VEC) for one in ins.split(","))
+    return f"  pto.{name} ins({ins} : {kinds}) outs({outs} : {VEC})\n"
 
 
 PARTS = part("pa", "av") + part("pb", "bv")
@@ -113,6 +114,11 @@ COLUMN = tile("s", "!pto.tile_buf<loc=vec, dtype=f32, rows=8, cols=1, v_row=8, v
         (op("tcolmax", "%t", "%u"), Status.REFUTED),
         (op("tcolmax", "%t", "%u") + op("tcolexpand", "%u", "%u"), Status.PROVED),
         (op("tfillpad", "%t", "%u"), Status.PROVED),
+        (op("textract", "%t, %c0, %c0", "%u"), Status.PROVED),
+        (op("textract", "%t, %c1, %c0", "%u"), Status.REFUTED),  # one row too many
+        (op("tinsert", "%t, %c0, %c0", "%u"), Status.PROVED),
+        (op("tinsert", "%t, %c0, %c1", "%u"), Status.REFUTED),
+        (op("tcmp", "%t, %t", "%u"), Status.UNKNOWN),  # a bit for each element is less than that
         ("  scf.if %on {\n" + op("tadd", "%t, %t", "%u") + "  }\n", Status.REFUTED),
         ("  scf.for %i = %c0 to %c4 step %c1 {\n" + op("tadd", "%t, %t", "%u") + "  }\n", Status.PROVED),
     ],

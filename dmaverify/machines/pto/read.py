@@ -351,6 +351,9 @@ class _Reader(VectorReader, ControlReader, TileReader):
             out.append(self._results_of(op))
         return out
 
+    def _alloc_memref(self, op: Op) -> Stmt | None:
+        return self.alloc_memref(op) or self._results_of(op)
+
     def in_tiles(self, op: Op) -> bool:
         return any(_in_tiles(region) for region in op.regions)
 
@@ -483,6 +486,7 @@ _HANDLERS = {
     "pto.bind_tile": "_view",
     "pto.tile_buf_addr": "_cast_pointer",
     "pto.alloc_tile": "_alloc_tile",
+    "memref.alloc": "_alloc_memref",
     "pto.make_tensor_view": "tensor_view",
     "pto.partition_view": "part_view",
     "pto.set_validshape": "valid_shape",

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import pairwise
+from math import prod
 
 from dmaverify.errors import Span
 from dmaverify.language.affine import ONE, ZERO, Cond, Lin, compare
@@ -138,11 +139,13 @@ class Tiles(Carried):
 
     def _tileop(self, stmt: TileOp) -> list[Use] | None:
         work = tile_work()[stmt.name]
-        given = {o.name: self.value(o) for o in (*stmt.ins, *stmt.outs)}
+        given = {o.name: self.value(o) for o in (*stmt.ins, *stmt.outs) if o.name not in stmt.scalars}
+        given |= {name: self._shaped(stmt, name, value) for name, value in given.items()}
+        given |= dict.fromkeys(stmt.scalars)
         lost = next((o for o in stmt.outs if not isinstance(given[o.name], (Tile, Part))), None)
         moved = [o for o in stmt.ins if isinstance(given[o.name], (Tile, Part))]
-        lost = lost or next((o for o in stmt.ins if given[o.name] is None and o.name not in self.floats), None)
-        if lost is not None and (lost in stmt.outs or work.reads != () or lost.name in self.reasons):
+        lost = lost or next((o for o in stmt.ins if given[o.name] is None and o.name not in stmt.scalars), None)
+        if lost is not None:
             why = self.because(lost)
             self.remark("unresolved", f"{stmt.name}: the tile `{lost.name}` is not known{why}", lost.span)
             return None
@@ -155,6 +158,26 @@ class Tiles(Carried):
             return None
         return self._work(stmt, work, [t for t in tiles if isinstance(t, Tile)], out)
 
+    def _shaped(self, stmt: TileOp, name: str, value: Value) -> Value:
+        """A memref of GM as the tensor that its type says."""
+        if not isinstance(value, Place) or value.space != "gm" or name not in stmt.shapes:
+            return value
+        sizes, bits, _ = stmt.shapes[name]
+        strides = [prod(sizes[index + 1 :]) for index in range(len(sizes))]
+        place = replace(value, item_bytes=max(1, bits // 8))
+        return Part(place, tuple(map(Lin, sizes)), tuple(map(Lin, strides)))
+
+    def _window(self, stmt: TileOp, tile: Tile, rows: Lin, cols: Lin) -> _Region | None:
+        """Cells of a tile from the row and the column that an operation names."""
+        at = [self.number_of(o, "a row or column") for o in stmt.ins if o.name in stmt.scalars]
+        if len(at) != 2 or at[0] is None or at[1] is None:
+            return None
+        sides = ((at[0], rows, tile.kind.rows, "rows"), (at[1], cols, tile.kind.cols, "columns"))
+        for begin, count, has, what in sides:
+            self._need(compare("le", -begin), stmt, f"the first of its {what} is 0", begin)
+            self._need(compare("le", begin + count - has), stmt, f"`{tile.name}` has {has:,} {what}", begin + count)
+        return _Region(at[0], at[1], rows, cols)
+
     def _work(self, stmt: TileOp, work: TileWork, tiles: Sequence[Tile], out: Tile) -> list[Use] | None:
         touches: list[Touch] = []
         for index, tile in enumerate(tiles):
@@ -164,6 +187,12 @@ class Tiles(Carried):
             if way == "scratch":
                 touches.append(self._cells(tile, self._all(tile), "maybe", stmt.span))
                 continue
+            if way == "window":
+                found = self._window(stmt, tile, out.rows, out.cols)
+                if found is None:
+                    return None
+                touches.append(self._cells(tile, found, "read", stmt.span))
+                continue
             region = self._read_region(way, tile, out)
             if not self._inside(region, tile, stmt):
                 return None
@@ -171,7 +200,10 @@ class Tiles(Carried):
         written = self._write_region(work, stmt, tiles, out)
         if written is None:
             return None
-        touches.append(self._cells(out, written, "data", stmt.span))
+        if work.writes == "mask" and not self._holds_bits(out, tiles[0].rows, tiles[0].cols, exactly=True):
+            touches.append(self._cells(out, written, "maybe", stmt.span))
+        else:
+            touches.append(self._cells(out, written, "data", stmt.span))
         return self._use(stmt.name, self._pipe(stmt, tiles, out), touches, stmt)
 
     def _read_region(self, way: str, tile: Tile, out: Tile) -> _Region:
@@ -179,15 +211,28 @@ class Tiles(Carried):
             return self._valid(out)
         if way == "column":  # one value for each row
             return _Region(ZERO, ZERO, out.rows, self.world.least(ONE, tile.cols, most=True))
+        if way == "mask" and self._holds_bits(tile, out.rows, out.cols):
+            way = "own"
         if way == "row":
             return _Region(ZERO, ZERO, ONE, out.cols)
-        return self._all(tile) if way == "whole" else self._valid(tile)
+        return self._all(tile) if way == "mask" else self._valid(tile)
+
+    def _holds_bits(self, mask: Tile, rows: Lin, cols: Lin, *, exactly: bool = False) -> bool:
+        """Whether the valid region of a packed mask has a bit for each of so many elements (and no byte more)."""
+        numbers = (mask.rows, mask.cols, rows, cols)
+        if not all(n.is_const for n in numbers):
+            return False
+        has, needed = mask.cols.const * mask.kind.bits, cols.const
+        enough = mask.rows.const >= rows.const and has >= needed
+        return enough and (not exactly or (mask.rows == rows and has - needed < mask.kind.bits))
 
     def _write_region(self, work: TileWork, stmt: TileOp, tiles: Sequence[Tile], out: Tile) -> _Region | None:
         if work.writes == "column":
             return _Region(ZERO, ZERO, out.rows, ONE)
         if work.writes == "row":
             return _Region(ZERO, ZERO, ONE, out.cols)
+        if work.writes == "window":
+            return self._window(stmt, out, tiles[0].rows, tiles[0].cols)
         if work.writes == "whole":
             return self._all(out)
         if work.writes == "part" and not any((t.rows, t.cols) == (out.rows, out.cols) for t in tiles):
@@ -214,7 +259,8 @@ class Tiles(Carried):
             return None
         product = reduce(self.world.times, part.shape, ONE)
         valid = self.world.times(tile.rows, tile.cols)
-        if product != valid:
+        loads = part is source
+        if product != valid and not (loads and self._larger(part, tile)):
             shape = " x ".join(s.shown() for s in part.shape)
             said = f"{stmt.name}: the part has {shape} elements, the tile {tile.rows.shown()} x {tile.cols.shown()}"
             hint = "give both the same shape: what moves where they differ is not documented"
@@ -225,13 +271,19 @@ class Tiles(Carried):
             self.remark("ill", f"{stmt.name}: elements of {sizes}", stmt.name_span)
             return None
         self.tile_moves += 0 if self.dry else 1
-        loads = part is source
         touch = self._elements(part, "read" if loads else "data")
         if not loads:
             self._apart(part, stmt)
         cells = self._cells(tile, self._valid(tile), "data" if loads else "read", stmt.span)
         pipe = "MTE2" if loads else "FIX" if tile.kind.loc == "acc" else "MTE3"
         return self._use(stmt.name, pipe, [touch, cells], stmt, stores=not loads)
+
+    def _larger(self, part: Part, tile: Tile) -> bool:
+        """Whether a part has every element of the valid region, and no more than the tile has: those are loaded."""
+        *outer, rows, cols = (ONE, *part.shape)
+        sizes = ((rows, tile.rows, tile.kind.rows), (cols, tile.cols, tile.kind.cols))
+        fits = all(p.is_const and v.is_const and v.const <= p.const <= most for p, v, most in sizes)
+        return fits and all(n == ONE for n in outer)
 
     def _apart(self, part: Part, stmt: TileOp) -> None:
         """Rows of what is stored may not overlap: each stride is at least as far as the next level reaches."""

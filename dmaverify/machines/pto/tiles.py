@@ -13,6 +13,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from math import prod
 
 from dmaverify.errors import InputError, Span
 from dmaverify.machines.pto.mlir import Op, Token
@@ -21,7 +22,7 @@ from dmaverify.machines.pto.types import Cursor, bits_of
 from dmaverify.targets.target import load_target
 
 _SHAPED = re.compile(r"((?:(?:\d+|\?)x)+)(\w+)")
-_NAMED = {"rows": "rows", "cols": "cols", "v_row": "v_row", "v_col": "v_col"}
+_MEMREF = re.compile(r"memref<((?:\d+x)+)(\w+)(?:,#pto\.address_space<(\w+)>)?>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +90,8 @@ class TileOp(Stmt):
     name: str = ""
     ins: tuple[Operand, ...] = ()
     outs: tuple[Operand, ...] = ()
+    scalars: frozenset[str] = frozenset()  # operands that are no tiles, by their types
+    shapes: Mapping[str, tuple[tuple[int, ...], int, str]] = field(default_factory=dict)  # of memrefs
     name_span: Span = field(default=None, compare=False, repr=False)  # type: ignore[assignment]
 
 
@@ -170,6 +173,17 @@ class TileReader:
         valid = (given.get("valid_row"), given.get("valid_col"))
         return AllocTile(op.span, op.results[0], kind, given.get("addr"), valid)
 
+    def alloc_memref(self, op: Op) -> AllocTile | None:
+        """`memref.alloc() : memref<16x16xf16, #pto.address_space<vec>>`: a tile of its last dimension's columns."""
+        text = "".join(t.text for t in op.tokens)
+        found = shaped_memref(text[text.find("memref<") :])
+        if found is None or len(op.results) != 1 or found[2] in ("", "gm"):
+            return None
+        *rows, cols = found[0]
+        count = prod(rows)
+        kind = TileType(found[2], count, cols, count, cols, found[1], boxed=found[2] != "vec")
+        return AllocTile(op.span, op.results[0], kind)
+
     def popped(self, op: Op) -> Stmt | None:
         """`%t = pto.tpop_from_aic {..} -> !pto.tile_buf<..>`: a tile that another core has filled."""
         kind = tile_type(op.tokens)
@@ -212,18 +226,22 @@ class TileReader:
             said = f"{op.name}: which elements of its tiles it reads and writes is not known"
             raise InputError(said, op.name_span, "write it in operations that are known, or check the lowered kernel")
         self.tile_ops += 1
-        ins, outs = (_group(op, word) for word in ("ins", "outs"))
+        (ins, kinds), (outs, made) = (_group(op, word) for word in ("ins", "outs"))
         if not outs:
             raise InputError(f"{op.name} names no tile that it writes", op.name_span, "ins(..) outs(..)")
-        return TileOp(op.span, op.name, ins, outs, op.name_span)
+        plain = frozenset(name for name, kind in kinds.items() if _is_number(kind))
+        shapes = {name: shape for name, kind in (kinds | made).items() if (shape := shaped_memref(kind))}
+        return TileOp(op.span, op.name, ins, outs, plain, shapes, op.name_span)
 
 
-def _group(op: Op, word: str) -> tuple[Operand, ...]:
-    """The values of `ins(..)` or `outs(..)`, before their types."""
+def _group(op: Op, word: str) -> tuple[tuple[Operand, ...], dict[str, str]]:
+    """The values of `ins(..)` or `outs(..)`, before their types, and the type of each as it is written."""
     at = next((i for i, t in enumerate(op.tokens) if t.text == word and t.kind == "word"), None)
     if at is None:
-        return ()
-    out, depth, typed = [], 0, False
+        return (), {}
+    out: list[Operand] = []
+    kinds = [""]
+    depth, typed = 0, False
     for token in op.tokens[at + 1 :]:
         mark = token.text if token.kind == "mark" else ""
         depth += (mark in ("(", "[", "{", "<")) - (mark in (")", "]", "}", ">"))
@@ -232,7 +250,24 @@ def _group(op: Op, word: str) -> tuple[Operand, ...]:
         typed = typed or (mark == ":" and depth == 1)
         if token.kind == "value" and not typed:
             out.append(Operand(token.text, op.at(token)))
-    return tuple(out)
+        elif typed and depth == 1 and mark == ",":
+            kinds.append("")
+        elif typed and not (mark == ":" and depth == 1):
+            kinds[-1] += token.text
+    named = {o.name: kind for o, kind in zip(out, kinds, strict=False)}
+    return tuple(out), named
+
+
+def _is_number(kind: str) -> bool:
+    return bool(bits_of(kind)) or kind in ("index", "i1")
+
+
+def shaped_memref(text: str) -> tuple[tuple[int, ...], int, str] | None:
+    """Sizes, bits of an element and memory of a memref of a static contiguous shape; None for any other type."""
+    found = _MEMREF.fullmatch(text)
+    if found is None or not bits_of(found[2]):
+        return None
+    return tuple(int(n) for n in found[1].rstrip("x").split("x")), bits_of(found[2]), found[3]
 
 
 def _bracketed(op: Op) -> dict[str, list[Operand]]:
