@@ -72,7 +72,7 @@ class Tiles(Carried):
             self.values[stmt.result] = None
             self.reasons[stmt.result] = "its valid region or its address is not known"
             return None
-        tile = Tile(place, kind, sizes[0], sizes[1], stmt.result, stmt.address is not None)
+        tile = Tile(place, kind, sizes[0], sizes[1], stmt.result, stmt.address is not None, stmt)
         self.values[stmt.result] = tile
         if not stmt.given:
             return None
@@ -260,7 +260,7 @@ class Tiles(Carried):
         product = reduce(self.world.times, part.shape, ONE)
         valid = self.world.times(tile.rows, tile.cols)
         loads = part is source
-        if product != valid and not (loads and self._larger(part, tile)):
+        if product != valid and not self._larger(part, tile, stmt, loads=loads):
             shape = " x ".join(s.shown() for s in part.shape)
             said = f"{stmt.name}: the part has {shape} elements, the tile {tile.rows.shown()} x {tile.cols.shown()}"
             hint = "give both the same shape: what moves where they differ is not documented"
@@ -278,12 +278,20 @@ class Tiles(Carried):
         pipe = "MTE2" if loads else "FIX" if tile.kind.loc == "acc" else "MTE3"
         return self._use(stmt.name, pipe, [touch, cells], stmt, stores=not loads)
 
-    def _larger(self, part: Part, tile: Tile) -> bool:
-        """Whether a part has every element of the valid region, and no more than the tile has: those are loaded."""
+    def _larger(self, part: Part, tile: Tile, stmt: TileOp, *, loads: bool) -> bool:
+        """Whether a part has every element of the valid region: those are moved. Of a tile loaded, it has no more than
+        the tile, so that whatever else came with it lies there."""
         *outer, rows, cols = (ONE, *part.shape)
         sizes = ((rows, tile.rows, tile.kind.rows), (cols, tile.cols, tile.kind.cols))
-        fits = all(p.is_const and v.is_const and v.const <= p.const <= most for p, v, most in sizes)
-        return fits and all(n == ONE for n in outer)
+        if not all(n == ONE for n in outer) or not all(p.is_const and p.const <= most for p, _, most in sizes):
+            return False
+        if any(valid.is_const and valid.const > size.const for size, valid, _ in sizes):
+            return False
+        if not loads and not all(valid.is_const for _, valid, _ in sizes):
+            return False  # what else the store writes would be open
+        for size, valid, _ in sizes:
+            self._need(compare("le", valid - size), stmt, f"the part has {size.const:,} of them", valid)
+        return True
 
     def _apart(self, part: Part, stmt: TileOp) -> None:
         """Rows of what is stored may not overlap: each stride is at least as far as the next level reaches."""
@@ -325,6 +333,18 @@ class Tiles(Carried):
         return True
 
     def _cells(self, tile: Tile, region: _Region, kind: str, span: Span) -> Touch:
+        """The bytes of cells; of a tile with an address also, under its name, the cells as a memory of their own: what
+        another tile has left at the address is not what this one holds."""
+        made = self._bytes_of(tile, region, kind, span)
+        if tile.addressed:
+            at = self.tile_bytes.setdefault(id(tile.made), self.tile_end)
+            self.tile_end = max(self.tile_end, at + -(-tile.kind.bytes // 32) * 32)
+            apart = replace(tile, place=replace(tile.place, space=APART, address=Lin(at)))
+            self.own_names[id(made)] = self._bytes_of(apart, region, kind, span)
+            self.touches_kept.append(made)
+        return made
+
+    def _bytes_of(self, tile: Tile, region: _Region, kind: str, span: Span) -> Touch:
         item, shape = max(1, tile.kind.bits // 8), tile.kind
         place = tile.place
         at = place.address
@@ -347,9 +367,14 @@ class Tiles(Carried):
     def _use(
         self, name: str, pipe: str, touches: Sequence[Touch], stmt: TileOp | AllocTile, *, stores: bool = False
     ) -> list[Use]:
-        self.uses += 1
         kept = tuple(t for t in touches if t.length != ZERO and all(c != ZERO for c, _ in t.steps))
-        return [Use(-self.uses, pipe, kept, stmt.span, name, self.when, needs="stored" if stores else "computed")]
+        named = tuple(self.own_names[id(t)] for t in kept if id(t) in self.own_names)
+        out = []
+        for part, needs in ((kept, "stored" if stores else "computed"), (named, "computed")):
+            if part:
+                self.uses += 1
+                out.append(Use(-self.uses, pipe, part, stmt.span, name, self.when, needs=needs))
+        return out
 
     def pointer_of(self, operand: Operand) -> Value:
         """A pointer, or where a tile begins that has an address."""

@@ -26,6 +26,7 @@ from dmaverify.program.instructions import (
     Need,
     Place,
     Remark,
+    Touch,
 )
 from dmaverify.targets.target import load_target
 
@@ -49,6 +50,7 @@ class Tile:
     cols: Lin
     name: str = field(default="", compare=False)
     addressed: bool = False
+    made: object = field(default=None, compare=False)  # the statement that makes it
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +174,8 @@ class Values:
         self.tile_bytes: dict[int, int] = {}  # where tiles without an address lie, by their statement
         self.tile_end = 0
         self.misplaced: set[str] = set()
+        self.own_names: dict[int, Touch] = {}  # cells of a tile under its own name, by the touch of its bytes
+        self.touches_kept: list[Touch] = []
         self.tile_moves = 0
         self.core_flags = load_target("pto").limits["core_flags"]
         self.around: list[str] = []  # counters of the loops around, outside in

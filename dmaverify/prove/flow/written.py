@@ -418,7 +418,7 @@ class WrittenBytes:
 
     def _found(self, event: Copy | Use, at: int, kind: int, count: int) -> None:
         if isinstance(event, Use) and event.needs == "computed":
-            self.unjudged[f"line {event.span.line}"] = None
+            self.unjudged[f"line {event.span.line} (of {event.what}; nothing surely wrote all that it reads)"] = None
             return
         error = isinstance(event, Copy) or event.foreign or event.needs == "stored"
         key = (event.span.start, kind)
