@@ -28,7 +28,7 @@ help:
 	@echo "make fuzz-idma  mutants of iDMA texts in every form, and texts read back"
 	@echo "make fuzz-inputs  mutated inputs of every kind, ten minutes (ARGS='--seconds 60 --seed 2')"
 	@echo "make mutants    faults put into what proves, one at a time; the tests must notice each (MUTANTS=... names)"
-	@echo "make agree      closed form against simulator on thousands of random and adversarial programs"
+	@echo "make agree      closed form against simulator on 10,000 random and adversarial programs"
 	@echo "make coq        the theorems behind certificates, and the examples by them (needs coqc; Debian: apt install coq)"
 	@echo "make calibrate  fit the cost profiles to the sample data; errors, rows, bands"
 	@echo "make wheel      build dist/*.whl"

@@ -10,11 +10,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dmaverify.cli.opened import Opened
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.language.files import unsaved
 from dmaverify.report.order import told
@@ -22,7 +22,7 @@ from dmaverify.verdict import Edit, Finding, Status, Verdict
 
 if TYPE_CHECKING:
     from dmaverify.language.expr import Expr
-    from dmaverify.plan.read import Plan
+    from dmaverify.plan.plan import Plan
 
 SUFFIXES = (".toml", ".rs", ".pto", ".mlir", ".job", ".jobs", ".idma", ".csv", ".jsonl")
 SETTINGS: Mapping[str, Any] = {"cross_check": 0, "timeout": 10.0}
@@ -31,37 +31,6 @@ _TABLE = re.compile(r"^[ \t]*\[+[ \t]*([A-Za-z_-]+)[ \t]*(?:\.[ \t]*[\"']?([\w-]
 _BLACK = re.compile(r"\S")
 _ENTRIES = {"transfer", "access", "gather", "scatter"}
 MOST_CELLS = 8
-
-
-@dataclass(frozen=True)
-class Opened:
-    """One text of an editor with its verdicts."""
-
-    path: str
-    text: str
-    verdicts: tuple[Verdict, ...]
-    others: Mapping[str, str] = field(default_factory=dict)
-
-    @cached_property
-    def source(self) -> Source:
-        return Source(self.path, self.text)
-
-    @cached_property
-    def plan(self) -> Plan | None:
-        """The plan or kernel, where it can be read."""
-        if not self.path.endswith((".toml", ".rs")):
-            return None
-        from dmaverify.jobs.load import load
-
-        try:
-            with unsaved({**self.others, os.path.abspath(self.path): self.text}):
-                return load(self.path, symbols=True)
-        except (InputError, OSError):
-            return None
-
-    def own(self, span: Span | None) -> bool:
-        """Whether a place lies in this text."""
-        return span is not None and os.path.abspath(span.source.name) == os.path.abspath(self.path)
 
 
 def judged(path: str, text: str, before: Opened | None = None, others: Mapping[str, str] | None = None) -> Opened:
@@ -213,10 +182,12 @@ def cost_text(opened: Opened, name: str) -> str:
 
 
 def hover(opened: Opened, offset: int) -> str | None:
-    """Markdown for a place: of the mapping there, or of the entry that begins on its line."""
-    found = _mapping_at(opened, offset)
-    if found is not None:
-        return found
+    """Markdown for a place: of the stride or mapping there, or of the entry that begins on its line."""
+    from dmaverify.cli.strides import stride_at
+
+    found = [text for text in (stride_at(opened, offset), _mapping_at(opened, offset)) if text is not None]
+    if found:
+        return "\n\n".join(found)
     verdict = at_line(opened, opened.source.line_of(offset))
     return None if verdict is None else _about(opened, verdict)
 

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dmaverify.cli.opened import Opened
 from dmaverify.errors import InputError, Span
 
 if TYPE_CHECKING:
     from lsprotocol import types as lt
     from pygls.lsp.server import LanguageServer
 
-    from dmaverify.cli.editor import Opened
     from dmaverify.verdict import Finding, Verdict
 
 PAUSE = 0.15  # seconds without a change before a text is judged
@@ -38,7 +38,7 @@ def lsp() -> None:
     serve().start_io()
 
 
-class Session:
+class EditorSession:
     """The open texts of one editor, judged."""
 
     def __init__(self, server: LanguageServer) -> None:
@@ -176,9 +176,7 @@ class Session:
     def _location(self, opened: Opened, span: Span) -> lt.Location:
         from lsprotocol import types
 
-        from dmaverify.cli.editor import Opened as OpenedText
-
-        there = opened if opened.own(span) else OpenedText(span.source.name, span.source.text, ())
+        there = opened if opened.own(span) else Opened(span.source.name, span.source.text, ())
         return types.Location(Path(os.path.abspath(there.path)).as_uri(), self.range(there, span))
 
 
@@ -190,7 +188,7 @@ def serve() -> LanguageServer:
     from dmaverify import __version__
 
     server = LanguageServer("dmaverify", __version__, text_document_sync_kind=types.TextDocumentSyncKind.Incremental)
-    session = Session(server)
+    session = EditorSession(server)
 
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
     def opened(params: lt.DidOpenTextDocumentParams) -> None:
@@ -213,11 +211,12 @@ def serve() -> LanguageServer:
     return server
 
 
-def _answers(server: LanguageServer, session: Session) -> None:
+def _answers(server: LanguageServer, session: EditorSession) -> None:
     """What an editor asks for a place or a document."""
     from lsprotocol import types
 
     from dmaverify.cli import editor
+    from dmaverify.cli.opened import Opened
 
     def at(params: Any) -> tuple[Opened, int] | None:
         found = session.current(params.text_document.uri)
@@ -255,7 +254,7 @@ def _answers(server: LanguageServer, session: Session) -> None:
         if path is None:
             return []
         text = server.workspace.get_text_document(params.text_document.uri).source.replace("\r\n", "\n")
-        now = editor.Opened(path, text, ())
+        now = Opened(path, text, ())
         offset = session.offset(now, params.position)
         return [_item(now, session, offset, *one) for one in editor.completions(now, offset)]
 
@@ -267,7 +266,7 @@ def _answers(server: LanguageServer, session: Session) -> None:
         return [] if found is None else _actions(session, found, params)
 
 
-def _item(opened: Opened, session: Session, offset: int, word: str, kind: str) -> lt.CompletionItem:
+def _item(opened: Opened, session: EditorSession, offset: int, word: str, kind: str) -> lt.CompletionItem:
     """A completion that replaces the word before the place, slashes and dashes included."""
     from lsprotocol import types
 
@@ -278,7 +277,7 @@ def _item(opened: Opened, session: Session, offset: int, word: str, kind: str) -
     return types.CompletionItem(word, kind=icon, detail=kind, text_edit=edit, filter_text=word)
 
 
-def _actions(session: Session, opened: Opened, params: lt.CodeActionParams) -> list[lt.CodeAction]:
+def _actions(session: EditorSession, opened: Opened, params: lt.CodeActionParams) -> list[lt.CodeAction]:
     from lsprotocol import types
 
     from dmaverify.cli import editor

@@ -28,7 +28,7 @@ def cells(expr: str | None, axes: str, raw: bool, start: int, count: int | None,
     """What every position of a mapping stands for."""
     from dmaverify.cli.app import Stop, fail, lines, say
     from dmaverify.jobs.requests import cell_text, cells_json, cells_request
-    from dmaverify.report.machine import dumps
+    from dmaverify.report.data import dumps
 
     if stdin:
         return lines(lambda request: cells_request(request, raw))
@@ -61,10 +61,11 @@ def derive(path: str, explain: bool, merge: bool, as_json: bool) -> None:
     """The commands of a stream, or the configuration of an access."""
     from dmaverify.cli.app import Stop, fail, say
     from dmaverify.jobs.derivation import derivation_json, derivation_text
+    from dmaverify.jobs.inferring import with_streams
     from dmaverify.jobs.load import load
-    from dmaverify.report.machine import dumps
+    from dmaverify.report.data import dumps
 
-    plan = load(path, partly=True)
+    plan = with_streams(load(path, partly=True))
     out: list[Any] = []
     code = 1 if plan.unread else 0
     for unread in plan.unread:

@@ -8,24 +8,30 @@ time only where every step of it has a price.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError, errors_of
 
 if TYPE_CHECKING:
-    from dmaverify.plan.read import Plan
+    from dmaverify.plan.plan import Plan
+    from dmaverify.program.access import Access
     from dmaverify.program.indirect import Indirect
     from dmaverify.program.schedule import Program, Step
-    from dmaverify.prove.flow.touches import Work
+    from dmaverify.prove.flow.touches import StepWork
     from dmaverify.report.timeline import Duration, Slot
+    from dmaverify.targets.target import Target
 
 INDIRECT = (
     "has no price: how long the engine takes to read an index and a row it names is in no document, "
     "and one published row (934 cycles for 512 bytes) supports no formula"
 )
+
+
+CHANNEL = "memory/hbm-channel"
+"""The reading of the channel bits of an HBM address."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +42,7 @@ class Chosen:
     simulate: bool = False
     explain: bool = False
     formula: bool = False
+    readings: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -53,11 +60,15 @@ def costs_of(path: str, chosen: Chosen, as_json: bool) -> tuple[str, list[InputE
     """
     from dmaverify.cli.rust import with_references
     from dmaverify.jobs.load import load
-    from dmaverify.report.machine import dumps
+    from dmaverify.report.data import dumps
 
     plan = with_references(load(path, partly=True), chosen.profile)
+    for machine in plan.targets.values():
+        machine.check_readings(chosen.readings)
+    if chosen.readings:
+        plan = replace(plan, targets={name: one.under(chosen.readings) for name, one in plan.targets.items()})
     errors = [error for one in plan.unread for error in one.errors]
-    if not (plan.transfers or plan.indirects or plan.programs or errors):
+    if not (plan.transfers or plan.accesses or plan.indirects or plan.programs or errors):
         raise InputError(f"{path} has no transfer to price")
     found = priced_entries(plan, chosen, as_json)
     errors += [error for one in found for error in one.errors]
@@ -73,6 +84,7 @@ def priced_entries(plan: Plan, chosen: Chosen, as_json: bool) -> list[Priced]:
     cost_data(chosen.profile)
     return [
         *(_transfer(plan, item.name, chosen, as_json) for item in plan.transfers),
+        *(_access(plan, item) for item in plan.accesses),
         *(_indirect(item) for item in plan.indirects),
         *(_program(plan, program, chosen.profile) for program in plan.programs),
     ]
@@ -83,8 +95,10 @@ def _transfer(plan: Plan, name: str, chosen: Chosen, as_json: bool) -> Priced:
     from dmaverify.cli.synth import cost_of, cost_text
 
     try:
-        price, data = cost_of(plan, name, chosen.profile, chosen.simulate, chosen.explain and as_json)
-        refuted = _refuted_by(plan, name)
+        price, data = cost_of(
+            plan, name, chosen.profile, chosen.simulate, chosen.explain and as_json, chosen.readings.get(CHANNEL)
+        )
+        refuted = _refuted_by(plan, name, chosen.readings)
         data |= {"refuted": list(refuted)} if refuted else {}
         turns = _turns(plan, name)
         if turns > 1 and data["cycles"] is not None:
@@ -103,16 +117,16 @@ def _transfer(plan: Plan, name: str, chosen: Chosen, as_json: bool) -> Priced:
         return Priced(f"{name}   no price: {first.message}", {"name": name, "cycles": None, "error": told}, every)
 
 
-def _refuted_by(plan: Plan, name: str) -> tuple[str, ...]:
+def _refuted_by(plan: Plan, name: str, readings: Mapping[str, str]) -> tuple[str, ...]:
     """The errors of a transfer that a check refutes; none where it does not, or cannot say."""
     from dmaverify.jobs.verdicts import verdicts_of
-    from dmaverify.plan.read import select
+    from dmaverify.plan.plan import select
     from dmaverify.prove.options import Options
     from dmaverify.verdict import Status
 
     if plan.is_kernel:
         return ()
-    found = verdicts_of(select(plan, name), Options(repair=False))
+    found = verdicts_of(select(plan, name), Options(repair=False, readings=readings))
     broken = [finding.rule for one in found if one.status is Status.REFUTED for finding in one.errors]
     return tuple(dict.fromkeys(broken))
 
@@ -128,6 +142,17 @@ def _all_turns(data: Mapping[str, Any]) -> list[str]:
         return []
     said = f"one of {data['iterations']:,} iterations; one after the other: {data['all_iterations']:,.1f}"
     return [f"  {said}, each priced as the first"]
+
+
+def _access(plan: Plan, item: Access) -> Priced:
+    from dmaverify.jobs.accesses import priced_access
+
+    try:
+        price = priced_access(item, plan.targets[item.target])
+    except InputError as error:
+        none = {"name": item.name, "kind": "access", "cycles": None, "reason": error.message}
+        return Priced(f"{item.name}   no price: {error.message}", none)
+    return Priced(price.text(), price.as_data())
 
 
 def _indirect(item: Indirect) -> Priced:
@@ -156,7 +181,34 @@ def _program(plan: Plan, program: Program, profile: str) -> Priced:
         "steps": [{key: getattr(slot, key) for key in shown} for slot in slots],
         "iterations": iterations(program),
     }
-    return Priced(timeline_text(program.name, slots, profile, iterations(program)), data)
+    beside = _beside(plan, program, slots)
+    data |= {"contexts": beside} if beside else {}
+    return Priced("\n".join([timeline_text(program.name, slots, profile, iterations(program)), *beside]), data)
+
+
+def _beside(plan: Plan, program: Program, slots: Sequence[Slot]) -> list[str]:
+    """What main and sub accesses that run side by side take from each other at the banks."""
+    from dmaverify.jobs.accesses import banks_of, contention_lines
+    from dmaverify.prove.flow.touches import work_of
+
+    target = plan.targets[program.target]
+    lanes = {slot.step: slot for slot in slots if slot.lane in ("main", "sub")}
+    parts = {}
+    for index, step in enumerate(program.steps):
+        if step.name in lanes:
+            slot, accesses = lanes[step.name], work_of(index, step, target).accesses
+            banks = frozenset[int]().union(*(banks_of(access, command, target) for access, command in accesses))
+            parts[step.name] = (slot.lane, slot.end - slot.start, banks)
+    names = list(parts)
+    return contention_lines(
+        parts,
+        [
+            (one, other)
+            for at, one in enumerate(names)
+            for other in names[at + 1 :]
+            if lanes[one].start < lanes[other].end and lanes[other].start < lanes[one].end
+        ],
+    )
 
 
 def iterations(program: Program) -> int:
@@ -195,11 +247,12 @@ def laid_out(plan: Plan, program: Program, profile: str, supported: bool = True)
         raise InputError(f"{', '.join(order.steps)} wait for each other", program.span, "take one `after` away")
     for step, work in zip(program.steps, works, strict=True) if supported else ():
         _supported(step, work, profile)
-    durations = {key: value for n, work in enumerate(works) for key, value in _durations(n, work, profile).items()}
+    each = [_durations(n, work, profile, target) for n, work in enumerate(works)]
+    durations = {key: value for found in each for key, value in found.items()}
     return slots_of(program, order, durations)
 
 
-def _supported(step: Step, work: Work, profile: str) -> None:
+def _supported(step: Step, work: StepWork, profile: str) -> None:
     """Raises InputError where no data supports a price of the step."""
     from dmaverify.cost.bands import band_of
     from dmaverify.cost.constants import cost_data
@@ -211,16 +264,17 @@ def _supported(step: Step, work: Work, profile: str) -> None:
         raise InputError(f"step `{step.name}` is not modelled by profile {profile}: {band.name}", step.span)
 
 
-def _durations(index: int, work: Work, profile: str) -> Mapping[tuple[int, str], Duration]:
+def _durations(index: int, work: StepWork, profile: str, target: Target) -> Mapping[tuple[int, str], Duration]:
     """How long each lane works on a step: by itself, or as the whole step where what lanes share binds it."""
     from dmaverify.cost.model import cost
+    from dmaverify.jobs.accesses import access_price
     from dmaverify.prove.flow.touches import lane_of
     from dmaverify.report.timeline import Duration
 
     if work.accesses:
-        packets = sum(command.amount // max(1, command.packet) for _, command in work.accesses)
-        about: dict[str, Any] = {"packets": packets, "cycles": "one a packet: the least it can take"}
-        return {(index, lane): Duration(float(packets), about) for lane in work.lanes}
+        prices = [access_price(access, command, target) for access, command in work.accesses]
+        about: dict[str, Any] = {"packets": sum(one.packets for one in prices), "cycles": "one memory access a cycle"}
+        return {(index, lane): Duration(float(sum(one.cycles for one in prices)), about) for lane in work.lanes}
     parts = {
         lane: [command for command in work.commands if len(work.lanes) == 1 or lane_of(command) == lane]
         for lane in work.lanes

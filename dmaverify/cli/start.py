@@ -6,6 +6,7 @@ Law: no file that exists is written over unless `--force` says so; every first p
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -40,9 +41,15 @@ def _near(word: str, known: Sequence[str]) -> str:
 
 def _about(path: Path) -> str:
     """The first sentence of the first comment."""
+    said: list[str] = []
     with path.open(encoding="utf-8") as text:
-        line = next((line for line in text if line.lstrip().startswith(("#", "//"))), "")
-    return line.strip().lstrip("#/! ").rstrip()
+        for line in text:
+            if not line.lstrip().startswith(("#", "//")):
+                break
+            said.append(line.strip().lstrip("#/! ").rstrip())
+    whole = " ".join(said)
+    end = re.search(r"\.(?= |$)", whole[12:])
+    return whole if end is None else whole[: 12 + end.start()].rstrip()
 
 
 # ---------------------------------------------------------------- new
@@ -119,7 +126,7 @@ def examples(name: str | None, folder: str | None, force: bool) -> None:
     names = example_names()
     if name is not None and name not in names:
         ends = [one for one in names if Path(one).stem == Path(name).stem or one.startswith(f"{name.rstrip('/')}/")]
-        raise InputError(f"no example `{name}`", None, f"did you mean {ends[0]!r}?" if ends else _near(name, names))
+        raise InputError(f"no example `{name}`", None, f"did you mean {ends[0]!r}?" if ends else _example(name, names))
     root = examples_folder()
     if folder is not None:
         paths = list(_with_companions(root, name)) if name else list(_shipped(root))
@@ -131,6 +138,15 @@ def examples(name: str | None, folder: str | None, force: bool) -> None:
     width = max(map(len, names)) + 2
     rows = "\n".join(f"{one:<{width}}{_about(root / one)}".rstrip() for one in names)
     raise told(f"{rows}\n\nread one: dmaverify examples NAME; copy all: dmaverify examples --copy DIR")
+
+
+def _example(name: str, names: Sequence[str]) -> str:
+    """The example that was meant, by its path or by its stem alone."""
+    from difflib import get_close_matches
+
+    stems = {Path(one).stem: one for one in names}
+    near = get_close_matches(name, names, 1) or [stems[one] for one in get_close_matches(Path(name).stem, stems, 1)]
+    return f"did you mean {near[0]!r}?" if near else "`dmaverify examples` lists them"
 
 
 def _shipped(root: Path) -> Iterator[Path]:

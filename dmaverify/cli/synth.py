@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any
 from dmaverify.cli.rust import with_references
 from dmaverify.errors import InputError, errors_of
 from dmaverify.jobs.synthesis import SynthSettings, settings_of, synthesize_plan
+from dmaverify.language.files import write_text
 
 if TYPE_CHECKING:
     from dmaverify.cost.model import Cost
-    from dmaverify.plan.read import Plan
+    from dmaverify.plan.plan import Plan
     from dmaverify.program.command import Command
     from dmaverify.synth.result import Synthesis
 
@@ -28,7 +29,8 @@ def plan_of_request(request: Mapping[str, Any]) -> Plan:
     """The plan of `{"plan": text}` or `{"path": ...}` with an optional name."""
     from dmaverify import api
     from dmaverify.errors import InputErrors
-    from dmaverify.plan.read import read_plan_text, select
+    from dmaverify.plan.plan import select
+    from dmaverify.plan.read import read_plan_text
 
     text, path = request.get("plan"), request.get("path")
     if (text is None) == (path is None):
@@ -52,7 +54,7 @@ def synth_request(request: dict[str, Any], base: SynthSettings) -> Any:
 
 def synth_shown(results: Sequence[Any], as_json: bool, timings: bool, form: str | None = None) -> str:
     """Results as text, as JSON, or only their commands in a form of the machine's own."""
-    from dmaverify.report.machine import dumps
+    from dmaverify.report.data import dumps
     from dmaverify.report.synth import synth_text
 
     if form is not None and all(result.found for result in results):
@@ -99,10 +101,11 @@ def _readme(found: Synthesis) -> str:
 
 
 def cost_of(
-    plan: Plan, name: str, profile: str, simulated: bool, explained: bool = False
+    plan: Plan, name: str, profile: str, simulated: bool, explained: bool = False, channel: str | None = None
 ) -> tuple[Cost, dict[str, Any]]:
     """The cost of a transfer's own program, and its JSON (with the simulation and the explanation where asked for)."""
     from dmaverify import api
+    from dmaverify.cost.constants import cost_data
     from dmaverify.cost.model import cost
     from dmaverify.cost.simple import price as simple_price
     from dmaverify.cost.simple import simple_cost
@@ -122,14 +125,15 @@ def cost_of(
         return plain, {"name": name, **plain.as_data()}
     if "hbm" not in target.tiers:
         raise InputError(f"{target.name} has no cost model")
-    price = cost(commands, "rngd", profile)
+    of = cost_data(profile, channel)
+    price = cost(commands, of)
     data: dict[str, Any] = {"name": name, **price.as_data(), **_prediction(price, commands, profile)}
     if simulated:
-        data["simulation"] = simulate(commands, "rngd", profile).statistics()
+        data["simulation"] = simulate(commands, of).statistics()
     if explained:
         from dmaverify.cost.explain import explain
 
-        told = explain(commands, "rngd", profile).as_data()
+        told = explain(commands, of).as_data()
         data["explanation"] = {key: told[key] for key in ("because", "engines_in_use", "commands", "sides", "advice")}
     return price, data
 
@@ -182,29 +186,33 @@ def cost_text(
 
 
 def draw_plans(paths: Sequence[str], output: str, profile: str) -> None:
-    """A picture of one or two transfers (before, after) as .svg, .png or a self-contained .html. Raises InputError."""
+    """A picture of one or two transfers (before, after), or of a program, as .svg, .html (both without any library) or
+    .png. Raises InputError.
+    """
     from dmaverify import api
 
-    programs: list[tuple[str, Sequence[Command]]] = []
-    for path in paths:
-        plan = with_references(api.load(path), profile)
-        programs += [(item.name, api.program_of(plan, item.name)) for item in plan.transfers]
-    if not 1 <= len(programs) <= 2:
-        raise InputError(f"{len(programs)} transfers to draw", None, "name one, or two to compare: PATH::NAME")
+    plans = [(path, with_references(api.load(path), profile)) for path in paths]
     kind = Path(output).suffix
-    try:
-        if kind == ".html":
-            from dmaverify.report.html import page
-
-            Path(output).write_text(page(programs, "rngd", profile), encoding="utf-8")
-        elif kind in (".svg", ".png"):
+    if kind not in (".html", ".svg", ".png"):
+        raise InputError(f"{output} is no picture", None, "write to .svg, .png or .html")
+    items = [(plan, item) for _, plan in plans for item in plan.transfers]
+    alone = [(plan, program) for _, plan in plans for program in plan.programs] if kind != ".png" else []
+    if not (1 <= len(items) <= 2 or len(alone) == 1):
+        raise InputError(f"{len(items)} transfers to draw", None, "name one, or two to compare: PATH::NAME")
+    if kind == ".png":
+        programs = [(item.name, api.program_of(plan, item.name)) for plan, item in items]
+        try:
             from dmaverify.report.picture import draw, save
 
             save(draw(programs, "rngd", profile), Path(output))
-        else:
-            raise InputError(f"{output} is no picture", None, "write to .svg, .png or .html")
-    except ImportError:
-        raise InputError("pictures need matplotlib", None, "pip install 'dmaverify[plot]'") from None
+        except ImportError:
+            hint = "write .svg or .html, or pip install 'dmaverify[plot]'"
+            raise InputError("a .png needs matplotlib", None, hint) from None
+        return
+    from dmaverify.cli.drawn import drawn_page, drawn_svg
+
+    text = (drawn_page if kind == ".html" else drawn_svg)(items[:2], alone[:1], profile)
+    write_text(output, text)
 
 
 def write_traces(path: str, output: str, profile: str) -> int:

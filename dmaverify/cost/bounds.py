@@ -13,9 +13,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from dmaverify.cost.banks import BankUse, bank_uses
 from dmaverify.cost.constants import CostData
 from dmaverify.cost.nest import image
-from dmaverify.cost.sides import GroupUse, Side, bank_span, reduce_by
+from dmaverify.cost.sides import GroupUse, SideCost, bank_span, reduce_by
 
 
 @dataclass(frozen=True)
@@ -29,15 +30,15 @@ class Bound:
     source: str
 
 
-def by_memory(pairs: Iterable[tuple[Side, Side]]) -> dict[tuple[str, int, int], list[Side]]:
-    streams: dict[tuple[str, int, int], list[Side]] = defaultdict(list)
+def by_memory(pairs: Iterable[tuple[SideCost, SideCost]]) -> dict[tuple[str, int, int], list[SideCost]]:
+    streams: dict[tuple[str, int, int], list[SideCost]] = defaultdict(list)
     for pair in pairs:
         for side in pair:
             streams[side.memory].append(side)
     return streams
 
 
-def memory_bounds(sides: Sequence[Side], data: CostData) -> list[Bound]:
+def memory_bounds(sides: Sequence[SideCost], data: CostData) -> list[Bound]:
     """What streams that share one memory need of it."""
     tier = sides[0].port.tier
     if tier == "hbm":
@@ -45,7 +46,7 @@ def memory_bounds(sides: Sequence[Side], data: CostData) -> list[Bound]:
     return _dm_bounds(sides, data) if tier == "dm" else _spm_bounds(sides, data)
 
 
-def _net(load: int, sides: Sequence[Side]) -> int:
+def _net(load: int, sides: Sequence[SideCost]) -> int:
     """How long after the start-up a resource that needs `load` ticks lets the command end."""
     return load + min(side.head for side in sides) + min(side.tail for side in sides) if load else 0
 
@@ -53,7 +54,7 @@ def _net(load: int, sides: Sequence[Side]) -> int:
 # ---------------------------------------------------------------- HBM
 
 
-def _hbm_bounds(sides: Sequence[Side], data: CostData) -> list[Bound]:
+def _hbm_bounds(sides: Sequence[SideCost], data: CostData) -> list[Bound]:
     """Channel, row, bank group and read-modify-write bounds of all streams in one HBM."""
     s, chip = data.ticks("hbm_request"), f"HBM of chip {sides[0].port.chip}"
     channels = _channel_loads(sides, data)
@@ -70,6 +71,10 @@ def _hbm_bounds(sides: Sequence[Side], data: CostData) -> list[Bound]:
         why = "windows written in part are read, changed and written back"
         both = [a + b for a, b in zip(loads, extra, strict=True)]
         found.append(_busiest("partial windows", both, sides, chip, why, data.source("hbm_partial")))
+    banks = _bank_uses(sides, data)
+    if any(one.switches for one in banks):
+        found += _bank_bounds(banks, sides, data, chip)
+        rows = _switch_loads(banks, data) if rows is None or not any(rows) else rows
     if rows is not None and any(rows):
         one = data.ticks("hbm_row_switch")
         times = sum(load // one for load in rows)
@@ -78,11 +83,11 @@ def _hbm_bounds(sides: Sequence[Side], data: CostData) -> list[Bound]:
     return [*found, *_partial_total(sides, data, chip), *_group_bound(sides, data, chip)]
 
 
-def _busiest(name: str, loads: Sequence[int], sides: Sequence[Side], where: str, why: str, source: str) -> Bound:
+def _busiest(name: str, loads: Sequence[int], sides: Sequence[SideCost], where: str, why: str, source: str) -> Bound:
     return Bound(name, _net(max(loads), sides), where, why, source)
 
 
-def _channel_loads(sides: Iterable[Side], data: CostData) -> list[int]:
+def _channel_loads(sides: Iterable[SideCost], data: CostData) -> list[int]:
     """Requests per channel; a stream that cannot be counted is spread evenly, which no channel can beat."""
     total, loose = [0] * data.hbm_channels, 0
     for side in sides:
@@ -102,7 +107,7 @@ def _channel_why(channels: Sequence[int]) -> str:
     return f"{used} of {len(channels)} channels carry {sum(channels):,} requests, the busiest {max(channels):,}"
 
 
-def _row_loads(sides: Sequence[Side], data: CostData) -> list[int] | None:
+def _row_loads(sides: Sequence[SideCost], data: CostData) -> list[int] | None:
     """Ticks per channel of row switches beyond plain requests; None where the streams share banks or one is not
     linear.
     """
@@ -129,7 +134,40 @@ def _row_loads(sides: Sequence[Side], data: CostData) -> list[int] | None:
     return [load + data.ticks("hbm_request") if load else 0 for load in total]
 
 
-def _partial_total(sides: Sequence[Side], data: CostData, chip: str) -> list[Bound]:
+def _bank_uses(sides: Sequence[SideCost], data: CostData) -> list[BankUse]:
+    """The banks that the streams use: all alike where each stream is linear and has banks of its own, else looked at
+    one by one; none where that would take too long.
+    """
+    if min(data.ticks("hbm_row_switch"), data.ticks("hbm_bank_group")) <= data.ticks("hbm_request"):
+        return []
+    plain = [side.hbm.rows for side in sides if side.hbm is not None and side.hbm.rows is not None]
+    if len(sides) == 1 and plain:
+        return [BankUse(0, plain[0].requests, plain[0].switches)]
+    return list(bank_uses([side.nest for side in sides], data) or ())
+
+
+def _bank_bounds(banks: Sequence[BankUse], sides: Sequence[SideCost], data: CostData, chip: str) -> list[Bound]:
+    """The busiest bank: its requests a bank group's turn apart, those that change its row a row switch apart."""
+    turn, switch = data.ticks("hbm_bank_group"), data.ticks("hbm_row_switch")
+    loads = [(one.requests - 1 - one.switches) * turn + one.switches * switch for one in banks]
+    most = max(range(len(banks)), key=lambda index: loads[index])
+    if not banks[most].switches:
+        return []
+    load = loads[most] + data.ticks("hbm_request")
+    many, changes = banks[most].requests, banks[most].switches
+    why = f"one bank takes {many:,} requests and changes its row at least {changes:,} times"
+    return [_busiest("banks", [load], sides, chip, why, data.source("hbm_row_switch"))]
+
+
+def _switch_loads(banks: Sequence[BankUse], data: CostData) -> list[int]:
+    """Ticks per channel of the changes of row of its banks, one after the other."""
+    total = [0] * data.hbm_channels
+    for one in banks:
+        total[one.channel] += one.switches * data.ticks("hbm_row_switch")
+    return [load + data.ticks("hbm_request") if load else 0 for load in total]
+
+
+def _partial_total(sides: Sequence[SideCost], data: CostData, chip: str) -> list[Bound]:
     """Partial windows whose channels are not known, spread evenly: no channel can carry less than the mean."""
     s = data.ticks("hbm_request")
     writes = [side for side in sides if side.role == "write"]
@@ -142,7 +180,7 @@ def _partial_total(sides: Sequence[Side], data: CostData, chip: str) -> list[Bou
     return [Bound("partial windows, mean", max(0, _net(mean, sides)), chip, why, data.source("hbm_partial"))]
 
 
-def _group_bound(sides: Sequence[Side], data: CostData, chip: str) -> list[Bound]:
+def _group_bound(sides: Sequence[SideCost], data: CostData, chip: str) -> list[Bound]:
     """Requests to one bank group of one channel follow each other at its own rate (tCCD)."""
     one = data.ticks("hbm_bank_group")
     if one <= data.ticks("hbm_request"):
@@ -169,7 +207,7 @@ def _fullest_group(streams: Sequence[GroupUse]) -> int:
 # ---------------------------------------------------------------- data memory, SPM, PCIe
 
 
-def _dm_bounds(sides: Sequence[Side], data: CostData) -> list[Bound]:
+def _dm_bounds(sides: Sequence[SideCost], data: CostData) -> list[Bound]:
     """DMN loads of all streams in one cluster, and blocks of one stream that leave the other DMN idle."""
     one = data.ticks("dm_request")
     where = f"DM of chip {sides[0].port.chip}, cluster {sides[0].port.cluster}"
@@ -184,7 +222,7 @@ def _dm_bounds(sides: Sequence[Side], data: CostData) -> list[Bound]:
     return [*found, *(bound for side in sides for bound in _alternation(side, data, where))]
 
 
-def _alternation(side: Side, data: CostData, where: str) -> list[Bound]:
+def _alternation(side: SideCost, data: CostData, where: str) -> list[Bound]:
     """Blocks that stay in one DMN: what its slices cannot queue waits for it."""
     assert side.dm is not None
     one, issue, block = data.ticks("dm_request"), side.issue, side.dm.block
@@ -197,30 +235,32 @@ def _alternation(side: Side, data: CostData, where: str) -> list[Bound]:
     return [Bound(f"{side.role} DMN order", side.requests // block * held, where, why, data.source("dm_request"))]
 
 
-def _spm_bounds(sides: Sequence[Side], data: CostData) -> list[Bound]:
-    load = sum(side.requests for side in sides) * data.ticks("spm_request")
-    where = f"SPM of chip {sides[0].port.chip}, cluster {sides[0].port.cluster}"
+def _spm_bounds(sides: Sequence[SideCost], data: CostData) -> list[Bound]:
+    load = sum(side.requests // side.parts for side in sides) * data.ticks("spm_request")
+    where = f"SPM of chip {sides[0].port.chip}, cluster {sides[0].port.cluster}, DMN {sides[0].part}"
     return [Bound("SPM", _net(load, sides), where, "128 B/cycle", data.source("spm_request"))]
 
 
-def link_bounds(pairs: Sequence[tuple[Side, Side]], data: CostData) -> list[Bound]:
-    moved: dict[int, int] = defaultdict(int)
+def link_bounds(pairs: Sequence[tuple[SideCost, SideCost]], data: CostData) -> list[Bound]:
+    moved: dict[tuple[int, str], int] = defaultdict(int)
     for read, write in pairs:
         if read.port.chip != write.port.chip:
-            moved[read.port.chip] += read.nest.packets * read.nest.size
+            size = read.nest.packets * read.nest.size
+            moved[read.port.chip, "leave"] += size
+            moved[write.port.chip, "enter"] += size
     price, source = data.ticks("pcie_byte"), data.source("pcie_byte")
     return [
-        Bound("PCIe", size * price, f"PCIe of chip {chip}", f"{size:,} bytes leave the chip at 30 B/cycle", source)
-        for chip, size in moved.items()
+        Bound("PCIe", size * price, f"PCIe of chip {chip}", f"{size:,} bytes {way} the chip at 30 B/cycle", source)
+        for (chip, way), size in moved.items()
     ]
 
 
-def port_bounds(pairs: Sequence[tuple[Side, Side]], data: CostData) -> list[Bound]:
+def port_bounds(pairs: Sequence[tuple[SideCost, SideCost]], data: CostData) -> list[Bound]:
     """What the slices of one cluster exchange with one stack of HBM."""
     price = data.ticks("cluster_stack")
     if not price:
         return []
-    ports: dict[tuple[int, int, int], list[tuple[Side, int]]] = defaultdict(list)
+    ports: dict[tuple[int, int, int], list[tuple[SideCost, int]]] = defaultdict(list)
     for pair in pairs:
         for hbm, dm in (pair, pair[::-1]):
             if hbm.hbm is not None and hbm.hbm.channels is not None and dm.dm is not None:

@@ -43,10 +43,11 @@ from dmaverify.cost.kernel import (
     FAR,
     H_BUSY,
     H_WAITING,
-    H_WAKE,
     HBM,
     K_PORT,
     K_WINDOW,
+    LEFT,
+    LEFT_BITS,
     Q_ADDRESS,
     Q_BYTES,
     Q_COMMAND,
@@ -87,17 +88,15 @@ array_at: Any = array_maker() if COMPILED else None
 
 @jit
 def _serve_channels(
-    now: int, queue: Table, channels: Table, rows: Table, groups: Table, commands: Table, left: Table, done: Table,
+    now: int, queue: Table, channels: Table, wakes: Table, rows: Table, groups: Table, commands: Table, packets: Table,
     fifo: Table, sums: Table, trace: Table, traced: Table, k: Table, links: int,
 ) -> int:  # fmt: skip
     """Every channel that is due opens rows and, if its bus is free, transfers one hit. When the next is due, FAR if
     none.
     """
     soonest = FAR
-    for channel in range(channels.shape[0]):
-        if channels[channel, H_WAITING] == 0:
-            continue
-        if channels[channel, H_WAKE] <= now:
+    for channel in range(wakes.shape[0]):
+        if wakes[channel] <= now:
             wake = _open_rows(channel, now, queue, channels, rows, k)
             if channels[channel, H_BUSY] <= now:
                 slot = _best_hit(channel, now, queue, channels, rows, groups, k)
@@ -110,12 +109,11 @@ def _serve_channels(
                     _account(sums, 2 * command + write, address, size)
                     _record(trace, traced, 0, channel, now, end, commands[command, C_ENGINE], write, address)
                     end += _partial_ticks(command, write, address, size, commands, k)
-                    _complete(command, packet, write, size, end, commands, left, done, fifo, k, links)
+                    _complete(command, packet, write, size, end, commands, packets, fifo, k, links)
             if channels[channel, H_BUSY] > now:
                 wake = min(wake, channels[channel, H_BUSY])
-            channels[channel, H_WAKE] = wake
-        if channels[channel, H_WAITING] > 0:
-            soonest = min(soonest, channels[channel, H_WAKE])
+            wakes[channel] = wake if channels[channel, H_WAITING] > 0 else FAR
+        soonest = min(soonest, wakes[channel])
     return int(soonest)
 
 
@@ -142,10 +140,10 @@ def _advance(
 
 @jit
 def _issue(
-    engine: int, role: int, now: int, queue: Table, channels: Table, rows: Table, order: Table, maps: Table,
-    bits: Table,
+    engine: int, role: int, now: int, queue: Table, channels: Table, wakes: Table, rows: Table, order: Table,
+    maps: Table, bits: Table,
     commands: Table, counts: Table, strides: Table, sides: Table, cursors: Table, counters: Table, engines: Table,
-    left: Table, done: Table,
+    packets: Table,
     fifo: Table, slices: Table, sums: Table, trace: Table, traced: Table, k: Table, spms: int, links: int,
 ) -> int:  # fmt: skip
     """Tries to issue the next request of one side: minus the ticks it keeps the port when done, otherwise the
@@ -157,10 +155,11 @@ def _issue(
         return FAR
     slot = commands[command, C_FIRST] + cursor[U_PACKET]
     if role == 1:
-        if left[0, slot] > 0:
+        state = packets[slot]
+        if state & LEFT:
             return FAR
-        if done[slot] > now:
-            return int(done[slot])
+        if state >> LEFT_BITS > now:
+            return int(state >> LEFT_BITS)
     side = 2 * command + role
     address, packet = cursor[U_ADDRESS], cursor[U_PACKET]
     size = _request_bytes(address, cursor[U_LEFT], k[K_WINDOW], sides[side, S_SPLIT])
@@ -173,17 +172,19 @@ def _issue(
             if fifo[port, F_FREE] > now:
                 return int(fifo[port, F_FREE])
             fifo[port, F_FREE] = now + k[K_PORT]
-        _enqueue(channel, address, size, role, command, packet, now, queue, channels, rows, order, bits, k)
+        _enqueue(channel, address, size, role, command, packet, now, queue, channels, wakes, rows, order, bits, k)
     else:
         where = _slice_row(side, address, sides, k)
         when = _fifo_time(side, where, sides, slices, now)
         if when > now:
             return int(when)
         server = _server(side, where, sides, k, spms)
-        end = _fifo_serve(side, where, fifo[server], sides, slices, k, now)
+        start = address - commands[command, C_SIZE] + cursor[U_LEFT]
+        whole = role == 0 or (start | commands[command, C_SIZE]) & 7 == 0
+        end = _fifo_serve(side, where, fifo[server], sides, slices, k, now, whole)
         _account(sums, side, address, size)
         _record(trace, traced, sides[side, S_TIER], server, now, end, engine, role, address)
-        _complete(command, packet, role, size, end, commands, left, done, fifo, k, links)
+        _complete(command, packet, role, size, end, commands, packets, fifo, k, links)
     _advance(engine, role, size, command, commands, counts, strides, sides, cursors, counters, maps, k)
     extra = _partial_ticks(command, role, address, size, commands, k) if sides[side, S_TIER] == HBM else 0
     return -int(commands[command, C_ISSUE] + extra)
@@ -215,9 +216,9 @@ def _next_command(
 
 @jit
 def play(
-    queue: Table, channels: Table, rows: Table, groups: Table, order: Table, maps: Table, bits: Table,
+    queue: Table, channels: Table, wakes: Table, rows: Table, groups: Table, order: Table, maps: Table, bits: Table,
     commands: Table, counts: Table, strides: Table, sides: Table, cursors: Table, counters: Table, engines: Table,
-    left: Table, done: Table, fifo: Table, slices: Table, sums: Table, trace: Table, traced: Table, k: Table,
+    packets: Table, fifo: Table, slices: Table, sums: Table, trace: Table, traced: Table, k: Table,
     spms: int, links: int,
 ) -> int:  # fmt: skip
     """Plays all commands; the tick at which the last ends. -1 where nothing can move any more (never, unless the
@@ -231,8 +232,9 @@ def play(
             if phase != 1:
                 if (phase == 0 and now >= due) or (phase == 2 and order[0] > seen):
                     due = _serve_channels(
-                        now, queue, channels, rows, groups, commands, left, done, fifo, sums, trace, traced, k, links
-                    )
+                        now, queue, channels, wakes, rows, groups, commands, packets, fifo, sums, trace, traced, k,
+                        links,
+                    )  # fmt: skip
                 continue
             seen = order[0]
             engine = turn - 1
@@ -259,8 +261,8 @@ def play(
                         soonest = min(soonest, engines[engine, free])
                         continue
                     when = _issue(
-                        engine, role, now, queue, channels, rows, order, maps, bits, commands, counts, strides,
-                        sides, cursors, counters, engines, left, done,
+                        engine, role, now, queue, channels, wakes, rows, order, maps, bits, commands, counts, strides,
+                        sides, cursors, counters, engines, packets,
                         fifo, slices, sums, trace, traced, k, spms, links,
                     )  # fmt: skip
                     if when < 0:
@@ -299,10 +301,10 @@ def event_loop(stamp: int) -> Callable[[Sequence[Table], int, int], int]:
         return play(  # type: ignore[no-any-return]
             array_at(at[0], (of[0, 0], of[0, 1], of[0, 2])),
             array_at(at[1], (of[1, 0], of[1, 1])),
-            array_at(at[2], (of[2, 0], of[2, 1], of[2, 2])),
-            array_at(at[3], (of[3, 0], of[3, 1])),
-            array_at(at[4], (of[4, 0],)),
-            array_at(at[5], (of[5, 0], of[5, 1])),
+            array_at(at[2], (of[2, 0],)),
+            array_at(at[3], (of[3, 0], of[3, 1], of[3, 2])),
+            array_at(at[4], (of[4, 0], of[4, 1])),
+            array_at(at[5], (of[5, 0],)),
             array_at(at[6], (of[6, 0], of[6, 1])),
             array_at(at[7], (of[7, 0], of[7, 1])),
             array_at(at[8], (of[8, 0], of[8, 1])),

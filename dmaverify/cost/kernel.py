@@ -54,23 +54,27 @@ FAR = 1 << 62
 HBM, DM, SPM = 0, 1, 2
 
 # columns of a side of a command (rows 2c and 2c + 1: read and write of command c)
-S_TIER, S_PLACE, S_BASE, S_SPLIT, S_UNALIGNED, S_PORT, S_COLUMNS = range(7)
+S_TIER, S_PLACE, S_BASE, S_SPLIT, S_PORT, S_COLUMNS = range(6)
 # columns of a command
-(C_ENGINE, C_PACKETS, C_SIZE, C_LOOPS, C_SAME, C_LINK, C_LEAD, C_START, C_END, C_FIRST, C_PENDING,
- C_ISSUE, C_ISSUE_PARTIAL, C_ISSUE_RAGGED, C_STARTUP, C_COLUMNS) = range(16)  # fmt: skip
+(C_ENGINE, C_PACKETS, C_SIZE, C_LOOPS, C_SAME, C_LINK, C_INTO, C_LEAD, C_START, C_END, C_FIRST, C_PENDING,
+ C_ISSUE, C_ISSUE_PARTIAL, C_ISSUE_RAGGED, C_STARTUP, C_COLUMNS) = range(17)  # fmt: skip
 # columns of an engine
 E_COMMAND, E_LAST, E_READY, E_READ_FREE, E_WRITE_FREE, E_DONE, E_STALL, E_COLUMNS = range(8)
 # columns of a cursor (rows 2e and 2e + 1: read and write side of engine e): packet, address, bytes left and channel of
 # its next request
 U_PACKET, U_ADDRESS, U_LEFT, U_CHANNEL, U_COLUMNS = range(5)
-# columns of a channel: data bus free, requests waiting, ..., row unit free, next time to look at it, waiting hits
-(H_BUSY, H_WAITING, H_SLICE, H_REQUESTS, H_OPENS, H_SWITCHES, H_WORK, H_PEAK, H_PARTIAL, H_ROW, H_WAKE, H_HITS,
- H_COLUMNS) = range(13)  # fmt: skip
+# columns of a channel: data bus free, requests waiting, ..., row unit free, waiting hits; when to look at it next is a
+# table of its own, `wakes`, FAR where nothing waits
+(H_BUSY, H_WAITING, H_SLICE, H_REQUESTS, H_OPENS, H_SWITCHES, H_WORK, H_PEAK, H_PARTIAL, H_ROW, H_HITS,
+ H_COLUMNS) = range(12)  # fmt: skip
 # fields of a queue entry; the first H_WAITING slots of a channel are in use. The key is bank and row in one number; a
 # hit (1) is an entry whose row is open
 (Q_ORDER, Q_KEY, Q_BANK, Q_GROUP, Q_SLICE, Q_COMMAND, Q_PACKET, Q_WRITE, Q_BYTES, Q_ADDRESS, Q_HIT,
  Q_COLUMNS) = range(12)  # fmt: skip
 SLOT_BITS = 16
+# a packet: when its last byte so far was read, and in the low bits how many bytes of it are not yet read
+LEFT_BITS = 17
+LEFT = (1 << LEFT_BITS) - 1
 # columns of a bank: bank and row that are open (-1: none), when it can be used, hits that wait
 R_KEY, R_READY, R_HITS, R_COLUMNS = range(4)
 # columns of a FIFO server (DMN, SPM, link)
@@ -189,7 +193,7 @@ def _is_full(channel: int, now: int, channels: Table, k: Table) -> bool:
 @jit
 def _enqueue(
     channel: int, address: int, size: int, write: int, command: int, packet: int, now: int,
-    queue: Table, channels: Table, rows: Table, order: Table, bits: Table, k: Table,
+    queue: Table, channels: Table, wakes: Table, rows: Table, order: Table, bits: Table, k: Table,
 ) -> None:  # fmt: skip
     """Puts a request into its channel, which has room."""
     slot = channels[channel, H_WAITING]
@@ -218,7 +222,9 @@ def _enqueue(
     channels[channel, H_WAITING] = slot + 1
     channels[channel, H_PEAK] = max(channels[channel, H_PEAK], slot + 1)
     if channels[channel, H_BUSY] <= now or channels[channel, H_ROW] <= now:
-        channels[channel, H_WAKE] = now
+        wakes[channel] = now
+    else:
+        wakes[channel] = min(wakes[channel], min(channels[channel, H_BUSY], channels[channel, H_ROW]))
 
 
 @jit
@@ -335,25 +341,26 @@ def _transfer(
 @jit
 def _complete(
     command: int, packet: int, write: int, size: int, end: int,
-    commands: Table, left: Table, done: Table, fifo: Table, k: Table, links: int,
+    commands: Table, packets: Table, fifo: Table, k: Table, links: int,
 ) -> None:  # fmt: skip
     """Books a served request: the packet it is of, the link it crosses, the end of its command."""
-    slot = commands[command, C_FIRST] + packet
     if write == 1:
-        left[1, slot] -= size
         commands[command, C_PENDING] -= size
         commands[command, C_END] = max(commands[command, C_END], end)
         return
-    left[0, slot] -= size
-    done[slot] = max(done[slot], end)
+    slot = commands[command, C_FIRST] + packet
+    state = packets[slot]
+    left, ready = (state & LEFT) - size, max(state >> LEFT_BITS, end)
     link = commands[command, C_LINK]
-    if left[0, slot] == 0 and link >= 0:
-        server = fifo[links + link]
+    if left == 0 and link >= 0:
+        sender, receiver = fifo[links + link], fifo[links + commands[command, C_INTO]]
         work = commands[command, C_SIZE] * k[K_PCIE]
-        server[F_FREE] = max(server[F_FREE], done[slot]) + work
-        server[F_REQUESTS] += 1
-        server[F_WORK] += work
-        done[slot] = server[F_FREE]
+        ready = max(max(sender[F_FREE], receiver[F_FREE]), ready) + work
+        sender[F_FREE] = ready
+        receiver[F_FREE] = ready
+        sender[F_REQUESTS] += 1
+        sender[F_WORK] += work
+    packets[slot] = ready << LEFT_BITS | left
 
 
 @jit
@@ -386,11 +393,13 @@ def _fifo_time(side: int, where: int, sides: Table, slices: Table, now: int) -> 
 
 
 @jit
-def _fifo_serve(side: int, where: int, server: Table, sides: Table, slices: Table, k: Table, now: int) -> int:
-    """Serves a DM or SPM request in its turn: when it ends."""
+def _fifo_serve(
+    side: int, where: int, server: Table, sides: Table, slices: Table, k: Table, now: int, whole: bool
+) -> int:
+    """Serves a DM or SPM request in its turn: when it ends. `whole`: it writes no part of a word of 8 bytes."""
     work = k[K_SPM]
     if sides[side, S_TIER] == DM:
-        work = k[K_UNALIGNED] if sides[side, S_UNALIGNED] == 1 else k[K_DM]
+        work = k[K_DM] if whole else k[K_UNALIGNED]
     server[F_FREE] = max(server[F_FREE], now) + work
     server[F_REQUESTS] += 1
     server[F_WORK] += work

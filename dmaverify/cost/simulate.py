@@ -1,7 +1,8 @@
 """The simulator: every request of every engine through queues, channels, banks and DMN ports.
 
-Knows: how commands become the tables of cost.kernel, what the filled tables mean.
-Does not know: the closed form, except that it may not exceed what comes out here.
+Knows: how commands, as cost.requests reads them, become the tables of cost.kernel; what the filled tables mean.
+Does not know: the closed form, except that it may not exceed what comes out here. It shares the address maps and the
+constants with it, and no function.
 Law: deterministic; every byte that a command reads and writes is served exactly once, checked by its count and by the
 sum and the sum of squares of the addresses, which the command's loops give in closed form. A mismatch is an
 AssertionError.
@@ -14,21 +15,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
-from math import prod
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.cost.constants import TICKS, CostData, cost_data
-from dmaverify.cost.nest import Nest, image
-from dmaverify.cost.sides import Side, pairs_of
+from dmaverify.cost.requests import MoveRequests, RequestWalk, readings_of
 from dmaverify.errors import InputError
 from dmaverify.program.command import Command, Engine
+from dmaverify.targets.address_maps import parity
 
 if TYPE_CHECKING:
     from dmaverify.cost.kernel import Table
 
-MOST_REQUESTS = 40_000_000
-"""Requests of one simulation; beyond it the tables would not fit."""
+MOST_PACKETS = 40_000_000
+"""Packets of one simulation; beyond it the tables would not fit."""
+MOST_BYTES = 1 << 17
+"""Bytes of a packet, exclusive: what the tables can count."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ def simulate(
 ) -> SimResult:
     """Plays the commands. `record` keeps that many served requests for a trace.
 
-    Raises InputError for more than `MOST_REQUESTS` requests.
+    Raises InputError for more than `MOST_PACKETS` packets, and for packets of `MOST_BYTES`.
     """
     from dmaverify.cost import clockwork, kernel
 
@@ -92,18 +93,14 @@ class Tables:
     """The integer tables of one simulation; `program` is the commands in the order of their rows."""
 
     program: tuple[Command, ...]
-    pairs: tuple[tuple[Side, Side], ...]
+    readings: tuple[MoveRequests, ...]
     data: dict[str, Any]
-
-    @property
-    def nests(self) -> list[tuple[Nest, Nest]]:
-        return [(read.nest, write.nest) for read, write in self.pairs]
 
     def arguments(self) -> tuple[Any, ...]:
         """The tables in the order in which the event loop takes them."""
         names = (
-            "queue channels rows groups order maps bits commands counts strides sides cursors counters engines "
-            "left done fifo slices sums trace traced k"
+            "queue channels wakes rows groups order maps bits commands counts strides sides cursors counters engines "
+            "packets fifo slices sums trace traced k"
         )
         return tuple(self.data[name] for name in names.split())
 
@@ -115,15 +112,16 @@ class Tables:
         from dmaverify.cost import kernel as q
 
         order = _engine_order(commands)
-        program = tuple(commands[index].normal for engine in order for index in engine)
-        pairs = tuple(pairs_of(program, data))
-        nests = [(read.nest, write.nest) for read, write in pairs]
-        packets = [pair[0].packets for pair in nests]
-        most = sum(p * (pair[0].size // 256 + 2) for p, pair in zip(packets, nests, strict=True))
-        if not program or max(packets) * 1 > MOST_REQUESTS or most > 2 * MOST_REQUESTS:
-            raise InputError(
-                f"a simulation of {sum(packets):,} packets is too large; the closed form has no such limit"
-            )
+        program = tuple(commands[index] for engine in order for index in engine)
+        readings = tuple(readings_of(program, data))
+        packets = [one.read.packets for one in readings]
+        if sum(packets) > MOST_PACKETS:
+            most = f"a simulation takes {MOST_PACKETS:,} packets, and these are {sum(packets):,}"
+            raise InputError(most, hint="the closed form has no such limit: leave --simulate away")
+        if any(one.read.size >= MOST_BYTES for one in readings):
+            largest = max(one.read.size for one in readings)
+            raise InputError(f"a simulation takes packets below {MOST_BYTES:,} bytes, and one has {largest:,}")
+        depth = max((len(one.read.loops) for one in readings), default=0)
         chips = 1 + max(max(c.read.chip, c.write.chip) for c in program)
         clusters = 2 * chips
 
@@ -135,33 +133,35 @@ class Tables:
         table: dict[str, Any] = {
             "queue": zeros(channels, q.Q_COLUMNS, data.hbm_queue),
             "channels": zeros(channels, q.H_COLUMNS),
+            "wakes": np.full(channels, q.FAR, dtype=np.int64),
             "rows": zeros(channels, groups << len(data.hbm.bank), q.R_COLUMNS),
             "groups": zeros(channels, groups),
             "order": zeros(1),
             "maps": np.array(_channel_bytes(data), dtype=np.int64),
             "bits": _bits(data, zeros),
             "commands": zeros(len(program), q.C_COLUMNS),
-            "counts": zeros(len(program), max(1, *(len(a.loops) for a, _ in nests)) if nests else 1),
-            "strides": zeros(2 * len(program), max(1, *(len(a.loops) for a, _ in nests)) if nests else 1),
+            "counts": zeros(len(program), max(1, depth)),
+            "strides": zeros(2 * len(program), max(1, depth)),
             "sides": zeros(2 * len(program), q.S_COLUMNS),
             "cursors": zeros(2 * len(order), q.U_COLUMNS),
-            "counters": zeros(2 * len(order), max(1, *(len(a.loops) for a, _ in nests)) if nests else 1),
+            "counters": zeros(2 * len(order), max(1, depth)),
             "engines": zeros(len(order), q.E_COLUMNS),
-            "left": zeros(2, sum(packets)),
-            "done": zeros(sum(packets)),
-            "fifo": zeros(clusters * 8 + clusters + chips + 2 * clusters, q.F_COLUMNS),
+            "packets": zeros(sum(packets)),
+            "fifo": zeros(clusters * 16 + 2 * chips + 2 * clusters, q.F_COLUMNS),
             "slices": zeros(clusters * data.dm.slices, 2),
             "sums": zeros(2 * len(program), 3),
             "trace": zeros(record, q.T_COLUMNS),
             "traced": zeros(1),
             "k": _constants(data),
             "spms": clusters * 8,
-            "links": clusters * 8 + clusters,
-            "ports": clusters * 8 + clusters + chips,
+            "links": clusters * 16,
+            "ports": clusters * 16 + 2 * chips,
+            "chips": chips,
+            "spm_stride": data.spm_stride,
         }
         table["channels"][:, q.H_SLICE] = -1
         table["rows"][:, :, q.R_KEY] = -1
-        tables = Tables(program, pairs, table)
+        tables = Tables(program, readings, table)
         tables._fill(order)
         return tables
 
@@ -172,43 +172,35 @@ class Tables:
         for engine, own in enumerate(order):
             t["engines"][engine, q.E_COMMAND], t["engines"][engine, q.E_LAST] = row, row + len(own)
             for _ in own:
-                read, write = self.pairs[row]
+                one = self.readings[row]
+                read, write = one.read, one.write
                 for i, side in enumerate((read, write)):
-                    _side_row(t["sides"][2 * row + i], side)
+                    _side_row(t["sides"][2 * row + i], side, t["spm_stride"])
                     other = (write, read)[i].port
                     port = t["ports"] + 2 * (2 * other.chip + other.cluster)
                     t["sides"][2 * row + i, q.S_PORT] = port if other.tier == "dm" else -1
-                    self._loops(row, i, side.nest)
-                nest, link = read.nest, read.port.chip if read.port.chip != write.port.chip else -1
-                same, amount = read.memory == write.memory, nest.packets * nest.size
-                prices = (read.issue, write.issue_partial, write.issue_ragged, read.startup)
-                shape = (engine, nest.packets, nest.size, len(nest.loops), same, link, -read.head)
+                    for index, (count, step) in enumerate(side.loops):
+                        t["counts"][row, index], t["strides"][2 * row + i, index] = count, step
+                link = read.port.chip if read.port.chip != write.port.chip else -1
+                into = t["chips"] + write.port.chip
+                shape = (engine, read.packets, read.size, len(read.loops), one.one_memory, link, into, one.lead)
+                prices = (one.issue, one.partial, one.ragged, one.startup)
+                amount = read.packets * read.size
                 t["commands"][row, : q.C_COLUMNS] = (*shape, 0, 0, slot, amount, *prices)
-                t["left"][:, slot : slot + nest.packets] = nest.size
-                slot += nest.packets
+                t["packets"][slot : slot + read.packets] = read.size
+                slot += read.packets
                 row += 1
 
-    def _loops(self, row: int, role: int, nest: Nest) -> None:
-        """Strides in the command's own direction: a flipped loop starts at its top."""
-        from dmaverify.cost import kernel as q
 
-        base = nest.base
-        for index, ((count, stride), flip) in enumerate(zip(nest.loops, nest.flipped, strict=True)):
-            self.data["counts"][row, index] = count
-            self.data["strides"][2 * row + role, index] = -stride if flip else stride
-            base += (count - 1) * stride if flip else 0
-        self.data["sides"][2 * row + role, q.S_BASE] = base
-
-
-def _side_row(row: Table, side: Side) -> None:
-    """Fills the row of a side."""
+def _side_row(row: Table, side: RequestWalk, spm_stride: int) -> None:
+    """Fills the row of a side; `spm_stride` bytes lie between two scratchpads of a cluster."""
     from dmaverify.cost import kernel as q
 
     tier = {"hbm": q.HBM, "dm": q.DM, "spm": q.SPM}[side.port.tier]
-    row[q.S_TIER] = tier
+    row[q.S_TIER], row[q.S_BASE], row[q.S_SPLIT] = tier, side.first, tier == q.HBM
     row[q.S_PLACE] = side.port.chip if tier == q.HBM else 2 * side.port.chip + side.port.cluster
-    row[q.S_SPLIT] = tier == q.HBM
-    row[q.S_UNALIGNED] = side.dm is not None and side.dm.unaligned
+    if tier == q.SPM:
+        row[q.S_PLACE] = 8 * row[q.S_PLACE] + side.first // spm_stride
 
 
 def _bits(data: CostData, zeros: Any) -> Table:
@@ -224,7 +216,11 @@ def _channel_bytes(data: CostData) -> list[list[int]]:
     """What each byte of an address (lowest first), by its value, contributes to the number of the channel."""
     masks = data.hbm.channel_masks
     many = -(-max(mask.bit_length() for mask in masks) // 8)
-    return [[image(value << 8 * index, masks) for value in range(256)] for index in range(many)]
+
+    def added(value: int) -> int:
+        return sum(parity(value & mask) << bit for bit, mask in enumerate(masks))
+
+    return [[added(value << 8 * index) for value in range(256)] for index in range(many)]
 
 
 def _constants(data: CostData) -> Table:
@@ -246,23 +242,16 @@ def _constants(data: CostData) -> Table:
 # ---------------------------------------------------------------- served once
 
 
-def expected_sums(nest: Nest) -> tuple[int, int, int]:
-    """Bytes, sum and sum of squares of the addresses of all bytes of a nest, exactly, from its loops alone."""
-    digits = [*nest.loops, (nest.size, 1)]
-    number = prod(count for count, _ in digits)
-    mean = Fraction(nest.base) + sum((Fraction((count - 1) * stride, 2) for count, stride in digits), Fraction(0))
-    spread = sum((Fraction((count * count - 1) * stride * stride, 12) for count, stride in digits), Fraction(0))
-    return number, int(number * mean), int(number * (spread + mean * mean))
-
-
 def _check_served(tables: Tables) -> None:
-    for row, pair in enumerate(tables.nests):
-        for role, nest in enumerate(pair):
-            size, total, squares = expected_sums(nest)
+    from dmaverify.cost import kernel
+
+    for row, one in enumerate(tables.readings):
+        for role, walk in enumerate((one.read, one.write)):
+            size, total, squares = walk.sums()
             got = [int(value) % (1 << 64) for value in tables.data["sums"][2 * row + role]]
             if got != [size, total % (1 << 64), squares % (1 << 64)]:
                 raise AssertionError(f"command {row}: bytes were lost or served twice ({got[0]} of {size})")
-    if tables.data["left"].any():
+    if (tables.data["packets"] & kernel.LEFT).any() or tables.data["commands"][:, kernel.C_PENDING].any():
         raise AssertionError("a packet was not served whole")
 
 

@@ -17,11 +17,11 @@ from typing import Any
 
 from dmaverify.errors import InputError
 from dmaverify.program.command import Command, Loop, Port
-from dmaverify.program.move import Tensor
 from dmaverify.program.space import Space
+from dmaverify.program.tensor import Tensor
 
 REQUIRED = ("numpy",)
-OPTIONAL = ("cvc5", "islpy", "numba")
+OPTIONAL = ("cvc5", "numba")
 FILES = ("target.toml", "rules.smt2")
 
 

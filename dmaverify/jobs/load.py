@@ -19,7 +19,7 @@ from dmaverify.language.parse import parse
 from dmaverify.verdict import Verdict
 
 if TYPE_CHECKING:
-    from dmaverify.plan.read import Plan
+    from dmaverify.plan.plan import Plan
     from dmaverify.program.command import Command
     from dmaverify.prove.move.check import Options
     from dmaverify.targets.target import Target
@@ -29,11 +29,31 @@ def mapping(text: str, axes: Mapping[str, int]) -> Expr:
     """A mapping from its text. Raises InputError where it cannot be read or has no meaning (an indivisible cut, an
     unknown axis).
     """
+    _must_be(text, str, "the text of a mapping")
+    _must_be(axes, Mapping, "a table of axes with their sizes")
+    for axis, size in axes.items():
+        _must_be(axis, str, "the name of an axis")
+        _must_be(size, int, f"the size of the axis {axis}: a whole number")
     expr = parse(text, axes)
     for problem in wellformed.problems(expr, axes):
         if problem.fatal:
             raise InputError(problem.message, problem.span, problem.hint)
     return expr
+
+
+def _must_be(value: object, kind: type | tuple[type, ...], what: str) -> None:
+    """Raises InputError for an argument of another kind."""
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        raise InputError(f"{str(value)[:40]!r} is not {what}", None, f"it is of type {type(value).__name__}")
+
+
+def _named(plan: object, name: object, target: object) -> None:
+    """Raises InputError for arguments that can name no plan."""
+    from dmaverify.plan.plan import Plan as PlanType
+
+    _must_be(plan, (str, Path, PlanType), "a plan: a path, `path::name`, its text, or what `load` gave")
+    _must_be(name, (str, type(None)), "the name of a transfer")
+    _must_be(target, (str, type(None)), "the name or the folder of a machine")
 
 
 def load(
@@ -44,21 +64,23 @@ def load(
     A plan with symbols only where the caller judges `symbols`, one of which some entries cannot be read only where it
     tells of these (`partly`). Raises InputErrors, InputError.
     """
+    _named(plan, name, target)
     found = _loaded(plan, name, target)
     if not partly:
-        from dmaverify.plan.read import all_read
+        from dmaverify.plan.plan import all_read
 
         all_read(found)
     if symbols or not found.templates:
         return found
-    from dmaverify.plan.read import has_numbers
+    from dmaverify.plan.plan import has_numbers
 
     return has_numbers(found)
 
 
 def _loaded(plan: str | Path | Plan, name: str | None, target: str | None) -> Plan:
-    from dmaverify.plan.read import Plan as PlanType
-    from dmaverify.plan.read import read_plan, read_plan_text, select
+    from dmaverify.plan.plan import Plan as PlanType
+    from dmaverify.plan.plan import select
+    from dmaverify.plan.read import read_plan, read_plan_text
 
     if isinstance(plan, PlanType):
         return _selected(plan, name)
@@ -75,7 +97,7 @@ def _loaded(plan: str | Path | Plan, name: str | None, target: str | None) -> Pl
 
 def _selected(plan: Plan, name: str | None) -> Plan:
     """As `select`; in a kernel a name may be that of a function too."""
-    from dmaverify.plan.read import select
+    from dmaverify.plan.plan import select
 
     if plan.is_kernel and name is not None:
         from dmaverify.machines.rngd.rust.plans import KernelPlan, select_kernel
@@ -100,6 +122,7 @@ def check(
     """
     from dmaverify.jobs.verdicts import verdicts_of
 
+    _named(plan, name, target)
     if isinstance(plan, str | Path) and str(plan).partition("::")[0].endswith((".pto", ".mlir")):
         from dmaverify.machines.pto.check import STANDARD, check_file
 

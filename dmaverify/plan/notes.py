@@ -109,7 +109,7 @@ def extent_of(text: str, span: Span | None = None) -> int:
         return int(found[1])
     parts = text.split("x")
     digits = re.search(r"\d+", parts[-1])
-    if digits is None or not all(p.isdigit() for p in parts[:-1]):
+    if digits is None or not all(p.isdecimal() for p in parts[:-1]):
         raise InputError(f"`{text}` is no extent", span, "write 4096 bytes, or a shape such as 32x32xf32")
     bits = 8 if parts[-1].startswith("f8") else int(digits[0])
     total = 1

@@ -17,10 +17,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError
-from dmaverify.language.files import is_below
+from dmaverify.language.files import is_below, read_bytes, read_text
 from dmaverify.prove.limits import MEMORY, TIMEOUT, bytes_of, seconds_of
 
 if TYPE_CHECKING:
+    from dmaverify.errors import Span
     from dmaverify.plan.toml_spans import Document
 
 FILES: Mapping[str, tuple[tuple[str, ...], ...]] = MappingProxyType(
@@ -73,6 +74,27 @@ class Settings:
                     value = {key: list(v) if isinstance(v, tuple) else v for key, v in sorted(value.items())}
                 shown[part.name.replace("_", "-")] = list(value) if isinstance(value, tuple) else value
         return shown
+
+
+    def span(self, key: str, part: str | None = None) -> Span | None:
+        """Where the file says it: the value of `key`, or the item of its list or table that is `part`."""
+        if key not in self.lines:
+            return None
+        from dmaverify.plan.toml_spans import parse_toml, read_source
+
+        try:
+            doc = parse_toml(read_source(self.origin))
+        except InputError:
+            return None
+        for place in FILES.get(Path(self.origin).name, ((),)):
+            table = reduce(_inner, place, doc.data)
+            if isinstance(table, dict) and key in table:
+                value = table[key]
+                if isinstance(value, list) and part in value:
+                    return doc.span((*place, key, value.index(part)))
+                inner = (part,) if part is not None and isinstance(value, dict) and part in value else ()
+                return doc.span((*place, key, *inner))
+        return None
 
 
 # ---------------------------------------------------------------- kinds of values
@@ -186,7 +208,7 @@ def read_settings(path: str | Path) -> Settings:
 def _speaks(file: Path) -> bool:
     """Whether the file can hold settings; a cheap look, since most projects' files hold none."""
     try:
-        return b"dmaverify" in file.read_bytes() or file.name == "dmaverify.toml"
+        return b"dmaverify" in read_bytes(file) or file.name == "dmaverify.toml"
     except OSError:
         return False
 
@@ -196,7 +218,7 @@ def _holds_none(path: Path, places: Iterable[tuple[str, ...]]) -> bool:
     import tomllib
 
     try:
-        data: Any = tomllib.loads(path.read_text(encoding="utf-8"))
+        data: Any = tomllib.loads(read_text(path))
     except (OSError, ValueError, RecursionError):
         return False
     return not any(isinstance(reduce(_inner, place, data), dict) for place in places)

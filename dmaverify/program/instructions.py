@@ -38,7 +38,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class CopyStep:
     """One level of a copy, inner to outer: how often, and how far both sides go each time, in bytes."""
 
     count: Lin
@@ -59,7 +59,7 @@ class Fill:
 
 
 @dataclass(frozen=True, slots=True)
-class Touch:
+class CopyTouch:
     """Bytes of one side: for every counter of `steps` (count, bytes), `length` bytes from the place plus `offset`.
 
     `kind` is read, data, fill (with `pattern`, the bytes that repeat, or None), unknown (changed, content not known),
@@ -90,7 +90,7 @@ class Copy:
     read: Place
     write: Place
     row: Lin
-    steps: tuple[Step, ...]
+    steps: tuple[CopyStep, ...]
     fill: Fill | None
     ports: Mapping[str, Lin]
     spans: Mapping[str, Span]
@@ -98,13 +98,13 @@ class Copy:
     when: tuple[Cond, ...] = ()
     inline: bool = True
     setup: tuple[Span, ...] = ()  # where the registers that it depends on were set
-    touches: tuple[Touch, ...] = ()
+    touches: tuple[CopyTouch, ...] = ()
     order: int = 0  # which copy of the text it is, from 1
     atomic: str = ""  # what it does instead of writing; MIXED where the path decides it
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class StoredSource:
     """A load that bytes which are stored come from, by its number; -1: something unknown made them.
 
     A register byte depends on those of its group of `unit` bytes (0: on the whole load), of which the load fills `per`
@@ -134,14 +134,14 @@ class Use:
 
     number: int
     pipe: str
-    touches: tuple[Touch, ...]
+    touches: tuple[CopyTouch, ...]
     span: Span
     what: str
     when: tuple[Cond, ...] = ()
     inferred: str = ""
     gives: tuple[Lin, ...] = ()
     load: int = 0
-    sources: tuple[Source, ...] = ()
+    sources: tuple[StoredSource, ...] = ()
     bytes: int = 1
     per: int = 1
     foreign: bool = False
@@ -214,7 +214,7 @@ class Shared:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Token:
+class BufferToken:
     """`get` or `rls` of a buffer token by a pipe, in a mode."""
 
     action: str
@@ -225,7 +225,7 @@ class Token:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Loop:
+class KernelLoop:
     """`trip` iterations of `body`; `counter` is the symbol that counts them from 0."""
 
     counter: str
@@ -244,7 +244,7 @@ class Branch:
     span: Span
 
 
-Event = Copy | Use | Signal | Fence | Arrival | Release | Token | Loop | Branch
+Event = Copy | Use | Signal | Fence | Arrival | Release | BufferToken | KernelLoop | Branch
 
 
 def accumulate(one: Event, two: Event) -> bool:

@@ -51,7 +51,7 @@ class Walk:
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class StrideTerm:
     """`stride * t` with t from `low` to `high`, both inclusive; `stride` is positive."""
 
     stride: int
@@ -63,7 +63,7 @@ class Term:
 class Equation:
     """`sum of terms = target`; terms by falling stride, one per stride."""
 
-    terms: tuple[Term, ...]
+    terms: tuple[StrideTerm, ...]
     target: int
 
 
@@ -78,7 +78,7 @@ def equation(parts: Sequence[tuple[int, int, int]], target: int) -> Equation:
             sums[coefficient] = (before[0] + low, before[1] + high)
         else:
             target -= coefficient * low
-    return Equation(tuple(Term(s, *sums[s]) for s in sorted(sums, reverse=True)), target)
+    return Equation(tuple(StrideTerm(s, *sums[s]) for s in sorted(sums, reverse=True)), target)
 
 
 def difference(a: Walk, b: Walk) -> Equation:
@@ -110,8 +110,34 @@ def question(eq: Equation) -> Query:
     """Its `unsat` is the proof that the walks are apart."""
     names = [f"t{index}" for index in range(len(eq.terms))]
     variables = tuple((name, term.low, term.high + 1) for name, term in zip(names, eq.terms, strict=True))
-    total = linear(0, ((term.stride, name) for name, term in zip(names, eq.terms, strict=True)))
-    return Query(variables, (f"(= {total} {number(eq.target)})",))
+    terms = [(term.stride, name, term.low, term.high) for name, term in zip(names, eq.terms, strict=True)]
+    return Query(variables, tuple(equal_by_levels(terms, eq.target)))
+
+
+Part = tuple[int, str]  # coefficient and name
+
+
+def levels(terms: Sequence[tuple[int, str, int, int]], target: int) -> list[tuple[list[Part], int]]:
+    """`sum(coefficient * name) = target` as equations that together say the same, for names from a low to a high value.
+
+    Where what the small coefficients add up to can be only one number modulo the large ones, it is that number: the
+    strides of nested loops fall apart so, and a solver need not search for it.
+    """
+    ordered = sorted(terms, key=lambda term: -abs(term[0]))
+    parts = [(k, name) for k, name, _, _ in ordered]
+    for cut in range(1, len(ordered)):
+        steps = gcd(*(k for k, _ in parts[:cut]))
+        ends = [(k * first, k * last) for k, _, first, last in ordered[cut:]]
+        low, high = sum(min(pair) for pair in ends), sum(max(pair) for pair in ends)
+        rest = low + (target - low) % steps if steps else low
+        if steps and rest <= high < rest + steps:
+            return [(parts[:cut], target - rest), *levels(ordered[cut:], rest)]
+    return [(parts, target)]
+
+
+def equal_by_levels(terms: Sequence[tuple[int, str, int, int]], target: int) -> list[str]:
+    """The equation as texts, level by level."""
+    return [f"(= {linear(0, some)} {number(wanted)})" for some, wanted in levels(terms, target)]
 
 
 # ---------------------------------------------------------------- search
@@ -236,7 +262,7 @@ def found_meeting(a: Walk, b: Walk, session: Session) -> Meeting | None:
 
 
 @dataclass(frozen=True, slots=True)
-class When:
+class SharedLoops:
     """Iterations of two walks around which the same loops turn: the first counters of each walk make its iteration
     `sum(weight * counter)`; that of the second less that of the first lies in `low..high`.
     """
@@ -260,11 +286,11 @@ def together(a: Walk, b: Walk, shared: int) -> Equation:
     return equation(parts, b.base - a.base)
 
 
-def meeting_question(a: Walk, b: Walk, when: When) -> Query:
+def meeting_question(a: Walk, b: Walk, when: SharedLoops) -> Query:
     """Its `unsat` is the proof that the walks are apart in all the iterations that `when` speaks of."""
     names = [[f"{letter}{index}" for index in range(len(walk.loops))] for letter, walk in (("a", a), ("b", b))]
-    terms = [(stride, name) for (_, stride), name in zip(a.loops, names[0], strict=True)]
-    terms += [(-stride, name) for (_, stride), name in zip(b.loops, names[1], strict=True)]
+    terms = [(stride, name, 0, count - 1) for (count, stride), name in zip(a.loops, names[0], strict=True)]
+    terms += [(-stride, name, 0, count - 1) for (count, stride), name in zip(b.loops, names[1], strict=True)]
     turns = [(weight, name) for weight, name in zip(when.second, names[1], strict=False)]
     turns += [(-weight, name) for weight, name in zip(when.first, names[0], strict=False)]
     variables = tuple(
@@ -276,14 +302,14 @@ def meeting_question(a: Walk, b: Walk, when: When) -> Query:
     return Query(
         variables,
         (
-            f"(= {linear(0, terms)} {number(b.base - a.base)})",
+            *equal_by_levels(terms, b.base - a.base),
             f"(<= {number(when.low)} {ahead})",
             f"(<= {ahead} {number(when.high)})",
         ),
     )
 
 
-def meeting_when(a: Walk, b: Walk, when: When, session: Session) -> Meeting | None:
+def meeting_when(a: Walk, b: Walk, when: SharedLoops, session: Session) -> Meeting | None:
     """The meeting with the smallest counters that the solver reaches; None where it has none."""
     query = meeting_question(a, b, when)
     answer = session.smallest(query, [name for name, _, _ in query.variables])

@@ -8,10 +8,10 @@ Law: every line comes from the target's data or the core's; a text never claims 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from dmaverify.errors import InputError
+from dmaverify.errors import InputError, Span
 from dmaverify.targets.rule import LEVEL_READING, Edge, Reading, Rule, When
 from dmaverify.targets.table import suggestion
 from dmaverify.targets.target import CoreObligation, Target, available_targets, load_obligations, load_target
@@ -98,16 +98,19 @@ def names_of(kind: str) -> list[str]:
         return sorted(known_ids())
     found = {f"{one.id}={name}" for one in load_obligations().values() for name in one.readings}
     for target in map(load_target, available_targets()):
-        found |= {f"{rule.id}={name}" for rule in target.rules.values() for name in rule.readings}
-        readings = target.raw.get("starvation", {}).get("reading", {})
-        found |= {f"starvation/{name}={option}" for name, one in readings.items() for option in one["option"]}
+        found |= {f"{key}={name}" for key, names in target.readings.items() for name in names}
     return sorted(found)
 
 
-def check_patterns(patterns: Iterable[str], said: str, targets: Iterable[Target] = ()) -> None:
+def check_patterns(
+    patterns: Iterable[str],
+    said: str,
+    targets: Iterable[Target] = (),
+    where: Callable[[str], Span | None] = lambda pattern: None,
+) -> None:
     """Raises InputError for a pattern (an id, or a prefix with or without `*`) that means no rule.
 
-    `said` is where the pattern stands: `--select`, a settings file and its key.
+    `said` is where the pattern stands: `--select`, a key of the settings; `where` is its place, if it has one.
     """
     wanted = list(dict.fromkeys(patterns))
     if not wanted:
@@ -117,7 +120,7 @@ def check_patterns(patterns: Iterable[str], said: str, targets: Iterable[Target]
         stem = pattern.rstrip("*")
         if not stem or not any(rule.startswith(stem) for rule in known):
             hint = _near(pattern, known) or "`dmaverify rules` lists them; a prefix ends in `*`: core/*"
-            raise InputError(f"{said}: no rule `{pattern}`", None, hint)
+            raise InputError(f"{said}: no rule `{pattern}`", where(pattern), hint)
 
 
 def _near(pattern: str, known: Iterable[str]) -> str | None:
@@ -260,6 +263,14 @@ def _target_lines(target: Target) -> list[str]:
         room = f", {_size(tier.capacity_bytes)} in each" if tier.capacity_bytes else ""
         lines += _field("tier", f"{tier.name}: {tier.title}; {sizes}{room}")
     lines += _field("engines", f"{', '.join(engines.kinds)}; DMA: {amount}")
+    for figure in target.figures.values():
+        said = f"{figure.name} = {figure.value:,} {figure.unit}: {figure.says} ({figure.source}; {figure.basis})"
+        lines += _field("figure", said)
+    for tier, part in target.raw.get("memory", {}).items():
+        lines += _field("ring", f"{tier}: {part['ring']} ({part['source']})") if "ring" in part else []
+    priority = target.raw.get("starvation", {}).get("priority")
+    if priority:
+        lines += _field("priority", f"{', '.join(priority['order'])}: {priority['says']} ({priority['source']})")
     lines += _field("types", ", ".join(target.dtypes))
     lines += _field("rules", f"{len(target.rules)} (dmaverify rules --target {target.name})")
     for key, names in target.readings.items():

@@ -2,12 +2,15 @@
 
 import argparse
 import sys
+from pathlib import Path
 
-from dmaverify.cost.campaign import KINDS, run, table
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from lab.campaign import KINDS, run, table
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="make agree")
-    parser.add_argument("--count", type=int, default=500, help="seeds of each kind")
+    parser.add_argument("--count", type=int, default=1250, help="seeds of each kind: 10,000 programs of all")
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--kind", action="append", choices=sorted(KINDS), help="only these kinds")
     parser.add_argument("--profile", action="append", help="book and measured unless given")

@@ -14,11 +14,7 @@ from dmaverify.errors import InputError
 from dmaverify.machines.idma.check import verdict_of_file
 from dmaverify.machines.idma.engine import (
     AXI,
-    MOST_BEATS,
-    PAGE_BYTES,
     TILELINK,
-    TILELINK_BYTES,
-    TILELINK_WRITE_BEATS,
     Backend,
     Request,
     variant_named,
@@ -26,7 +22,7 @@ from dmaverify.machines.idma.engine import (
 from dmaverify.machines.idma.judge import burst_facts, starts_of
 from dmaverify.machines.idma.legalizer import legalize
 from dmaverify.machines.idma.setup import presets, setup_of
-from dmaverify.prove.flow.listed import Item, judge_listed
+from dmaverify.prove.flow.listed import ListedItem, judge_listed
 from dmaverify.targets.modules import Derived
 from dmaverify.targets.target import load_target
 from dmaverify.verdict import Severity, Status, Verdict
@@ -34,13 +30,6 @@ from dmaverify.verdict import Severity, Status, Verdict
 ROOT = Path(__file__).resolve().parents[2]
 IDMA = load_target("idma")
 BACKEND = Backend(variant_named("rw_axi"), 64)
-
-
-def test_the_limits_of_rules_are_the_constants_of_the_legalizer() -> None:
-    assert IDMA.limits == {
-        "page_bytes": PAGE_BYTES, "axi_beats_max": MOST_BEATS, "tilelink_page_bytes": TILELINK_BYTES,
-        "tilelink_write_beats": TILELINK_WRITE_BEATS, "desc_bytes": 32, "error_actions": 2,
-    }  # fmt: skip
 
 
 def test_the_systems_of_the_paper_are_presets() -> None:
@@ -67,7 +56,7 @@ def test_the_examples_are_as_they_say(path: str) -> None:
 def judged(
     request: Request, read: list[tuple[int, int]], write: list[tuple[int, int]], backend: Backend = BACKEND
 ) -> set[str]:
-    item = Item("x", None, tuple(burst_facts(backend, request, read, write)))
+    item = ListedItem("x", None, tuple(burst_facts(backend, request, read, write)))
     verdict = judge_listed([item], IDMA, name="x", path="", unit="transfers")
     assert (verdict.status is Status.PROVED) == (not verdict.errors)
     return {f.rule.removeprefix("idma/") for f in verdict.errors}
@@ -352,5 +341,5 @@ def test_starts_repeat_with_the_page() -> None:
 
 def test_nothing_to_judge_is_no_pass() -> None:
     assert judge_listed([], IDMA, name="x", path="", unit="transfers").status is Status.ERROR
-    lacking = Item("x", None, (Derived("burst", {"protocol": AXI}, "burst"),))
+    lacking = ListedItem("x", None, (Derived("burst", {"protocol": AXI}, "burst"),))
     assert judge_listed([lacking], IDMA, name="x", path="", unit="transfers").status is Status.REFUTED

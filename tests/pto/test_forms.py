@@ -644,7 +644,7 @@ def test_renamed_values_keep_their_place_in_the_text() -> None:
     )
     assert [f.called for f in functions] == [True, False]
     (block,) = [s for s in functions[1].body if isinstance(s, ops.Block)]
-    copy = next(s for s in block.body if isinstance(s, ops.Copy))
+    copy = next(s for s in block.body if isinstance(s, ops.CopyOp))
     assert copy.name_span.line == next(i for i, line in enumerate(CALLED.splitlines(), 1) if "mte_gm_ub" in line)
 
 

@@ -12,14 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import prod
+from math import gcd, prod
 from typing import TYPE_CHECKING
 
 from dmaverify.cost.model import Cost, EngineCost, Term
 from dmaverify.errors import InputError
 from dmaverify.machines.idma.derive import descriptor_of, dims_of, length_of
 from dmaverify.machines.idma.engine import Request
-from dmaverify.machines.idma.law import MEMORIES, Beats, Depth, Memory, Meter, Run, Totals, bounds, exact
+from dmaverify.machines.idma.law import MEMORIES, Beats, BurstRun, Depth, MemorySystem, Meter, Totals, bounds, exact
 from dmaverify.machines.idma.legalizer import is_coupled, window_bits
 from dmaverify.machines.idma.nd import Descriptor, requests
 from dmaverify.machines.idma.path import pieces
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 EXACT = 1 << 16
 """Bursts up to which the law is gone through one by one."""
+MOST_CYCLES = 1 << 200
 PROFILE = "rtl-0.7.0"
 LATENCY = "iDMA paper, 4.3: one cycle a mid-end; tensor_ND 0; RTL v0.7.0 shows 0 for mp_split and mp_dist too"
 PROGRAMMING = "counted in accesses of the front-end: iDMA paper, 3.5, and the register maps of v0.7.0"
@@ -60,7 +61,7 @@ def requests_of(setup: Setup, commands: Sequence[Command]) -> Requests:
     return Requests(setup, tuple(commands))
 
 
-def memory_of(setup: Setup) -> Memory:
+def memory_of(setup: Setup) -> MemorySystem:
     """The memory system of the cost model. Raises InputError for an unknown name."""
     found = MEMORIES.get(setup.memory.lower())
     if found is None:
@@ -82,7 +83,10 @@ def price_on(setup: Setup, commands: Sequence[Command]) -> Cost:
     totals, runs = measured(setup, commands)
     terms = bounds(totals, depth)
     later = sum(1 for name in setup.midends if name != "tensor_nd")
-    cycles = float(exact(runs, depth) if runs and coupled else max((t.cycles for t in terms), default=0)) + later
+    law = exact(runs, depth) if runs and coupled else max((t.cycles for t in terms), default=0)
+    if law > MOST_CYCLES:
+        raise InputError("the transfer takes more than 2^200 cycles: nothing is priced beyond", None)
+    cycles = float(law) + later
     known = bool(runs) and coupled
     own = [Term("programming", float(programming(setup, commands)), "front-end", _why(setup, commands), PROGRAMMING)]
     if later:
@@ -109,7 +113,7 @@ def _shared_out(setup: Setup, commands: Sequence[Command]) -> Cost:
             own.setdefault(number, []).extend(meter.beats(piece))
     coupled, terms = is_coupled(setup.request), []
     for number, bursts in sorted(own.items()):
-        runs = [Run(tuple(bursts))]
+        runs = [BurstRun(tuple(bursts))]
         bound = bounds(Totals.of(runs), depth)
         cycles = float(exact(runs, depth) if coupled else bound[0].cycles)
         why = f"{len(bursts):,} bursts; {bound[0].name} binds"
@@ -134,7 +138,7 @@ def descriptor_cycles(setup: Setup, descriptor: Descriptor) -> int:
     bursts = [b for r in requests(descriptor, setup.backend.address_width) for b in meter.beats(r)]
     later = sum(1 for name in setup.midends if name != "tensor_nd")
     if is_coupled(setup.request):
-        return exact([Run(tuple(bursts))], depth) + later
+        return exact([BurstRun(tuple(bursts))], depth) + later
     slow = 2 * depth.memory.latency + 2
     return sum(b.read + b.write + slow for b in bursts) + later
 
@@ -164,7 +168,7 @@ def _why(setup: Setup, commands: Sequence[Command]) -> str:
     return f"{count} descriptor{'s' if count != 1 else ''} through {setup.front_end}; later ones overlap the transfers"
 
 
-def measured(setup: Setup, commands: Sequence[Command]) -> tuple[Totals, list[Run]]:
+def measured(setup: Setup, commands: Sequence[Command]) -> tuple[Totals, list[BurstRun]]:
     """The totals of all bursts; the bursts themselves where they are few enough."""
     found = requests_of(setup, commands)
     at_least = sum(_burst_floor(setup, command) for command in commands)
@@ -176,7 +180,7 @@ def measured(setup: Setup, commands: Sequence[Command]) -> tuple[Totals, list[Ru
             if len(bursts) > EXACT:
                 break
         if len(bursts) <= EXACT:
-            runs = [Run(tuple(bursts))]
+            runs = [BurstRun(tuple(bursts))]
             return Totals.of(runs), runs
     sums = [_beat_floor(setup, command) for command in commands]
     read, write = sum(r for r, _ in sums), sum(w for _, w in sums)
@@ -206,23 +210,26 @@ def _burst_floor(setup: Setup, command: Command) -> int:
     ):
         window = 1 << window_bits(setup.backend, protocol, reduced, llen)
         lies = _residues(command, side, window)
-        most = max(most, int((lies * -(-(np.arange(window) + length) // window)).sum()))
+        most = max(most, int((lies * -(-(np.arange(window, dtype=lies.dtype) + length) // window)).sum()))
     return most
 
 
 def _residues(command: Command, side: str, modulus: int) -> NDArray[np.int64]:
-    """How many 1D transfers of a command start at each address modulo `modulus`."""
+    """How many 1D transfers of a command start at each address modulo `modulus`; in Python's numbers where there are
+    too many for 63 bits.
+    """
     import numpy as np
 
     port = command.read if side == "read" else command.write
-    found = np.zeros(modulus, dtype=np.int64)
+    bytes_ = prod(dim.reps for dim in dims_of(command)) * (length_of(command) + modulus)
+    found = np.zeros(modulus, dtype=np.int64 if bytes_ < 1 << 62 else object)
     found[port.base * command.unit_bits // 8 % modulus] = 1
     for dim in dims_of(command):
         stride = (dim.src_stride if side == "read" else dim.dst_stride) % modulus
-        period = modulus // np.gcd(stride, modulus) if stride else 1
-        whole, rest = divmod(dim.reps, int(period))
+        period = modulus // gcd(stride, modulus) if stride else 1
+        whole, rest = divmod(dim.reps, period)
         grown = np.zeros_like(found)
-        for step in range(min(int(period), dim.reps)):
+        for step in range(min(period, dim.reps)):
             grown += np.roll(found, step * stride) * (whole + (step < rest))
         found = grown
     return found

@@ -21,23 +21,23 @@ from dmaverify.language.files import read_text
 from dmaverify.machines.pto.emit import fields_of
 from dmaverify.machines.pto.meaning import meaning_of
 from dmaverify.machines.pto.moves import KNOBS, ORDERED_PIPES, SOURCES, UB_MEMORY, touches_of
-from dmaverify.machines.pto.ops import Function
+from dmaverify.machines.pto.ops import KernelFunction
 from dmaverify.machines.pto.read import read_kernels
 from dmaverify.machines.pto.values import Kernel, Setting
 from dmaverify.machines.pto.words import misfits
 from dmaverify.plan.notes import Notes, read_notes
-from dmaverify.program.instructions import Arrival, Copy, Release, Remark, Signal, Token, Touch, Use
+from dmaverify.program.instructions import Arrival, BufferToken, Copy, CopyTouch, Release, Remark, Signal, Use
 from dmaverify.program.rewrite import every
 from dmaverify.prove.boundary import guarded
 from dmaverify.prove.flow.ask import term_text
-from dmaverify.prove.flow.kernels import Judged, judge_kernel
+from dmaverify.prove.flow.kernels import JudgedKernel, judge_kernel
 from dmaverify.prove.options import Options
 from dmaverify.targets.target import Target, load_target
 from dmaverify.verdict import Finding, Label, Obligation, Severity, Status, Verdict
 
 if TYPE_CHECKING:
     from dmaverify.plan.kernels import PlanKernel, PlanMove
-    from dmaverify.plan.read import Plan
+    from dmaverify.plan.plan import Plan
 
 SUFFIXES = (".pto", ".mlir")
 STANDARD = Options()
@@ -104,7 +104,7 @@ def settings_of(notes: Notes, readings: Mapping[str, str]) -> Setting:
 
 
 def check_function(
-    function: Function,
+    function: KernelFunction,
     name: str,
     notes: Notes,
     target: Target,
@@ -196,7 +196,7 @@ def _plan_verdict(
     return replace(verdict, expect=expect, path=plan.path, line=entry.line)
 
 
-def _judged(kernel: Kernel, target: Target, options: Options, notes: Notes, moves: Sequence[PlanMove]) -> Judged:
+def _judged(kernel: Kernel, target: Target, options: Options, notes: Notes, moves: Sequence[PlanMove]) -> JudgedKernel:
     """All that can be said of a kernel, the moves that its copies should make included."""
     shapes = {root: kind.bytes for root, kind in kernel.roots.items() if kind.bytes and kind.space != UB_MEMORY[0]}
     followed = not any(r.kind == "unresolved" for r in kernel.remarks)
@@ -220,14 +220,17 @@ def _judged(kernel: Kernel, target: Target, options: Options, notes: Notes, move
             judged.obligations["core/definite"] = ("unknown", "", "an operation that is not resolved may write them")
     order = ("proved", "reported", "not judged", "unknown", "refuted")
     for move in moves:
-        from dmaverify.prove.flow.claims import Claim, judge_claim
+        from dmaverify.prove.flow.claims import CopyClaim, judge_claim
 
         problems = [p for p in move.problems if p.fatal]
         for p in problems:
             judged.findings.append(Finding("core/well-formed", Severity.ERROR, p.message, "move", p.span, hint=p.hint))
         if problems:
             continue
-        claim = Claim("move", move.copies, move.dtype, move.source, move.dest, move.span)
+        claim = CopyClaim("move", move.copies, move.dtype, move.source, move.dest, move.span, move.copies_span)
+        if not followed and not all(number in {copy.order for copy in kernel.copies} for number in move.copies):
+            judged.obligations["core/same-element"] = ("not judged", "", "a copy of the kernel could not be read")
+            continue
         result = judge_claim(claim, kernel.events, target, options)
         judged.findings += [f for f in result.findings if f not in judged.findings]
         for name, status in result.status.items():
@@ -241,7 +244,7 @@ def _lowered_later(kernel: Kernel) -> bool:
     """Whether the assembler orders the pipes of a kernel: it works on tiles, and its text has no flag."""
     events = [*every(kernel.events), *every(kernel.cube)]
     in_tiles = any(isinstance(e, Use) and e.needs for e in events)
-    return in_tiles and not kernel.copies and not any(isinstance(e, (Signal, Token)) for e in events)
+    return in_tiles and not kernel.copies and not any(isinstance(e, (Signal, BufferToken)) for e in events)
 
 
 def _separate(kernel: Kernel) -> Iterator[str]:
@@ -381,7 +384,7 @@ def slice_of(copy: Copy, world: World) -> str:
     return f"line {copy.span.line}: {said(copy.row)} bytes {ends[0]} -> {ends[1]}{where}"
 
 
-def _obligations(kernel: Kernel, judged: Judged, *, claimed: bool) -> tuple[Obligation, ...]:
+def _obligations(kernel: Kernel, judged: JudgedKernel, *, claimed: bool) -> tuple[Obligation, ...]:
     out = dict(judged.obligations)
     if not claimed:
         slices = [slice_of(copy, kernel.world) for copy in kernel.copies]
@@ -408,7 +411,7 @@ def _suppressed(findings: Sequence[Finding], notes: Notes, unknown: set[str]) ->
 
 
 def _alternatives(
-    function: Function,
+    function: KernelFunction,
     kernel: Kernel,
     notes: Notes,
     target: Target,
@@ -443,7 +446,7 @@ def _alternatives(
     return out
 
 
-def _is_open(kernel: Kernel, judged: Judged, notes: Notes) -> bool:
+def _is_open(kernel: Kernel, judged: JudgedKernel, notes: Notes) -> bool:
     """Whether something could not be decided."""
     unknown = any(found[0] == "unknown" for name, found in judged.obligations.items() if name not in notes.allow)
     return unknown or any(r.kind == "unresolved" and r.always for r in kernel.remarks)
@@ -475,7 +478,7 @@ def _difference(one: Kernel, other: Kernel, knob: str) -> str:
     return ""
 
 
-def _bytes_of(mine: Sequence[Touch], theirs: Sequence[Touch], one: Kernel, other: Kernel) -> str:
+def _bytes_of(mine: Sequence[CopyTouch], theirs: Sequence[CopyTouch], one: Kernel, other: Kernel) -> str:
     """How the bytes of a row differ: `pads bytes 200..255 of each row, here 200..223`."""
     words = {"fill": "pads", "data": "writes", "unknown": "leaves unknown", "read": "reads", "surplus": "over-reads"}
     for kind, word in words.items():
@@ -495,13 +498,13 @@ def _bytes_of(mine: Sequence[Touch], theirs: Sequence[Touch], one: Kernel, other
     )
 
 
-def _range(touch: Touch) -> str:
+def _range(touch: CopyTouch) -> str:
     if touch.offset.is_const and touch.length.is_const:
         return f"bytes {touch.offset.const}..{touch.offset.const + touch.length.const - 1}"
     return f"{touch.length.shown()} bytes from {touch.offset.shown()}"
 
 
-def _loops(touch: Touch) -> str:
+def _loops(touch: CopyTouch) -> str:
     return " x ".join(f"{count.shown()} at {stride.shown()}" for count, stride in touch.steps)
 
 

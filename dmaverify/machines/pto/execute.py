@@ -11,66 +11,36 @@ Source: "DMA Copy" (C code of the loops), PTO v0.6 and AscendC (blocks, padding)
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 
 from dmaverify.machines.pto import ops
-from dmaverify.machines.pto.execute_vector import Registers
+from dmaverify.machines.pto.execute_vector import RegisterBytes
+from dmaverify.machines.pto.limits import limits
+from dmaverify.machines.pto.running import KernelRun, Memory, RunEvent, Undetermined
 from dmaverify.program.instructions import Shared
 
-UB_BYTES = 262_144
 FAR = 1 << 60  # addresses from here on are in no memory
 PIPES = ("MTE2", "MTE3", "V", "S", "LOCAL", "MTE1", "M", "FIX")
 CORE = "other core"
 CORE_FLAGS = 16
 NEVER, WRITTEN, UNKNOWN, ADDED = 0, 1, 2, 3
-_FIELD = {"n": 21, "len": 21, "left": 6, "right": 6, "l2": 4, "sid": 4}
-
-
-class Stuck(Exception):
-    """A value that a run needs and the text does not give."""
-
-
-@dataclass
-class Memory:
-    """Bytes and what is known of each."""
-
-    bytes_: np.ndarray
-    state: np.ndarray
-
-
-@dataclass
-class _Event:
-    """One access in the order of issue: its pipe and the bytes it reads and writes, by memory."""
-
-    pipe: str
-    reads: dict[str, np.ndarray]
-    writes: dict[str, np.ndarray]
-    atomic: tuple[str, str, int] = ("", "", 0)
-
-
-@dataclass
-class Run:
-    """What happened. `found` holds the kinds of trouble: field, align, capacity, bounds, rows, definite, raw, war, waw,
-    flags, state. `copies` are the bytes that each executed copy read, and wrote as data, in order of the rows.
-    """
-
-    memory: dict[str, Memory]
-    found: set[str] = field(default_factory=set)
-    copies: list[tuple[int, str, np.ndarray, str, np.ndarray]] = field(default_factory=list)
+_FIELD = {
+    "n": "count_max", "len": "count_max", "left": "pad_count_max", "right": "pad_count_max", "l2": "cache_ctl_max",
+    "sid": "stream_id_max",
+}  # fmt: skip
 
 
 def run_kernel(
-    function: ops.Function,
+    function: ops.KernelFunction,
     gm: Mapping[str, int],
     arguments: Mapping[str, int] | None = None,
     readings: Mapping[str, str] | None = None,
     seed: int = 0,
     others: Sequence[Shared] = (),
-) -> Run:
+) -> KernelRun:
     """Runs a function. `gm` gives the bytes of every tensor, `arguments` the numbers, `others` what the other core
-    does behind the sets and before the waits of its flags. Raises Stuck.
+    does behind the sets and before the waits of its flags. Raises Undetermined.
     """
     machine = _Machine(function, gm, arguments or {}, readings or {}, seed)
     machine.others = others
@@ -80,18 +50,20 @@ def run_kernel(
 class _Machine:
     def __init__(
         self,
-        function: ops.Function,
+        function: ops.KernelFunction,
         gm: Mapping[str, int],
         arguments: Mapping[str, int],
         readings: Mapping[str, str],
         seed: int,
     ) -> None:
         self.function, self.readings, self.arguments = function, readings, arguments
+        self.most = limits()
         rng = np.random.default_rng(seed)
-        memory = {"ub": Memory(rng.integers(0, 256, UB_BYTES, dtype=np.uint8), np.zeros(UB_BYTES, np.int8))}
+        size = self.most["ub_bytes_max"]
+        memory = {"ub": Memory(rng.integers(0, 256, size, dtype=np.uint8), np.zeros(size, np.int8))}
         for name, size in gm.items():
             memory[name] = Memory(rng.integers(0, 256, size, dtype=np.uint8), np.ones(size, np.int8))
-        self.run = Run(memory)
+        self.run = KernelRun(memory)
         self.values: dict[str, int | tuple[str, int, int]] = {}
         for name, kind, _ in function.args:
             plain = name.lstrip("%")
@@ -99,9 +71,9 @@ class _Machine:
         self.raw: dict[str, tuple[int, int]] = {}
         self.registers: dict[str, tuple[int, int]] = {}
         self.pad: tuple[int, int] | None = None
-        self.events: list[_Event] = []
+        self.events: list[RunEvent] = []
         self.known: list[frozenset[int]] = []
-        self.registers_of = Registers()
+        self.registers_of = RegisterBytes()
         self.inside = 0
         self.knows: dict[str, set[int]] = {}
         self.flags: dict[tuple[str, str, int], set[int]] = {}
@@ -111,7 +83,7 @@ class _Machine:
         self.copy_number: dict[int, int] = {}
         self.others: Sequence[Shared] = ()
 
-    def go(self) -> Run:
+    def go(self) -> KernelRun:
         self._number(self.function.body)
         self._block(self.function.body)
         if self.flags:
@@ -121,7 +93,7 @@ class _Machine:
 
     def _number(self, body: Sequence[ops.Stmt]) -> None:
         for stmt in body:
-            if isinstance(stmt, ops.Copy):
+            if isinstance(stmt, ops.CopyOp):
                 self.copy_number[id(stmt)] = len(self.copy_number) + 1
             for part in ("body", "then", "other"):
                 self._number(getattr(stmt, part, ()))
@@ -133,18 +105,18 @@ class _Machine:
             return operand.value
         value = self.values.get(operand.name)
         if not isinstance(value, int):
-            raise Stuck(operand.name)
+            raise Undetermined(operand.name)
         return value
 
     def _pointer(self, operand: ops.Operand) -> tuple[str, int, int]:
         value = self.values.get(operand.name)
         if not isinstance(value, tuple):
-            raise Stuck(operand.name)
+            raise Undetermined(operand.name)
         return value
 
     def _value(self, operand: ops.Operand) -> int | tuple[str, int, int]:
         if operand.name not in self.values:
-            raise Stuck(operand.name)
+            raise Undetermined(operand.name)
         return self.values[operand.name]
 
     def _block(self, body: Sequence[ops.Stmt]) -> list[int | tuple[str, int, int]]:
@@ -184,13 +156,13 @@ class _Machine:
             case ops.SetAtomic():
                 mode = (self.atomic[0] or "set") if stmt.mode is None else stmt.mode
                 self.atomic = (mode, (stmt.dtype or self.atomic[1]) if mode else "")
-            case ops.Copy():
+            case ops.CopyOp():
                 self._copy(stmt)
-            case ops.Flag() | ops.Barrier() | ops.Buffer():
+            case ops.Flag() | ops.Barrier() | ops.BufferOp():
                 self._order(stmt)
             case ops.CrossCore():
                 self._other_core(stmt)
-            case ops.Access():
+            case ops.AccessOp():
                 self._access(stmt)
             case ops.For():
                 self._for(stmt)
@@ -214,12 +186,12 @@ class _Machine:
                 self.values[stmt.result] = self._value(stmt.source)
                 if stmt.source.name in self.raw:
                     self.raw[stmt.result] = self.raw[stmt.source.name]
-            case ops.Opaque() if stmt.least is not None:
+            case ops.OpaqueOp() if stmt.least is not None:
                 self.values[stmt.results[0]] = self.arguments.get(stmt.results[0].lstrip("%"), stmt.least)
             case ops.While() | ops.Foreign():
-                raise Stuck("an operation that is not executed")
-            case ops.Problem():
-                raise Stuck(stmt.message)
+                raise Undetermined("an operation that is not executed")
+            case ops.UnreadOp():
+                raise Undetermined(stmt.message)
             case _:
                 pass
 
@@ -228,7 +200,7 @@ class _Machine:
         carried = [self.values[o.name] if o.value is None else o.value for _, o in stmt.carried]
         names = [o.name for _, o in stmt.carried]
         if self._int(stmt.step) < 1:
-            raise Stuck("a step that is not positive")
+            raise Undetermined("a step that is not positive")
         for at in range(self._int(stmt.low), self._int(stmt.high), self._int(stmt.step)):
             self.values[stmt.counter] = at
             self.values |= dict(zip([n for n, _ in stmt.carried], carried, strict=True))
@@ -282,7 +254,7 @@ class _Machine:
 
     # ------------------------------------------------------------ copies
 
-    def _copy(self, stmt: ops.Copy) -> None:
+    def _copy(self, stmt: ops.CopyOp) -> None:
         source, dest = self._pointer(stmt.roles["src"]), self._pointer(stmt.roles["dst"])
         row, loops, pad = self._shape(stmt, dest[2])
         starts = [(source[1], dest[1])]
@@ -306,17 +278,17 @@ class _Machine:
         )
 
     def _shape(
-        self, stmt: ops.Copy, item: int
+        self, stmt: ops.CopyOp, item: int
     ) -> tuple[int, list[tuple[int, int, int]], tuple[int, int, tuple[int, int] | None] | None]:
         """Bytes of a row, loops inner to outer, and padding as (left, right, value) in elements."""
         del item
         roles = {k: v for k, v in stmt.roles.items() if k not in ("src", "dst")}
         number = {k: self._int(v) for k, v in roles.items()}
         row = number["len"]
-        for name, bits in _FIELD.items():
+        for name, limit in _FIELD.items():
             value = number.get(name if name != "n" else "n_burst", 0)
             if stmt.kind != ops.LOCAL and (
-                not 0 <= value < 1 << bits or (name in ("n", "len") and name in number and value == 0)
+                not 0 <= value <= self.most[limit] or (name in ("n", "len") and name in number and value == 0)
             ):
                 self.run.found.add("field")
         if stmt.kind == ops.LOCAL:
@@ -324,9 +296,10 @@ class _Machine:
                 count, a, b = (self._int(o) for o in (stmt.levels[0].count, stmt.levels[0].src, stmt.levels[0].dst))
             else:
                 count, a, b = number["n_burst"], number["src_stride"], number["dst_stride"]
-            if not (1 <= count < 1 << 16 and 1 <= row < 1 << 16 and 0 <= a < 1 << 16 and 0 <= b < 1 << 16):
+            most, block = self.most["local_max"], self.most["ub_line_bytes"]
+            if not (1 <= count <= most and 1 <= row <= most and 0 <= a <= most and 0 <= b <= most):
                 self.run.found.add("field")
-            return row * 32, [(count, (row + a) * 32, (row + b) * 32)], None
+            return row * block, [(count, (row + a) * block, (row + b) * block)], None
         if stmt.inline:
             loops = [tuple(self._int(o) for o in (lv.count, lv.src, lv.dst)) for lv in stmt.levels]
             pad = None
@@ -351,33 +324,33 @@ class _Machine:
 
     def _limits(
         self,
-        stmt: ops.Copy,
+        stmt: ops.CopyOp,
         source: tuple[str, int, int],
         dest: tuple[str, int, int],
         row: int,
         loops: Sequence[tuple[int, int, int]],
         pad: tuple[int, int, tuple[int, int] | None] | None,
     ) -> None:
-        found = self.run.found
+        found, most, block = self.run.found, self.most, self.most["ub_line_bytes"]
         for count, src, dst in loops:
-            if stmt.kind != ops.LOCAL and not 1 <= count < 1 << 21:
+            if stmt.kind != ops.LOCAL and not 1 <= count <= most["count_max"]:
                 found.add("field")
             if stmt.kind == ops.LOCAL or count <= 1:
                 continue
             for (place, _, _), stride in ((source, src), (dest, dst)):
-                if not 0 <= stride < (1 << 21 if place == "ub" else 1 << 40):
+                if not 0 <= stride <= most["ub_stride_max" if place == "ub" else "gm_stride_max"]:
                     found.add("field")
-                if place == "ub" and stride % 32 and (stride != row or pad is not None):
+                if place == "ub" and stride % block and (stride != row or pad is not None):
                     found.add("align")
         for place, at, _ in (source, dest):
-            if place == "ub" and at % 32:
+            if place == "ub" and at % block:
                 found.add("align")
-        if pad is not None and not all(0 <= c < 64 for c in pad[:2]):
+        if pad is not None and not all(0 <= c <= most["pad_count_max"] for c in pad[:2]):
             found.add("field")
 
     def _row(
         self,
-        stmt: ops.Copy,
+        stmt: ops.CopyOp,
         row: int,
         loops: Sequence[tuple[int, int, int]],
         pad: tuple[int, int, tuple[int, int] | None] | None,
@@ -387,17 +360,18 @@ class _Machine:
         if stmt.kind != ops.LOAD:
             return 0, row
         if pad is None:
-            return 0, row + (-row % 32 if self.readings.get("tail") != "untouched" else 0)
+            return 0, row + (-row % self.most["ub_line_bytes"] if self.readings.get("tail") != "untouched" else 0)
         unit = 1 if self.readings.get("pad-unit") == "bytes" else item
         left, right = pad[0] * unit, pad[1] * unit
-        end = -(-(left + row + right) // 32) * 32
+        block = self.most["ub_line_bytes"]
+        end = -(-(left + row + right) // block) * block
         if self.readings.get("pad-extent") == "gap":
             end = max(end, loops[0][2])
         return (0 if self.readings.get("left-pad") == "behind" else left), end
 
     def _move(
         self,
-        stmt: ops.Copy,
+        stmt: ops.CopyOp,
         source: str,
         dest: str,
         reads: np.ndarray,
@@ -409,14 +383,15 @@ class _Machine:
         item: int,
     ) -> None:
         run, into, out_of = self.run, self.run.memory[dest], self.run.memory[source]
-        compact = stmt.kind == ops.LOAD and pad is None and loops[0][0] > 1 and loops[0][2] == row and row % 32
+        block = self.most["ub_line_bytes"]
+        compact = stmt.kind == ops.LOAD and pad is None and loops[0][0] > 1 and loops[0][2] == row and row % block
         changed: list[np.ndarray] = [data]
         fills: list[tuple[np.ndarray, np.ndarray | None]] = []
         for index, (start, begin, end) in enumerate(rows):
             if compact and index % loops[0][0] != loops[0][0] - 1:  # the burst counter runs fastest
                 continue
             if compact:
-                end = row + (-(start + row) % 32)
+                end = row + (-(start + row) % block)
             around = np.concatenate([np.arange(start, start + begin), np.arange(start + begin + row, start + end)])
             if not len(around):
                 continue
@@ -433,7 +408,7 @@ class _Machine:
         whole = not any(n % item for n in (row, *(step for _, _, step in loops)))
         if len(np.unique(written)) != len(written) and not (adds and whole):
             run.found.add("rows")
-        surplus = -row % 32 if source == "ub" else 0
+        surplus = -row % block if source == "ub" else 0
         self._bounds(source, reads, surplus)
         self._bounds(dest, written, 0)
         reads_in = reads[(reads >= 0) & (reads < len(out_of.state))]
@@ -459,7 +434,7 @@ class _Machine:
         if stmt.kind == ops.LOCAL and self.readings.get("local-pipe") == "vector":
             pipe = "V"
         atomic = (*self.atomic, item) if adds and whole else ("", "", 0)
-        self._happened(_Event(pipe, {source: np.unique(reads)}, {dest: np.unique(written)}, atomic))
+        self._happened(RunEvent(pipe, {source: np.unique(reads)}, {dest: np.unique(written)}, atomic))
 
     def _bounds(self, place: str, at: np.ndarray, surplus: int) -> None:
         if len(at) and (at.min() < 0 or at.max() + 1 + surplus > len(self.run.memory[place].state)):
@@ -467,7 +442,7 @@ class _Machine:
 
     # ------------------------------------------------------------ order
 
-    def _access(self, stmt: ops.Access) -> None:
+    def _access(self, stmt: ops.AccessOp) -> None:
         place, at, item = self._pointer(stmt.pointer)
         item = stmt.item_bytes or item
         if not stmt.moved:  # a pointer that moves on moves behind the access
@@ -479,7 +454,7 @@ class _Machine:
             foul = self.run.memory[place].state != WRITTEN if place == "ub" else None
             touched = self.registers_of.load(stmt, at, item, len(self.events), place, foul)
             self._bounds(place, touched, 0)
-            self._happened(_Event(pipe, {place: empty if stmt.results else touched}, {}))
+            self._happened(RunEvent(pipe, {place: empty if stmt.results else touched}, {}))
             return
         stride = 0 if stmt.stride is None else self._int(stmt.stride)
         touched, foul = self.registers_of.store(stmt, at, item, stride)
@@ -487,7 +462,7 @@ class _Machine:
         there = (touched >= 0) & (touched < len(self.run.memory[place].state))
         inside = touched[there]
         self.run.memory[place].state[inside] = np.where(foul[there], UNKNOWN, WRITTEN)
-        self._happened(_Event(pipe, {}, {place: inside}))
+        self._happened(RunEvent(pipe, {}, {place: inside}))
 
     def _other_core(self, stmt: ops.CrossCore) -> None:
         """A set lets the other core work, which knows what the pipe had done; before a wait it has worked, which the
@@ -518,9 +493,9 @@ class _Machine:
         if one.way == "w" and not sets:
             state[bytes_] = WRITTEN
         work = {place: bytes_}
-        self._happened(_Event(CORE, *(({}, work) if one.way == "w" else (work, {}))))
+        self._happened(RunEvent(CORE, *(({}, work) if one.way == "w" else (work, {}))))
 
-    def _happened(self, event: _Event) -> None:
+    def _happened(self, event: RunEvent) -> None:
         self.known.append(frozenset(self.knows.setdefault(event.pipe, set())))
         self.events.append(event)
 
@@ -548,7 +523,7 @@ class _Machine:
         """What is surely done when a pipe has done all that it was given so far."""
         return self.knows.get(pipe, set()) | {n for n, e in enumerate(self.events) if e.pipe == pipe}
 
-    def _order(self, stmt: ops.Flag | ops.Barrier | ops.Buffer) -> None:
+    def _order(self, stmt: ops.Flag | ops.Barrier | ops.BufferOp) -> None:
         if isinstance(stmt, ops.Barrier):
             if stmt.pipe == "ALL":
                 everything: set[int] = set()
@@ -558,7 +533,7 @@ class _Machine:
                     self.knows[pipe] = set(everything)
             else:
                 self.knows[stmt.pipe] = self._done(stmt.pipe)
-        elif isinstance(stmt, ops.Buffer):
+        elif isinstance(stmt, ops.BufferOp):
             token, mode = self._int(stmt.token), self._int(stmt.mode)
             holding = self.holding.setdefault(token, set())
             if stmt.action == "rls":

@@ -2,7 +2,7 @@
 
 Knows: the operand lists of both surfaces, pointer types, arith, scf and func as far as kernels use them.
 Does not know: values, what a copy means, rules.
-Law: every operation becomes a statement, a counted passer-by, or a `Problem` at its place; none disappears.
+Law: every operation becomes a statement, a counted passer-by, or a `UnreadOp` at its place; none disappears.
 
 Source: "DMA Copy" (vector instruction set); PTO v0.6 operand lists; MLIR dialects arith, scf, func.
 """
@@ -17,29 +17,30 @@ from dmaverify.errors import InputError, Source, Span
 from dmaverify.machines.pto.buffers import LOADS
 from dmaverify.machines.pto.control import DMA, ControlReader, deep
 from dmaverify.machines.pto.generic import PREDICATES, attributes, is_generic
-from dmaverify.machines.pto.mlir import Op, Text, read_mlir
+from dmaverify.machines.pto.limits import limits
+from dmaverify.machines.pto.mlir import MlirFile, Op, read_mlir
 from dmaverify.machines.pto.ops import (
     COPY_ROLES,
     INLINE_ROLES,
     OTHER,
-    Access,
+    AccessOp,
     Arith,
     Assumed,
     Block,
     Const,
     CrossCore,
     Foreign,
-    Function,
+    KernelFunction,
     Operand,
-    Problem,
     Rows,
     Stmt,
-    Type,
+    UnreadOp,
+    ValueType,
 )
 from dmaverify.machines.pto.tiles import TileReader, is_tile_op
-from dmaverify.machines.pto.types import CUBE_SPACES, Cursor, float_bits, integer_of
+from dmaverify.machines.pto.types import CUBE_SPACES, TokenCursor, float_bits, integer_of
 from dmaverify.machines.pto.vector import VectorReader
-from dmaverify.targets.target import load_target
+from dmaverify.targets.table import suggestion
 
 _ARITH = frozenset(
     [
@@ -103,7 +104,7 @@ def _cube_tile(op: Op) -> bool:
     return _TILE.fullmatch(op.name) is not None and bool(words & set(CUBE_SPACES)) and "vec" not in words
 
 
-def read_kernels(source: Source) -> tuple[Text, tuple[Function, ...]]:
+def read_kernels(source: Source) -> tuple[MlirFile, tuple[KernelFunction, ...]]:
     """The functions of a text in order; operations outside of any function are one fragment. Raises InputError."""
     text = read_mlir(source)
     loose: list[Op] = []
@@ -112,14 +113,14 @@ def read_kernels(source: Source) -> tuple[Text, tuple[Function, ...]]:
     called = _called(known)
     functions = []
     for op, cube in found:
-        reader = _Reader(text, known)
+        reader = _FunctionReader(text, known)
         functions.append(replace(reader.function(op, cube=cube), called=_symbol(op) in called))
     if loose:
-        reader = _Reader(text, known)
+        reader = _FunctionReader(text, known)
         span = loose[0].span.to(loose[-1].span)
         reader.roles_in(loose)
         body = reader.whole(reader.block(tuple(loose)))
-        functions.append(Function("", (), body, loose[0].name_span, span, reader.counted()))
+        functions.append(KernelFunction("", (), body, loose[0].name_span, span, reader.counted()))
     return text, tuple(functions)
 
 
@@ -172,10 +173,10 @@ def _called(functions: Mapping[str, Op]) -> set[str]:
     return found
 
 
-class _Reader(VectorReader, ControlReader, TileReader):
+class _FunctionReader(VectorReader, ControlReader, TileReader):
     """Statements of one function. `types` holds the type of every value so far."""
 
-    def __init__(self, text: Text, functions: Mapping[str, Op]) -> None:
+    def __init__(self, text: MlirFile, functions: Mapping[str, Op]) -> None:
         super().__init__(text)
         self.functions = dict(functions)
         self.numbers: dict[str, int] = {}
@@ -184,7 +185,7 @@ class _Reader(VectorReader, ControlReader, TileReader):
     def counted(self) -> tuple[tuple[str, int], ...]:
         return tuple(sorted(self.passed.items()))
 
-    def function(self, op: Op, *, cube: bool) -> Function:
+    def function(self, op: Op, *, cube: bool) -> KernelFunction:
         self.roles_in(op.regions[0] if op.regions else ())
         parameters, ops = self.parameters(op)
         places = {t.text: op.at(t) for t in reversed(op.tokens) if t.kind == "value"}
@@ -196,7 +197,7 @@ class _Reader(VectorReader, ControlReader, TileReader):
         self.own = _symbol(op)
         body = tuple(self.on_cube(ops)) if cube and not _in_tiles(ops) else self.whole(self.block(ops))
         given = tuple((name, kind, places.get(name, op.name_span)) for name, kind in args)
-        return Function(_symbol(op), given, body, op.name_span, op.span, self.counted())
+        return KernelFunction(_symbol(op), given, body, op.name_span, op.span, self.counted())
 
     def whole(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         """The statements of a function, with what was left out on the cube side said in front."""
@@ -218,7 +219,7 @@ class _Reader(VectorReader, ControlReader, TileReader):
                     self.passed[op.name] += 1
                     self._unknown(op)
                     continue
-                found = Problem(error.span or op.name_span, error.message, error.hint or "")
+                found = UnreadOp(error.span or op.name_span, error.message, error.hint or "")
                 self._unknown(op)
             if found is None:
                 self.passed[op.name] += 1
@@ -264,13 +265,13 @@ class _Reader(VectorReader, ControlReader, TileReader):
         return self._other(op) if vector is None else vector
 
     def _constant(self, op: Op) -> Stmt:
-        cursor = Cursor(op, attributes(op).get("value", ())) if is_generic(op) else Cursor(op)
+        cursor = TokenCursor(op, attributes(op).get("value", ())) if is_generic(op) else TokenCursor(op)
         cursor.braces()
         token = cursor.peek()
         if token is None or (token.kind != "number" and token.text not in ("true", "false")):
             return self._results_of(op)
         cursor.at += 1
-        kind = self._type(cursor) if cursor.take(":") else Type("int", "i1", 1)
+        kind = self._type(cursor) if cursor.take(":") else ValueType("int", "i1", 1)
         shown = token.text
         value = float_bits(shown, kind.name, kind.bits) if kind.kind == "float" else integer_of(shown)
         self.types[op.results[0]] = kind
@@ -278,7 +279,7 @@ class _Reader(VectorReader, ControlReader, TileReader):
         return Const(op.span, op.results[0], value, kind, shown)
 
     def _arith(self, op: Op) -> Stmt:
-        cursor = Cursor(op)
+        cursor = TokenCursor(op)
         cursor.take("(")
         predicate = ""
         token = cursor.peek()
@@ -288,14 +289,14 @@ class _Reader(VectorReader, ControlReader, TileReader):
             cursor.take(",")
         args = cursor.operands()
         number = attributes(op).get("predicate", ()) if op.name == "arith.cmpi" else ()
-        if number and number[0].text.isdigit() and int(number[0].text) < len(PREDICATES):
+        if number and number[0].text.isdecimal() and int(number[0].text) < len(PREDICATES):
             predicate = PREDICATES[int(number[0].text)]
         types = self._typed_cast(cursor)
         what = op.name[6:]
         wanted = 3 if what == "select" else 1 if what.startswith(("index_", "ext", "trunc")) else 2
         if len(args) != wanted or len(op.results) != 1:
             raise InputError(f"{op.name} takes {wanted} operands, not {len(args)}", op.name_span)
-        result = Type("int", "i1", 1) if what == "cmpi" else types[-1] if types else self._of(args[-1])
+        result = ValueType("int", "i1", 1) if what == "cmpi" else types[-1] if types else self._of(args[-1])
         bits = self._of(args[1 if what == "select" else 0]).bits or (types[0].bits if types and what != "select" else 0)
         one_bit = self._of(args[0]).bits == 1 if what == "extsi" else result.bits == 1 and what == "trunci"
         if one_bit:  # the sign of true is -1; what is left of a number is its last bit
@@ -323,19 +324,20 @@ class _Reader(VectorReader, ControlReader, TileReader):
             if _TILE.fullmatch(name):
                 said = f"{name} moves a tile: which bytes, and by which copies, is decided later"
                 raise InputError(said, op.name_span, "lower it to pto.mte_gm_ub or pto.mte_ub_gm")
-            known = ", ".join([*COPY_ROLES, *INLINE_ROLES][:6])
-            raise InputError(f"{name} is not understood", op.name_span, f"known: {known}")
+            known = [*COPY_ROLES, *INLINE_ROLES]
+            hint = suggestion(name, known) or f"known: {', '.join(known[:6])}"
+            raise InputError(f"{name} is not understood", op.name_span, hint)
         out: list[Stmt] = []
         if name.startswith(("pto.", "func.call", "call", "llvm.")):
             touched = self.open_accesses(op)
             out += touched
             if touched and not self.cube:
                 said = f"{name} is not known: which bytes of UB it reads and writes is open"
-                out.append(Problem(op.name_span, said, "what it may touch begins at the pointers that it names"))
+                out.append(UnreadOp(op.name_span, said, "what it may touch begins at the pointers that it names"))
         out += self.uses(op)
         if any(isinstance(s, DMA) for s in deep(inside)):
             out.append(
-                Problem(
+                UnreadOp(
                     op.name_span,
                     f"{name}: its region holds DMA operations, and how often it runs is not known",
                     "use scf.for and scf.if",
@@ -363,7 +365,7 @@ class _Reader(VectorReader, ControlReader, TileReader):
             return self._tile(op)
         space = {"vec": "ub"}.get(made.type.loc, made.type.loc)
         if made.address is not None:
-            self.types[made.result] = Type("pointer", f"i{made.type.bits}", made.type.bits, space)
+            self.types[made.result] = ValueType("pointer", f"i{made.type.bits}", made.type.bits, space)
         return made
 
     def _cross(self, op: Op) -> list[Stmt]:
@@ -383,7 +385,7 @@ class _Reader(VectorReader, ControlReader, TileReader):
         """Flags of the other core that the text never sets, or never waits for, where it holds both sides."""
         if {cube for cube, *_ in self.cross} | ({True} if self.cube_parts else set()) != {False, True}:
             return
-        flags = load_target("pto").limits["core_flags"]
+        flags = limits()["core_flags"]
         for cube, action, number, span, name in self.cross:
             others = [n for c, a, n, *_ in self.cross if c is not cube and a != action]
             ids = {n % flags for n in others if n is not None}  # the second vector core has ids of its own
@@ -392,10 +394,10 @@ class _Reader(VectorReader, ControlReader, TileReader):
             there = "vector" if cube else "cube"
             if action == "wait":
                 said = f"{name} waits for flag {number} of the other core, and the {there} part never sets it"
-                yield Problem(span, said, "it waits for ever", "flags")
+                yield UnreadOp(span, said, "it waits for ever", "flags")
             else:
                 said = f"{name} sets flag {number}, and the {there} part never waits for it"
-                yield Problem(span, said, "the next kernel finds it set", "flags")
+                yield UnreadOp(span, said, "the next kernel finds it set", "flags")
 
     def _cube_copy(self, op: Op) -> list[Stmt]:
         """A copy of the cube side: what it does to the buffers of UB that it names is not known further."""
@@ -422,7 +424,7 @@ class _Reader(VectorReader, ControlReader, TileReader):
         words = [t.text for t in op.tokens]
         if op.name != "pto.mte_l0c_ub" or "nz2nd" not in words:
             return None
-        args = Cursor(op).operands()
+        args = TokenCursor(op).operands()
         if len(args) < 6:
             return None
         third = words.index("loop3") if "loop3" in words else None
@@ -447,7 +449,7 @@ class _Reader(VectorReader, ControlReader, TileReader):
         kinds = [self.types.get(t.text, OTHER) for t in op.tokens if t.kind == "value"]
         if not any(kind.kind == "pointer" for kind in kinds):
             return []
-        return [s for s in self.scalar_read(op) if isinstance(s, Access)]
+        return [s for s in self.scalar_read(op) if isinstance(s, AccessOp)]
 
     def _ignore(self, op: Op) -> None:
         return None

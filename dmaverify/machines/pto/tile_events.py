@@ -3,7 +3,7 @@
 Knows: tiles as places with a layout, views as strides, what the target's data says of each operation.
 Does not know: text, how anything is proved, where the assembler puts tiles that have no address.
 Law: an access names every byte that the operation reads or surely writes; where that is not known it is a remark at its
-line. Tiles without an address lie apart from all others, each in bytes of its own.
+line. TileMeaning without an address lie apart from all others, each in bytes of its own.
 
 Source: PTO IR manual; encodings/pto/target.toml, [tile].
 """
@@ -30,8 +30,8 @@ from dmaverify.machines.pto.tiles import (
     ValidShape,
     tile_work,
 )
-from dmaverify.machines.pto.values import Part, Tile, Value
-from dmaverify.program.instructions import Need, Place, Touch, Use
+from dmaverify.machines.pto.values import TensorPart, TileValue, Value
+from dmaverify.program.instructions import CopyTouch, Need, Place, Use
 
 APART = "tiles"
 """The memory of tiles without an address."""
@@ -47,8 +47,8 @@ class _Region:
     cols: Lin
 
 
-class Tiles(Carried):
-    """Tiles, views, and operations on them."""
+class TileMeaning(Carried):
+    """TileMeaning, views, and operations on them."""
 
     uses: int
 
@@ -72,7 +72,7 @@ class Tiles(Carried):
             self.values[stmt.result] = None
             self.reasons[stmt.result] = "its valid region or its address is not known"
             return None
-        tile = Tile(place, kind, sizes[0], sizes[1], stmt.result, stmt.address is not None, stmt)
+        tile = TileValue(place, kind, sizes[0], sizes[1], stmt.result, stmt.address is not None, stmt)
         self.values[stmt.result] = tile
         if not stmt.given:
             return None
@@ -94,7 +94,7 @@ class Tiles(Carried):
     def _validshape(self, stmt: ValidShape) -> None:
         tile = self.value(stmt.tile)
         rows, cols = (self.number_of(o, "the valid shape") for o in stmt.valid)
-        if not isinstance(tile, Tile) or rows is None or cols is None or self.around or self.when:
+        if not isinstance(tile, TileValue) or rows is None or cols is None or self.around or self.when:
             self.remark("unresolved", "pto.set_validshape on a path: which region is valid is not followed", stmt.span)
             return
         self.values[stmt.tile.name] = replace(tile, rows=rows, cols=cols)
@@ -107,7 +107,7 @@ class Tiles(Carried):
             self.values[stmt.result] = None
             return
         place = replace(base, item_bytes=max(1, (stmt.bits or base.item_bytes * 8) // 8))
-        self.values[stmt.result] = Part(
+        self.values[stmt.result] = TensorPart(
             place, tuple(s for s in shape if s is not None), tuple(s for s in strides if s is not None)
         )
 
@@ -115,7 +115,7 @@ class Tiles(Carried):
         whole = self.value(stmt.base)
         offsets = [self.number_of(o, "an offset of the part") for o in stmt.offsets]
         sizes = [self.number_of(o, "a size of the part") for o in stmt.sizes]
-        if not isinstance(whole, Part) or len(whole.shape) != len(sizes) or None in offsets or None in sizes:
+        if not isinstance(whole, TensorPart) or len(whole.shape) != len(sizes) or None in offsets or None in sizes:
             self.values[stmt.result] = None
             self.reasons[stmt.result] = "the view that it is a part of is not known"
             return
@@ -129,7 +129,7 @@ class Tiles(Carried):
             self._need(compare("le", offset + size - has), stmt, said, offset + size)
             address = address + self.world.times(offset, whole.strides[index]) * whole.place.item_bytes
         place = replace(whole.place, address=address)
-        self.values[stmt.result] = Part(place, tuple(s for s in sizes if s is not None), whole.strides)
+        self.values[stmt.result] = TensorPart(place, tuple(s for s in sizes if s is not None), whole.strides)
 
     def _need(self, claim: Cond, stmt: AllocTile | PartView | TileOp, said: str, value: Lin) -> None:
         if not self.dry and claim.known is not True:
@@ -142,8 +142,8 @@ class Tiles(Carried):
         given = {o.name: self.value(o) for o in (*stmt.ins, *stmt.outs) if o.name not in stmt.scalars}
         given |= {name: self._shaped(stmt, name, value) for name, value in given.items()}
         given |= dict.fromkeys(stmt.scalars)
-        lost = next((o for o in stmt.outs if not isinstance(given[o.name], (Tile, Part))), None)
-        moved = [o for o in stmt.ins if isinstance(given[o.name], (Tile, Part))]
+        lost = next((o for o in stmt.outs if not isinstance(given[o.name], (TileValue, TensorPart))), None)
+        moved = [o for o in stmt.ins if isinstance(given[o.name], (TileValue, TensorPart))]
         lost = lost or next((o for o in stmt.ins if given[o.name] is None and o.name not in stmt.scalars), None)
         if lost is not None:
             why = self.because(lost)
@@ -153,10 +153,10 @@ class Tiles(Carried):
         if work.writes in ("move", "view"):
             return self._transfer(stmt, given)
         tiles = [given[o.name] for o in moved]
-        if not isinstance(out, Tile) or not all(isinstance(t, Tile) for t in tiles) or len(stmt.outs) > 1:
+        if not isinstance(out, TileValue) or not all(isinstance(t, TileValue) for t in tiles) or len(stmt.outs) > 1:
             self.remark("unresolved", f"{stmt.name}: its operands are no tiles that are known", stmt.name_span)
             return None
-        return self._work(stmt, work, [t for t in tiles if isinstance(t, Tile)], out)
+        return self._work(stmt, work, [t for t in tiles if isinstance(t, TileValue)], out)
 
     def _shaped(self, stmt: TileOp, name: str, value: Value) -> Value:
         """A memref of GM as the tensor that its type says."""
@@ -165,9 +165,9 @@ class Tiles(Carried):
         sizes, bits, _ = stmt.shapes[name]
         strides = [prod(sizes[index + 1 :]) for index in range(len(sizes))]
         place = replace(value, item_bytes=max(1, bits // 8))
-        return Part(place, tuple(map(Lin, sizes)), tuple(map(Lin, strides)))
+        return TensorPart(place, tuple(map(Lin, sizes)), tuple(map(Lin, strides)))
 
-    def _window(self, stmt: TileOp, tile: Tile, rows: Lin, cols: Lin) -> _Region | None:
+    def _window(self, stmt: TileOp, tile: TileValue, rows: Lin, cols: Lin) -> _Region | None:
         """Cells of a tile from the row and the column that an operation names."""
         at = [self.number_of(o, "a row or column") for o in stmt.ins if o.name in stmt.scalars]
         if len(at) != 2 or at[0] is None or at[1] is None:
@@ -178,8 +178,8 @@ class Tiles(Carried):
             self._need(compare("le", begin + count - has), stmt, f"`{tile.name}` has {has:,} {what}", begin + count)
         return _Region(at[0], at[1], rows, cols)
 
-    def _work(self, stmt: TileOp, work: TileWork, tiles: Sequence[Tile], out: Tile) -> list[Use] | None:
-        touches: list[Touch] = []
+    def _work(self, stmt: TileOp, work: TileWork, tiles: Sequence[TileValue], out: TileValue) -> list[Use] | None:
+        touches: list[CopyTouch] = []
         for index, tile in enumerate(tiles):
             way = work.reads[min(index, len(work.reads) - 1)] if work.reads else "scratch"
             if index == work.scratch:
@@ -206,7 +206,7 @@ class Tiles(Carried):
             touches.append(self._cells(out, written, "data", stmt.span))
         return self._use(stmt.name, self._pipe(stmt, tiles, out), touches, stmt)
 
-    def _read_region(self, way: str, tile: Tile, out: Tile) -> _Region:
+    def _read_region(self, way: str, tile: TileValue, out: TileValue) -> _Region:
         if way == "each":
             return self._valid(out)
         if way == "column":  # one value for each row
@@ -217,7 +217,7 @@ class Tiles(Carried):
             return _Region(ZERO, ZERO, ONE, out.cols)
         return self._all(tile) if way == "mask" else self._valid(tile)
 
-    def _holds_bits(self, mask: Tile, rows: Lin, cols: Lin, *, exactly: bool = False) -> bool:
+    def _holds_bits(self, mask: TileValue, rows: Lin, cols: Lin, *, exactly: bool = False) -> bool:
         """Whether the valid region of a packed mask has a bit for each of so many elements (and no byte more)."""
         numbers = (mask.rows, mask.cols, rows, cols)
         if not all(n.is_const for n in numbers):
@@ -226,7 +226,7 @@ class Tiles(Carried):
         enough = mask.rows.const >= rows.const and has >= needed
         return enough and (not exactly or (mask.rows == rows and has - needed < mask.kind.bits))
 
-    def _write_region(self, work: TileWork, stmt: TileOp, tiles: Sequence[Tile], out: Tile) -> _Region | None:
+    def _write_region(self, work: TileWork, stmt: TileOp, tiles: Sequence[TileValue], out: TileValue) -> _Region | None:
         if work.writes == "column":
             return _Region(ZERO, ZERO, out.rows, ONE)
         if work.writes == "row":
@@ -241,7 +241,7 @@ class Tiles(Carried):
             return None
         return self._valid(out)
 
-    def _pipe(self, stmt: TileOp, tiles: Sequence[Tile], out: Tile) -> str:
+    def _pipe(self, stmt: TileOp, tiles: Sequence[TileValue], out: TileValue) -> str:
         if stmt.name.startswith(("pto.tmatmul", "pto.tgemv")):
             return "M"
         source = tiles[0].kind.loc if tiles else out.kind.loc
@@ -252,8 +252,8 @@ class Tiles(Carried):
     def _transfer(self, stmt: TileOp, given: dict[str, Value]) -> list[Use] | None:
         """`tload` and `tstore`: every element of a part of a tensor, to or from the valid region of a tile."""
         source, dest = given[stmt.ins[0].name] if stmt.ins else None, given[stmt.outs[0].name]
-        part, tile = (source, dest) if isinstance(source, Part) else (dest, source)
-        if not isinstance(part, Part) or not isinstance(tile, Tile) or len(stmt.outs) > 1:
+        part, tile = (source, dest) if isinstance(source, TensorPart) else (dest, source)
+        if not isinstance(part, TensorPart) or not isinstance(tile, TileValue) or len(stmt.outs) > 1:
             said = f"{stmt.name} moves between a part of a tensor and a tile, and one of them is not known"
             self.remark("unresolved", said, stmt.name_span)
             return None
@@ -278,7 +278,7 @@ class Tiles(Carried):
         pipe = "MTE2" if loads else "FIX" if tile.kind.loc == "acc" else "MTE3"
         return self._use(stmt.name, pipe, [touch, cells], stmt, stores=not loads)
 
-    def _larger(self, part: Part, tile: Tile, stmt: TileOp, *, loads: bool) -> bool:
+    def _larger(self, part: TensorPart, tile: TileValue, stmt: TileOp, *, loads: bool) -> bool:
         """Whether a part has every element of the valid region: those are moved. Of a tile loaded, it has no more than
         the tile, so that whatever else came with it lies there."""
         *outer, rows, cols = (ONE, *part.shape)
@@ -293,7 +293,7 @@ class Tiles(Carried):
             self._need(compare("le", valid - size), stmt, f"the part has {size.const:,} of them", valid)
         return True
 
-    def _apart(self, part: Part, stmt: TileOp) -> None:
+    def _apart(self, part: TensorPart, stmt: TileOp) -> None:
         """Rows of what is stored may not overlap: each stride is at least as far as the next level reaches."""
         levels = [(n, s) for n, s in zip(part.shape, part.strides, strict=True) if n != ONE]
         if all(s.is_const for _, s in levels):
@@ -307,21 +307,21 @@ class Tiles(Carried):
 
     # ------------------------------------------------------------ bytes
 
-    def _elements(self, part: Part, kind: str) -> Touch:
+    def _elements(self, part: TensorPart, kind: str) -> CopyTouch:
         item = part.place.item_bytes
         levels = [(n, s * item) for n, s in zip(part.shape, part.strides, strict=True) if n != ONE]
         length = Lin(item)
         if levels and levels[-1][1] == Lin(item):
             length = levels.pop()[0] * item
-        return Touch(kind, part.place, ZERO, length, tuple(reversed(levels)))
+        return CopyTouch(kind, part.place, ZERO, length, tuple(reversed(levels)))
 
-    def _valid(self, tile: Tile) -> _Region:
+    def _valid(self, tile: TileValue) -> _Region:
         return _Region(ZERO, ZERO, tile.rows, tile.cols)
 
-    def _all(self, tile: Tile) -> _Region:
+    def _all(self, tile: TileValue) -> _Region:
         return _Region(ZERO, ZERO, Lin(tile.kind.rows), Lin(tile.kind.cols))
 
-    def _inside(self, region: _Region, tile: Tile, stmt: TileOp) -> bool:
+    def _inside(self, region: _Region, tile: TileValue, stmt: TileOp) -> bool:
         """Whether a tile has the cells that an operation reads of it."""
         for has, reads, what in ((tile.kind.rows, region.rows, "rows"), (tile.kind.cols, region.cols, "columns")):
             if reads.is_const and reads.const > has:
@@ -332,7 +332,7 @@ class Tiles(Carried):
                 self._need(compare("le", reads - has), stmt, f"`{tile.name}` has {has:,} {what}", reads)
         return True
 
-    def _cells(self, tile: Tile, region: _Region, kind: str, span: Span) -> Touch:
+    def _cells(self, tile: TileValue, region: _Region, kind: str, span: Span) -> CopyTouch:
         """The bytes of cells; of a tile with an address also, under its name, the cells as a memory of their own: what
         another tile has left at the address is not what this one holds."""
         made = self._bytes_of(tile, region, kind, span)
@@ -344,7 +344,7 @@ class Tiles(Carried):
             self.touches_kept.append(made)
         return made
 
-    def _bytes_of(self, tile: Tile, region: _Region, kind: str, span: Span) -> Touch:
+    def _bytes_of(self, tile: TileValue, region: _Region, kind: str, span: Span) -> CopyTouch:
         item, shape = max(1, tile.kind.bits // 8), tile.kind
         place = tile.place
         at = place.address
@@ -353,7 +353,7 @@ class Tiles(Carried):
             said = f"the tile `{tile.name}` begins at byte {at.const:,}: addresses are multiples of 32"
             self.remark("ill", said, span)
         if shape.boxed and (region.rows, region.cols) == (Lin(shape.rows), Lin(shape.cols)):
-            return Touch(kind, place, ZERO, Lin(shape.bytes), ())
+            return CopyTouch(kind, place, ZERO, Lin(shape.bytes), ())
         if shape.boxed and place.space != APART:  # where a cell lies depends on the fractal: a memory of its own
             place = replace(place, space=f"cells of {place.space}")
         down, across = shape.cols * item, item
@@ -361,11 +361,11 @@ class Tiles(Carried):
             down, across = item, shape.rows * item
         offset = region.row * down + region.col * across
         if across == item:
-            return Touch(kind, place, offset, region.cols * item, ((region.rows, Lin(down)),))
-        return Touch(kind, place, offset, region.rows * item, ((region.cols, Lin(across)),))
+            return CopyTouch(kind, place, offset, region.cols * item, ((region.rows, Lin(down)),))
+        return CopyTouch(kind, place, offset, region.rows * item, ((region.cols, Lin(across)),))
 
     def _use(
-        self, name: str, pipe: str, touches: Sequence[Touch], stmt: TileOp | AllocTile, *, stores: bool = False
+        self, name: str, pipe: str, touches: Sequence[CopyTouch], stmt: TileOp | AllocTile, *, stores: bool = False
     ) -> list[Use]:
         kept = tuple(t for t in touches if t.length != ZERO and all(c != ZERO for c, _ in t.steps))
         named = tuple(self.own_names[id(t)] for t in kept if id(t) in self.own_names)
@@ -379,11 +379,11 @@ class Tiles(Carried):
     def pointer_of(self, operand: Operand) -> Value:
         """A pointer, or where a tile begins that has an address."""
         value = self.value(operand)
-        return value.place if isinstance(value, Tile) and value.addressed else value
+        return value.place if isinstance(value, TileValue) and value.addressed else value
 
     def _castptr(self, stmt: CastPtr) -> None:
         source = self.values.get(stmt.source.name)
-        if isinstance(source, Tile) and source.addressed:
+        if isinstance(source, TileValue) and source.addressed:
             self.values[stmt.source.name] = source.place
             super()._castptr(stmt)
             self.values[stmt.source.name] = source
@@ -391,4 +391,4 @@ class Tiles(Carried):
             super()._castptr(stmt)
 
 
-__all__ = ["Operand", "Tiles"]
+__all__ = ["Operand", "TileMeaning"]

@@ -16,9 +16,9 @@ from functools import lru_cache
 from math import prod
 
 from dmaverify.errors import InputError, Span
-from dmaverify.machines.pto.mlir import Op, Token
-from dmaverify.machines.pto.ops import OTHER, Operand, Stmt, Type
-from dmaverify.machines.pto.types import Cursor, bits_of
+from dmaverify.machines.pto.mlir import MlirToken, Op
+from dmaverify.machines.pto.ops import OTHER, Operand, Stmt, ValueType
+from dmaverify.machines.pto.types import TokenCursor, bits_of
 from dmaverify.targets.target import load_target
 
 _SHAPED = re.compile(r"((?:(?:\d+|\?)x)+)(\w+)")
@@ -120,7 +120,7 @@ def is_tile_op(op: Op) -> bool:
     return op.name.startswith("pto.t") and "outs" in words
 
 
-def tile_type(tokens: Sequence[Token]) -> TileType | None:
+def tile_type(tokens: Sequence[MlirToken]) -> TileType | None:
     """The type behind the last `!pto.tile_buf`, or of a memref in a memory of the core; None for anything else."""
     start = next((i for i in reversed(range(len(tokens))) if tokens[i].text == "!pto.tile_buf"), None)
     text = "".join(t.text for t in (tokens if start is None else tokens[start + 1 :]))
@@ -155,7 +155,7 @@ def tile_type(tokens: Sequence[Token]) -> TileType | None:
 class TileReader:
     """Operations on tiles and views."""
 
-    types: dict[str, Type]
+    types: dict[str, ValueType]
     tile_ops: int = 0
 
     def alloc(self, op: Op) -> AllocTile | None:
@@ -194,7 +194,7 @@ class TileReader:
         return AllocTile(op.span, op.results[0], kind, None, valid, op.name)
 
     def tensor_view(self, op: Op) -> Stmt:
-        cursor = Cursor(op)
+        cursor = TokenCursor(op)
         base = cursor.operand()
         lists = _bracketed(op)
         shape, strides = lists.get("shape", ()), lists.get("strides", ())
@@ -205,7 +205,7 @@ class TileReader:
         return TensorView(op.span, op.results[0], base, tuple(shape), tuple(strides), kind)
 
     def part_view(self, op: Op) -> Stmt:
-        cursor = Cursor(op)
+        cursor = TokenCursor(op)
         base = cursor.operand()
         lists = _bracketed(op)
         offsets, sizes = lists.get("offsets", ()), lists.get("sizes", ())
@@ -215,7 +215,7 @@ class TileReader:
         return PartView(op.span, op.results[0], base, tuple(offsets), tuple(sizes))
 
     def valid_shape(self, op: Op) -> Stmt:
-        args = Cursor(op).operands()
+        args = TokenCursor(op).operands()
         if len(args) != 3:
             raise InputError(f"{op.name} takes a tile, its valid rows and its valid columns", op.name_span)
         return ValidShape(op.span, args[0], (args[1], args[2]))

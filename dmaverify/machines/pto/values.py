@@ -17,17 +17,18 @@ from dmaverify.errors import Span
 from dmaverify.language.affine import ONE, ZERO, Cond, Lin, World, compare
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.moves import reading_of
-from dmaverify.machines.pto.ops import Operand, Type
+from dmaverify.machines.pto.ops import Operand, ValueType
 from dmaverify.machines.pto.tiles import TileType
 from dmaverify.program.instructions import (
     Copy,
+    CopyTouch,
     Event,
     Fit,
     Need,
     Place,
     Remark,
-    Touch,
 )
+from dmaverify.targets.table import suggestion
 from dmaverify.targets.target import load_target
 
 
@@ -41,7 +42,7 @@ class Lanes:
 
 
 @dataclass(frozen=True, slots=True)
-class Tile:
+class TileValue:
     """A tile: where it begins, its type, how many of its rows and columns are valid."""
 
     place: Place
@@ -54,7 +55,7 @@ class Tile:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class TensorPart:
     """A tensor, or a part of one: sizes and strides of its dimensions in elements."""
 
     place: Place
@@ -62,7 +63,7 @@ class Part:
     strides: tuple[Lin, ...]
 
 
-Value = Lin | Place | Cond | Lanes | Tile | Part | None
+Value = Lin | Place | Cond | Lanes | TileValue | TensorPart | None
 _NAMED = re.compile(r"%c(_?)(\d+)(?:_(?:i\d+|index))?(?:_\d+)?")
 
 
@@ -85,7 +86,7 @@ class Register:
     span: Span | None = None
     mixed: tuple[Span, ...] = ()
     by: str = "set"
-    type: Type = ops.OTHER
+    type: ValueType = ops.OTHER
 
     def same(self, other: Register | None) -> bool:
         return other is not None and (self.first, self.second, self.mixed, self.type) == (
@@ -96,7 +97,7 @@ class Register:
         )
 
 
-PLAIN = Register(ZERO, ZERO, type=Type("atomic", ""))
+PLAIN = Register(ZERO, ZERO, type=ValueType("atomic", ""))
 """Stores that write; the name of the type is what they do instead, its space the elements that they do it to."""
 
 
@@ -111,7 +112,7 @@ class Kernel:
     copies: list[Copy] = field(default_factory=list)
     remarks: list[Remark] = field(default_factory=list)
     assumptions: dict[str, None] = field(default_factory=dict)
-    roots: dict[str, Type] = field(default_factory=dict)
+    roots: dict[str, ValueType] = field(default_factory=dict)
     passed: tuple[tuple[str, int], ...] = ()
     fits: list[Fit] = field(default_factory=list)
     needs: list[Need] = field(default_factory=list)
@@ -125,10 +126,10 @@ class Kernel:
     """Names whose values take a range that somebody states."""
 
 
-def copies_in(body: Sequence[ops.Stmt]) -> Iterator[ops.Copy]:
+def copies_in(body: Sequence[ops.Stmt]) -> Iterator[ops.CopyOp]:
     """The copies of the text, in its order, those that never run included."""
     for stmt in body:
-        if isinstance(stmt, ops.Copy):
+        if isinstance(stmt, ops.CopyOp):
             yield stmt
         for part in ("body", "then", "other"):
             yield from copies_in(getattr(stmt, part, ()))
@@ -148,15 +149,16 @@ def name_of(text: str) -> str:
 class Values:
     """What is known so far; the other parts of the walk build on it."""
 
-    def __init__(self, function: ops.Function, setting: Setting) -> None:
+    def __init__(self, function: ops.KernelFunction, setting: Setting) -> None:
         self.setting = setting
         self.world = World()
         self.kernel = Kernel(function.name, function.span, self.world)
         self.fragment = not function.name
         self.values: dict[str, Value] = {}
-        self.floats: dict[str, tuple[int, Type]] = {}
+        self.floats: dict[str, tuple[int, ValueType]] = {}
         self.bits: dict[str, int] = {}
         self.opaque: set[str] = set()
+        self.undefined: set[str] = set()
         self.registers: dict[str, Register] = {"atomic": PLAIN}
         self.consumed: dict[str, Span] = {}
         self.when: tuple[Cond, ...] = ()
@@ -165,7 +167,7 @@ class Values:
         self.order_of = {id(stmt): index for index, stmt in enumerate(copies_in(function.body), 1)}
         self.reached: set[int] = set()  # copies that some run may reach, by their order
         self.waiting: dict[str, tuple[str, Span, bool]] = {}  # loops set for copies that have not come yet
-        self.pad_types: dict[str, Type] = {}
+        self.pad_types: dict[str, ValueType] = {}
         self.counters = 0
         self.trips: dict[str, str] = {}  # for counters of loops that nobody bounds, how often they run
         self.reasons: dict[str, str] = {}
@@ -174,8 +176,8 @@ class Values:
         self.tile_bytes: dict[int, int] = {}  # where tiles without an address lie, by their statement
         self.tile_end = 0
         self.misplaced: set[str] = set()
-        self.own_names: dict[int, Touch] = {}  # cells of a tile under its own name, by the touch of its bytes
-        self.touches_kept: list[Touch] = []
+        self.own_names: dict[int, CopyTouch] = {}  # cells of a tile under its own name, by the touch of its bytes
+        self.touches_kept: list[CopyTouch] = []
         self.tile_moves = 0
         self.core_flags = load_target("pto").limits["core_flags"]
         self.around: list[str] = []  # counters of the loops around, outside in
@@ -185,7 +187,7 @@ class Values:
 
     # ------------------------------------------------------------ values
 
-    def argument(self, name: str, kind: Type, span: Span) -> Value:
+    def argument(self, name: str, kind: ValueType, span: Span) -> Value:
         if kind.kind == "pointer":
             space = kind.space or "gm"
             root = self.arguments.get(name, name.lstrip("%"))
@@ -235,13 +237,13 @@ class Values:
         if not self.dry:
             self.kernel.remarks.append(Remark(kind, message, span, hint, tuple(labels), always))
 
-    def value(self, operand: Operand, kind: Type | None = None) -> Value:
+    def value(self, operand: Operand, kind: ValueType | None = None) -> Value:
         if operand.value is not None:
             return Lin(operand.value)
         if operand.name in self.values:
             found = self.values[operand.name]
-            pointer = isinstance(found, Tile) and found.addressed and kind is not None and kind.kind == "pointer"
-            return found.place if pointer and isinstance(found, Tile) else found
+            pointer = isinstance(found, TileValue) and found.addressed and kind is not None and kind.kind == "pointer"
+            return found.place if pointer and isinstance(found, TileValue) else found
         if self.fragment:
             if kind is not None and kind.kind == "pointer":
                 return self.argument(operand.name, kind, operand.span)
@@ -251,8 +253,10 @@ class Values:
                 number = int(operand.name == "%true") if named is None else int(named[2]) * (-1 if named[1] else 1)
                 return Lin(number)
             return self.argument(operand.name, ops.INDEX, operand.span)
-        self.remark("unresolved", f"`{operand.name}` is not defined before its use", operand.span)
+        hint = suggestion(operand.name, [name for name, value in self.values.items() if value is not None])
+        self.remark("unresolved", f"`{operand.name}` is not defined before its use", operand.span, hint or "")
         self.values[operand.name] = None
+        self.undefined.add(operand.name)
         return None
 
     def number_of(self, operand: Operand, what: str) -> Lin | None:
@@ -262,6 +266,8 @@ class Values:
             value = self.as_number(value)
         if isinstance(value, Lin) and not (self.world.roots(value) & self.opaque):
             return value
+        if operand.name in self.undefined:
+            return None  # said where it was first used
         self.remark(
             "unresolved",
             f"{what} `{operand.name}` cannot be resolved",
@@ -285,7 +291,7 @@ class Values:
         varies = () if fixed else tuple(self.around)
         return self.world.free(name_of(name), low, None, stated=False, shown=name, varies=varies)
 
-    def from_memory(self, name: str, kind: Type = ops.INDEX) -> Lin:
+    def from_memory(self, name: str, kind: ValueType = ops.INDEX) -> Lin:
         """A value that memory gives: any value, another one each time."""
         stated = self.ranges_of(name)
         low, high = stated or ((0, 1) if kind.bits == 1 else (None, None))
@@ -310,7 +316,7 @@ class Values:
         for name in names:
             self.bits.pop(name, None)
 
-    def _opaque(self, stmt: ops.Opaque) -> None:
+    def _opaqueop(self, stmt: ops.OpaqueOp) -> None:
         self.forget_bits(stmt.results)
         for name, kind in zip(stmt.results, stmt.types, strict=True):
             if stmt.loaded and kind.kind == "int":

@@ -15,14 +15,14 @@ from dmaverify.language.affine import World
 from dmaverify.program.instructions import (
     Arrival,
     Branch,
+    BufferToken,
     Copy,
     Event,
     Fit,
-    Loop,
+    KernelLoop,
     Need,
     Shared,
     Signal,
-    Token,
     Use,
 )
 from dmaverify.program.rewrite import every
@@ -44,7 +44,7 @@ from dmaverify.targets.target import Target
 from dmaverify.verdict import Finding
 
 
-class Program(Protocol):
+class KernelProgram(Protocol):
     """What a front end gives: symbols, events in order of issue, the copies among them."""
 
     world: World
@@ -55,7 +55,7 @@ class Program(Protocol):
 
 
 @dataclass
-class Judged:
+class JudgedKernel:
     """Findings, obligations as (status, by, why), assumptions in words."""
 
     findings: list[Finding] = field(default_factory=list)
@@ -66,7 +66,7 @@ class Judged:
 
 
 def judge_kernel(
-    program: Program,
+    program: KernelProgram,
     target: Target,
     options: Options,
     extents: Mapping[str, int],
@@ -78,7 +78,7 @@ def judge_kernel(
     followed: bool = True,
     beside: Sequence[Event] = (),
     sequential: bool = False,
-) -> Judged:
+) -> JudgedKernel:
     """All that can be said of a kernel under the readings of `options`.
 
     `others` is what is stated of another core, `beside` its events where the text holds them; `followed` is False
@@ -98,7 +98,7 @@ def judge_kernel(
             judge.judge_number("flag", "event_id", event.event, event.span)
         else:
             judge.judge_number("buffer", "buffer_id", event.token, event.span)
-    out = Judged(list(judge.findings))
+    out = JudgedKernel(list(judge.findings))
     broken = {f.rule for f in out.findings if f.severity.value == "error"}
     for name in sorted(judge.evaluated | judge.used):
         status = "refuted" if name in broken else judge.status.get(name, "proved")
@@ -202,11 +202,11 @@ def _given(others: Sequence[Shared], arrivals: Mapping[str, Arrival]) -> Iterato
             yield f"{shared.shown} are written by the other core before {where} goes on"
 
 
-def _ordering(events: Sequence[Event]) -> Iterator[Signal | Token]:
+def _ordering(events: Sequence[Event]) -> Iterator[Signal | BufferToken]:
     for event in events:
-        if isinstance(event, (Signal, Token)):
+        if isinstance(event, (Signal, BufferToken)):
             yield event
-        elif isinstance(event, Loop):
+        elif isinstance(event, KernelLoop):
             yield from _ordering(event.body)
         elif isinstance(event, Branch):
             yield from _ordering((*event.then, *event.other))

@@ -19,13 +19,13 @@ from dmaverify.program.instructions import (
     Arrival,
     Branch,
     Copy,
+    CopyTouch,
     Event,
-    Loop,
+    KernelLoop,
     Place,
     Release,
     Shared,
     Signal,
-    Touch,
     Use,
 )
 from dmaverify.program.rewrite import every
@@ -77,7 +77,7 @@ class _Weaver:
 
     def woven(self, events: Iterable[Event]) -> Iterator[Event]:
         for event in events:
-            if isinstance(event, Loop):
+            if isinstance(event, KernelLoop):
                 yield replace(event, body=tuple(self.woven(event.body)))
             elif isinstance(event, Branch):
                 yield replace(event, then=tuple(self.woven(event.then)), other=tuple(self.woven(event.other)))
@@ -110,8 +110,8 @@ class _Weaver:
             self.made += 1
             yield Use(-self.made, OTHER_CORE, tuple(touches), event.span, event.what, foreign=True)
 
-    def _touch(self, shared: Shared) -> Touch:
+    def _touch(self, shared: Shared) -> CopyTouch:
         whole = self.memory[1] if (shared.space, shared.root) == (self.memory[0], "") else WHOLE
         end = whole if shared.end is None else shared.end
         place = Place(shared.space, shared.root, Lin(shared.start))
-        return Touch("data" if shared.way == "w" else "read", place, Lin(0), Lin(end - shared.start), ())
+        return CopyTouch("data" if shared.way == "w" else "read", place, Lin(0), Lin(end - shared.start), ())

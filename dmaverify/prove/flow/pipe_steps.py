@@ -22,12 +22,12 @@ from dmaverify.language.affine import Cond, Lin, World, compare
 from dmaverify.program.instructions import (
     OTHER_CORE,
     Arrival,
+    BufferToken,
     Copy,
     Event,
     Fence,
     Release,
     Signal,
-    Token,
     Use,
     accumulate,
 )
@@ -49,6 +49,7 @@ from dmaverify.verdict import Finding, Label, Severity
 MOST_NUMBERS = 8  # values of one flag or token that are told apart
 NOBODY: frozenset[str] = frozenset()
 MOST_IDS = 8  # ids that one event may be about
+MOST_ALIKE = 4  # accesses of one pipe and the same bytes that are told apart
 NOTHING: frozenset[Instance] = frozenset()
 
 
@@ -74,6 +75,7 @@ class PipeSteps:
     pipes: frozenset[str] = frozenset()
     shared: frozenset[tuple[str, str]] = frozenset()  # memories of which the other core touches something
     _depends: dict[int, frozenset[str]] = field(default_factory=dict)
+    _alike: dict[int, dict[int, None]] = field(default_factory=dict)
     _flag_spans: dict[int, Span] = field(default_factory=dict)
 
     @property
@@ -102,7 +104,7 @@ class PipeSteps:
 
     def _parted(self, event: Event, state: State, at: At) -> list[State]:
         """The state once for each of the few ids that an event may be about, with that as a fact."""
-        if not isinstance(event, (Signal, Token)):
+        if not isinstance(event, (Signal, BufferToken)):
             return [state]
         number = self.world.put(event.event if isinstance(event, Signal) else event.token, at.counters)
         low, high = self.world.interval(number)
@@ -121,7 +123,7 @@ class PipeSteps:
             return self._fence(event, state)
         if isinstance(event, (Arrival, Release)):
             return state
-        assert isinstance(event, Token)
+        assert isinstance(event, BufferToken)
         return self._token(event, state, at)
 
     def _access(self, event: Copy | Use, state: State, at: At) -> State:
@@ -135,13 +137,31 @@ class PipeSteps:
             self._conflict(instance, earlier, event, state, at)
         ages: Ages = tuple((loop.counter, "now", 0) for loop in at.loops)
         state = self._replaced(event, state, at)
-        pending = dict(state.pending)
-        pending[event.number, ages] = frozenset({event.pipe} if self._in_order(event.pipe) else ())
+        known = frozenset({event.pipe} if self._in_order(event.pipe) else ())
+        pending = self._without_alike(event, ages, known, state)
+        pending[event.number, ages] = known
         return State(state.flags, pending, state.tokens, state.facts)
 
     def _in_order(self, pipe: str) -> bool:
         """Whether a pipe does its own work in order; what the other core does to itself is not judged here."""
         return pipe in self.ordered or pipe == OTHER_CORE
+
+    def _without_alike(
+        self, event: Copy | Use, ages: Ages, known: frozenset[str], state: State
+    ) -> dict[Instance, frozenset[str]]:
+        """What is pending, of many accesses of one pipe to the same bytes only the last ones.
+
+        Whatever orders a later one orders those before it, so what conflicts with one of them conflicts with it.
+        """
+        pending = dict(state.pending)
+        alike = self._alike.setdefault(self.meetings.kind(event), {})
+        alike[event.number] = None
+        if len(alike) > MOST_ALIKE:
+            first = next(iter(alike))
+            del alike[first]
+            if known <= pending.get((first, ages), NOBODY):
+                pending.pop((first, ages), None)
+        return pending
 
     def _replaced(self, event: Copy | Use, state: State, at: At) -> State:
         """The state without earlier instances of an access that touched the same bytes: it stands for them, as nobody
@@ -216,7 +236,7 @@ class PipeSteps:
 
     def _told(self, event: Event, state: State, at: At) -> list[State]:
         """The state, once for each value that the number of a flag or token can have here."""
-        if not isinstance(event, (Signal, Token)):
+        if not isinstance(event, (Signal, BufferToken)):
             return [state]
         number = self.world.put(event.event if isinstance(event, Signal) else event.token, at.counters)
         low, high = self.world.interval(number)
@@ -264,7 +284,7 @@ class PipeSteps:
         }
         return State(state.flags, pending, state.tokens, state.facts)
 
-    def _token(self, event: Token, state: State, at: At) -> State:
+    def _token(self, event: BufferToken, state: State, at: At) -> State:
         number = self.world.put(event.token, at.counters)
         if not number.is_const:
             decided = self._chosen(number, state, at)

@@ -16,11 +16,11 @@ from dmaverify.program.instructions import (
     OTHER_CORE,
     Arrival,
     Copy,
+    CopyTouch,
     Event,
-    Loop,
+    KernelLoop,
     Release,
     Shared,
-    Touch,
     Use,
 )
 from dmaverify.program.rewrite import every
@@ -140,7 +140,7 @@ def _turned(shared: Shared) -> Shared:
 def _stated(beside: Sequence[Event], space: str) -> tuple[list[Shared], Use | Copy | None]:
     """What the other core's text does to a memory, between which of its flags; an access that cannot be told."""
     flat = list(every(beside))
-    looped = {id(e) for loop in flat if isinstance(loop, Loop) for e in every(loop.body)}
+    looped = {id(e) for loop in flat if isinstance(loop, KernelLoop) for e in every(loop.body)}
     out: list[Shared] = []
     lost: Use | Copy | None = None
     after: int | None = NO_FLAG
@@ -167,7 +167,7 @@ def _stated(beside: Sequence[Event], space: str) -> tuple[list[Shared], Use | Co
     return out, lost
 
 
-def _rows(touch: Touch) -> list[tuple[int, int]] | None:
+def _rows(touch: CopyTouch) -> list[tuple[int, int]] | None:
     """The bytes of a touch in numbers, joined where they follow each other."""
     terms = [touch.place.address, touch.offset, touch.length, *(n for step in touch.steps for n in step)]
     if touch.open or touch.kind == "maybe" or not all(t.is_const for t in terms):

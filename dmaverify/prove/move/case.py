@@ -23,10 +23,11 @@ from dmaverify.lower.programs import (
 )
 from dmaverify.program.access import PlanProblem
 from dmaverify.program.command import Command, GivenCommand
-from dmaverify.program.move import Tensor, Transfer
+from dmaverify.program.move import Transfer
 from dmaverify.program.space import Space, layout_of, unit_bits_of
+from dmaverify.program.tensor import Tensor
 from dmaverify.prove.move.core import judge_core
-from dmaverify.prove.move.feasible import Run
+from dmaverify.prove.move.feasible import ContiguousRun
 from dmaverify.prove.move.names import other_size
 from dmaverify.prove.move.outcome import OBLIGATIONS, CoreResult
 from dmaverify.prove.move.preconditions import Work, unmet
@@ -346,7 +347,7 @@ class Case:
         ]
         return ruling.judge(instances)
 
-    def alignment_alone(self, run: Run) -> RuleReport:
+    def alignment_alone(self, run: ContiguousRun) -> RuleReport:
         """The rules of a command on the best packet that a stream could have: 8 bytes of a run, or what 8 leaves of
         it.
         """
@@ -416,8 +417,12 @@ class Case:
 
     def _claim(self, word: str) -> str:
         each = f", in each of {self.iterations:,} iterations" if self.iterations > 1 else ""
-        return f"all {self.units:,} {word}{each}" if self.units else ""
+        alone = MOVE_ALONE if any(one.startswith("no command was checked") for one in self.assumptions) else ""
+        return f"all {self.units:,} {word}{each}" if self.units else alone
 
+
+MOVE_ALONE = "the move alone; no command was checked"
+"""The claim where a plan gives neither a stream nor commands: `synth` finds some."""
 
 _RANK = {None: 0, "proved": 1, "not judged": 2, "reported": 3, "unknown": 4, "refuted": 5}
 

@@ -1,0 +1,202 @@
+"""How the simulator reads a command: what its engine steps through, request by request, and what each step costs it.
+
+Knows: commands, their bytes, the constants of a profile, what the documents say an engine pays for.
+Does not know: the closed form. Nothing of it is called here and it calls nothing of this: what both must have right is
+written twice, so that one can contradict the other (tests/house keeps the imports apart).
+Law: a walk visits, in the command's order, every packet that the command moves, loops as they are written; how loops
+are written changes no packet and no price.
+
+What depends on more than one request is counted on plain addresses: windows a packet touches from its start within a
+window, slices from the loops that step over them, readers of a region from what engines walk over.
+
+Source: "DMA Engine" (Performance, DMA Sequencer Internals), "Memory Performance" (Misaligned Access),
+docs/machines/rngd.md 8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import gcd, prod
+
+from dmaverify.cost.constants import CostData
+from dmaverify.errors import InputError
+from dmaverify.program.command import Command, Engine, Port
+
+SERVED_BY = {"hbm": "hbm_request", "dm": "dm_request", "spm": "spm_request"}
+"""What one request costs its memory, by tier."""
+OFTEN = 4
+"""Touches per window from which on a window is read by several slices (docs/machines/rngd.md 8.2)."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestWalk:
+    """One side of a command in bytes: packets of `size` bytes, the first at `first`, loops outer to inner."""
+
+    port: Port
+    first: int
+    loops: tuple[tuple[int, int], ...]
+    size: int
+
+    @property
+    def packets(self) -> int:
+        return prod(count for count, _ in self.loops)
+
+    @property
+    def lowest(self) -> int:
+        return self.first + sum((count - 1) * step for count, step in self.loops if step < 0)
+
+    @property
+    def beyond(self) -> int:
+        """The first byte after all."""
+        return self.first + sum((count - 1) * step for count, step in self.loops if step > 0) + self.size
+
+    def sums(self) -> tuple[int, int, int]:
+        """Bytes, sum and sum of squares of the addresses of all bytes."""
+        digits = [*self.loops, (self.size, 1)]
+        many = prod(count for count, _ in digits)
+        mean = Fraction(self.first) + sum((Fraction((n - 1) * step, 2) for n, step in digits), Fraction(0))
+        spread = sum((Fraction((n * n - 1) * step * step, 12) for n, step in digits), Fraction(0))
+        return many, int(many * mean), int(many * (spread + mean * mean))
+
+
+@dataclass(frozen=True, slots=True)
+class MoveRequests:
+    """A command as an engine steps through it. Times in ticks: `startup`, what a request takes to issue, what a window
+    written in part adds (`ragged`: not in whole blocks of 64 bytes), and `lead`, how long before the start-up has
+    passed the first request goes out, because the start-up is the latency of an empty pipeline. `one_memory`: reads and
+    writes meet at one memory, and so at one port of the engine.
+    """
+
+    engine: Engine
+    read: RequestWalk
+    write: RequestWalk
+    startup: int
+    issue: int
+    partial: int
+    ragged: int
+    lead: int
+    one_memory: bool
+
+
+def readings_of(commands: Sequence[Command], data: CostData) -> list[MoveRequests]:
+    """Every command, in order. Raises InputError where a memory has no model or packets end on half a byte."""
+    walks = [(command, _walk(command, False), _walk(command, True)) for command in commands]
+    step, readers = data.spm_stride, dict[object, set[Engine]]()
+    for command, read, _ in walks:
+        readers.setdefault(_region(read, step), set()).add(_engine(command))
+    return [_priced(c, read, write, len(readers[_region(read, step)]), data) for c, read, write in walks]
+
+
+def _engine(command: Command) -> Engine:
+    return command.engine or Engine()
+
+
+def _walk(command: Command, write: bool) -> RequestWalk:
+    """The packets of a side. A packet is what the text says, or the part of it that both sides have in one piece."""
+    port = command.write if write else command.read
+    if port.tier not in SERVED_BY:
+        raise InputError(f"the simulator has no memory `{port.tier}`", command.span, f"one of {', '.join(SERVED_BY)}")
+    piece = gcd(command.packet, command.burst)
+    loops = [(loop.count, loop.write if write else loop.read) for loop in command.loops]
+    loops.append((command.burst // piece, piece))
+    bits = command.unit_bits
+    if any(number * bits % 8 for number in (port.base, piece, *(step for _, step in loops))):
+        hint = "4-bit elements lie two to a byte: make packet, strides and base an even number of elements"
+        raise InputError("a packet starts or ends on half a byte, which no DMA address can say", command.span, hint)
+    steps = tuple((count, step * bits // 8) for count, step in loops if count > 1)
+    return RequestWalk(port, port.base * bits // 8, steps, piece * bits // 8)
+
+
+def _priced(command: Command, read: RequestWalk, write: RequestWalk, readers: int, data: CostData) -> MoveRequests:
+    into_hbm, again = write.port.tier == "hbm", _read_often(read, data)
+    issue = data.ticks("issue_store") if into_hbm else data.ticks("issue")
+    startup = data.ticks("startup_store") if into_hbm else data.ticks("startup")
+    if again and not into_hbm:
+        several = max(data.ticks("issue_reread"), data.ticks("issue_region") * readers)
+        issue, startup = several, startup + data.ticks("startup_reread")
+    setup = data.ticks("slice_setup")
+    startup += setup * _slices(read, write, data) if setup else 0
+    served = [data.ticks(SERVED_BY[side.port.tier]) for side in (read, write)]
+    one = _memory(read, data.spm_stride) == _memory(write, data.spm_stride)
+    lead = (served[1] if one else sum(served)) - issue
+    partial, ragged = (data.ticks(name) if into_hbm else 0 for name in ("issue_partial", "issue_ragged"))
+    return MoveRequests(_engine(command), read, write, startup, issue, partial, ragged, lead, one)
+
+
+# ---------------------------------------------------------------- what depends on more than one request
+
+
+def _plain(loops: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Loops, innermost first, as few as walk the same: one that goes on where the inner one ends is part of it."""
+    found: list[tuple[int, int]] = []
+    for count, step in loops:
+        if found and step == found[-1][0] * found[-1][1]:
+            found[-1] = (found[-1][0] * count, found[-1][1])
+        else:
+            found.append((count, step))
+    return found
+
+
+def _joint(read: RequestWalk, write: RequestWalk) -> list[tuple[int, int, int]]:
+    """(count, read step, write step), innermost first, joined only where both sides go on."""
+    found: list[tuple[int, int, int]] = []
+    for (count, one), (_, other) in zip(reversed(read.loops), reversed(write.loops), strict=True):
+        if found and (one, other) == (found[-1][0] * found[-1][1], found[-1][0] * found[-1][2]):
+            found[-1] = (found[-1][0] * count, *found[-1][1:])
+        else:
+            found.append((count, one, other))
+    return found
+
+
+def _memory(walk: RequestWalk, spm_stride: int) -> tuple[str, int, int, int]:
+    """Tier, chip, cluster and DMN, as far as the memory has them."""
+    tier, cluster = walk.port.tier, 0 if walk.port.tier == "hbm" else walk.port.cluster
+    return tier, walk.port.chip, cluster, walk.first // spm_stride if tier == "spm" else 0
+
+
+def _region(walk: RequestWalk, spm_stride: int) -> object:
+    """What a side walks over, whoever else walks over it: its memory, first byte and steps, repetitions left out."""
+    moving = [(n, step) for n, step in reversed(walk.loops) if step]
+    down = [(n, -step) if step < 0 else (n, step) for n, step in moving]
+    return _memory(walk, spm_stride), walk.lowest, tuple(_plain(down))
+
+
+def _slices(read: RequestWalk, write: RequestWalk, data: CostData) -> int:
+    """The most slices of DM that the loops of a side step over; 0 where neither side is DM."""
+    loops, stride = _joint(read, write), data.dm.slice_stride
+    found = [0]
+    for side, walk in enumerate((read, write)):
+        steps = [(loop[0], loop[1 + side]) for loop in loops]
+        if walk.port.tier == "dm":
+            found.append(prod(n for n, step in steps if step and step % stride == 0))
+    return max(found)
+
+
+def _touches(walk: RequestWalk, window: int) -> int:
+    """Windows that all packets touch, each packet's counted: from how many packets start at each byte of a window."""
+    starts = [0] * window
+    starts[walk.first % window] = 1
+    for count, step in walk.loops:
+        turns, rest = divmod(count, window)
+        moved = [0] * window
+        for turn in range(window if turns else rest):
+            many = turns + (turn < rest)
+            shift = turn * step % window
+            for at, seen in enumerate(starts):
+                if seen:
+                    moved[(at + shift) % window] += seen * many
+        starts = moved
+    return sum(seen * ((at + walk.size - 1) // window + 1) for at, seen in enumerate(starts) if seen)
+
+
+def _read_often(walk: RequestWalk, data: CostData) -> bool:
+    """Whether windows of HBM are read many times over: by loops that stay, or by packets far smaller than they are."""
+    same = data.ticks("issue_reread") == data.ticks("issue") and not data.ticks("issue_region")
+    if walk.port.tier != "hbm" or (same and not data.ticks("startup_reread")):
+        return False
+    window = data.hbm.window
+    asked = _touches(walk, window)
+    apart = asked // prod(count for count, step in walk.loops if step == 0)
+    return asked > OFTEN * min(-(-(walk.beyond - walk.lowest) // window), apart)
