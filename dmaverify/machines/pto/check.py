@@ -23,6 +23,7 @@ from dmaverify.machines.pto.meaning import meaning_of
 from dmaverify.machines.pto.moves import KNOBS, ORDERED_PIPES, SOURCES, UB_MEMORY, touches_of
 from dmaverify.machines.pto.ops import KernelFunction
 from dmaverify.machines.pto.read import read_kernels
+from dmaverify.machines.pto.replay import confirm
 from dmaverify.machines.pto.values import Kernel, Setting
 from dmaverify.machines.pto.words import misfits
 from dmaverify.plan.notes import Notes, read_notes
@@ -136,6 +137,8 @@ def check_function(
         status = Status.REFUTED
     elif any(o.status == "unknown" for o in obligations if o.id not in notes.allow):
         status = Status.UNKNOWN
+    if options.cross_check and not moves:
+        confirm(function, kernel, findings, status, notes, options.readings)
     path = function.span.source.name
     return Verdict(
         name,
