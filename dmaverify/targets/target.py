@@ -23,7 +23,7 @@ from dmaverify.targets.rulebook import SEVERITIES, Names, basis_of, read_rules
 from dmaverify.targets.table import Table, suggestion
 from dmaverify.verdict import Severity
 
-LATER_SECTIONS = ("cost", "machine", "memory", "profile", "starvation", "vector")
+LATER_SECTIONS = ("cost", "machine", "memory", "profile", "starvation", "tile", "vector")
 """Top-level tables whose names begin so are other rooms' business: kept in `Target.raw`, not read here."""
 
 
