@@ -18,7 +18,7 @@ from dmaverify.errors import InputError
 from dmaverify.jobs.judge import is_copy_text
 
 if TYPE_CHECKING:
-    from dmaverify.plan.read import Plan
+    from dmaverify.plan.read import Plan, PlanTransfer
     from dmaverify.synth.result import Synthesis
 
 
@@ -66,6 +66,20 @@ def _synthesized(plan: Plan, name: str, profile: str, readings: Mapping[str, str
     machine = plan.targets[item.transfer.target]
     options = Options(readings=readings, cross_check=CROSS_CHECK)
     return synthesize(item.transfer, machine, axes=plan.axes, profile=profile, options=options, advise=False)
+
+
+def references(plan: Plan, profile: str) -> tuple[Plan, dict[str, InputError]]:
+    """As `with_references`, with the moves that have no legal commands taken out, and why they have none."""
+    if not plan.is_kernel:
+        return plan, {}
+    kept: list[PlanTransfer] = []
+    refused: dict[str, InputError] = {}
+    for item in plan.transfers:
+        try:
+            kept += with_references(replace(plan, transfers=(item,)), profile).transfers
+        except InputError as error:
+            refused[item.name] = error
+    return replace(plan, transfers=tuple(kept)), refused
 
 
 def with_references(plan: Plan, profile: str) -> Plan:

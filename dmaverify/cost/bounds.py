@@ -43,6 +43,8 @@ def memory_bounds(sides: Sequence[Side], data: CostData) -> list[Bound]:
     tier = sides[0].port.tier
     if tier == "hbm":
         return _hbm_bounds(sides, data)
+    if tier == "host":
+        return []
     return _dm_bounds(sides, data) if tier == "dm" else _spm_bounds(sides, data)
 
 
@@ -139,6 +141,8 @@ def _bank_uses(sides: Sequence[Side], data: CostData) -> list[BankUse]:
     one by one; none where that would take too long.
     """
     if min(data.ticks("hbm_row_switch"), data.ticks("hbm_bank_group")) <= data.ticks("hbm_request"):
+        return []
+    if any(side.hbm is None or side.hbm.channels is None for side in sides):
         return []
     plain = [side.hbm.rows for side in sides if side.hbm is not None and side.hbm.rows is not None]
     if len(sides) == 1 and plain:
@@ -241,14 +245,22 @@ def _spm_bounds(sides: Sequence[Side], data: CostData) -> list[Bound]:
     return [Bound("SPM", _net(load, sides), where, "128 B/cycle", data.source("spm_request"))]
 
 
+def link_of(read: Side, write: Side) -> int | None:
+    """The chip whose PCIe link a command crosses: between chips the one it leaves, with the host the other's."""
+    if "host" in (read.port.tier, write.port.tier):
+        return write.port.chip if read.port.tier == "host" else read.port.chip
+    return read.port.chip if read.port.chip != write.port.chip else None
+
+
 def link_bounds(pairs: Sequence[tuple[Side, Side]], data: CostData) -> list[Bound]:
     moved: dict[int, int] = defaultdict(int)
     for read, write in pairs:
-        if read.port.chip != write.port.chip:
-            moved[read.port.chip] += read.nest.packets * read.nest.size
+        chip = link_of(read, write)
+        if chip is not None:
+            moved[chip] += read.nest.packets * read.nest.size
     price, source = data.ticks("pcie_byte"), data.source("pcie_byte")
     return [
-        Bound("PCIe", size * price, f"PCIe of chip {chip}", f"{size:,} bytes leave the chip at 30 B/cycle", source)
+        Bound("PCIe", size * price, f"PCIe of chip {chip}", f"{size:,} bytes cross the link at 30 B/cycle", source)
         for chip, size in moved.items()
     ]
 

@@ -194,7 +194,7 @@ def _side_form(side: Side, apart: bool) -> tuple[object, ...]:
 
 def _issue(command: Command, read: Side, write: Side, same: bool, data: CostData) -> list[Bound]:
     where, source = f"engine {engine_of(command)}", data.source(_issue_name(read, write, data))
-    loads = [_issue_ticks(side) for side in (read, write)]
+    loads = [issue_ticks(side) for side in (read, write)]
     if same:
         why = f"{read.requests:,} reads and {write.requests:,} writes in one memory take turns, one request per issue"
         return [Bound("issue", sum(loads), where, why, source)]
@@ -227,7 +227,8 @@ def _again_why(side: Side, data: CostData) -> str:
     return f"; {many} engines read the same windows in turn" if many > 1 else "; each window is read many times"
 
 
-def _issue_ticks(side: Side) -> int:
+def issue_ticks(side: Side) -> int:
+    """Ticks that the engine needs to issue all requests of a side."""
     seen = side.windows
     whole, ragged = (seen.partial - seen.ragged) * side.issue_partial, seen.ragged * side.issue_ragged
     return side.requests * side.issue + whole + ragged

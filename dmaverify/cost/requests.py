@@ -24,8 +24,8 @@ from dmaverify.cost.constants import CostData
 from dmaverify.errors import InputError
 from dmaverify.program.command import Command, Engine, Port
 
-SERVED_BY = {"hbm": "hbm_request", "dm": "dm_request", "spm": "spm_request"}
-"""What one request costs its memory, by tier."""
+SERVED_BY = {"hbm": "hbm_request", "dm": "dm_request", "spm": "spm_request", "host": None}
+"""What one request costs its memory, by tier; the host's costs nothing beside the link to it."""
 OFTEN = 4
 """Touches per window from which on a window is read by several slices (docs/machines/rngd.md 8.2)."""
 
@@ -83,6 +83,14 @@ class Reading:
         return _memory(self.read.port) == _memory(self.write.port)
 
 
+def link_of(one: Reading) -> int:
+    """The chip whose PCIe link the command crosses, -1 for none."""
+    ports = one.read.port, one.write.port
+    if any(port.tier == "host" for port in ports):
+        return next((port.chip for port in ports if port.tier != "host"), 0)
+    return ports[0].chip if ports[0].chip != ports[1].chip else -1
+
+
 def _memory(port: Port) -> tuple[str, int, int]:
     return port.tier, port.chip, 0 if port.tier == "hbm" else port.cluster
 
@@ -125,7 +133,7 @@ def _priced(command: Command, read: Walk, write: Walk, readers: int, data: CostD
         issue, startup = several, startup + data.ticks("startup_reread")
     setup = data.ticks("slice_setup")
     startup += setup * _slices(read, write, data) if setup else 0
-    served = [data.ticks(SERVED_BY[side.port.tier]) for side in (read, write)]
+    served = [data.ticks(name) if (name := SERVED_BY[side.port.tier]) else 0 for side in (read, write)]
     lead = (served[1] if _memory(read.port) == _memory(write.port) else sum(served)) - issue
     partial, ragged = (data.ticks(name) if into_hbm else 0 for name in ("issue_partial", "issue_ragged"))
     return Reading(_engine(command), read, write, startup, issue, partial, ragged, lead)

@@ -203,10 +203,12 @@ def slices_of(nest: Nest, side: Side, target: CostData) -> int:
 
 def service(side: Side, target: CostData) -> int:
     """Ticks that one undisturbed request of a side needs of its memory."""
-    return target.ticks(SERVICES[side.port.tier])
+    name = SERVICES[side.port.tier]
+    return target.ticks(name) if name else 0
 
 
-SERVICES = {"hbm": "hbm_request", "dm": "dm_request", "spm": "spm_request"}
+SERVICES = {"hbm": "hbm_request", "dm": "dm_request", "spm": "spm_request", "host": ""}
+"""The constant of one request by memory; the host's own memory is taken to be no slower than the link to it."""
 
 
 def hbm_use(nest: Nest, seen: Windows, role: str, target: CostData) -> HbmUse:
