@@ -19,7 +19,7 @@ from dmaverify.prove.move.preconditions import unmet
 
 if TYPE_CHECKING:
     from dmaverify.execute import Execution
-    from dmaverify.plan.read import Plan
+    from dmaverify.plan.plan import Plan
     from dmaverify.program.move import Transfer
     from dmaverify.synth.result import Synthesis
     from dmaverify.targets.target import Target

@@ -7,6 +7,13 @@ Law: importing this imports nothing else; start-up is part of the speed.
 
 def main() -> None:
     """Runs the command line; the exit code is that of the process."""
+    import sys
+
+    if sys.argv[1:] == ["--version"]:  # asked by editors and scripts, often: without the commands
+        from dmaverify import __version__
+
+        sys.stdout.write(f"dmaverify, version {__version__}\n")
+        return
     from dmaverify.cli.app import main as run
 
     run()

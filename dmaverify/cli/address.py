@@ -27,7 +27,7 @@ MEMORIES = ("hbm", "dm")
 def address(numbers: tuple[str, ...], memory: str, place: str | None, reading: str | None, as_json: bool) -> None:
     """Where a byte lies: stack, channel, bank group, bank, row of HBM; DMN, slice, bank, row of DM. And back."""
     from dmaverify.cli.app import Stop, fail, say
-    from dmaverify.report.machine import dumps
+    from dmaverify.report.data import dumps
 
     if bool(numbers) == (place is not None):
         raise fail([InputError("give addresses, or a place", None, "dmaverify address 0x1200 --memory hbm")])

@@ -19,11 +19,12 @@ from typing import Any
 import click
 
 from dmaverify import __version__
-from dmaverify.cli.check import Outcome, Terminal
+from dmaverify.cli.check import CommandOutcome, Terminal
 from dmaverify.cli.options import MEMORY, OPTIONS, TIME, options
 from dmaverify.cli.rust import extract_command
 from dmaverify.errors import InputError, errors_of
 from dmaverify.jobs.judge import is_copy_text, readings_of
+from dmaverify.language.files import write_text
 
 COMMAND_SECONDS = 24 * 3600.0  # of a whole command that was given no limit; `check` bounds each verdict
 COMMAND_BYTES = 8 << 30
@@ -172,7 +173,7 @@ def terminal() -> Terminal:
     return Terminal(_width(), _colour(sys.stdout), sys.stdout.isatty())
 
 
-def show(outcome: Outcome) -> int:
+def show(outcome: CommandOutcome) -> int:
     """Prints an outcome; its exit code."""
     for text in filter(None, outcome.out):
         say(text)
@@ -233,7 +234,7 @@ def _answered(
     from dmaverify.jobs.requests import decoded
     from dmaverify.prove.boundary import internal_text
     from dmaverify.prove.limits import MEMORY, TIMEOUT, Exhausted, Limits, bounded
-    from dmaverify.report.machine import dumps
+    from dmaverify.report.data import dumps
 
     try:
         request = decoded(line)
@@ -266,7 +267,7 @@ def load(path: str) -> Any:
 
 def told(answer: Any) -> Stop:
     """Says a text as it is, data as JSON; the end of a command that went well."""
-    from dmaverify.report.machine import dumps
+    from dmaverify.report.data import dumps
 
     say(answer if isinstance(answer, str) else dumps(answer))
     return Stop(0)
@@ -282,7 +283,7 @@ def told(answer: Any) -> Stop:
 def run(path: str, limit: int, as_json: bool) -> None:
     """Execute a transfer in numpy, byte by byte, and compare with the literal meaning."""
     from dmaverify.cli.run import executed
-    from dmaverify.report.machine import dumps
+    from dmaverify.report.data import dumps
 
     ran = executed(path, limit)
     say(dumps([data for _, data, _ in ran]) if as_json else "\n".join(text for text, _, _ in ran))
@@ -307,7 +308,7 @@ def equiv(a: str, b: str, axes: str, rlimit: int, as_json: bool) -> None:
         say(said)
         raise Stop(code)
     from dmaverify.cli.equiv import compared_texts
-    from dmaverify.report.machine import dumps
+    from dmaverify.report.data import dumps
 
     answer = compared_texts(a, b, axes, rlimit)
     if as_json:
@@ -383,7 +384,7 @@ def synth(
         raise fail([InputError(f"{len(results)} transfers, but one plan to write", None, "name one: PATH::NAME")])
     say(synth_shown(results, as_json, timings, emit))
     if results[0].found and output is not None:
-        Path(output).write_text(results[0].plan, encoding="utf-8")
+        write_text(output, results[0].plan)
     if results[0].found and certificate is not None:
         written = write_certificate(Path(certificate), results[0], settings)
         asks = f"dmaverify certificate check {certificate}"
@@ -398,14 +399,16 @@ def synth(
 @click.option("--explain", is_flag=True, help="Reasons, sources, the facts of both sides, what would help.")
 @click.option("--formula", is_flag=True, help="The closed form in the symbols of the loops, or of a kernel.")
 @click.option("--set", "values", multiple=True, metavar="NAME=NUMBER", help="The value of a kernel's argument.")
+@click.option("--reading", multiple=True, metavar="POINT=NAME", help="Read a contested point of memory otherwise.")
 @click.option("--json", "as_json", is_flag=True)
 @click.option("--stdin", is_flag=True, help="Read one JSON object a line, answer one a line.")
 def cost(
     path: str | None, profile: str, simulate: bool, explain: bool, formula: bool, values: tuple[str, ...],
-    as_json: bool, stdin: bool
+    reading: tuple[str, ...], as_json: bool, stdin: bool
 ) -> None:  # fmt: skip
     """What the program of a plan costs, or a kernel in its symbols, as named terms."""
-    from dmaverify.cli.priced import Chosen, costs_of
+    from dmaverify.cli.entries import Chosen
+    from dmaverify.cli.priced import costs_of
     from dmaverify.cli.synth import cost_request
 
     if stdin:
@@ -416,7 +419,7 @@ def cost(
         from dmaverify.cli.pto_cost import priced
 
         raise told(priced(path, as_json=as_json, values=values, formula=formula, explain=explain))
-    text, errors = costs_of(path, Chosen(profile, simulate, explain, formula), as_json)
+    text, errors = costs_of(path, Chosen(profile, simulate, explain, formula, readings_of(reading)), as_json)
     if text:
         say(text)
     if errors:
@@ -432,19 +435,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     import gc
 
     gc.set_threshold(100_000, 50, 50)  # starting makes many objects and no garbage
-    words = sys.argv[1:] if arguments is None else arguments
-    if words[:1] == ["check"] and not {"--no-execute", "--stdin", "-j"} & set(words) and not _copy_texts_only(words):
-        from dmaverify.execute.beside import Beside
-
-        Beside.begin()
     sys.exit(invoke(arguments))
-
-
-def _copy_texts_only(words: Sequence[str]) -> bool:
-    """Whether kernels of copies are all that is checked: nothing of them is executed."""
-    files = [word.partition("::")[0] for word in words[1:]]
-    others = any(file.endswith((".toml", ".rs")) or Path(file).is_dir() for file in files)
-    return any(map(is_copy_text, files)) and not others
 
 
 def invoke(arguments: Sequence[str] | None = None) -> int:

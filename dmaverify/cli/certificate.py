@@ -26,7 +26,7 @@ def check_(folder: str, no_cvc5: bool, as_json: bool) -> None:
     """Check a certificate from the plan's text on: questions, answers, verdict, and the independent checker."""
     from dmaverify.cli.app import Stop, say
     from dmaverify.jobs.certify import check_certificate
-    from dmaverify.report.machine import dumps
+    from dmaverify.report.data import dumps
 
     found = check_certificate(Path(folder), solver=not no_cvc5)
     word = {0: "CONFIRMED", 1: "REFUSED", 3: "NOT CONFIRMED"}[found.code]

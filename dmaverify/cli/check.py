@@ -39,7 +39,7 @@ class Terminal:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CommandOutcome:
     """Texts for standard output and for standard error, and the exit code."""
 
     out: tuple[str, ...]
@@ -48,7 +48,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Request:
+class CheckRequest:
     """One call of `check`, options and settings together."""
 
     paths: tuple[str, ...]
@@ -103,7 +103,7 @@ def options_of(given: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def request_of(asked: Mapping[str, Any]) -> Request:
+def request_of(asked: Mapping[str, Any]) -> CheckRequest:
     """Options and the settings of the project as one request. Raises InputError."""
     given = {**NOTHING, **asked}
     if given["features"]:
@@ -129,11 +129,14 @@ def request_of(asked: Mapping[str, Any]) -> Request:
         own["defines"] = tuple(given["define"])
     said = given["format_"] or settings.format
     if said not in (None, *FORMATS):
-        raise InputError(f"{settings.origin}: no format `{said}`", None, f"formats: {', '.join(FORMATS)}")
+        from dmaverify.targets.table import suggestion
+
+        hint = suggestion(said, FORMATS) or f"formats: {', '.join(FORMATS)}"
+        raise InputError(f"no format `{said}`", settings.span("format"), hint)
     reports = [output_of(text) for text in given["output"]]
     if not given["output"]:
         reports = [(name, str(settings.folder / file)) for name, file in map(output_of, settings.output)]
-    return Request(
+    return CheckRequest(
         paths=tuple(given["paths"]) or tuple(str(settings.folder / path) for path in settings.paths),
         show="json" if given["as_json"] else said or "full",
         chosen=bool(given["as_json"] or said),
@@ -148,21 +151,58 @@ def request_of(asked: Mapping[str, Any]) -> Request:
     )
 
 
-def check_rules(request: Request) -> None:
+def check_rules(request: CheckRequest) -> None:
     """Raises InputError for a rule that is selected or ignored, here or in the settings, and that nothing has."""
     given, settings = request.given, request.settings
     asked = [("--select", given["select"]), ("--ignore", given["ignore"])]
-    asked += [(f"{settings.origin}: select", settings.select), (f"{settings.origin}: ignore", settings.ignore)]
-    asked += [(f"{settings.origin}: per-path-ignore", rules) for rules in settings.per_path_ignore.values()]
+    asked += [("select", settings.select), ("ignore", settings.ignore)]
+    asked += [("per-path-ignore", rules) for rules in settings.per_path_ignore.values()]
     if any(rules for _, rules in asked):
         from dmaverify.report.rules import check_patterns
 
         own = list(own_targets(request))
         for said, rules in asked:
-            check_patterns(rules, said, own)
+            check_patterns(rules, said, own, partial(settings.span, said))
 
 
-def own_targets(request: Request) -> Iterator[Any]:
+def check_names(request: CheckRequest) -> None:
+    """Raises InputError for a machine or a reading, of the command line or the settings, that there is not."""
+    if request.target is not None:
+        from dmaverify.targets.target import load_target
+
+        try:
+            load_target(request.target)
+        except InputError as error:
+            if error.span is not None:
+                raise
+            said, span = ("--target: ", None) if request.given["target"] else ("", request.settings.span("target"))
+            raise InputError(f"{said}{error.message}", span, error.hint) from None
+    asked: dict[str, str] = request.options["readings"]
+    if asked:
+        own = list(own_targets(request))
+        given = readings_of(request.given["reading"])
+        for rule, name in asked.items():
+            said, span = ("--reading: ", None) if rule in given else ("", request.settings.span("reading", rule))
+            _check_reading(rule, name, own, said, span)
+
+
+def _check_reading(rule: str, name: str, own: Sequence[Any], said: str, span: Any) -> None:
+    from dmaverify.report.rules import names_of
+    from dmaverify.targets.table import suggestion
+
+    known = [*names_of("reading"), *(f"{key}={one}" for target in own for key, names in target.readings.items()
+                                     for one in names)]  # fmt: skip
+    if f"{rule}={name}" in known:
+        return
+    names = [pair.partition("=")[2] for pair in known if pair.partition("=")[0] == rule]
+    if names:
+        hint = suggestion(name, names) or f"it has {', '.join(dict.fromkeys(names))}"
+        raise InputError(f"{said}{rule} has no reading {name!r}", span, hint)
+    hint = suggestion(rule, {pair.partition("=")[0] for pair in known}) or "`dmaverify targets` lists the readings"
+    raise InputError(f"{said}{rule!r} has no readings", span, hint)
+
+
+def own_targets(request: CheckRequest) -> Iterator[Any]:
     """The machines of the request that do not ship: its `--target`, and those that its plans name by a path."""
     from dmaverify.plan.read import target_names
     from dmaverify.targets.target import available_targets, load_target
@@ -177,7 +217,7 @@ def own_targets(request: Request) -> Iterator[Any]:
                     yield load_target(name, Path(file).parent)
 
 
-def shown_settings(request: Request) -> dict[str, Any]:
+def shown_settings(request: CheckRequest) -> dict[str, Any]:
     """The settings in force as data: the file's, with those of the command line over them, and the origin of each."""
     data: dict[str, Any] = request.settings.as_data()
     data |= {
@@ -203,7 +243,7 @@ def shown_settings(request: Request) -> dict[str, Any]:
 _OPTION_OF = {"format": "format_", "jobs": "workers", "execute": "no_execute", "cache": "no_cache"}
 
 
-def _origin(request: Request, key: str) -> str:
+def _origin(request: CheckRequest, key: str) -> str:
     """Where a setting comes from: `command line`, `FILE:LINE` or `default`."""
     given, settings = request.given, request.settings
     asked = [given.get(_OPTION_OF.get(key, key))]
@@ -213,7 +253,7 @@ def _origin(request: Request, key: str) -> str:
     return f"{settings.origin}:{settings.lines[key]}" if key in settings.lines else "default"
 
 
-def shown_files(request: Request) -> str:
+def shown_files(request: CheckRequest) -> str:
     """Every file that is checked, and every one that is left, with the reason."""
     from dmaverify.jobs.walk import walked
 
@@ -226,7 +266,7 @@ def shown_files(request: Request) -> str:
     return "\n".join(lines)
 
 
-def _baseline(request: Request) -> str | None:
+def _baseline(request: CheckRequest) -> str | None:
     if request.given["baseline"]:
         return str(request.given["baseline"])
     own = request.settings.baseline
@@ -259,7 +299,7 @@ def judged(
         yield result
 
 
-def _cache(request: Request) -> Any:
+def _cache(request: CheckRequest) -> Any:
     off = any(request.given[key] for key in ("no_cache", "locked", "certify"))
     if off or os.environ.get("DMAVERIFY_NO_CACHE") or not request.settings.cache:
         return None
@@ -269,11 +309,12 @@ def _cache(request: Request) -> Any:
     return cache_of(request.settings.folder / own if own else None)
 
 
-def check_once(request: Request, terminal: Terminal, ticks: Callable[[int], Tick]) -> Outcome:
+def check_once(request: CheckRequest, terminal: Terminal, ticks: Callable[[int], Tick]) -> CommandOutcome:
     """Judges, excuses, fixes, writes and tells, once. Raises InputError."""
     if not request.paths:
         raise InputError("nothing to check", None, what_next())
     check_rules(request)
+    check_names(request)
     internal: list[str] = []
     asked: dict[str, Any] = {}
     files, hidden = request.chosen_files()
@@ -281,7 +322,7 @@ def check_once(request: Request, terminal: Terminal, ticks: Callable[[int], Tick
     if since is not None:
         jobs = [job for job in jobs if any(file == str(Path(job[0]).resolve()) for file, _ in since)]
         if not jobs:
-            return Outcome((f"no transfer changed since {request.given['since']}",))
+            return CommandOutcome((f"no transfer changed since {request.given['since']}",))
     note: tuple[str, ...] = ()
     if hidden:
         note = (f"left out by .gitignore or the settings: {_many(len(hidden), 'path')} (--show-files)",)
@@ -300,7 +341,7 @@ def check_once(request: Request, terminal: Terminal, ticks: Callable[[int], Tick
         outcome = finished(request, terminal, verdicts, internal, asked)
         said = f"interrupted: {done} of {_many(len(jobs), 'file')} judged; the others have no verdict"
         code = max(outcome.code if verdicts else 3, 3, key=(0, 3, 1, 2, 4).index)
-        return Outcome(outcome.out, (*outcome.err, *note, said), code)
+        return CommandOutcome(outcome.out, (*outcome.err, *note, said), code)
     if request.given["trace"]:
         from dmaverify.cli.idma import traced
 
@@ -308,24 +349,24 @@ def check_once(request: Request, terminal: Terminal, ticks: Callable[[int], Tick
     if cache is not None and cache.dropped:
         note += (f"cache: {_many(cache.dropped, 'entry')} dropped: damaged, or not written by this user",)
     outcome = finished(request, terminal, verdicts, internal, asked)
-    return Outcome(outcome.out, (*outcome.err, *note), outcome.code)
+    return CommandOutcome(outcome.out, (*outcome.err, *note), outcome.code)
 
 
-def _since(request: Request) -> set[tuple[str, str]] | None:
+def _since(request: CheckRequest) -> set[tuple[str, str]] | None:
     if not request.given["since"]:
         return None
-    from dmaverify.cli.diff import changed_since
+    from dmaverify.jobs.revisions import changed_since
 
     return changed_since(request.given["since"], request)
 
 
 def finished(
-    request: Request,
+    request: CheckRequest,
     terminal: Terminal,
     verdicts: Sequence[Any],
     internal: Sequence[str],
     asked: Mapping[str, Any] = MappingProxyType({}),
-) -> Outcome:
+) -> CommandOutcome:
     """What is done with verdicts once they are there, and the end of the command."""
     from dmaverify.verdict import Status, exit_code
 
@@ -373,7 +414,7 @@ def finished(
         out.append(_playback(request.given["playback"], verdicts))
     if request.given["exit_zero"] and code in (1, 3):
         code = 0
-    return Outcome(tuple(out), tuple(err), code)
+    return CommandOutcome(tuple(out), tuple(err), code)
 
 
 def own_mistakes(verdicts: Sequence[Any]) -> list[str]:
@@ -402,7 +443,7 @@ def _warned(verdicts: Sequence[Any]) -> bool:
     return any(f.severity is Severity.WARNING and f.excuse is None for v in verdicts for f in v.findings)
 
 
-def _chosen(request: Request, verdicts: Sequence[Any]) -> list[Any]:
+def _chosen(request: CheckRequest, verdicts: Sequence[Any]) -> list[Any]:
     """Less what is ignored, and with what the baseline knows excused."""
     from dmaverify.jobs.scope import only
     from dmaverify.plan.settings import matching
@@ -421,7 +462,8 @@ def _chosen(request: Request, verdicts: Sequence[Any]) -> list[Any]:
     from dmaverify.report.fingerprint import read_baseline, with_baseline
 
     if not Path(file).exists():
-        raise InputError(f"{file} does not exist", None, f"write it with --write-baseline {file}")
+        span = None if request.given["baseline"] else request.settings.span("baseline")
+        raise InputError(f"{file} does not exist", span, f"write it with --write-baseline {file}")
 
     known = read_baseline(read_source(file).text, file)
     return with_baseline(found, known, Path(file).name, partial(_placed, Path(file).parent))
@@ -432,7 +474,7 @@ def _placed(folder: Path, path: str) -> str:
     return Path(os.path.relpath(path, folder)).as_posix() if path else path
 
 
-def _written_baseline(request: Request, verdicts: Sequence[Any]) -> Outcome:
+def _written_baseline(request: CheckRequest, verdicts: Sequence[Any]) -> CommandOutcome:
     from dmaverify.report.fingerprint import baseline_text, read_baseline
     from dmaverify.report.order import remarks
 
@@ -443,10 +485,10 @@ def _written_baseline(request: Request, verdicts: Sequence[Any]) -> Outcome:
     left = sum(1 for verdict in verdicts if remarks(verdict) and not verdict.errors)
     said = f"wrote {file}: {number} findings; from now on: --baseline {file}"
     kept = (f"{left} unknown are in no baseline: only findings are",) if left else ()
-    return Outcome((said,), kept)
+    return CommandOutcome((said,), kept)
 
 
-def _fixed(request: Request, verdicts: Sequence[Any]) -> tuple[list[Any], list[str]]:
+def _fixed(request: CheckRequest, verdicts: Sequence[Any]) -> tuple[list[Any], list[str]]:
     """The verdicts after their fixes were written: the changed files are judged again."""
     from dmaverify.jobs.fix import fixes_by_file, with_fixes, write_fixes
     from dmaverify.jobs.judge import check_job
@@ -472,7 +514,7 @@ def _many(number: int, what: str) -> str:
 # ---------------------------------------------------------------- telling
 
 
-def _told(request: Request, verdicts: Sequence[Any], code: int, terminal: Terminal) -> list[str]:
+def _told(request: CheckRequest, verdicts: Sequence[Any], code: int, terminal: Terminal) -> list[str]:
     """The report on the screen; the other reports into their files."""
     style: dict[str, Any] = {
         "width": terminal.width,
@@ -493,7 +535,7 @@ def _told(request: Request, verdicts: Sequence[Any], code: int, terminal: Termin
 
 def _certified(folder: str, jobs: Sequence[Job], code: int) -> tuple[int, str, list[str]]:
     """Writes the certificate and lets cvc5 answer it again; 4 where it contradicts z3, 3 where it cannot answer."""
-    from dmaverify.jobs.certify import write_certificate
+    from dmaverify.jobs.sealed import write_certificate
     from dmaverify.prove.certify.certificate import recheck
 
     files = write_certificate(Path(folder), jobs)
@@ -519,7 +561,7 @@ def _playback(file: str, verdicts: Sequence[Any]) -> str:
 # ---------------------------------------------------------------- watching
 
 
-def stamps(request: Request) -> dict[str, tuple[int, int]]:
+def stamps(request: CheckRequest) -> dict[str, tuple[int, int]]:
     """When each file of the request changed last, and how long it is."""
     found = {}
     for file in {name for name, _ in _present(request)}:
@@ -531,7 +573,7 @@ def stamps(request: Request) -> dict[str, tuple[int, int]]:
     return found
 
 
-def _present(request: Request) -> list[tuple[str, str | None]]:
+def _present(request: CheckRequest) -> list[tuple[str, str | None]]:
     try:
         return request.files
     except InputError:
@@ -539,8 +581,8 @@ def _present(request: Request) -> list[tuple[str, str | None]]:
 
 
 def watched(
-    request: Request, terminal: Terminal, ticks: Callable[[int], Tick], wait: Callable[[], None]
-) -> Iterator[Outcome]:
+    request: CheckRequest, terminal: Terminal, ticks: Callable[[int], Tick], wait: Callable[[], None]
+) -> Iterator[CommandOutcome]:
     """One outcome now and one after every change of a file; what cannot be read is an outcome too. Ends never."""
     from dmaverify.report.text import render_error
 
@@ -549,7 +591,7 @@ def watched(
         try:
             yield check_once(request, terminal, ticks)
         except InputError as error:
-            yield Outcome((), (render_error(error, width=terminal.width),), 2)
+            yield CommandOutcome((), (render_error(error, width=terminal.width),), 2)
         if request.given["fix"]:
             before = stamps(request)
         while stamps(request) == before:

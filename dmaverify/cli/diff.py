@@ -41,7 +41,7 @@ def diff(revisions: str, format_: str, no_cost: bool, **given: Any) -> None:
 
 def compared(revisions: str, request: Any, form: str, cost: bool) -> tuple[str, int]:
     """The report on a change, and the exit code. Raises InputError."""
-    from dmaverify.jobs.revisions import changes, checked_out, judged_in, repository_of
+    from dmaverify.jobs.revisions import changes, checked_out, inside, judged_in, repository_of
     from dmaverify.report.changes import changes_data, changes_github, changes_markdown, changes_text
     from dmaverify.verdict import Status
 
@@ -49,7 +49,7 @@ def compared(revisions: str, request: Any, form: str, cost: bool) -> tuple[str, 
     if not old or (dots and not new):
         raise InputError(f"`{revisions}` names no two revisions", None, "dmaverify diff main..HEAD, or main alone")
     root = repository_of(Path(request.paths[0]) if request.paths else Path())
-    paths = [_inside(root, path) for path in request.paths] or ["."]
+    paths = [inside(root, path) for path in request.paths] or ["."]
     asked = request.target, request.options, request.workers
     with checked_out(root, old) as there:
         before = judged_in(there, paths, *asked)
@@ -68,26 +68,3 @@ def compared(revisions: str, request: Any, form: str, cost: bool) -> tuple[str, 
     }[form]()
     open_ = any(one.after is not None and one.after.verdict.status is Status.UNKNOWN for one in found)
     return text, 1 if any(one.fails for one in found) else 3 if open_ else 0
-
-
-def _inside(root: Path, path: str) -> str:
-    """A path from the repository's folder. Raises InputError for one outside."""
-    file = path.partition("::")[0]
-    try:
-        return Path(file).resolve().relative_to(root.resolve()).as_posix()
-    except ValueError:
-        said = f"{file} lies outside of the repository {root}"
-        raise InputError(said, None, "name paths of one repository") from None
-
-
-def changed_since(revision: str, request: Any) -> set[tuple[str, str]]:
-    """(file, name) of the transfers of the working tree that were others at a revision. Raises InputError."""
-    from dmaverify.jobs.revisions import changes, checked_out, judged_in, repository_of
-
-    root = repository_of(Path(request.paths[0].partition("::")[0]))
-    paths = [_inside(root, path) for path in request.paths]
-    asked = request.target, request.options, request.workers
-    with checked_out(root, revision) as there:
-        before = judged_in(there, paths, *asked)
-    found = changes(before, judged_in(root, paths, *asked), cost=False)
-    return {(str((root / one.path).resolve()), one.name) for one in found if one.after is not None}

@@ -22,7 +22,7 @@ from dmaverify.verdict import Edit, Finding, Status, Verdict
 
 if TYPE_CHECKING:
     from dmaverify.language.expr import Expr
-    from dmaverify.plan.read import Plan
+    from dmaverify.plan.plan import Plan
 
 SUFFIXES = (".toml", ".rs", ".pto", ".mlir", ".job", ".jobs", ".idma", ".csv", ".jsonl")
 SETTINGS: Mapping[str, Any] = {"cross_check": 0, "timeout": 10.0}
@@ -213,10 +213,12 @@ def cost_text(opened: Opened, name: str) -> str:
 
 
 def hover(opened: Opened, offset: int) -> str | None:
-    """Markdown for a place: of the mapping there, or of the entry that begins on its line."""
-    found = _mapping_at(opened, offset)
-    if found is not None:
-        return found
+    """Markdown for a place: of the stride or mapping there, or of the entry that begins on its line."""
+    from dmaverify.cli.strides import stride_at
+
+    found = [text for text in (stride_at(opened, offset), _mapping_at(opened, offset)) if text is not None]
+    if found:
+        return "\n\n".join(found)
     verdict = at_line(opened, opened.source.line_of(offset))
     return None if verdict is None else _about(opened, verdict)
 

@@ -38,7 +38,7 @@ def lsp() -> None:
     serve().start_io()
 
 
-class Session:
+class EditorSession:
     """The open texts of one editor, judged."""
 
     def __init__(self, server: LanguageServer) -> None:
@@ -190,7 +190,7 @@ def serve() -> LanguageServer:
     from dmaverify import __version__
 
     server = LanguageServer("dmaverify", __version__, text_document_sync_kind=types.TextDocumentSyncKind.Incremental)
-    session = Session(server)
+    session = EditorSession(server)
 
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
     def opened(params: lt.DidOpenTextDocumentParams) -> None:
@@ -213,7 +213,7 @@ def serve() -> LanguageServer:
     return server
 
 
-def _answers(server: LanguageServer, session: Session) -> None:
+def _answers(server: LanguageServer, session: EditorSession) -> None:
     """What an editor asks for a place or a document."""
     from lsprotocol import types
 
@@ -267,7 +267,7 @@ def _answers(server: LanguageServer, session: Session) -> None:
         return [] if found is None else _actions(session, found, params)
 
 
-def _item(opened: Opened, session: Session, offset: int, word: str, kind: str) -> lt.CompletionItem:
+def _item(opened: Opened, session: EditorSession, offset: int, word: str, kind: str) -> lt.CompletionItem:
     """A completion that replaces the word before the place, slashes and dashes included."""
     from lsprotocol import types
 
@@ -278,7 +278,7 @@ def _item(opened: Opened, session: Session, offset: int, word: str, kind: str) -
     return types.CompletionItem(word, kind=icon, detail=kind, text_edit=edit, filter_text=word)
 
 
-def _actions(session: Session, opened: Opened, params: lt.CodeActionParams) -> list[lt.CodeAction]:
+def _actions(session: EditorSession, opened: Opened, params: lt.CodeActionParams) -> list[lt.CodeAction]:
     from lsprotocol import types
 
     from dmaverify.cli import editor

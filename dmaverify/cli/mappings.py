@@ -28,7 +28,7 @@ def cells(expr: str | None, axes: str, raw: bool, start: int, count: int | None,
     """What every position of a mapping stands for."""
     from dmaverify.cli.app import Stop, fail, lines, say
     from dmaverify.jobs.requests import cell_text, cells_json, cells_request
-    from dmaverify.report.machine import dumps
+    from dmaverify.report.data import dumps
 
     if stdin:
         return lines(lambda request: cells_request(request, raw))
@@ -62,7 +62,7 @@ def derive(path: str, explain: bool, merge: bool, as_json: bool) -> None:
     from dmaverify.cli.app import Stop, fail, say
     from dmaverify.jobs.derivation import derivation_json, derivation_text
     from dmaverify.jobs.load import load
-    from dmaverify.report.machine import dumps
+    from dmaverify.report.data import dumps
 
     plan = load(path, partly=True)
     out: list[Any] = []

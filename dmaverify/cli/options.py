@@ -34,7 +34,7 @@ class LimitType(click.ParamType):  # type: ignore[type-arg,unused-ignore]
             self.fail(f"{value!r} is no limit; write for example {self.examples}, or none", param, ctx)
 
 
-class Named(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+class NamedText(click.ParamType):  # type: ignore[type-arg,unused-ignore]
     """A text of which a shell completes the names: of rules, machines or readings. It takes any text."""
 
     def __init__(self, name: str) -> None:
@@ -51,7 +51,19 @@ class Named(click.ParamType):  # type: ignore[type-arg,unused-ignore]
         return [CompletionItem(name) for name in names_of(self.name) if name.startswith(incomplete)]
 
 
-RULE, MACHINE, READING = Named("rule"), Named("target"), Named("reading")
+class WordChoice(click.Choice):  # type: ignore[type-arg,unused-ignore]
+    """One of several words; a misspelt one is answered with the one that was meant."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        from difflib import get_close_matches
+
+        near = [] if value in self.choices else get_close_matches(str(value), [str(one) for one in self.choices], 1)
+        if near:
+            self.fail(f"{value!r} is none of them; did you mean {near[0]!r}?", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+RULE, MACHINE, READING = NamedText("rule"), NamedText("target"), NamedText("reading")
 TIME = LimitType(seconds_of, "10s, 2m")
 MEMORY = LimitType(bytes_of, "512MiB, 2GiB")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -60,7 +72,7 @@ _FILE = click.Path(dir_okay=False)
 _FOLDER = click.Path(file_okay=False)
 OPTIONS: Mapping[str, Callable[[Any], Any]] = {
     "paths": click.argument("paths", nargs=-1, metavar="PATH[::NAME]..."),
-    "format_": click.option("--format", "format_", type=click.Choice(FORMATS), show_default="full"),
+    "format_": click.option("--format", "format_", type=WordChoice(FORMATS), show_default="full"),
     "as_json": click.option("--json", "as_json", is_flag=True, help="The same as --format json."),
     "output": click.option(
         "--output", multiple=True, metavar="FORMAT=FILE", help="Also write a report to a file; repeatable."
@@ -118,7 +130,7 @@ OPTIONS: Mapping[str, Callable[[Any], Any]] = {
     ),
     "prove": click.option(
         "--prove",
-        type=click.Choice(("fast", "full")),
+        type=WordChoice(("fast", "full")),
         show_default="fast",
         help="full: ask the solver every claim once more, from the definitions of mapping and sequencer.",
     ),
@@ -164,7 +176,7 @@ OPTIONS: Mapping[str, Callable[[Any], Any]] = {
     "strict": click.option("--strict", is_flag=True, help="Warnings fail too: exit with 1 where any is left."),
     "unknown": click.option(
         "--unknown",
-        type=click.Choice(("fail", "warn")),
+        type=WordChoice(("fail", "warn")),
         default="fail",
         show_default=True,
         help="warn: exit with 0 where the code would be 3; the report still says UNKNOWN.",

@@ -8,36 +8,17 @@ Law: an entry without a price is named with the reason and takes nothing from th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from dmaverify.cli.entries import CHANNEL, Chosen, Priced, all_turns, rows_of_indirect
 from dmaverify.errors import InputError, errors_of
 
 if TYPE_CHECKING:
     from dmaverify.cost.gathers import RowMoves
     from dmaverify.cost.model import Cost
-    from dmaverify.cost.turns import Turns
-    from dmaverify.plan.read import Plan
+    from dmaverify.plan.plan import Plan
     from dmaverify.program.indirect import Indirect
-
-
-@dataclass(frozen=True)
-class Chosen:
-    """What was asked for beside the price."""
-
-    profile: str = "book"
-    simulate: bool = False
-    explain: bool = False
-    formula: bool = False
-
-
-@dataclass(frozen=True)
-class Priced:
-    """One entry: its text and its JSON; `errors` where its input makes no price."""
-
-    text: str
-    data: Mapping[str, Any]
-    errors: tuple[InputError, ...] = ()
 
 
 def costs_of(path: str, chosen: Chosen, as_json: bool) -> tuple[str, list[InputError]]:
@@ -46,9 +27,13 @@ def costs_of(path: str, chosen: Chosen, as_json: bool) -> tuple[str, list[InputE
     """
     from dmaverify.cli.rust import references
     from dmaverify.jobs.load import load
-    from dmaverify.report.machine import dumps
+    from dmaverify.report.data import dumps
 
     plan, refused = references(load(path, partly=True), chosen.profile)
+    for machine in plan.targets.values():
+        machine.check_readings(chosen.readings)
+    if chosen.readings:
+        plan = replace(plan, targets={name: one.under(chosen.readings) for name, one in plan.targets.items()})
     errors = [error for one in plan.unread for error in one.errors]
     if not (plan.transfers or plan.indirects or plan.programs or refused or errors):
         raise InputError(f"{path} has no transfer to price")
@@ -104,10 +89,12 @@ def _transfer(plan: Plan, name: str, chosen: Chosen, as_json: bool) -> Priced:
     if rows is not None:
         return _of_rows(name, *rows, chosen)
     try:
-        price, data = cost_of(plan, name, chosen.profile, chosen.simulate, chosen.explain and as_json)
-        refuted = _refuted_by(plan, name)
+        price, data = cost_of(
+            plan, name, chosen.profile, chosen.simulate, chosen.explain and as_json, chosen.readings.get(CHANNEL)
+        )
+        refuted = _refuted_by(plan, name, chosen.readings)
         data |= {"refuted": list(refuted)} if refuted else {}
-        every = all_turns(plan, name, chosen.profile)
+        every = all_turns(plan, name, chosen.profile, chosen.readings.get(CHANNEL))
         if every is not None and data["cycles"] is not None:
             data |= {"iterations": every.iterations, "all_iterations": every.cycles, "kinds": every.kinds}
         if as_json:
@@ -121,35 +108,18 @@ def _transfer(plan: Plan, name: str, chosen: Chosen, as_json: bool) -> Priced:
         return _unpriced(name, error)
 
 
-def _refuted_by(plan: Plan, name: str) -> tuple[str, ...]:
+def _refuted_by(plan: Plan, name: str, readings: Mapping[str, str]) -> tuple[str, ...]:
     """The errors of a transfer that a check refutes; none where it does not, or cannot say."""
     from dmaverify.jobs.verdicts import verdicts_of
-    from dmaverify.plan.read import select
+    from dmaverify.plan.plan import select
     from dmaverify.prove.options import Options
     from dmaverify.verdict import Status
 
     if plan.is_kernel:
         return ()
-    found = verdicts_of(select(plan, name), Options(repair=False))
+    found = verdicts_of(select(plan, name), Options(repair=False, readings=readings))
     broken = [finding.rule for one in found if one.status is Status.REFUTED for finding in one.errors]
     return tuple(dict.fromkeys(broken))
-
-
-def all_turns(plan: Plan, name: str, profile: str) -> Turns | None:
-    """What all iterations of the loops around a transfer's views cost; None where there are none."""
-    from dmaverify.api import program_of
-    from dmaverify.cost.turns import turns_cost
-    from dmaverify.prove.move.views import shift_units
-
-    transfer = next(item for item in plan.transfers if item.name == name).transfer
-    views, target = transfer.views, plan.targets[transfer.target]
-    if views is None or views.count <= 1 or "hbm" not in target.tiers:
-        return None
-    commands = program_of(plan, name)
-    bits = commands[0].unit_bits if commands else 8
-    reads, writes = (shift_units(view, views, target, bits).steps for view in (views.source, views.dest))
-    counts = [turn.count for turn in views.turns]
-    return turns_cost(commands, list(zip(counts, reads, writes, strict=True)), "rngd", profile)
 
 
 def _all_turns(data: Mapping[str, Any]) -> list[str]:
@@ -179,9 +149,10 @@ def _of_rows(name: str, rows: RowMoves, kind: str, chosen: Chosen) -> Priced:
     from dmaverify.cost.constants import cost_data
     from dmaverify.cost.gathers import NO_DATA, gather_cost
 
-    if cost_data(chosen.profile).bands:
+    data = cost_data(chosen.profile, chosen.readings.get(CHANNEL))
+    if data.bands:
         return _no_rows(name, f"a {kind} {NO_DATA}")
-    return rows_text(name, kind, rows, gather_cost(rows, "rngd", chosen.profile), chosen.explain)
+    return rows_text(name, kind, rows, gather_cost(rows, data), chosen.explain)
 
 
 def rows_text(name: str, kind: str, rows: RowMoves, price: Cost, explain: bool) -> Priced:
@@ -195,30 +166,6 @@ def rows_text(name: str, kind: str, rows: RowMoves, price: Cost, explain: bool) 
         lines += [f"  {'':{wide}}  {term.why}", f"  {'':{wide}}  {term.source}"] if explain else []
     data = {"name": name, "kind": kind, "rows": rows.rows, "known": rows.known, **price.as_data()}
     return Priced("\n".join(lines), data)
-
-
-def rows_of_indirect(plan: Plan, item: Indirect) -> RowMoves | str:
-    """The rows of a gather or scatter as commands, or why there are none."""
-    from dmaverify.cost.gathers import RowMoves
-    from dmaverify.prove.move.indirect_case import IndirectCase
-    from dmaverify.prove.options import Options
-
-    target = plan.targets[item.target]
-    if "hbm" not in target.tiers:
-        return f"{target.name} has no model of it"
-    case = IndirectCase(item, target, Options(), plan.axes)
-    row = case.row() if case.shaped() else None
-    if row is None:
-        return case.findings[0].message
-    commands, shifts = case.commands(row), case.shifts()
-    if not commands:
-        return "nothing says how a row moves; give it a stream or configurations"
-    size = -(-item.index.entries * target.dtypes[item.index.dtype] // 8)
-    if shifts is not None:
-        return RowMoves(commands, tuple(shifts[0]), tuple(shifts[1]), len(shifts[0]), size)
-    keyed = tuple(case.keyed_shifts())
-    reads, writes = (keyed, None) if item.scatter else (None, keyed)
-    return RowMoves(commands, reads, writes, len(keyed), size)
 
 
 def _rows_in_kernel(plan: Plan, name: str) -> tuple[RowMoves, str] | None:

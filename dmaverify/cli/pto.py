@@ -10,83 +10,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from dmaverify.errors import InputError, Source, Span
-from dmaverify.machines.pto import ops
+from dmaverify.errors import InputError, Span
 from dmaverify.machines.pto.emit import canonical, fields_of, words_of_copy
-from dmaverify.machines.pto.meaning import meaning_of
-from dmaverify.machines.pto.read import read_kernels
-from dmaverify.machines.pto.values import Kernel, Setting
+from dmaverify.machines.pto.named import NamedFunction, functions_of, kernel_at
 from dmaverify.machines.pto.words import GM_WORDS, LOCAL_WORDS, unpack
 from dmaverify.machines.pto.work import work_of
-from dmaverify.plan.notes import Notes, read_notes
 from dmaverify.prove.flow.same_kernel import Sameness, compare_kernels
-
-
-@dataclass(frozen=True)
-class Named:
-    """A function of a file, with what the comments around it say."""
-
-    source: Source
-    function: ops.Function
-    notes: Notes
-
-    def kernel(self, *, canonical: bool = False, readings: Mapping[str, str] | None = None) -> Kernel:
-        """What it does. Raises InputError for what cannot be resolved."""
-        setting = Setting(self.notes.ranges, self.notes.extents, readings or {}, canonical)
-        kernel = meaning_of(self.function, setting)
-        lost = [r for r in kernel.remarks if r.always and r.kind in ("unresolved", "state", "ill")]
-        if lost:
-            raise InputError(lost[0].message, lost[0].span, lost[0].hint)
-        return kernel
-
-    @property
-    def name(self) -> str:
-        return self.function.name or Path(self.source.name).stem
-
-
-def functions_of(path: str) -> list[Named]:
-    """The functions of a file that hold something, or the one behind `::`. Raises InputError."""
-    file, _, name = path.partition("::")
-    try:
-        source = Source(file, Path(file).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{file}: cannot be read") from error
-    return [one for one in named_in(source) if (one.name == name if name else not one.function.called)]
-
-
-def named_in(source: Source) -> list[Named]:
-    """The functions of a text, each with its own notes."""
-    whole, functions = read_kernels(source)
-    out, previous = [], 0
-    for function in functions:
-        end = function.whole.end if function.whole else len(source.text)
-        end = len(source.text) if function is functions[-1] else end
-        out.append(Named(source, function, read_notes(source, whole.comments, previous, end)))
-        previous = end
-    return out
-
-
-def function_at(path: str) -> Named:
-    """The one function that a path means. Raises InputError."""
-    found = functions_of(path)
-    if len(found) != 1:
-        names = ", ".join(one.name for one in functions_of(path.partition("::")[0])) or "none"
-        raise InputError(
-            f"{path} names {len(found)} functions", None, f"write {path.partition('::')[0]}::NAME with one of {names}"
-        )
-    return found[0]
-
-
-def kernel_at(
-    path: str, readings: Mapping[str, str] | None = None, *, canonical: bool = False
-) -> tuple[Source, ops.Function, Kernel]:
-    """The one function that a path means. Raises InputError."""
-    named = function_at(path)
-    return named.source, named.function, named.kernel(canonical=canonical, readings=readings)
 
 
 def slices_of(path: str) -> list[str]:
@@ -99,7 +32,7 @@ def slices_of(path: str) -> list[str]:
 
 def written(path: str, form: str, *, as_json: bool) -> Any:
     """What `emit` says: a text, or with `as_json` the words as data."""
-    from dmaverify.cli.pto_emit import emitted
+    from dmaverify.machines.pto.surfaces import emitted
 
     if form == "words":
         return words_json(path) if as_json else words_text(path)
@@ -170,7 +103,7 @@ def same_kernels(a: str, b: str) -> tuple[Sameness, str]:
     return total, "\n".join(said for _, said in answers)
 
 
-def _pairs(a: str, b: str) -> list[tuple[Named, Named]]:
+def _pairs(a: str, b: str) -> list[tuple[NamedFunction, NamedFunction]]:
     """The functions to compare: of the same name where both files have several, else in their order."""
     one, other = ([f for f in functions_of(p) if f.function.body] for p in (a, b))
     if not one or not other:
@@ -185,7 +118,7 @@ def _pairs(a: str, b: str) -> list[tuple[Named, Named]]:
     return list(zip(one, other, strict=True))
 
 
-def same_functions(one: Named, other: Named) -> Sameness:
+def same_functions(one: NamedFunction, other: NamedFunction) -> Sameness:
     """Whether two functions do the same; unknown where one holds what cannot be resolved."""
     try:
         kernels = [side.kernel(canonical=True) for side in (one, other)]
@@ -203,7 +136,7 @@ def same_functions(one: Named, other: Named) -> Sameness:
     return _worked(found, one, other)
 
 
-def _worked(found: Sameness, one: Named, other: Named) -> Sameness:
+def _worked(found: Sameness, one: NamedFunction, other: NamedFunction) -> Sameness:
     """Copies that are the same prove nothing of kernels that compute something else between them."""
     left, right = (work_of(side.source, side.function.name) for side in (one, other))
     for (first, here), (second, there) in zip(left, right, strict=False):
@@ -217,7 +150,7 @@ def _worked(found: Sameness, one: Named, other: Named) -> Sameness:
     return found
 
 
-def _ranges(one: Named, other: Named) -> str:
+def _ranges(one: NamedFunction, other: NamedFunction) -> str:
     given = [f"%{n} in {low}..{high}" for n, (low, high) in {**other.notes.ranges, **one.notes.ranges}.items()]
     return f", for {', '.join(given)}" if given else ""
 

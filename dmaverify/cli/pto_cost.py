@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dmaverify.cli.pto import Named, functions_of
 from dmaverify.cost.amounts import grows, plain_name
 from dmaverify.cost.copies import KernelCost, as_data, price
 from dmaverify.errors import InputError
+from dmaverify.machines.pto.named import NamedFunction, functions_of
 from dmaverify.machines.pto.values import Kernel
 
 
@@ -38,13 +38,13 @@ def values_of(texts: Sequence[str]) -> dict[str, int]:
     out: dict[str, int] = {}
     for part in (p for text in texts for p in text.split(",")):
         name, sign, number = part.partition("=")
-        if not sign or not number.strip().lstrip("-").isdigit():
+        if not sign or not number.strip().lstrip("-").isdecimal():
             raise InputError(f"`{part}` gives no value", None, "write --set n=64")
         out[plain_name(name.strip())] = int(number)
     return out
 
 
-def kernel_cost(named: Named, given: Mapping[str, int], *, explain: bool = False) -> dict[str, Any]:
+def kernel_cost(named: NamedFunction, given: Mapping[str, int], *, explain: bool = False) -> dict[str, Any]:
     """The cost of a kernel as data."""
     from dmaverify.targets.target import load_target
 

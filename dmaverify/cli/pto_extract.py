@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from dmaverify.cli.pto import Named, functions_of
 from dmaverify.errors import InputError
 from dmaverify.language.expr import Expr, Padding, Symbol, pair
 from dmaverify.machines.pto.check import slice_of
+from dmaverify.machines.pto.named import NamedFunction, functions_of
 from dmaverify.machines.pto.values import Kernel
 from dmaverify.program.instructions import Copy, Place
 
@@ -36,7 +36,7 @@ def plan_of_kernels(path: str) -> str:
     return "\n".join([*head, "", "\n\n".join(tables)]) + "\n"
 
 
-def _kernel(named: Named, kernel: Kernel, axes: dict[str, int], mark: str) -> Iterator[str]:
+def _kernel(named: NamedFunction, kernel: Kernel, axes: dict[str, int], mark: str) -> Iterator[str]:
     name = "".join(c if c.isalnum() else "-" for c in named.name).strip("-") or "kernel"
     yield f"[kernel.{name}]"
     yield f'file = "{Path(named.source.name).name}"'

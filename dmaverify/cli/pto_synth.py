@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError, Source
+from dmaverify.language.files import write_text
 from dmaverify.machines.pto.meaning import meaning_of
 from dmaverify.machines.pto.read import read_kernels
 from dmaverify.machines.pto.values import Setting
 
 if TYPE_CHECKING:
-    from dmaverify.plan.read import Plan
+    from dmaverify.plan.plan import Plan
     from dmaverify.program.move import Transfer
     from dmaverify.synth.copies import CopyPlan, Fewest
 
@@ -111,7 +112,7 @@ def synthesized(
     if (output or certificate) and len(found) != 1:
         raise InputError(f"{len(found)} transfers, but one plan to write", None, "name one: PATH::NAME")
     if output is not None:
-        Path(output).write_text(found[0]["plan"], encoding="utf-8")
+        write_text(output, found[0]["plan"])
     if certificate is not None:
         write_certificate(Path(certificate), found[0])
     return found if as_json else "\n\n".join(map(synthesis_text, found))

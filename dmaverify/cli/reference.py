@@ -72,7 +72,7 @@ def doctor(as_json: bool) -> None:
     """Versions of what dmaverify stands on, hashes of the machine data, and a proof to see that the solver works."""
     from dmaverify.cli.app import Stop, say
     from dmaverify.jobs.doctor import doctor_report, doctor_text
-    from dmaverify.report.machine import dumps
+    from dmaverify.report.data import dumps
 
     report = doctor_report()
     say(dumps(report) if as_json else doctor_text(report))

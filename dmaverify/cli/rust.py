@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from dmaverify.errors import InputError
 from dmaverify.jobs.judge import is_copy_text
+from dmaverify.jobs.references import synthesized
+from dmaverify.language.files import write_text
 
 if TYPE_CHECKING:
-    from dmaverify.plan.read import Plan, PlanTransfer
-    from dmaverify.synth.result import Synthesis
+    from dmaverify.plan.plan import Plan, PlanTransfer
 
 
 def extract_command(told: Callable[[str], Exception]) -> click.Command:
@@ -33,7 +33,7 @@ def extract_command(told: Callable[[str], Exception]) -> click.Command:
         """The transfers of a Rust kernel, or what the copies of a PTO kernel move, as a plan file."""
         text = extract_text(path, target)
         if output is not None:
-            Path(output).write_text(text, encoding="utf-8")
+            write_text(output, text)
             text = f"wrote {output}"
         raise told(text)
 
@@ -58,16 +58,6 @@ def extract_text(path: str, target: str | None) -> str:
     return extracted(plan)
 
 
-def _synthesized(plan: Plan, name: str, profile: str, readings: Mapping[str, str]) -> Synthesis:
-    from dmaverify.prove.move.check import Options
-    from dmaverify.synth.synthesize import CROSS_CHECK, synthesize
-
-    item = next(t for t in plan.transfers if t.name == name)
-    machine = plan.targets[item.transfer.target]
-    options = Options(readings=readings, cross_check=CROSS_CHECK)
-    return synthesize(item.transfer, machine, axes=plan.axes, profile=profile, options=options, advise=False)
-
-
 def references(plan: Plan, profile: str) -> tuple[Plan, dict[str, InputError]]:
     """As `with_references`, with the moves that have no legal commands taken out, and why they have none."""
     if not plan.is_kernel:
@@ -90,7 +80,7 @@ def with_references(plan: Plan, profile: str) -> Plan:
         return plan
     items = []
     for item in plan.transfers:
-        found = _synthesized(plan, item.name, profile, {})
+        found = synthesized(plan, item.name, profile, {})
         if not found.found:
             rule, message, hint = found.refused[0] if found.refused else ("", "no plan was found", "")
             raise InputError(f"`{item.name}` has no legal commands: {rule}: {message}", item.transfer.span, hint)
@@ -124,7 +114,7 @@ def _references(jobs: Sequence[tuple[Any, ...]], readings: Mapping[str, str]) ->
                 continue
             known[key] = item.name
             try:
-                found = _synthesized(plan, item.name, "book", readings)
+                found = synthesized(plan, item.name, "book", readings)
             except InputError as error:
                 yield f"reference  {item.name}  {plan.path}:{item.line}   none: {error.message}"
                 continue

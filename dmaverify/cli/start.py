@@ -119,7 +119,7 @@ def examples(name: str | None, folder: str | None, force: bool) -> None:
     names = example_names()
     if name is not None and name not in names:
         ends = [one for one in names if Path(one).stem == Path(name).stem or one.startswith(f"{name.rstrip('/')}/")]
-        raise InputError(f"no example `{name}`", None, f"did you mean {ends[0]!r}?" if ends else _near(name, names))
+        raise InputError(f"no example `{name}`", None, f"did you mean {ends[0]!r}?" if ends else _example(name, names))
     root = examples_folder()
     if folder is not None:
         paths = list(_with_companions(root, name)) if name else list(_shipped(root))
@@ -131,6 +131,15 @@ def examples(name: str | None, folder: str | None, force: bool) -> None:
     width = max(map(len, names)) + 2
     rows = "\n".join(f"{one:<{width}}{_about(root / one)}".rstrip() for one in names)
     raise told(f"{rows}\n\nread one: dmaverify examples NAME; copy all: dmaverify examples --copy DIR")
+
+
+def _example(name: str, names: Sequence[str]) -> str:
+    """The example that was meant, by its path or by its stem alone."""
+    from difflib import get_close_matches
+
+    stems = {Path(one).stem: one for one in names}
+    near = get_close_matches(name, names, 1) or [stems[one] for one in get_close_matches(Path(name).stem, stems, 1)]
+    return f"did you mean {near[0]!r}?" if near else "`dmaverify examples` lists them"
 
 
 def _shipped(root: Path) -> Iterator[Path]:

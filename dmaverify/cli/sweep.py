@@ -17,6 +17,7 @@ import click
 from dmaverify.cli.check import finished, request_of
 from dmaverify.cli.options import JUDGING, TELLING, options
 from dmaverify.errors import InputError
+from dmaverify.language.files import read_bytes
 
 TASKS = (
     ("SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_COUNT", "SLURM_ARRAY_TASK_MIN"),
@@ -54,11 +55,12 @@ def sweep(shard: str, out: str | None, executor: str, **given: Any) -> None:
     part = shard_of(shard_of_array() if shard == "array" else shard)
     jobs = request.jobs
     execute = executor_of(executor, request.workers, progress(len(jobs)))
-    beside = Path(f"{out}.part")
     Path(out).parent.mkdir(parents=True, exist_ok=True)
+    beside = Path(out).with_name(f".{Path(out).name[:80]}.{os.getpid()}")
+    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)  # O_EXCL follows no link
     count = -2
     try:
-        with beside.open("w", encoding="utf-8") as file:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
             for line in sweep_lines(jobs, part, execute):
                 file.write(line + "\n")
                 count += 1
@@ -77,5 +79,5 @@ def merge(shards: tuple[str, ...], **given: Any) -> None:
     from dmaverify.cli.app import Stop, show, terminal
     from dmaverify.jobs.sweep import merge_lines
 
-    merged = merge_lines((name, Path(name).read_text(encoding="utf-8", errors="replace")) for name in shards)
+    merged = merge_lines((name, read_bytes(name, 1 << 30).decode("utf-8", "replace")) for name in shards)
     raise Stop(show(finished(request_of(given), terminal(), merged.verdicts, merged.troubles)))

@@ -19,7 +19,7 @@ from dmaverify.jobs.synthesis import SynthSettings, settings_of, synthesize_plan
 
 if TYPE_CHECKING:
     from dmaverify.cost.model import Cost
-    from dmaverify.plan.read import Plan
+    from dmaverify.plan.plan import Plan
     from dmaverify.program.command import Command
     from dmaverify.synth.result import Synthesis
 
@@ -28,7 +28,8 @@ def plan_of_request(request: Mapping[str, Any]) -> Plan:
     """The plan of `{"plan": text}` or `{"path": ...}` with an optional name."""
     from dmaverify import api
     from dmaverify.errors import InputErrors
-    from dmaverify.plan.read import read_plan_text, select
+    from dmaverify.plan.plan import select
+    from dmaverify.plan.read import read_plan_text
 
     text, path = request.get("plan"), request.get("path")
     if (text is None) == (path is None):
@@ -52,7 +53,7 @@ def synth_request(request: dict[str, Any], base: SynthSettings) -> Any:
 
 def synth_shown(results: Sequence[Any], as_json: bool, timings: bool, form: str | None = None) -> str:
     """Results as text, as JSON, or only their commands in a form of the machine's own."""
-    from dmaverify.report.machine import dumps
+    from dmaverify.report.data import dumps
     from dmaverify.report.synth import synth_text
 
     if form is not None and all(result.found for result in results):
@@ -99,10 +100,11 @@ def _readme(found: Synthesis) -> str:
 
 
 def cost_of(
-    plan: Plan, name: str, profile: str, simulated: bool, explained: bool = False
+    plan: Plan, name: str, profile: str, simulated: bool, explained: bool = False, channel: str | None = None
 ) -> tuple[Cost, dict[str, Any]]:
     """The cost of a transfer's own program, and its JSON (with the simulation and the explanation where asked for)."""
     from dmaverify import api
+    from dmaverify.cost.constants import cost_data
     from dmaverify.cost.model import cost
     from dmaverify.cost.simple import price as simple_price
     from dmaverify.cost.simple import simple_cost
@@ -122,14 +124,15 @@ def cost_of(
         return plain, {"name": name, **plain.as_data()}
     if "hbm" not in target.tiers:
         raise InputError(f"{target.name} has no cost model")
-    price = cost(commands, "rngd", profile)
+    of = cost_data(profile, channel)
+    price = cost(commands, of)
     data: dict[str, Any] = {"name": name, **price.as_data(), **_prediction(price, commands, profile)}
     if simulated:
-        data["simulation"] = simulate(commands, "rngd", profile).statistics()
+        data["simulation"] = simulate(commands, of).statistics()
     if explained:
         from dmaverify.cost.explain import explain
 
-        told = explain(commands, "rngd", profile).as_data()
+        told = explain(commands, of).as_data()
         data["explanation"] = {key: told[key] for key in ("because", "engines_in_use", "commands", "sides", "advice")}
     return price, data
 

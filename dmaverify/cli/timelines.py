@@ -14,13 +14,13 @@ from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from dmaverify.cli.priced import Priced, all_turns, rows_of_indirect
+from dmaverify.cli.entries import Priced, all_turns, rows_of_indirect
 from dmaverify.errors import InputError
 
 if TYPE_CHECKING:
-    from dmaverify.plan.read import Plan
+    from dmaverify.plan.plan import Plan
     from dmaverify.program.schedule import Order, Program, Step
-    from dmaverify.prove.flow.touches import Work
+    from dmaverify.prove.flow.touches import StepWork
     from dmaverify.report.timeline import Duration, Slot
 
 Lanes = Mapping[tuple[int, str], "Duration"]
@@ -112,7 +112,7 @@ def _ordered(plan: Plan, program: Program, profile: str, supported: bool = True)
     return order, found
 
 
-def _unsupported(work: Work, profile: str) -> str:
+def _unsupported(work: StepWork, profile: str) -> str:
     """Why no data supports a price of the work; '' where some does."""
     from dmaverify.cost.bands import band_of
     from dmaverify.cost.constants import cost_data
@@ -124,7 +124,7 @@ def _unsupported(work: Work, profile: str) -> str:
 
 
 def _durations(
-    plan: Plan, number: int, step: Step, work: Work, profile: str, supported: bool
+    plan: Plan, number: int, step: Step, work: StepWork, profile: str, supported: bool
 ) -> Mapping[tuple[int, str], Duration]:
     """How long each lane works on a step: by itself, or as the whole step where what its lanes share binds it."""
     from dmaverify.cost.model import cost

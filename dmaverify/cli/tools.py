@@ -25,7 +25,7 @@ def cache(clear: bool, as_json: bool) -> None:
     from dmaverify.cli.app import Stop, say
     from dmaverify.jobs.cache import cache_of
     from dmaverify.plan.settings import find_settings
-    from dmaverify.report.machine import dumps
+    from dmaverify.report.data import dumps
 
     settings = find_settings(Path())
     kept = cache_of(settings.folder / settings.cache_dir if settings.cache_dir else None) if settings.cache else None

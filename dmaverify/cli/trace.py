@@ -9,13 +9,14 @@ least it can take, and says so.
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from dmaverify.language.files import write_text
+
 if TYPE_CHECKING:
-    from dmaverify.plan.read import Plan
+    from dmaverify.plan.plan import Plan
 
 
 @click.command()
@@ -58,6 +59,6 @@ def write_program_trace(plan: Plan, output: str, profile: str) -> str:
     (program,) = plan.programs
     slots = laid_out(plan, program, profile)
     data = program_trace(program, slots, profile)
-    Path(output).write_text(json.dumps(data, separators=(",", ":")) + "\n", encoding="utf-8")
+    write_text(output, json.dumps(data, separators=(",", ":")) + "\n")
     path = " -> ".join(critical_path(slots))
     return f"wrote {output}: {len(slots)} pieces of work, {data['otherData']['cycles']:,.1f} cycles, bound by {path}"

@@ -41,7 +41,7 @@ class Add:
 
 
 @dataclass(frozen=True, slots=True)
-class Sum:
+class LoopSum:
     """The sum over the iterations of a loop, `counter` from 0 to `trip - 1`."""
 
     counter: str
@@ -58,7 +58,7 @@ class Either:
     other: Amount
 
 
-Amount = Of | Scaled | Add | Sum | Either
+Amount = Of | Scaled | Add | LoopSum | Either
 NOTHING = Add(())
 
 

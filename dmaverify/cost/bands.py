@@ -18,7 +18,7 @@ from math import log
 from typing import Any
 
 from dmaverify.cost.constants import CostData
-from dmaverify.cost.sides import Side, is_reread, region_of, slices_of
+from dmaverify.cost.sides import SideCost, is_reread, region_of, slices_of
 from dmaverify.program.command import Command
 
 WINDOW = 256
@@ -27,7 +27,7 @@ SCATTERED = 16
 FEW_SLICES = 64
 OWN = "loads of windows of their own"
 """All loads whose windows are read about once, which one formula prices whatever their runs."""
-Pair = tuple[Side, Side]
+Pair = tuple[SideCost, SideCost]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +82,14 @@ def _classes(command: Command, pair: Pair, pairs: Sequence[Pair], slices: int, d
     return (f"{head}, {live}", head, OWN) if plain else (f"{head}, {live}", head)
 
 
-def _other(read: Side, write: Side) -> str:
+def _other(read: SideCost, write: SideCost) -> str:
     if read.port.chip != write.port.chip:
         return "moves between chips"
     names = [side.port.tier.upper() for side in (read, write)]
     return f"moves within {names[0]}" if names[0] == names[1] else f"moves from {names[0]} to {names[1]}"
 
 
-def _runs(run: int, side: Side) -> str:
+def _runs(run: int, side: SideCost) -> str:
     if run < SCATTERED:
         return f"runs below {SCATTERED} B"
     if run < WINDOW:
@@ -98,7 +98,7 @@ def _runs(run: int, side: Side) -> str:
     return "runs with windows in part" if partial else "whole windows"
 
 
-def _regions(read: Side, pairs: Sequence[Pair], data: CostData) -> str:
+def _regions(read: SideCost, pairs: Sequence[Pair], data: CostData) -> str:
     if not is_reread(read, data):
         return ""
     readers = sum(1 for other, _ in pairs if region_of(other) == region_of(read))

@@ -24,7 +24,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.cost.constants import CostData
-from dmaverify.cost.nest import Nest
+from dmaverify.cost.nest import PacketNest
 from dmaverify.targets.address_maps import HbmMap
 
 if TYPE_CHECKING:
@@ -47,13 +47,13 @@ class BankUse:
     switches: int
 
 
-def bank_uses(nests: Sequence[Nest], data: CostData) -> tuple[BankUse, ...] | None:
+def bank_uses(nests: Sequence[PacketNest], data: CostData) -> tuple[BankUse, ...] | None:
     """Every bank that the streams use together; None where they are too long to be looked at."""
     return _uses(tuple(nests), data)
 
 
 @lru_cache(maxsize=1024)
-def _uses(nests: tuple[Nest, ...], data: CostData) -> tuple[BankUse, ...] | None:
+def _uses(nests: tuple[PacketNest, ...], data: CostData) -> tuple[BankUse, ...] | None:
     import numpy as np
 
     where, look = data.hbm, data.hbm_queue - 1
@@ -74,7 +74,7 @@ def _uses(nests: tuple[Nest, ...], data: CostData) -> tuple[BankUse, ...] | None
     )
 
 
-def _windows(nest: Nest, window: int) -> Numbers:
+def _windows(nest: PacketNest, window: int) -> Numbers:
     """The first byte of every window that the nest touches, in its order."""
     import numpy as np
 

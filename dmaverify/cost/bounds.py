@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from dmaverify.cost.banks import BankUse, bank_uses
 from dmaverify.cost.constants import CostData
 from dmaverify.cost.nest import image
-from dmaverify.cost.sides import GroupUse, Side, bank_span, reduce_by
+from dmaverify.cost.sides import GroupUse, SideCost, bank_span, reduce_by
 
 
 @dataclass(frozen=True)
@@ -30,15 +30,15 @@ class Bound:
     source: str
 
 
-def by_memory(pairs: Iterable[tuple[Side, Side]]) -> dict[tuple[str, int, int], list[Side]]:
-    streams: dict[tuple[str, int, int], list[Side]] = defaultdict(list)
+def by_memory(pairs: Iterable[tuple[SideCost, SideCost]]) -> dict[tuple[str, int, int], list[SideCost]]:
+    streams: dict[tuple[str, int, int], list[SideCost]] = defaultdict(list)
     for pair in pairs:
         for side in pair:
             streams[side.memory].append(side)
     return streams
 
 
-def memory_bounds(sides: Sequence[Side], data: CostData) -> list[Bound]:
+def memory_bounds(sides: Sequence[SideCost], data: CostData) -> list[Bound]:
     """What streams that share one memory need of it."""
     tier = sides[0].port.tier
     if tier == "hbm":
@@ -48,7 +48,7 @@ def memory_bounds(sides: Sequence[Side], data: CostData) -> list[Bound]:
     return _dm_bounds(sides, data) if tier == "dm" else _spm_bounds(sides, data)
 
 
-def _net(load: int, sides: Sequence[Side]) -> int:
+def _net(load: int, sides: Sequence[SideCost]) -> int:
     """How long after the start-up a resource that needs `load` ticks lets the command end."""
     return load + min(side.head for side in sides) + min(side.tail for side in sides) if load else 0
 
@@ -56,7 +56,7 @@ def _net(load: int, sides: Sequence[Side]) -> int:
 # ---------------------------------------------------------------- HBM
 
 
-def _hbm_bounds(sides: Sequence[Side], data: CostData) -> list[Bound]:
+def _hbm_bounds(sides: Sequence[SideCost], data: CostData) -> list[Bound]:
     """Channel, row, bank group and read-modify-write bounds of all streams in one HBM."""
     s, chip = data.ticks("hbm_request"), f"HBM of chip {sides[0].port.chip}"
     channels = _channel_loads(sides, data)
@@ -85,11 +85,11 @@ def _hbm_bounds(sides: Sequence[Side], data: CostData) -> list[Bound]:
     return [*found, *_partial_total(sides, data, chip), *_group_bound(sides, data, chip)]
 
 
-def _busiest(name: str, loads: Sequence[int], sides: Sequence[Side], where: str, why: str, source: str) -> Bound:
+def _busiest(name: str, loads: Sequence[int], sides: Sequence[SideCost], where: str, why: str, source: str) -> Bound:
     return Bound(name, _net(max(loads), sides), where, why, source)
 
 
-def _channel_loads(sides: Iterable[Side], data: CostData) -> list[int]:
+def _channel_loads(sides: Iterable[SideCost], data: CostData) -> list[int]:
     """Requests per channel; a stream that cannot be counted is spread evenly, which no channel can beat."""
     total, loose = [0] * data.hbm_channels, 0
     for side in sides:
@@ -109,7 +109,7 @@ def _channel_why(channels: Sequence[int]) -> str:
     return f"{used} of {len(channels)} channels carry {sum(channels):,} requests, the busiest {max(channels):,}"
 
 
-def _row_loads(sides: Sequence[Side], data: CostData) -> list[int] | None:
+def _row_loads(sides: Sequence[SideCost], data: CostData) -> list[int] | None:
     """Ticks per channel of row switches beyond plain requests; None where the streams share banks or one is not
     linear.
     """
@@ -136,7 +136,7 @@ def _row_loads(sides: Sequence[Side], data: CostData) -> list[int] | None:
     return [load + data.ticks("hbm_request") if load else 0 for load in total]
 
 
-def _bank_uses(sides: Sequence[Side], data: CostData) -> list[BankUse]:
+def _bank_uses(sides: Sequence[SideCost], data: CostData) -> list[BankUse]:
     """The banks that the streams use: all alike where each stream is linear and has banks of its own, else looked at
     one by one; none where that would take too long.
     """
@@ -150,7 +150,7 @@ def _bank_uses(sides: Sequence[Side], data: CostData) -> list[BankUse]:
     return list(bank_uses([side.nest for side in sides], data) or ())
 
 
-def _bank_bounds(banks: Sequence[BankUse], sides: Sequence[Side], data: CostData, chip: str) -> list[Bound]:
+def _bank_bounds(banks: Sequence[BankUse], sides: Sequence[SideCost], data: CostData, chip: str) -> list[Bound]:
     """The busiest bank: its requests a bank group's turn apart, those that change its row a row switch apart."""
     turn, switch = data.ticks("hbm_bank_group"), data.ticks("hbm_row_switch")
     loads = [(one.requests - 1 - one.switches) * turn + one.switches * switch for one in banks]
@@ -171,7 +171,7 @@ def _switch_loads(banks: Sequence[BankUse], data: CostData) -> list[int]:
     return [load + data.ticks("hbm_request") if load else 0 for load in total]
 
 
-def _partial_total(sides: Sequence[Side], data: CostData, chip: str) -> list[Bound]:
+def _partial_total(sides: Sequence[SideCost], data: CostData, chip: str) -> list[Bound]:
     """Partial windows whose channels are not known, spread evenly: no channel can carry less than the mean."""
     s = data.ticks("hbm_request")
     writes = [side for side in sides if side.role == "write"]
@@ -184,7 +184,7 @@ def _partial_total(sides: Sequence[Side], data: CostData, chip: str) -> list[Bou
     return [Bound("partial windows, mean", max(0, _net(mean, sides)), chip, why, data.source("hbm_partial"))]
 
 
-def _group_bound(sides: Sequence[Side], data: CostData, chip: str) -> list[Bound]:
+def _group_bound(sides: Sequence[SideCost], data: CostData, chip: str) -> list[Bound]:
     """Requests to one bank group of one channel follow each other at its own rate (tCCD)."""
     one = data.ticks("hbm_bank_group")
     if one <= data.ticks("hbm_request"):
@@ -211,7 +211,7 @@ def _fullest_group(streams: Sequence[GroupUse]) -> int:
 # ---------------------------------------------------------------- data memory, SPM, PCIe
 
 
-def _dm_bounds(sides: Sequence[Side], data: CostData) -> list[Bound]:
+def _dm_bounds(sides: Sequence[SideCost], data: CostData) -> list[Bound]:
     """DMN loads of all streams in one cluster, and blocks of one stream that leave the other DMN idle."""
     one = data.ticks("dm_request")
     where = f"DM of chip {sides[0].port.chip}, cluster {sides[0].port.cluster}"
@@ -226,7 +226,7 @@ def _dm_bounds(sides: Sequence[Side], data: CostData) -> list[Bound]:
     return [*found, *(bound for side in sides for bound in _alternation(side, data, where))]
 
 
-def _alternation(side: Side, data: CostData, where: str) -> list[Bound]:
+def _alternation(side: SideCost, data: CostData, where: str) -> list[Bound]:
     """Blocks that stay in one DMN: what its slices cannot queue waits for it."""
     assert side.dm is not None
     one, issue, block = data.ticks("dm_request"), side.issue, side.dm.block
@@ -239,38 +239,38 @@ def _alternation(side: Side, data: CostData, where: str) -> list[Bound]:
     return [Bound(f"{side.role} DMN order", side.requests // block * held, where, why, data.source("dm_request"))]
 
 
-def _spm_bounds(sides: Sequence[Side], data: CostData) -> list[Bound]:
-    load = sum(side.requests for side in sides) * data.ticks("spm_request")
-    where = f"SPM of chip {sides[0].port.chip}, cluster {sides[0].port.cluster}"
+def _spm_bounds(sides: Sequence[SideCost], data: CostData) -> list[Bound]:
+    load = sum(side.requests // side.parts for side in sides) * data.ticks("spm_request")
+    where = f"SPM of chip {sides[0].port.chip}, cluster {sides[0].port.cluster}, DMN {sides[0].part}"
     return [Bound("SPM", _net(load, sides), where, "128 B/cycle", data.source("spm_request"))]
 
 
-def link_of(read: Side, write: Side) -> int | None:
-    """The chip whose PCIe link a command crosses: between chips the one it leaves, with the host the other's."""
+def links_of(read: SideCost, write: SideCost) -> tuple[tuple[int, str], ...]:
+    """The PCIe links that a command crosses: a chip and the way; from or to the host it is the other side's chip."""
+    leave, enter = (read.port.chip, "leave"), (write.port.chip, "enter")
     if "host" in (read.port.tier, write.port.tier):
-        return write.port.chip if read.port.tier == "host" else read.port.chip
-    return read.port.chip if read.port.chip != write.port.chip else None
+        return (enter,) if read.port.tier == "host" else (leave,)
+    return (leave, enter) if read.port.chip != write.port.chip else ()
 
 
-def link_bounds(pairs: Sequence[tuple[Side, Side]], data: CostData) -> list[Bound]:
-    moved: dict[int, int] = defaultdict(int)
+def link_bounds(pairs: Sequence[tuple[SideCost, SideCost]], data: CostData) -> list[Bound]:
+    moved: dict[tuple[int, str], int] = defaultdict(int)
     for read, write in pairs:
-        chip = link_of(read, write)
-        if chip is not None:
-            moved[chip] += read.nest.packets * read.nest.size
+        for link in links_of(read, write):
+            moved[link] += read.nest.packets * read.nest.size
     price, source = data.ticks("pcie_byte"), data.source("pcie_byte")
     return [
-        Bound("PCIe", size * price, f"PCIe of chip {chip}", f"{size:,} bytes cross the link at 30 B/cycle", source)
-        for chip, size in moved.items()
+        Bound("PCIe", size * price, f"PCIe of chip {chip}", f"{size:,} bytes {way} the chip at 30 B/cycle", source)
+        for (chip, way), size in moved.items()
     ]
 
 
-def port_bounds(pairs: Sequence[tuple[Side, Side]], data: CostData) -> list[Bound]:
+def port_bounds(pairs: Sequence[tuple[SideCost, SideCost]], data: CostData) -> list[Bound]:
     """What the slices of one cluster exchange with one stack of HBM."""
     price = data.ticks("cluster_stack")
     if not price:
         return []
-    ports: dict[tuple[int, int, int], list[tuple[Side, int]]] = defaultdict(list)
+    ports: dict[tuple[int, int, int], list[tuple[SideCost, int]]] = defaultdict(list)
     for pair in pairs:
         for hbm, dm in (pair, pair[::-1]):
             if hbm.hbm is not None and hbm.hbm.channels is not None and dm.dm is not None:

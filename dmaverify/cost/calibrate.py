@@ -26,7 +26,7 @@ from statistics import median
 from dmaverify.cost.constants import CostData, cost_data
 from dmaverify.cost.model import cost
 from dmaverify.cost.points import Point, commands_of
-from dmaverify.cost.sides import Side, is_reread, pairs_of, region_of, slices_of
+from dmaverify.cost.sides import SideCost, is_reread, pairs_of, region_of, slices_of
 
 BEGIN = "# ---- fitted by `make calibrate`; do not edit by hand, up to the next line of this form"
 END = "# ---- end of what is fitted"
@@ -62,7 +62,7 @@ class Features:
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
+class FitRow:
     """One row of the report."""
 
     point: Point
@@ -90,7 +90,7 @@ def features(point: Point, data: CostData) -> Features:
     )
 
 
-def _kind(point: Point, read: Side, readers: int, data: CostData) -> str:
+def _kind(point: Point, read: SideCost, readers: int, data: CostData) -> str:
     if point.direction == "DM>HBM":
         return "store"
     if not is_reread(read, data):
@@ -254,7 +254,7 @@ def written(text: str, new: str) -> str:
     return f"{before}{BEGIN}\n{new}\n{END}{after}"
 
 
-def quality(points: Sequence[Point], data: CostData) -> list[Fit]:
+def quality(points: Sequence[Point], data: CostData) -> list[FitRow]:
     """The model beside every point."""
     older = cost_data("schedule-older")
-    return [Fit(p, cost(commands_of(p), older if p.toolchain == OLDER else data).cycles) for p in points]
+    return [FitRow(p, cost(commands_of(p), older if p.toolchain == OLDER else data).cycles) for p in points]

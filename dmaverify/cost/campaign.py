@@ -240,7 +240,7 @@ def _exists(command: Command) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CampaignOutcome:
     """One program under one profile. `broken`: the bound lies above the simulation, or `exact` was said in vain."""
 
     kind: str
@@ -255,23 +255,23 @@ class Outcome:
         return self.bound > self.simulated or (self.exact and self.bound != self.simulated)
 
 
-def outcome(kind: str, seed: int, profile: str) -> Outcome:
+def outcome(kind: str, seed: int, profile: str) -> CampaignOutcome:
     """Both evaluators on one program."""
     data, program = cost_data(profile), random_program(seed, kind)
     bound = cost(program, data)
-    return Outcome(kind, seed, profile, bound.cycles, simulate(program, data).cycles, bound.exact)
+    return CampaignOutcome(kind, seed, profile, bound.cycles, simulate(program, data).cycles, bound.exact)
 
 
-def run(first: int, count: int, kinds: Sequence[str], profiles: Sequence[str]) -> list[Outcome]:
+def run(first: int, count: int, kinds: Sequence[str], profiles: Sequence[str]) -> list[CampaignOutcome]:
     """Seeds `first` to `first + count - 1` of every kind under every profile."""
     seeds = range(first, first + count)
     return [outcome(kind, seed, profile) for kind in kinds for profile in profiles for seed in seeds]
 
 
-def table(found: Sequence[Outcome]) -> str:
+def table(found: Sequence[CampaignOutcome]) -> str:
     """Per kind and profile: programs, how many exact, how tight the bound is, violations by seed."""
     lines = [f"{'kind':<9}{'profile':<10}{'programs':>9}{'exact':>7}{'median bound/simulated':>24}  violations"]
-    groups: dict[tuple[str, str], list[Outcome]] = {}
+    groups: dict[tuple[str, str], list[CampaignOutcome]] = {}
     for one in found:
         groups.setdefault((one.kind, one.profile), []).append(one)
     for (kind, profile), own in groups.items():

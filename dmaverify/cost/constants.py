@@ -19,6 +19,7 @@ from typing import Any
 
 from dmaverify.errors import InputError
 from dmaverify.targets.address_maps import DmMap, HbmMap, data, dm_map, hbm_map
+from dmaverify.targets.table import suggestion
 
 TICKS = 30_000
 """Ticks of one cycle."""
@@ -54,6 +55,7 @@ class CostData:
     hbm_queue: int
     slice_queue: int
     engine_slices: int
+    spm_stride: int
     sources: Mapping[str, str] = field(default_factory=dict)
     predicts: str = ""
     bands: Mapping[str, tuple[int, float, float]] = field(default_factory=dict)
@@ -118,7 +120,9 @@ def cost_data(profile: str = "book", reading: str | None = None, path: Path | No
     """The data of a profile. Raises InputError for a profile or reading that does not exist."""
     tables = data(path)
     if profile not in tables["cost"]:
-        raise InputError(f"no cost profile `{profile}`", hint=f"one of {', '.join(profiles(path))}")
+        known = profiles(path)
+        hint = suggestion(profile, known) or f"one of {', '.join(known)}"
+        raise InputError(f"no cost profile `{profile}`", hint=hint)
     table, memory = tables["cost"][profile], tables["memory"]
     table = tables["cost"][table["same"]] if "same" in table else table
     seen = table.get("band", [])
@@ -132,6 +136,7 @@ def cost_data(profile: str = "book", reading: str | None = None, path: Path | No
         hbm_queue=memory["hbm"]["queue"],
         slice_queue=memory["dm"]["queue"],
         engine_slices=memory["dm"]["engine_slices"],
+        spm_stride=memory["spm"]["dmn_stride"],
         sources={name: memory[name]["source"] for name in ("hbm", "dm", "spm")},
         predicts=table.get("predicts", ""),
         bands={one["class"]: (one["rows"], one["low"], one["high"]) for one in seen if "low" in one},

@@ -20,9 +20,9 @@ from dmaverify.cost.amounts import (
     Add,
     Amount,
     Either,
+    LoopSum,
     Of,
     Scaled,
-    Sum,
     added,
     condition_text,
     shown,
@@ -31,7 +31,7 @@ from dmaverify.cost.amounts import (
     value,
 )
 from dmaverify.language.affine import ONE, Cond, Lin, World
-from dmaverify.program.instructions import Branch, Copy, Event, Loop, Touch
+from dmaverify.program.instructions import Branch, Copy, CopyTouch, Event, KernelLoop
 from dmaverify.program.sums import depends, linear_in, summed, unclamped
 
 MOST_PHASES = 8
@@ -39,7 +39,7 @@ MOST_PHASES = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class CopyTerm:
     """A part of a cost in cycles: its amount over all iterations, what is counted, the resource, why, the basis."""
 
     name: str
@@ -58,7 +58,7 @@ class CopyCost:
     line: int
     pipe: str
     kind: str
-    terms: tuple[Term, ...]
+    terms: tuple[CopyTerm, ...]
     arm: str = ""
 
     @property
@@ -114,7 +114,7 @@ class _Pricing:
         self.copies: list[CopyCost] = []
 
     def block(
-        self, events: Sequence[Event], loops: tuple[Loop, ...], arm: str, under: tuple[Cond, ...] = ()
+        self, events: Sequence[Event], loops: tuple[KernelLoop, ...], arm: str, under: tuple[Cond, ...] = ()
     ) -> dict[str, Amount]:
         """What each pipe costs."""
         out: dict[str, list[Amount]] = {}
@@ -124,7 +124,7 @@ class _Pricing:
                 cost = self.copy(event, loops, arm, under)
                 self.copies.append(cost)
                 made = {cost.pipe: cost.cycles}
-            elif isinstance(event, Loop):
+            elif isinstance(event, KernelLoop):
                 own = replace(event, trip=unclamped(self.world, event.trip, loops))
                 made = self.block(event.body, (*loops, own), arm, under)
             elif isinstance(event, Branch):
@@ -133,7 +133,9 @@ class _Pricing:
                 out.setdefault(pipe, []).append(amount)
         return {pipe: added(amounts) for pipe, amounts in out.items()}
 
-    def branch(self, event: Branch, loops: tuple[Loop, ...], arm: str, under: tuple[Cond, ...]) -> dict[str, Amount]:
+    def branch(
+        self, event: Branch, loops: tuple[KernelLoop, ...], arm: str, under: tuple[Cond, ...]
+    ) -> dict[str, Amount]:
         """The larger of both arms; where the condition changes from iteration to iteration, each of those."""
         said = condition_text(event.when, self.world)
         names = [f"{arm}, {text}" if arm else text for text in (f"if {said}", f"unless {said}")]
@@ -149,7 +151,7 @@ class _Pricing:
 
     # ------------------------------------------------------------ one copy
 
-    def copy(self, copy: Copy, loops: tuple[Loop, ...], arm: str, under: tuple[Cond, ...]) -> CopyCost:
+    def copy(self, copy: Copy, loops: tuple[KernelLoop, ...], arm: str, under: tuple[Cond, ...]) -> CopyCost:
         world, constants = self.world, self.constants
         basis = str(constants["basis"])
         issues = self.over(Of(ONE), loops, under)
@@ -160,9 +162,9 @@ class _Pricing:
         held = self.over(Of(blocks), loops, under)
         issue, rate = float(constants["issue_cycles"]), float(constants["ub_bytes_per_cycle"])
         terms = [
-            Term("issue", Scaled(issues, issue), issues, copy.pipe, "instructions, their registers included",
+            CopyTerm("issue", Scaled(issues, issue), issues, copy.pipe, "instructions, their registers included",
                  f"parameter; {basis}"),
-            Term("buffer", Scaled(held, 1, rate), held, "UB", "bytes in blocks of 32, tails and padding included",
+            CopyTerm("buffer", Scaled(held, 1, rate), held, "UB", "bytes in blocks of 32, tails and padding included",
                  f"parameter; {basis}"),
         ]  # fmt: skip
         if copy.kind != "local":
@@ -172,18 +174,18 @@ class _Pricing:
             moved = self.over(Of(world.times(copy.row, self.rows(gm))), loops, under)
             why = f"lines of {line} bytes for {shown(moved, world)} bytes; tensors start on a line"
             terms.append(
-                Term("lines", Scaled(lines, line, speed), lines, "GM", why if exact else f"at most; {why}",
+                CopyTerm("lines", Scaled(lines, line, speed), lines, "GM", why if exact else f"at most; {why}",
                      str(constants["source"]), exact)
             )  # fmt: skip
         return CopyCost(copy.span.line, copy.pipe, copy.kind, tuple(terms), arm)
 
-    def rows(self, touch: Touch) -> Lin:
+    def rows(self, touch: CopyTouch) -> Lin:
         total = ONE
         for count, _ in touch.steps:
             total = self.world.times(total, count)
         return total
 
-    def over(self, amount: Amount, loops: Sequence[Loop], under: Sequence[Cond] = ()) -> Amount:
+    def over(self, amount: Amount, loops: Sequence[KernelLoop], under: Sequence[Cond] = ()) -> Amount:
         """The sum over the iterations of loops, of those where conditions hold; in closed form where there is one."""
         for when in under:
             amount = Either(when, amount, Of(Lin(0)))
@@ -191,21 +193,23 @@ class _Pricing:
             closed = None
             if isinstance(amount, Of):
                 closed = summed(self.world, amount.term, loop.counter, loop.trip)
-            elif loop.counter not in _names(amount, self.world) and isinstance(amount, Sum):
+            elif loop.counter not in _names(amount, self.world) and isinstance(amount, LoopSum):
                 scaled = self._times(loop.trip, amount)
                 if scaled is not None:
                     amount = scaled
                     continue
-            amount = Of(closed) if closed is not None else Sum(loop.counter, loop.trip, amount)
+            amount = Of(closed) if closed is not None else LoopSum(loop.counter, loop.trip, amount)
         return amount
 
-    def _times(self, trip: Lin, amount: Sum) -> Amount | None:
+    def _times(self, trip: Lin, amount: LoopSum) -> Amount | None:
         """A sum as often as a loop runs."""
         return Scaled(amount, trip.const) if trip.is_const else None
 
     # ------------------------------------------------------------ lines of global memory
 
-    def lines(self, touch: Touch, loops: Sequence[Loop], under: Sequence[Cond], line: int) -> tuple[Amount, bool]:
+    def lines(
+        self, touch: CopyTouch, loops: Sequence[KernelLoop], under: Sequence[Cond], line: int
+    ) -> tuple[Amount, bool]:
         """Lines that the rows touch, each row by itself, over all loops; whether that is exact."""
         found = None if under else self._lines(touch, loops, line)
         if found is not None:
@@ -216,7 +220,7 @@ class _Pricing:
         worst = self.world.divide(touch.length + (line - 2), line) + ONE
         return self.over(Of(self.world.times(worst, self.rows(touch))), loops, under), False
 
-    def _lines(self, touch: Touch, loops: Sequence[Loop], line: int) -> Lin | None:
+    def _lines(self, touch: CopyTouch, loops: Sequence[KernelLoop], line: int) -> Lin | None:
         """The exact number, by where in a line rows start: a level of rows repeats its starts after some of them."""
         world, base = self.world, touch.place.address + touch.offset
         counters = [loop.counter for loop in loops]

@@ -17,14 +17,14 @@ from typing import Any
 from dmaverify.cost.amounts import number, shown, value
 from dmaverify.cost.copies import KernelCost, price
 from dmaverify.language.affine import ONE, ZERO, Lin, World
-from dmaverify.program.instructions import Branch, Copy, Event, Loop, Step, Touch
-from dmaverify.prove.flow.same_copies import Form, form_of, normal, progression
+from dmaverify.program.instructions import Branch, Copy, CopyStep, CopyTouch, Event, KernelLoop
+from dmaverify.prove.flow.same_copies import CopyForm, form_of, normal, progression
 from dmaverify.prove.flow.same_kernel import compare_kernels
 
 BLOCK = 32
 LEVELS = 3
 FIELD, FAR = (1 << 21) - 1, (1 << 40) - 1
-Touches = Callable[[Copy], tuple[Touch, ...]]
+Touches = Callable[[Copy], tuple[CopyTouch, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +53,14 @@ def _sites(events: Sequence[Event], world: World) -> Iterator[tuple[Event, ...]]
     """What one copy might do instead: copies that follow each other, loops around nothing but a copy."""
     run: list[Event] = []
     for event in (*events, None):
-        form = form_of(event, world) if isinstance(event, (Copy, Loop)) else None
+        form = form_of(event, world) if isinstance(event, (Copy, KernelLoop)) else None
         way = form.way if form else None
         if run and (form is None or way != _way(run[0], world)):
             yield from _grouped(run, world)
             run = []
         if form is not None and event is not None:
             run.append(event)
-        elif isinstance(event, Loop):
+        elif isinstance(event, KernelLoop):
             yield from _sites(event.body, world)
         elif isinstance(event, Branch):
             yield from _sites(event.then, world)
@@ -89,7 +89,7 @@ def _copies(events: Sequence[Event]) -> Iterator[Copy]:
     for event in events:
         if isinstance(event, Copy):
             yield event
-        elif isinstance(event, Loop):
+        elif isinstance(event, KernelLoop):
             yield from _copies(event.body)
         elif isinstance(event, Branch):
             yield from _copies((*event.then, *event.other))
@@ -149,7 +149,7 @@ def _saves(before: KernelCost, after: KernelCost) -> dict[str, str]:
     return out
 
 
-def _one_copy(form: Form, world: World, touches: Touches) -> Copy | None:
+def _one_copy(form: CopyForm, world: World, touches: Touches) -> Copy | None:
     """The copy that makes the normal form of what these make; None where it has too many levels."""
     data = next((a for a in form.areas if a.kind == "data"), None)
     if data is None or form.copy.kind == "local":
@@ -161,7 +161,7 @@ def _one_copy(form: Form, world: World, touches: Touches) -> Copy | None:
     left = data.write - old.write.address if old.fill is not None else ZERO
     start = joined.write - (left if left.is_const else ZERO)
     levels = joined.levels or ((ONE, joined.length, joined.length),)
-    steps = tuple(Step(c, r, w, "nburst" if i == 0 else f"loop{i}") for i, (c, w, r) in enumerate(levels))
+    steps = tuple(CopyStep(c, r, w, "nburst" if i == 0 else f"loop{i}") for i, (c, w, r) in enumerate(levels))
     if old.fill is not None and not (old.touches and data.write == old.write.address):
         return None
     made = replace(

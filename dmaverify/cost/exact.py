@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dmaverify.cost.constants import CostData
-from dmaverify.cost.nest import Nest, as_requests
-from dmaverify.cost.sides import HbmUse, Side, least_gap
+from dmaverify.cost.nest import PacketNest, as_requests
+from dmaverify.cost.sides import HbmUse, SideCost, least_gap
 from dmaverify.program.command import Command
 
 
-def is_exact(commands: Sequence[Command], pairs: Sequence[tuple[Side, Side]], data: CostData) -> bool:
+def is_exact(commands: Sequence[Command], pairs: Sequence[tuple[SideCost, SideCost]], data: CostData) -> bool:
     """Whether the closed form equals the simulation: one command between HBM and DM, both sides regular."""
     if len(commands) != 1 or data.ticks("hbm_request") < data.ticks("dm_request"):
         return False
@@ -72,15 +72,15 @@ def _one_server(use: HbmUse, data: CostData) -> bool:
     return use.rows.in_order == 0 or use.rows.switches == n - 1
 
 
-def _dm_smooth(nest: Nest, data: CostData) -> bool:
+def _dm_smooth(nest: PacketNest, data: CostData) -> bool:
     """No two requests meet at a DMN."""
-    form = as_requests(Nest(nest.base, nest.loops, 1, nest.flipped), 1)
+    form = as_requests(PacketNest(nest.base, nest.loops, 1, nest.flipped), 1)
     linear = form.linear if form is not None else None
     if linear is None:
         return False
     return least_gap(linear[1], data.dm.dmn_masks) >= _ceil(data.ticks("dm_request"), data.ticks("issue"))
 
 
-def _one_dmn(side: Side) -> bool:
+def _one_dmn(side: SideCost) -> bool:
     """Every request goes to one DMN, which is then never idle."""
     return side.dm is not None and side.dm.dmns is not None and sum(1 for count in side.dm.dmns if count) == 1

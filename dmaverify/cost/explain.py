@@ -18,8 +18,8 @@ from typing import Any
 
 from dmaverify.cost.constants import CostData, cost_data
 from dmaverify.cost.model import Cost, cost, engine_of, engines_in_turn
-from dmaverify.cost.nest import Nest, residues
-from dmaverify.cost.sides import REREADS, HbmUse, Side
+from dmaverify.cost.nest import PacketNest, residues
+from dmaverify.cost.sides import REREADS, HbmUse, SideCost
 from dmaverify.program.command import Command
 
 INNER_REQUESTS = 64
@@ -101,7 +101,7 @@ def explain(commands: Sequence[Command], target: CostData | str = "rngd", profil
     )
 
 
-def run_bytes(nest: Nest) -> int:
+def run_bytes(nest: PacketNest) -> int:
     """Bytes in one piece: the packet, and inner loops that go on where it ends."""
     run = nest.size
     for count, stride in reversed(nest.loops):
@@ -111,7 +111,7 @@ def run_bytes(nest: Nest) -> int:
     return run
 
 
-def side_facts(sides: Sequence[Side], data: CostData) -> SideFacts:
+def side_facts(sides: Sequence[SideCost], data: CostData) -> SideFacts:
     """The facts of one side, added up over the commands that have it."""
     first, nests = sides[0], [side.nest for side in sides]
     run = min(run_bytes(nest) for nest in nests)
@@ -167,7 +167,7 @@ def _rows(uses: Sequence[HbmUse], count: str) -> int:
     return sum(getattr(use.rows, count) * use.rows.banks * _used(use.channels) for use in uses if use.rows)
 
 
-def _slices(sides: Sequence[Side], data: CostData) -> set[tuple[int, int, int]]:
+def _slices(sides: Sequence[SideCost], data: CostData) -> set[tuple[int, int, int]]:
     """(chip, cluster, slice) of every slice that the sides name."""
     found = set()
     for side in sides:
@@ -184,7 +184,7 @@ def _used(channels: Sequence[int] | None) -> int:
     return sum(1 for count in channels or () if count)
 
 
-def _dmns(sides: Sequence[Side]) -> set[tuple[int, int, int]]:
+def _dmns(sides: Sequence[SideCost]) -> set[tuple[int, int, int]]:
     return {
         (side.port.chip, side.port.cluster, index)
         for side in sides
@@ -194,7 +194,7 @@ def _dmns(sides: Sequence[Side]) -> set[tuple[int, int, int]]:
     }
 
 
-def readers_of(nest: Nest) -> int:
+def readers_of(nest: PacketNest) -> int:
     """How often the loops come back to the same address: the product of the counts with stride 0."""
     total = 1
     for count, stride in nest.loops:
@@ -202,7 +202,7 @@ def readers_of(nest: Nest) -> int:
     return total
 
 
-def toggled(nest: Nest, most: int = 0) -> set[int]:
+def toggled(nest: PacketNest, most: int = 0) -> set[int]:
     """Address bits that the loops change; with `most` only the innermost loops, as many as make that many packets."""
     changed, packets = 0, 1
     for count, stride in reversed(nest.loops):
@@ -227,7 +227,7 @@ def _changed(base: int, count: int, stride: int) -> int:
     return ((1 << max(top, stride).bit_length()) - 1) & ~(low - 1)
 
 
-def _between(nests: Sequence[Nest]) -> set[int]:
+def _between(nests: Sequence[PacketNest]) -> set[int]:
     """Bits in which the bases of the commands differ."""
     differ = 0
     for nest in nests:

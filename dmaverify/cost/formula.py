@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.cost.constants import TICKS, CostData, cost_data
-from dmaverify.cost.nest import Nest
-from dmaverify.cost.sides import Side, pairs_of
+from dmaverify.cost.nest import PacketNest
+from dmaverify.cost.sides import SideCost, pairs_of
 from dmaverify.program.command import Command
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def _names(command: Command) -> Iterator[tuple[str, int]]:
     taken: set[str] = set()
     for index, loop in enumerate(loop for loop in command.loops if loop.count != 1):
         name = re.sub(r"\W+", "_", loop.label).strip("_") or f"n{index}"
-        name = name if name not in taken and not name[0].isdigit() else f"n{index}"
+        name = name if name not in taken and not name[0].isdecimal() else f"n{index}"
         taken.add(name)
         yield name, loop.count
 
@@ -82,9 +82,9 @@ def _product(counts: Iterator[int] | Sequence[int]) -> int:
     return total
 
 
-def _requests(side: Side, packets: Any, sympy: Any) -> Any:
+def _requests(side: SideCost, packets: Any, sympy: Any) -> Any:
     """Requests of a side: packets times windows of one, a fraction where packets differ."""
-    nest: Nest = side.nest
+    nest: PacketNest = side.nest
     return packets * sympy.Rational(side.requests, nest.packets)
 
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from dmaverify.cost.bounds import Bound, by_memory, link_bounds, memory_bounds
 from dmaverify.cost.constants import TICKS, CostData, cost_data
 from dmaverify.cost.model import Cost, EngineCost, Term, engine_of, issue_ticks
-from dmaverify.cost.sides import Side, pairs_of
+from dmaverify.cost.sides import SideCost, pairs_of
 from dmaverify.program.command import Command, Loop
 
 NO_DATA = (
@@ -101,7 +101,7 @@ def _runs(places: Sequence[Place]) -> list[tuple[Place, int, Place]]:
     return out
 
 
-def _loose(side: Side, unknown: bool) -> Side:
+def _loose(side: SideCost, unknown: bool) -> SideCost:
     """A side whose rows are not known: its requests count, their channels and DMNs do not."""
     if unknown and side.dm is not None:
         return replace(side, dm=replace(side.dm, dmns=None))
@@ -111,7 +111,7 @@ def _loose(side: Side, unknown: bool) -> Side:
     return replace(side, hbm=free)
 
 
-def _bounds(pairs: Sequence[tuple[Side, Side]], listed: int, moves: RowMoves, data: CostData) -> list[Bound]:
+def _bounds(pairs: Sequence[tuple[SideCost, SideCost]], listed: int, moves: RowMoves, data: CostData) -> list[Bound]:
     where = f"engine {engine_of(moves.commands[0])}"
     loads = [sum(issue_ticks(pair[role]) for pair in pairs) for role in range(2)]
     loads[0] += listed * data.ticks("issue")

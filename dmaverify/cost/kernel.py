@@ -56,8 +56,8 @@ HBM, DM, SPM, HOST = 0, 1, 2, 3
 # columns of a side of a command (rows 2c and 2c + 1: read and write of command c)
 S_TIER, S_PLACE, S_BASE, S_SPLIT, S_PORT, S_COLUMNS = range(6)
 # columns of a command
-(C_ENGINE, C_PACKETS, C_SIZE, C_LOOPS, C_SAME, C_LINK, C_LEAD, C_START, C_END, C_FIRST, C_PENDING,
- C_ISSUE, C_ISSUE_PARTIAL, C_ISSUE_RAGGED, C_STARTUP, C_COLUMNS) = range(16)  # fmt: skip
+(C_ENGINE, C_PACKETS, C_SIZE, C_LOOPS, C_SAME, C_LINK, C_INTO, C_LEAD, C_START, C_END, C_FIRST, C_PENDING,
+ C_ISSUE, C_ISSUE_PARTIAL, C_ISSUE_RAGGED, C_STARTUP, C_COLUMNS) = range(17)  # fmt: skip
 # columns of an engine
 E_COMMAND, E_LAST, E_READY, E_READ_FREE, E_WRITE_FREE, E_DONE, E_STALL, E_COLUMNS = range(8)
 # columns of a cursor (rows 2e and 2e + 1: read and write side of engine e): packet, address, bytes left and channel of
@@ -353,12 +353,13 @@ def _complete(
     left, ready = (state & LEFT) - size, max(state >> LEFT_BITS, end)
     link = commands[command, C_LINK]
     if left == 0 and link >= 0:
-        server = fifo[links + link]
+        sender, receiver = fifo[links + link], fifo[links + commands[command, C_INTO]]
         work = commands[command, C_SIZE] * k[K_PCIE]
-        server[F_FREE] = max(server[F_FREE], ready) + work
-        server[F_REQUESTS] += 1
-        server[F_WORK] += work
-        ready = server[F_FREE]
+        ready = max(max(sender[F_FREE], receiver[F_FREE]), ready) + work
+        sender[F_FREE] = ready
+        receiver[F_FREE] = ready
+        sender[F_REQUESTS] += 1
+        sender[F_WORK] += work
     packets[slot] = ready << LEFT_BITS | left
 
 

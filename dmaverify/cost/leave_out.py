@@ -23,7 +23,7 @@ from statistics import median
 from dmaverify.cost.bands import classes_of
 from dmaverify.cost.calibrate import (
     OLDER,
-    Fit,
+    FitRow,
     Seen,
     fit,
     fit_older,
@@ -59,7 +59,7 @@ def with_constants(data: CostData, constants: Mapping[str, float]) -> CostData:
     return replace(data, constants={**data.constants, **now})
 
 
-def left_out(points: Sequence[Point], data: CostData) -> list[Fit]:
+def left_out(points: Sequence[Point], data: CostData) -> list[FitRow]:
     """Every row as the model predicts it when fitted to the other rows alone. Raises ValueError where a kind of row
     cannot be fitted without one.
     """
@@ -70,22 +70,22 @@ def left_out(points: Sequence[Point], data: CostData) -> list[Fit]:
         if point.toolchain == OLDER:
             constants = fit_older(others, constants)
         constants |= from_ratios(constants["issue"])
-        found.append(Fit(point, cost(commands_of(point), with_constants(data, constants)).cycles))
+        found.append(FitRow(point, cost(commands_of(point), with_constants(data, constants)).cycles))
     return found
 
 
-def scale_of(rows: Sequence[Fit]) -> float:
+def scale_of(rows: Sequence[FitRow]) -> float:
     """How many counter cycles one cycle of a schedule took on silicon: the median of the rows."""
     return median(row.point.cycles / row.model for row in rows)
 
 
-def silicon_left_out(rows: Sequence[Fit], constants: dict[str, float], data: CostData) -> list[Fit]:
+def silicon_left_out(rows: Sequence[FitRow], constants: dict[str, float], data: CostData) -> list[FitRow]:
     """Every row of silicon, with the one constant fitted to the other rows. `rows`: what `schedule` says of them."""
     found = []
     for index, row in enumerate(rows):
         scale = scale_of([*rows[:index], *rows[index + 1 :]])
         own = with_constants(data, silicon_constants(constants, scale))
-        found.append(Fit(row.point, cost(commands_of(row.point), own).cycles))
+        found.append(FitRow(row.point, cost(commands_of(row.point), own).cycles))
     return found
 
 
@@ -100,7 +100,7 @@ def spread_of(errors: Sequence[float], common: float) -> float:
     return float(factor * square**0.5)
 
 
-def bands(rows: Sequence[Fit]) -> list[tuple[str, int, float | None]]:
+def bands(rows: Sequence[FitRow]) -> list[tuple[str, int, float | None]]:
     """Of every class of the rows, narrow and wide: its name, its rows, and the half width (None: no band)."""
     data, grouped = cost_data("book"), defaultdict(list)
     common = {way: _common([row for row in rows if row.point.direction == way]) for way in ("HBM>DM", "DM>HBM")}
@@ -115,16 +115,16 @@ def bands(rows: Sequence[Fit]) -> list[tuple[str, int, float | None]]:
     return found
 
 
-def _miss(row: Fit) -> float:
+def _miss(row: FitRow) -> float:
     return log(row.point.cycles / row.model)
 
 
-def _common(rows: Sequence[Fit]) -> float:
+def _common(rows: Sequence[FitRow]) -> float:
     """The spread of most rows: 1.48 times the median error, which is a standard deviation of normal errors."""
     return 1.4826 * median(abs(_miss(row)) for row in rows) if rows else 0.0
 
 
-def band_text(rows: Sequence[Fit]) -> str:
+def band_text(rows: Sequence[FitRow]) -> str:
     """The bands as data of a profile; a class without one tells its rows alone."""
     lines = []
     for name, count, width in bands(rows):
@@ -156,12 +156,12 @@ def _ranks(values: Sequence[float]) -> list[float]:
     return [ordered.index(value) + (ordered.count(value) - 1) / 2 for value in values]
 
 
-def _summary(rows: Sequence[Fit]) -> str:
+def _summary(rows: Sequence[FitRow]) -> str:
     errors = [abs(f.error) for f in rows]
     return f"median error {median(errors):.1%}, 90th percentile {quantile(errors, 0.9):.1%}"
 
 
-def _by_way(rows: Sequence[Fit]) -> Iterator[str]:
+def _by_way(rows: Sequence[FitRow]) -> Iterator[str]:
     for name, way in (("loads", "HBM>DM"), ("stores", "DM>HBM")):
         own = [row for row in rows if row.point.direction == way]
         if own:
@@ -187,7 +187,10 @@ def stands_on(seen: Seen, hardware: int) -> list[str]:
 
 
 def report(
-    static: Sequence[Fit], hardware: Sequence[Fit], alone: Sequence[Fit] = (), silicon_alone: Sequence[Fit] = ()
+    static: Sequence[FitRow],
+    hardware: Sequence[FitRow],
+    alone: Sequence[FitRow] = (),
+    silicon_alone: Sequence[FitRow] = (),
 ) -> str:
     """The error of every row (`alone`: fitted without it), the summary, bands, and what is not explained."""
     lines = _rows(static, alone)
@@ -207,7 +210,7 @@ def report(
     return "\n".join(lines)
 
 
-def _rows(rows: Sequence[Fit], alone: Sequence[Fit]) -> list[str]:
+def _rows(rows: Sequence[FitRow], alone: Sequence[FitRow]) -> list[str]:
     without = {f.point.id: f"{f.error:>+9.1%}" for f in alone}
     lines = [f"row     measured     model    error{'  left out' if alone else ''}"]
     return lines + [
@@ -247,20 +250,20 @@ def main(arguments: Sequence[str]) -> str:
     return "\n".join([*head, told])
 
 
-def _on_schedule(seen: Seen, timed: Sequence[Point]) -> tuple[dict[str, float], list[Fit]]:
+def _on_schedule(seen: Seen, timed: Sequence[Point]) -> tuple[dict[str, float], list[FitRow]]:
     """The constants of `schedule`, and what they say of the rows of silicon."""
     found = fit(seen)
     data = with_constants(cost_data("schedule"), found | from_ratios(found["issue"]))
     return found, quality(timed, data)
 
 
-def _silicon_alone(seen: Seen, timed: Sequence[Point]) -> list[Fit]:
+def _silicon_alone(seen: Seen, timed: Sequence[Point]) -> list[FitRow]:
     found, rows = _on_schedule(seen, timed)
     return silicon_left_out(rows, found, cost_data("schedule"))
 
 
 def fitted_text(
-    seen: Seen, names: tuple[str, str], alone: Sequence[Fit], timed: Sequence[Point], silicon_alone: Sequence[Fit]
+    seen: Seen, names: tuple[str, str], alone: Sequence[FitRow], timed: Sequence[Point], silicon_alone: Sequence[FitRow]
 ) -> str:
     """The part of the data file that is fitted: three profiles, each with its bands, and their older names."""
     found, rows = _on_schedule(seen, timed)

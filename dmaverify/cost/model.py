@@ -25,7 +25,7 @@ from dmaverify.cost.bounds import Bound as Bound
 from dmaverify.cost.bounds import by_memory, link_bounds, memory_bounds, port_bounds
 from dmaverify.cost.constants import TICKS, CostData, cost_data
 from dmaverify.cost.exact import is_exact
-from dmaverify.cost.sides import Side, pairs_of
+from dmaverify.cost.sides import SideCost, pairs_of
 from dmaverify.program.command import Command, Engine
 
 
@@ -61,7 +61,7 @@ class Cost:
     binding: str
     profile: str
     engines: tuple[EngineCost, ...]
-    sides: tuple[tuple[Side, Side], ...] = field(default=(), repr=False, compare=False)
+    sides: tuple[tuple[SideCost, SideCost], ...] = field(default=(), repr=False, compare=False)
 
     def as_data(self) -> dict[str, object]:
         """The JSON of the command line: cycles, profile, terms, exact, binding, engines."""
@@ -93,12 +93,12 @@ def cost(commands: Sequence[Command], target: CostData | str = "rngd", profile: 
     data = target if isinstance(target, CostData) else cost_data(profile)
     commands = [command.normal for command in commands]
     pairs = pairs_of(commands, data)
-    by_engine: dict[Engine, list[tuple[Command, tuple[Side, Side]]]] = defaultdict(list)
+    by_engine: dict[Engine, list[tuple[Command, tuple[SideCost, SideCost]]]] = defaultdict(list)
     for command, pair in zip(commands, pairs, strict=True):
         by_engine[engine_of(command)].append((command, pair))
     known: dict[object, int] = {}
 
-    def longest(command: Command, pair: tuple[Side, Side]) -> int:
+    def longest(command: Command, pair: tuple[SideCost, SideCost]) -> int:
         """The ticks of a command by itself; commands of one form need the same."""
         form = _form(pair)
         if form not in known:
@@ -158,7 +158,7 @@ def _engine_terms(commands: Sequence[Sequence[Bound]], engine: Engine) -> list[B
 # ---------------------------------------------------------------- one command
 
 
-def own_bounds(command: Command, pair: tuple[Side, Side], data: CostData) -> list[Bound]:
+def own_bounds(command: Command, pair: tuple[SideCost, SideCost], data: CostData) -> list[Bound]:
     """The bounds of one command beside nothing else, in ticks after its start-up."""
     read, write = pair
     same = read.memory == write.memory
@@ -169,7 +169,7 @@ def own_bounds(command: Command, pair: tuple[Side, Side], data: CostData) -> lis
     return [bound for bound in found if bound.ticks > 0]
 
 
-def _form(pair: tuple[Side, Side]) -> tuple[object, ...]:
+def _form(pair: tuple[SideCost, SideCost]) -> tuple[object, ...]:
     """What the bounds of one command depend on. Where a linear stream has a memory to itself, its base does not matter:
     it exchanges channels and banks for others.
     """
@@ -178,7 +178,7 @@ def _form(pair: tuple[Side, Side]) -> tuple[object, ...]:
     return apart, read.port.chip == write.port.chip, _side_form(read, apart), _side_form(write, apart)
 
 
-def _side_form(side: Side, apart: bool) -> tuple[object, ...]:
+def _side_form(side: SideCost, apart: bool) -> tuple[object, ...]:
     place = side.head, side.tail, side.issue, side.issue_partial, side.issue_ragged, side.startup
     if not apart or (side.hbm is not None and (side.hbm.vectors is None or side.windows.partial)):
         return side.port.tier, side.nest, *place
@@ -192,7 +192,7 @@ def _side_form(side: Side, apart: bool) -> tuple[object, ...]:
     return side.port.tier, side.nest.size, side.requests, rows, dm, *place
 
 
-def _issue(command: Command, read: Side, write: Side, same: bool, data: CostData) -> list[Bound]:
+def _issue(command: Command, read: SideCost, write: SideCost, same: bool, data: CostData) -> list[Bound]:
     where, source = f"engine {engine_of(command)}", data.source(_issue_name(read, write, data))
     loads = [issue_ticks(side) for side in (read, write)]
     if same:
@@ -204,7 +204,7 @@ def _issue(command: Command, read: Side, write: Side, same: bool, data: CostData
     ]
 
 
-def _issue_name(read: Side, write: Side, data: CostData) -> str:
+def _issue_name(read: SideCost, write: SideCost, data: CostData) -> str:
     """The constant that prices the requests of a command."""
     if write.port.tier == "hbm":
         return "issue_store"
@@ -213,28 +213,28 @@ def _issue_name(read: Side, write: Side, data: CostData) -> str:
     return "issue_region" if engines_in_turn(read, data) > 1 else "issue_reread"
 
 
-def engines_in_turn(side: Side, data: CostData) -> int:
+def engines_in_turn(side: SideCost, data: CostData) -> int:
     """How many engines the price of a read's requests holds; 1 where they do not wait for each other."""
     one = data.ticks("issue_region")
     many = side.issue // one if one and side.role == "read" else 1
     return many if many > 1 and many * one == side.issue else 1
 
 
-def _again_why(side: Side, data: CostData) -> str:
+def _again_why(side: SideCost, data: CostData) -> str:
     if side.role != "read" or side.port.tier != "hbm" or side.issue == data.ticks("issue"):
         return ""
     many = engines_in_turn(side, data)
     return f"; {many} engines read the same windows in turn" if many > 1 else "; each window is read many times"
 
 
-def issue_ticks(side: Side) -> int:
+def issue_ticks(side: SideCost) -> int:
     """Ticks that the engine needs to issue all requests of a side."""
     seen = side.windows
     whole, ragged = (seen.partial - seen.ragged) * side.issue_partial, seen.ragged * side.issue_ragged
     return side.requests * side.issue + whole + ragged
 
 
-def _requests_why(side: Side) -> str:
+def _requests_why(side: SideCost) -> str:
     what = "aligned 256-byte windows touched" if side.port.tier == "hbm" else "parts of at most 256 bytes"
     return f"{side.nest.packets:,} packets of {side.nest.size} bytes are {side.requests:,} requests ({what})"
 
@@ -242,7 +242,7 @@ def _requests_why(side: Side) -> str:
 # ---------------------------------------------------------------- all engines together
 
 
-def shared_bounds(pairs: Sequence[tuple[Side, Side]], data: CostData) -> list[Bound]:
+def shared_bounds(pairs: Sequence[tuple[SideCost, SideCost]], data: CostData) -> list[Bound]:
     """What all commands together ask of each memory, in ticks after the first start-up; empty for one command."""
     if len(pairs) < 2:
         return []

@@ -26,7 +26,7 @@ STATES = 1_000
 
 
 @dataclass(frozen=True)
-class Nest:
+class PacketNest:
     """Packets of `size` bytes at `base + sum(counter * stride)`; loops outer to inner, strides >= 0 (see `flipped`).
 
     `flipped` marks the loops that the command walks backwards. They are stored forwards from their lowest address,
@@ -66,7 +66,7 @@ class Nest:
                 vectors.append(vector)
         return offset, tuple(vectors)
 
-    def with_inner(self, count: int, stride: int, size: int) -> Nest:
+    def with_inner(self, count: int, stride: int, size: int) -> PacketNest:
         """The same bytes as `count` packets of `size` bytes per packet."""
         return replace(self, loops=(*self.loops, (count, stride)), flipped=(*self.flipped, False), size=size)
 
@@ -76,7 +76,7 @@ def piece_units(command: Command) -> int:
     return gcd(command.burst, command.packet)
 
 
-def nest_of(command: Command, side: str) -> Nest:
+def nest_of(command: Command, side: str) -> PacketNest:
     """The nest of a side (`read` or `write`), in bytes. Raises InputError where half bytes do not make bytes."""
     port: Port = command.read if side == "read" else command.write
     piece = piece_units(command)
@@ -91,7 +91,7 @@ def nest_of(command: Command, side: str) -> Nest:
         loops.append((command.burst // piece, piece))
         flipped.append(False)
     if scale == 8:
-        return Nest(base, tuple(loops), piece, tuple(flipped))
+        return PacketNest(base, tuple(loops), piece, tuple(flipped))
     numbers = [port.base, piece, *(stride for _, stride in loops)]
     if any(number * scale % 8 for number in numbers):
         raise InputError(
@@ -99,7 +99,9 @@ def nest_of(command: Command, side: str) -> Nest:
             command.span,
             "4-bit elements lie two to a byte: make packet, strides and base an even number of elements",
         )
-    return Nest(base * scale // 8, tuple((n, s * scale // 8) for n, s in loops), piece * scale // 8, tuple(flipped))
+    return PacketNest(
+        base * scale // 8, tuple((n, s * scale // 8) for n, s in loops), piece * scale // 8, tuple(flipped)
+    )
 
 
 def _loop_residues(count: int, stride: int, modulus: int) -> dict[int, int]:
@@ -128,7 +130,7 @@ def _convolve(left: dict[int, int], right: dict[int, int], modulus: int) -> dict
     return {index: count for index, count in digits if count}
 
 
-def residues(nest: Nest, modulus: int) -> dict[int, int]:
+def residues(nest: PacketNest, modulus: int) -> dict[int, int]:
     """How many packets start at each address modulo `modulus`."""
     found, factor = {nest.base % modulus: 1}, 1
     for count, stride in nest.loops:
@@ -178,13 +180,13 @@ class Windows:
     offsets: int
 
 
-def windows(nest: Nest, window: int) -> Windows:
+def windows(nest: PacketNest, window: int) -> Windows:
     """Exact counts from the distribution of start addresses modulo the window."""
     return _windows(replace(nest, base=nest.base % window), window)
 
 
 @lru_cache(maxsize=4096)
-def _windows(nest: Nest, window: int) -> Windows:
+def _windows(nest: PacketNest, window: int) -> Windows:
     starts = residues(nest, window)
     total = partial = ragged = crossing = 0
     for offset, count in starts.items():
@@ -197,7 +199,7 @@ def _windows(nest: Nest, window: int) -> Windows:
     return Windows(nest.packets, total, partial, ragged, least, crossing, len(starts))
 
 
-def as_requests(nest: Nest, window: int) -> Nest | None:
+def as_requests(nest: PacketNest, window: int) -> PacketNest | None:
     """The nest whose packets are the requests, one window each; None where packets differ in how many they touch."""
     if nest.size % window == 0 and nest.base % window == 0 and all(s % window == 0 for _, s in nest.loops):
         many = nest.size // window
@@ -215,7 +217,7 @@ def image(vector: int, masks: Sequence[int]) -> int:
     return value
 
 
-def spread(nest: Nest, masks: Sequence[int], window: int) -> list[int] | None:
+def spread(nest: PacketNest, masks: Sequence[int], window: int) -> list[int] | None:
     """How many windows fall on each value of the masks' parities; every window of every packet counts.
 
     Bits below the window must not occur in the masks. None where the exact count would need too large a table.
@@ -233,7 +235,7 @@ FEW = 512
 """Windows up to which counting them one by one is quicker than counting digits."""
 
 
-def _counted_spread(nest: Nest, masks: tuple[int, ...], window: int) -> list[int]:
+def _counted_spread(nest: PacketNest, masks: tuple[int, ...], window: int) -> list[int]:
     """The same by looking at every window of a small nest."""
     starts = [nest.base]
     for count, stride in nest.loops:
@@ -280,7 +282,7 @@ def _coset_spread(form: tuple[int, tuple[int, ...]], masks: Sequence[int]) -> li
 
 
 @lru_cache(maxsize=4096)
-def _digit_spread(nest: Nest, masks: tuple[int, ...], window: int) -> tuple[int, ...] | None:
+def _digit_spread(nest: PacketNest, masks: tuple[int, ...], window: int) -> tuple[int, ...] | None:
     """Any counts and strides: walk the address bits from the lowest, carrying what the counters' low digits have
     added.
 
@@ -319,7 +321,7 @@ def _digit_spread(nest: Nest, masks: tuple[int, ...], window: int) -> tuple[int,
 State = tuple[int, int, tuple[int, ...]]
 
 
-def _joined(nest: Nest) -> list[tuple[int, int]]:
+def _joined(nest: PacketNest) -> list[tuple[int, int]]:
     """The loops of a nest in the order of their strides, those that go on where another ends made one."""
     found: list[tuple[int, int]] = []
     for count, stride in sorted(nest.loops, key=lambda loop: loop[1]):

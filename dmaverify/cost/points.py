@@ -60,7 +60,7 @@ class Point:
 
 
 def _number(text: str) -> int:
-    return int(text) if text.strip().isdigit() else 0
+    return int(text) if text.strip().isdecimal() else 0
 
 
 def regions_of(offsets: str, slices: int) -> int:

@@ -31,7 +31,7 @@ OFTEN = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Walk:
+class SideWalk:
     """One side of a command in bytes: packets of `size` bytes, the first at `first`, loops outer to inner."""
 
     port: Port
@@ -62,53 +62,50 @@ class Walk:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class EngineReading:
     """A command as an engine steps through it. Times in ticks: `startup`, what a request takes to issue, what a window
     written in part adds (`ragged`: not in whole blocks of 64 bytes), and `lead`, how long before the start-up has
-    passed the first request goes out, because the start-up is the latency of an empty pipeline.
+    passed the first request goes out, because the start-up is the latency of an empty pipeline. `one_memory`: reads and
+    writes meet at one memory, and so at one port of the engine.
     """
 
     engine: Engine
-    read: Walk
-    write: Walk
+    read: SideWalk
+    write: SideWalk
     startup: int
     issue: int
     partial: int
     ragged: int
     lead: int
-
-    @property
-    def one_memory(self) -> bool:
-        """Whether reads and writes meet at one memory, and so at one port of the engine."""
-        return _memory(self.read.port) == _memory(self.write.port)
+    one_memory: bool
 
 
-def link_of(one: Reading) -> int:
-    """The chip whose PCIe link the command crosses, -1 for none."""
-    ports = one.read.port, one.write.port
-    if any(port.tier == "host" for port in ports):
-        return next((port.chip for port in ports if port.tier != "host"), 0)
-    return ports[0].chip if ports[0].chip != ports[1].chip else -1
+def links_of(one: EngineReading, chips: int) -> tuple[int, int]:
+    """The PCIe links that the command leaves by and enters by, the chips' ways out first; -1 for none. From or to the
+    host it is one link, of the other side's chip.
+    """
+    out, into = one.read.port, one.write.port
+    if out.tier == "host":
+        return chips + into.chip, chips + into.chip
+    if into.tier == "host":
+        return out.chip, out.chip
+    return (out.chip, chips + into.chip) if out.chip != into.chip else (-1, -1)
 
 
-def _memory(port: Port) -> tuple[str, int, int]:
-    return port.tier, port.chip, 0 if port.tier == "hbm" else port.cluster
-
-
-def readings_of(commands: Sequence[Command], data: CostData) -> list[Reading]:
+def readings_of(commands: Sequence[Command], data: CostData) -> list[EngineReading]:
     """Every command, in order. Raises InputError where a memory has no model or packets end on half a byte."""
     walks = [(command, _walk(command, False), _walk(command, True)) for command in commands]
-    readers: dict[object, set[Engine]] = {}
+    step, readers = data.spm_stride, dict[object, set[Engine]]()
     for command, read, _ in walks:
-        readers.setdefault(_region(read), set()).add(_engine(command))
-    return [_priced(c, read, write, len(readers[_region(read)]), data) for c, read, write in walks]
+        readers.setdefault(_region(read, step), set()).add(_engine(command))
+    return [_priced(c, read, write, len(readers[_region(read, step)]), data) for c, read, write in walks]
 
 
 def _engine(command: Command) -> Engine:
     return command.engine or Engine()
 
 
-def _walk(command: Command, write: bool) -> Walk:
+def _walk(command: Command, write: bool) -> SideWalk:
     """The packets of a side. A packet is what the text says, or the part of it that both sides have in one piece."""
     port = command.write if write else command.read
     if port.tier not in SERVED_BY:
@@ -121,10 +118,10 @@ def _walk(command: Command, write: bool) -> Walk:
         hint = "4-bit elements lie two to a byte: make packet, strides and base an even number of elements"
         raise InputError("a packet starts or ends on half a byte, which no DMA address can say", command.span, hint)
     steps = tuple((count, step * bits // 8) for count, step in loops if count > 1)
-    return Walk(port, port.base * bits // 8, steps, piece * bits // 8)
+    return SideWalk(port, port.base * bits // 8, steps, piece * bits // 8)
 
 
-def _priced(command: Command, read: Walk, write: Walk, readers: int, data: CostData) -> Reading:
+def _priced(command: Command, read: SideWalk, write: SideWalk, readers: int, data: CostData) -> EngineReading:
     into_hbm, again = write.port.tier == "hbm", _read_often(read, data)
     issue = data.ticks("issue_store") if into_hbm else data.ticks("issue")
     startup = data.ticks("startup_store") if into_hbm else data.ticks("startup")
@@ -134,9 +131,10 @@ def _priced(command: Command, read: Walk, write: Walk, readers: int, data: CostD
     setup = data.ticks("slice_setup")
     startup += setup * _slices(read, write, data) if setup else 0
     served = [data.ticks(name) if (name := SERVED_BY[side.port.tier]) else 0 for side in (read, write)]
-    lead = (served[1] if _memory(read.port) == _memory(write.port) else sum(served)) - issue
+    one = _memory(read, data.spm_stride) == _memory(write, data.spm_stride)
+    lead = (served[1] if one else sum(served)) - issue
     partial, ragged = (data.ticks(name) if into_hbm else 0 for name in ("issue_partial", "issue_ragged"))
-    return Reading(_engine(command), read, write, startup, issue, partial, ragged, lead)
+    return EngineReading(_engine(command), read, write, startup, issue, partial, ragged, lead, one)
 
 
 # ---------------------------------------------------------------- what depends on more than one request
@@ -153,7 +151,7 @@ def _plain(loops: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     return found
 
 
-def _joint(read: Walk, write: Walk) -> list[tuple[int, int, int]]:
+def _joint(read: SideWalk, write: SideWalk) -> list[tuple[int, int, int]]:
     """(count, read step, write step), innermost first, joined only where both sides go on."""
     found: list[tuple[int, int, int]] = []
     for (count, one), (_, other) in zip(reversed(read.loops), reversed(write.loops), strict=True):
@@ -164,14 +162,20 @@ def _joint(read: Walk, write: Walk) -> list[tuple[int, int, int]]:
     return found
 
 
-def _region(walk: Walk) -> object:
+def _memory(walk: SideWalk, spm_stride: int) -> tuple[str, int, int, int]:
+    """Tier, chip, cluster and DMN, as far as the memory has them."""
+    tier, cluster = walk.port.tier, 0 if walk.port.tier == "hbm" else walk.port.cluster
+    return tier, walk.port.chip, cluster, walk.first // spm_stride if tier == "spm" else 0
+
+
+def _region(walk: SideWalk, spm_stride: int) -> object:
     """What a side walks over, whoever else walks over it: its memory, first byte and steps, repetitions left out."""
     moving = [(n, step) for n, step in reversed(walk.loops) if step]
     down = [(n, -step) if step < 0 else (n, step) for n, step in moving]
-    return _memory(walk.port), walk.lowest, tuple(_plain(down))
+    return _memory(walk, spm_stride), walk.lowest, tuple(_plain(down))
 
 
-def _slices(read: Walk, write: Walk, data: CostData) -> int:
+def _slices(read: SideWalk, write: SideWalk, data: CostData) -> int:
     """The most slices of DM that the loops of a side step over; 0 where neither side is DM."""
     loops, stride = _joint(read, write), data.dm.slice_stride
     found = [0]
@@ -182,7 +186,7 @@ def _slices(read: Walk, write: Walk, data: CostData) -> int:
     return max(found)
 
 
-def _touches(walk: Walk, window: int) -> int:
+def _touches(walk: SideWalk, window: int) -> int:
     """Windows that all packets touch, each packet's counted: from how many packets start at each byte of a window."""
     starts = [0] * window
     starts[walk.first % window] = 1
@@ -199,7 +203,7 @@ def _touches(walk: Walk, window: int) -> int:
     return sum(seen * ((at + walk.size - 1) // window + 1) for at, seen in enumerate(starts) if seen)
 
 
-def _read_often(walk: Walk, data: CostData) -> bool:
+def _read_often(walk: SideWalk, data: CostData) -> bool:
     """Whether windows of HBM are read many times over: by loops that stay, or by packets far smaller than they are."""
     same = data.ticks("issue_reread") == data.ticks("issue") and not data.ticks("issue_region")
     if walk.port.tier != "hbm" or (same and not data.ticks("startup_reread")):

@@ -32,7 +32,7 @@ from dmaverify.cost.nest import image
 
 
 @dataclass(frozen=True, slots=True)
-class Kernel:
+class NullSpace:
     """Combinations of vectors that the map sends to 0: bit masks over the vectors, one leading (highest) bit each,
     reduced.
     """
@@ -54,7 +54,7 @@ def _xor_of(member: int, values: Sequence[int]) -> int:
     return total
 
 
-def kernel(images: Sequence[int]) -> Kernel:
+def kernel(images: Sequence[int]) -> NullSpace:
     """The kernel of a linear map given by the images of the unit vectors, innermost first."""
     pivots: list[tuple[int, int]] = []
     members = []
@@ -68,7 +68,7 @@ def kernel(images: Sequence[int]) -> Kernel:
             pivots.sort(reverse=True)
         else:
             members.append(combination)
-    return Kernel(tuple(members), len(pivots))
+    return NullSpace(tuple(members), len(pivots))
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ def row_use(
     return RowUse(1 << dims, in_order, max(visited - 1, in_order - kept), 1 << of_bank.rank, visited)
 
 
-def _unavoidable(places: Sequence[int], natural: Sequence[bool], of_row: Kernel, look: int) -> int:
+def _unavoidable(places: Sequence[int], natural: Sequence[bool], of_row: NullSpace, look: int) -> int:
     """How many of a bank's changes of row in order a queue might save.
 
     A change at the end of a block of 2^r requests of the bank has r trailing ones; only r >= some limit may be saved.
@@ -147,7 +147,7 @@ def _is_far(distance: int, gap: int, blocks: tuple[int, int, int, int], look: in
     return between * (share - Fraction(ends, 1 << pure)) - 2 * ends >= look
 
 
-def _reuses(places: Sequence[int], of_row: Kernel, run: int) -> list[int]:
+def _reuses(places: Sequence[int], of_row: NullSpace, run: int) -> list[int]:
     """The least distance, in requests of the channel, from a request to the next of its bank and row, per kind of step.
 
     The first `run` members are the natural hits; the k-th step sets the k-th leading bit and clears those below it.

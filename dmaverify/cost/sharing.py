@@ -15,9 +15,9 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from dmaverify.cost.bounds import link_of
+from dmaverify.cost.bounds import links_of
 from dmaverify.cost.constants import TICKS, CostData, cost_data
-from dmaverify.cost.sides import Side, pairs_of
+from dmaverify.cost.sides import SideCost, pairs_of
 from dmaverify.program.command import Command
 
 Loads = Mapping[str, float]
@@ -32,13 +32,12 @@ def loads_of(commands: Sequence[Command], target: CostData | str = "rngd", profi
         for side in pair:
             for part, ticks in _side_loads(side, data):
                 total[part] += ticks
-        chip = link_of(*pair)
-        if chip is not None:
-            total[f"PCIe of chip {chip}"] += pair[0].nest.packets * pair[0].nest.size * data.ticks("pcie_byte")
+        for chip, way in links_of(*pair):
+            total[f"PCIe that {way}s chip {chip}"] += pair[0].nest.packets * pair[0].nest.size * data.ticks("pcie_byte")
     return {part: ticks / TICKS for part, ticks in total.items() if ticks}
 
 
-def _side_loads(side: Side, data: CostData) -> list[tuple[str, int]]:
+def _side_loads(side: SideCost, data: CostData) -> list[tuple[str, int]]:
     chip, cluster = side.port.chip, side.port.cluster
     if side.hbm is not None:
         one, extra = data.ticks("hbm_request"), data.ticks("hbm_partial") - data.ticks("hbm_request")
@@ -59,7 +58,7 @@ def _side_loads(side: Side, data: CostData) -> list[tuple[str, int]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class WorkPiece:
     """Work of `cycles` by itself that begins when all of `after` (numbers of pieces) have ended."""
 
     cycles: float
@@ -76,7 +75,7 @@ class Timed:
     slowed_by: str = ""
 
 
-def in_time(pieces: Sequence[Piece]) -> list[Timed]:
+def in_time(pieces: Sequence[WorkPiece]) -> list[Timed]:
     """Every piece as early as its predecessors and what it shares allow. The predecessors make no circle."""
     waiting = {number: set(piece.after) for number, piece in enumerate(pieces)}
     left: dict[int, float] = {}
@@ -104,7 +103,7 @@ def in_time(pieces: Sequence[Piece]) -> list[Timed]:
 
 
 def _end(
-    number: int, pieces: Sequence[Piece], left: Mapping[int, float], begun: Mapping[int, float],
+    number: int, pieces: Sequence[WorkPiece], left: Mapping[int, float], begun: Mapping[int, float],
     slowed: Mapping[int, str], now: float, rate: float,
 ) -> float:  # fmt: skip
     """When a piece ends at its present rate; one that nothing slowed ends after its own time, to the last digit."""
@@ -113,7 +112,7 @@ def _end(
     return now + max(0.0, left[number]) / rate
 
 
-def _rates(pieces: Sequence[Piece], left: Mapping[int, float]) -> dict[int, tuple[float, str]]:
+def _rates(pieces: Sequence[WorkPiece], left: Mapping[int, float]) -> dict[int, tuple[float, str]]:
     """How fast each piece at work goes (1: as by itself), and the fullest part that it needs."""
     asked: dict[str, float] = defaultdict(float)
     for number in left:

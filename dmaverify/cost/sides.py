@@ -16,7 +16,7 @@ from functools import lru_cache
 from math import ceil, prod
 
 from dmaverify.cost.constants import CostData
-from dmaverify.cost.nest import Nest, Windows, as_requests, image, nest_of, residues, spread, windows
+from dmaverify.cost.nest import PacketNest, Windows, as_requests, image, nest_of, residues, spread, windows
 from dmaverify.cost.rows import RowUse, kernel, row_use
 from dmaverify.errors import InputError
 from dmaverify.program.command import Command, Engine, Port
@@ -70,7 +70,7 @@ class DmUse:
 
 
 @dataclass(frozen=True)
-class Side:
+class SideCost:
     """One side of a command. `requests` is what the engine issues, `per_packet` the fewest of a packet.
 
     In ticks: no request of this side reaches its memory before the start-up plus `head`, and the command goes on for
@@ -81,7 +81,7 @@ class Side:
 
     role: str
     port: Port
-    nest: Nest
+    nest: PacketNest
     windows: Windows
     requests: int
     per_packet: int
@@ -93,14 +93,17 @@ class Side:
     issue_partial: int = 0
     issue_ragged: int = 0
     startup: int = 0
+    part: int = 0  # of a scratchpad that each DMN has of its own: the first DMN
+    parts: int = 1  # and how many it walks over
 
     @property
     def memory(self) -> tuple[str, int, int]:
-        """Which memory it is: tier, chip, and cluster where the tier is per cluster."""
-        return self.port.tier, self.port.chip, 0 if self.port.tier == "hbm" else self.port.cluster
+        """Which memory it is: tier, chip, and cluster where the tier is per cluster, DMN where it is per DMN."""
+        place = 0 if self.port.tier == "hbm" else self.port.cluster
+        return self.port.tier, self.port.chip, place | self.part << 8
 
 
-def side_of(command: Command, role: str, target: CostData) -> Side:
+def side_of(command: Command, role: str, target: CostData) -> SideCost:
     """The side of a command by itself. Raises InputError where it has no cost: half bytes, or a memory without a
     model.
     """
@@ -108,12 +111,15 @@ def side_of(command: Command, role: str, target: CostData) -> Side:
     if port.tier not in SERVICES:
         raise InputError(f"the cost model has no memory `{port.tier}`", command.span, f"one of {', '.join(SERVICES)}")
     nest = nest_of(command, role)
-    return Side(role, port, nest, *_counted(nest, role, port.tier, target))
+    part, parts, step = 0, 1, target.spm_stride
+    if port.tier == "spm":
+        part, parts = nest.base // step, prod(count for count, stride in nest.loops if stride and stride % step == 0)
+    return SideCost(role, port, nest, *_counted(nest, role, port.tier, target), part=part, parts=parts)
 
 
 @lru_cache(maxsize=4096)
 def _counted(
-    nest: Nest, role: str, tier: str, target: CostData
+    nest: PacketNest, role: str, tier: str, target: CostData
 ) -> tuple[Windows, int, int, HbmUse | None, DmUse | None]:
     """What a side asks for, wherever in the system its memory is: windows, requests, those of a packet, loads."""
     seen = windows(nest, target.hbm.window)
@@ -124,7 +130,7 @@ def _counted(
     return seen, nest.packets * parts, parts, None, dm
 
 
-def pairs_of(commands: Sequence[Command], target: CostData) -> list[tuple[Side, Side]]:
+def pairs_of(commands: Sequence[Command], target: CostData) -> list[tuple[SideCost, SideCost]]:
     """Both sides of every command in normal form, with their place in its pipeline."""
     plain = [command.normal for command in commands]
     raw = [(side_of(command, "read", target), side_of(command, "write", target)) for command in plain]
@@ -139,7 +145,7 @@ def pairs_of(commands: Sequence[Command], target: CostData) -> list[tuple[Side, 
 Region = tuple[tuple[str, int, int], int, tuple[tuple[int, int], ...]]
 
 
-def region_of(side: Side) -> Region:
+def region_of(side: SideCost) -> Region:
     """What a side walks over: its memory, base, and the loops that move it, in the fewest loops."""
     loops: list[tuple[int, int]] = []
     for count, step in reversed(side.nest.loops):
@@ -154,14 +160,14 @@ REREADS = 4
 """Touches per distinct window from which on a window counts as read by several slices."""
 
 
-def is_reread(side: Side, target: CostData) -> bool:
+def is_reread(side: SideCost, target: CostData) -> bool:
     """Whether windows are asked for many times: loops that stay, or packets far smaller than a window."""
     span = -(-(side.nest.last - side.nest.base) // target.hbm.window)
     moving = side.requests // prod(count for count, step in side.nest.loops if step == 0)
     return side.requests > REREADS * min(span, moving)
 
 
-def _issue_of(read: Side, write: Side, engines: int, target: CostData) -> int:
+def _issue_of(read: SideCost, write: SideCost, engines: int, target: CostData) -> int:
     """Ticks that an engine needs per request. Engines that read the same windows in the same order get them one after
     the other, so that each pays for all of them (`issue_region`).
     """
@@ -171,7 +177,7 @@ def _issue_of(read: Side, write: Side, engines: int, target: CostData) -> int:
     return again if again != plain and read.port.tier == "hbm" and is_reread(read, target) else plain
 
 
-def _placed(read: Side, write: Side, engines: int, target: CostData) -> tuple[Side, Side]:
+def _placed(read: SideCost, write: SideCost, engines: int, target: CostData) -> tuple[SideCost, SideCost]:
     issue, first, second = _issue_of(read, write, engines, target), service(read, target), service(write, target)
     startup = target.ticks("startup_store" if write.port.tier == "hbm" else "startup")
     again, setup = target.ticks("startup_reread"), target.ticks("slice_setup")
@@ -188,20 +194,20 @@ def _placed(read: Side, write: Side, engines: int, target: CostData) -> tuple[Si
     )
 
 
-def _with_place(side: Side, place: tuple[int, int, int, int, int, int]) -> Side:
+def _with_place(side: SideCost, place: tuple[int, int, int, int, int, int]) -> SideCost:
     """The side with its head, tail, issue, issue of partial and ragged windows, and start-up."""
     body = (side.nest, side.windows, side.requests, side.per_packet, side.hbm, side.dm)
-    return Side(side.role, side.port, *body, *place)
+    return SideCost(side.role, side.port, *body, *place, part=side.part, parts=side.parts)
 
 
-def slices_of(nest: Nest, side: Side, target: CostData) -> int:
+def slices_of(nest: PacketNest, side: SideCost, target: CostData) -> int:
     """Slices that a side steps over, 0 outside of DM."""
     if side.port.tier != "dm":
         return 0
     return prod(count for count, step in nest.loops if step and step % target.dm.slice_stride == 0)
 
 
-def service(side: Side, target: CostData) -> int:
+def service(side: SideCost, target: CostData) -> int:
     """Ticks that one undisturbed request of a side needs of its memory."""
     name = SERVICES[side.port.tier]
     return target.ticks(name) if name else 0
@@ -211,7 +217,7 @@ SERVICES = {"hbm": "hbm_request", "dm": "dm_request", "spm": "spm_request", "hos
 """The constant of one request by memory; the host's own memory is taken to be no slower than the link to it."""
 
 
-def hbm_use(nest: Nest, seen: Windows, role: str, target: CostData) -> HbmUse:
+def hbm_use(nest: PacketNest, seen: Windows, role: str, target: CostData) -> HbmUse:
     """Loads of a stream of HBM requests."""
     where, window = target.hbm, target.hbm.window
     counts = spread(nest, where.channel_masks, window)
@@ -232,7 +238,7 @@ def hbm_use(nest: Nest, seen: Windows, role: str, target: CostData) -> HbmUse:
     return HbmUse(channels, partial, groups, offset, vectors, row, high)
 
 
-def _partial(nest: Nest, seen: Windows, counts: Sequence[int] | None, target: CostData) -> tuple[int, ...] | None:
+def _partial(nest: PacketNest, seen: Windows, counts: Sequence[int] | None, target: CostData) -> tuple[int, ...] | None:
     """Windows written in part, per channel: those touched less those filled, which are the windows of a shorter
     packet.
     """
@@ -248,7 +254,7 @@ def _partial(nest: Nest, seen: Windows, counts: Sequence[int] | None, target: Co
     return tuple(a - b for a, b in zip(counts, full, strict=True)) if full is not None else None
 
 
-def _slice_loops(nest: Nest, target: CostData) -> Nest:
+def _slice_loops(nest: PacketNest, target: CostData) -> PacketNest:
     """The nest with every loop over slices cut at DMN boundaries, where base and count allow it."""
     stride, per_dmn = target.dm.slice_stride, target.dm.dmn_slices
     loops, flips = [], []
@@ -263,14 +269,14 @@ def _slice_loops(nest: Nest, target: CostData) -> Nest:
     return replace(nest, loops=tuple(loops), flipped=tuple(flips))
 
 
-def dm_use(nest: Nest, parts: int, role: str, target: CostData) -> DmUse:
+def dm_use(nest: PacketNest, parts: int, role: str, target: CostData) -> DmUse:
     """Loads of a stream of DM requests. Source: "Memory Performance", Optimizing DMA Performance."""
     stride, per_dmn = target.dm.slice_stride, target.dm.dmn_slices
     inside = [(count, step) for count, step in nest.loops if step % stride]
     over = [(count, step) for count, step in nest.loops if step % stride == 0]
     dmns: tuple[int, ...] | None = None
     if nest.base % stride + sum((count - 1) * step for count, step in inside) + nest.size <= stride:
-        packets = Nest(nest.base // stride * stride, tuple(over), 1, (False,) * len(over))
+        packets = PacketNest(nest.base // stride * stride, tuple(over), 1, (False,) * len(over))
         counts = spread(packets, target.dm.dmn_masks, 1)
         factor = parts * prod(count for count, _ in inside)
         dmns = tuple(count * factor for count in counts) if counts is not None else None
@@ -280,7 +286,7 @@ def dm_use(nest: Nest, parts: int, role: str, target: CostData) -> DmUse:
     return DmUse(dmns, unaligned, block, slices, not unaligned and len(starts) > 1)
 
 
-def _block(nest: Nest, parts: int, stride: int, per_dmn: int) -> tuple[int, int]:
+def _block(nest: PacketNest, parts: int, stride: int, per_dmn: int) -> tuple[int, int]:
     """(requests, slices at most) of the innermost loops that stay within one DMN; (1, 1) where that is not plain."""
     sub = [(count, step) for count, step in nest.loops if step % (stride * per_dmn)]
     if nest.base % (stride * per_dmn) + sum((c - 1) * s for c, s in sub) + nest.size > stride * per_dmn:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.cost.constants import TICKS, CostData, cost_data
-from dmaverify.cost.requests import Reading, Walk, link_of, readings_of
+from dmaverify.cost.requests import EngineReading, SideWalk, links_of, readings_of
 from dmaverify.errors import InputError
 from dmaverify.program.command import Command, Engine
 from dmaverify.targets.address_maps import parity
@@ -93,7 +93,7 @@ class Tables:
     """The integer tables of one simulation; `program` is the commands in the order of their rows."""
 
     program: tuple[Command, ...]
-    readings: tuple[Reading, ...]
+    readings: tuple[EngineReading, ...]
     data: dict[str, Any]
 
     def arguments(self) -> tuple[Any, ...]:
@@ -147,15 +147,17 @@ class Tables:
             "counters": zeros(2 * len(order), max(1, depth)),
             "engines": zeros(len(order), q.E_COLUMNS),
             "packets": zeros(sum(packets)),
-            "fifo": zeros(clusters * 8 + clusters + chips + 2 * clusters, q.F_COLUMNS),
+            "fifo": zeros(clusters * 16 + 2 * chips + 2 * clusters, q.F_COLUMNS),
             "slices": zeros(clusters * data.dm.slices, 2),
             "sums": zeros(2 * len(program), 3),
             "trace": zeros(record, q.T_COLUMNS),
             "traced": zeros(1),
             "k": _constants(data),
             "spms": clusters * 8,
-            "links": clusters * 8 + clusters,
-            "ports": clusters * 8 + clusters + chips,
+            "links": clusters * 16,
+            "ports": clusters * 16 + 2 * chips,
+            "chips": chips,
+            "spm_stride": data.spm_stride,
         }
         table["channels"][:, q.H_SLICE] = -1
         table["rows"][:, :, q.R_KEY] = -1
@@ -173,14 +175,14 @@ class Tables:
                 one = self.readings[row]
                 read, write = one.read, one.write
                 for i, side in enumerate((read, write)):
-                    _side_row(t["sides"][2 * row + i], side)
+                    _side_row(t["sides"][2 * row + i], side, t["spm_stride"])
                     other = (write, read)[i].port
                     port = t["ports"] + 2 * (2 * other.chip + other.cluster)
                     t["sides"][2 * row + i, q.S_PORT] = port if other.tier == "dm" else -1
                     for index, (count, step) in enumerate(side.loops):
                         t["counts"][row, index], t["strides"][2 * row + i, index] = count, step
-                link = link_of(one)
-                shape = (engine, read.packets, read.size, len(read.loops), one.one_memory, link, one.lead)
+                link, into = links_of(one, t["chips"])
+                shape = (engine, read.packets, read.size, len(read.loops), one.one_memory, link, into, one.lead)
                 prices = (one.issue, one.partial, one.ragged, one.startup)
                 amount = read.packets * read.size
                 t["commands"][row, : q.C_COLUMNS] = (*shape, 0, 0, slot, amount, *prices)
@@ -189,13 +191,15 @@ class Tables:
                 row += 1
 
 
-def _side_row(row: Table, side: Walk) -> None:
-    """Fills the row of a side."""
+def _side_row(row: Table, side: SideWalk, spm_stride: int) -> None:
+    """Fills the row of a side; `spm_stride` bytes lie between two scratchpads of a cluster."""
     from dmaverify.cost import kernel as q
 
     tier = {"hbm": q.HBM, "dm": q.DM, "spm": q.SPM, "host": q.HOST}[side.port.tier]
     row[q.S_TIER], row[q.S_BASE], row[q.S_SPLIT] = tier, side.first, tier == q.HBM
     row[q.S_PLACE] = side.port.chip if tier == q.HBM else 2 * side.port.chip + side.port.cluster
+    if tier == q.SPM:
+        row[q.S_PLACE] = 8 * row[q.S_PLACE] + side.first // spm_stride
 
 
 def _bits(data: CostData, zeros: Any) -> Table:

@@ -7,7 +7,7 @@ Law: it shares no code with the digits nor the solver, so that they can contradi
 
 from dmaverify.execute.address import Aliased, TooLarge
 from dmaverify.execute.report import report_json, report_text
-from dmaverify.execute.result import Execution, Row, Violation
+from dmaverify.execute.result import ElementRow, Execution, Violation
 from dmaverify.execute.run import execute
 
-__all__ = ["Aliased", "Execution", "Row", "TooLarge", "Violation", "execute", "report_json", "report_text"]
+__all__ = ["Aliased", "ElementRow", "Execution", "TooLarge", "Violation", "execute", "report_json", "report_text"]

@@ -24,8 +24,8 @@ from dmaverify.execute.outcome import Outcome
 from dmaverify.execute.tensors import (
     BOTTOM,
     ZERO,
-    Names,
-    Seen,
+    ElementNames,
+    SeenTensor,
     kinds_at,
     laid_out,
     seen,
@@ -34,7 +34,7 @@ from dmaverify.execute.tensors import (
     unit_bits,
     units,
 )
-from dmaverify.execute.work import Beyond, Held, Machine, Reach, iterations
+from dmaverify.execute.work import Beyond, HeldTensor, Reach, RunMachine, iterations
 from dmaverify.language.expr import Expr
 
 if TYPE_CHECKING:
@@ -63,22 +63,22 @@ class Done:
 class Fetching:
     """An access, ready to be run at any iteration."""
 
-    def __init__(self, reach: Reach, machine: Machine) -> None:
+    def __init__(self, reach: Reach, machine: RunMachine) -> None:
         self.reach, self.machine = reach, machine
         memory = reach.memory
         self.unit = unit_bits(reach.bits)
         inner = tuple(tile for tile in memory.tiles if tile.place == "element")
         outer = tuple(tile for tile in memory.tiles if tile.place != "element")
-        self.inside = Held("", (("element", memory.at("element") or reach.flow.packet),), (), memory.base, inner)
+        self.inside = HeldTensor("", (("element", memory.at("element") or reach.flow.packet),), (), memory.base, inner)
         places = tuple((place, expr) for place, expr in memory.fields if place != "element")
-        self.outside = Held(memory.tier, places, memory.first, 0, outer)
+        self.outside = HeldTensor(memory.tier, places, memory.first, 0, outer)
         self.cells = laid_out(self.inside, machine, reach.bits, written=not reach.reads)
         self.rooms = laid_out(self.outside, machine, 8, written=False) if places else None
         self.all_slices = np.zeros(1, np.int64) if self.rooms is None else self.rooms.address
         self.flow = streamed(reach.flow, machine)
         exprs: list[Expr] = [expr for _, expr in memory.fields]
         exprs += [reach.flow.time, reach.flow.packet]
-        self.names = Names(sizes_of(exprs))
+        self.names = ElementNames(sizes_of(exprs))
         flow = reach.flow
         if any(e.size > 1 for e in (flow.chip, flow.cluster, flow.slice)):
             raise Beyond("a stream of an access that names places")
@@ -108,7 +108,7 @@ class Fetching:
         starts, width = self.accesses(at)
         return Done(at, live[live != NONE], slices, starts, width), outcome
 
-    def _stream(self, view: Seen, outcome: Outcome) -> tuple[Numbers, Numbers]:
+    def _stream(self, view: SeenTensor, outcome: Outcome) -> tuple[Numbers, Numbers]:
         """Unit addresses of all positions (padding follows its neighbours, or nowhere), and those of elements."""
         cells, flow = self.cells, self.flow
         live = np.flatnonzero(view.shown)
@@ -137,7 +137,7 @@ class Fetching:
         whole[flow.at] = address
         return units(whole, cells.width), units(address, cells.width)
 
-    def _printed(self, view: Seen, stream: tuple[Numbers, Numbers], outcome: Outcome) -> None:
+    def _printed(self, view: SeenTensor, stream: tuple[Numbers, Numbers], outcome: Outcome) -> None:
         config = self.reach.config
         assert config is not None
         at = walked(config, self.machine)
@@ -177,10 +177,10 @@ class Fetching:
         return next(size for size in SIZES if most % size == 0)
 
 
-class Ledger:
+class BankLedger:
     """For each slice the runs of accesses on each bank: now, and the longest."""
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: RunMachine) -> None:
         self.machine = machine
         self.now: dict[int, Numbers] = {}
         self.longest: dict[int, Numbers] = {}
@@ -222,7 +222,7 @@ def _runs(touched: NDArray[np.bool_]) -> tuple[Numbers, Numbers, Numbers]:
     return prefix, best, suffix
 
 
-def run_access(reach: Reach, machine: Machine) -> Outcome:
+def run_access(reach: Reach, machine: RunMachine) -> Outcome:
     """All iterations of an access. Raises Beyond."""
     outcome = Outcome()
     one = Fetching(reach, machine)

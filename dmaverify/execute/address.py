@@ -21,8 +21,8 @@ import numpy as np
 from dmaverify.errors import InputError
 from dmaverify.language.expr import Expr, pair
 from dmaverify.program.command import Command
-from dmaverify.program.move import PLACES, Tensor
 from dmaverify.program.space import Space, global_address, unit_bits_of
+from dmaverify.program.tensor import PLACES, Tensor
 
 Numbers = Any  # NDArray of integers, or of Python integers where int64 could overflow
 Steps = list[tuple[int, int, int]]  # count, read step, write step; outer to inner
@@ -47,7 +47,7 @@ class Aliased(TooLarge):
 
 
 @dataclass(frozen=True, slots=True)
-class Region:
+class DeclaredRegion:
     """The declared region of a tensor: `rooms` are (place, positions, distance in units), outer to inner.
 
     The last room counts units. A *unit index* is the flat position times the units of an element, plus the unit number.
@@ -105,7 +105,7 @@ def _both(one: Any, other: Any) -> Any:
     return other if one is None else one & other
 
 
-def region_of(tensor: Tensor, space: Space, dtype_bits: int) -> Region:
+def region_of(tensor: Tensor, space: Space, dtype_bits: int) -> DeclaredRegion:
     """The places that the mapping sizes give, from the tensor's first place on, and in each of them the bytes `base` to
     `base + size * width`. Raises Aliased where a place is wider than the distance to the next."""
     unit_bits = unit_bits_of(dtype_bits)
@@ -123,7 +123,7 @@ def region_of(tensor: Tensor, space: Space, dtype_bits: int) -> Region:
     for (outer, _, distance), (inner, size, stride) in pairwise(rooms):
         if size * stride > distance:
             raise Aliased(size * stride, f"of {inner} reach beyond the {distance:,} units of one {outer}")
-    return Region(origin, tuple(rooms))
+    return DeclaredRegion(origin, tuple(rooms))
 
 
 def fields_of(space: Space) -> tuple[str, ...]:

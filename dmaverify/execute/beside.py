@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 from dmaverify.program.command import Command
-from dmaverify.program.move import Tensor
 from dmaverify.program.space import Space
+from dmaverify.program.tensor import Tensor
 
 LENGTH_BYTES = 8
 
@@ -43,7 +43,7 @@ class Task:
         return frozenset(done.broken)
 
 
-class Question(Protocol):
+class BesideQuestion(Protocol):
     """Anything that can be asked in the process beside: pickled there, answered there."""
 
     def broken(self) -> frozenset[str] | None:
@@ -89,7 +89,7 @@ class Beside:
                 os.kill(cls.running.child, signal.SIGKILL)
             cls.end()
 
-    def broken(self, task: Question) -> frozenset[str] | None:
+    def broken(self, task: BesideQuestion) -> frozenset[str] | None:
         """As `task.broken`. Raises OSError or EOFError when the child is gone."""
         _send(self.ask, pickle.dumps(task))
         found: frozenset[str] | None = pickle.loads(_received(self.answer))
@@ -108,7 +108,7 @@ def broken_by(
     return asked_beside(Task(source, dest, spaces, dtype_bits, tuple(commands), dict(readings)))
 
 
-def asked_beside(task: Question) -> frozenset[str] | None:
+def asked_beside(task: BesideQuestion) -> frozenset[str] | None:
     """The answer of the process beside, or of this one where there is none."""
     if Beside.running is not None:
         try:
@@ -137,7 +137,7 @@ def _serve(asks: int, answers: int, others: tuple[int, int]) -> None:
         import dmaverify.execute  # noqa: F401 (what takes long)
 
         while True:
-            task: Question = pickle.loads(_received(asks))
+            task: BesideQuestion = pickle.loads(_received(asks))
             _send(answers, pickle.dumps(task.broken()))
     finally:
         os._exit(0)

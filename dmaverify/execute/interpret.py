@@ -12,15 +12,15 @@ from dmaverify.execute.moves import run_move
 from dmaverify.execute.outcome import Outcome
 from dmaverify.execute.programs import run_program
 from dmaverify.execute.rows import run_rows
-from dmaverify.execute.work import Beyond, Machine, Move, Program, Reach, Rows
+from dmaverify.execute.work import Beyond, Reach, RunMachine, RunMove, RunProgram, RunRows
 
 __all__ = ["Beyond", "Outcome", "interpret"]
 
 
-def interpret(work: Move | Reach | Rows | Program, machine: Machine) -> Outcome:
+def interpret(work: RunMove | Reach | RunRows | RunProgram, machine: RunMachine) -> Outcome:
     """What running it shows. Raises Beyond."""
-    if isinstance(work, Program):
+    if isinstance(work, RunProgram):
         return run_program(work, machine)
-    if isinstance(work, Rows):
+    if isinstance(work, RunRows):
         return run_rows(work, machine)
-    return run_move(work, machine) if isinstance(work, Move) else run_access(work, machine)
+    return run_move(work, machine) if isinstance(work, RunMove) else run_access(work, machine)

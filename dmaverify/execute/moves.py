@@ -25,8 +25,8 @@ from dmaverify.execute.tensors import (
     BOTTOM,
     ZERO,
     Cells,
-    Names,
-    Seen,
+    ElementNames,
+    SeenTensor,
     kinds_at,
     laid_out,
     seen,
@@ -35,7 +35,7 @@ from dmaverify.execute.tensors import (
     unit_bits,
     units,
 )
-from dmaverify.execute.work import Beyond, Flow, Machine, Move, Nest, Walk, iterations
+from dmaverify.execute.work import Beyond, Flow, RunMachine, RunMove, RunWalk, iterations
 from dmaverify.language.expr import Expr
 
 if TYPE_CHECKING:
@@ -68,13 +68,13 @@ class Copies:
 
 
 @dataclass(frozen=True)
-class Side:
+class RunSide:
     """One side at one iteration: unit addresses of its live cells, sorted, with their elements; the whole extent."""
 
     address: Numbers
     element: Numbers
     extent: Numbers
-    view: Seen
+    view: SeenTensor
 
     def holds(self, at: Numbers) -> Numbers:
         """What lies at unit addresses: an element, garbage, zero, or nowhere."""
@@ -97,7 +97,7 @@ def among(wanted: Numbers, sorted_: Numbers) -> NDArray[np.bool_]:
     return find(sorted_, wanted)[1]
 
 
-def side_of(view: Seen, names: Names, kept: frozenset[str]) -> Side:
+def side_of(view: SeenTensor, names: ElementNames, kept: frozenset[str]) -> RunSide:
     """Elements as numbers over the axes `kept`; unit k of an element is its number times the width, plus k."""
     cells = view.cells
     live = np.flatnonzero(view.shown)
@@ -105,22 +105,22 @@ def side_of(view: Seen, names: Names, kept: frozenset[str]) -> Side:
     element = names.of({a: c[live] for a, c in view.coords.items()}, count, kept)
     address, element = units(cells.address[live], cells.width), units(element * cells.width, cells.width)
     order = np.argsort(address, kind="stable")
-    return Side(address[order], element[order], np.sort(units(cells.address, cells.width)), view)
+    return RunSide(address[order], element[order], np.sort(units(cells.address, cells.width)), view)
 
 
 # ---------------------------------------------------------------- one move
 
 
-class Run:
+class TransferRun:
     """A transfer, ready to be run at any iteration."""
 
-    def __init__(self, move: Move, machine: Machine) -> None:
+    def __init__(self, move: RunMove, machine: RunMachine) -> None:
         self.move, self.machine = move, machine
         self.source = laid_out(move.source, machine, move.bits, written=False)
         self.dest = laid_out(move.dest, machine, move.bits, written=True)
         exprs: list[Expr] = [expr for held in (move.source, move.dest) for _, expr in held.fields]
         exprs += [e for f in move.flows for e in (f.chip, f.cluster, f.slice, f.time, f.packet)]
-        self.names = Names(sizes_of(exprs))
+        self.names = ElementNames(sizes_of(exprs))
         self.width = self.dest.width
         self.shared = self.source.named  # an axis that the source does not name is a broadcast
 
@@ -173,7 +173,7 @@ class Run:
         read, write, engine, offset, command = (np.concatenate(column) for column in zip(*parts, strict=True))
         return Copies(read, write, engine, offset, command, open_engines=open_)
 
-    def _flowed(self, views: tuple[Seen, Seen], dest: Side) -> tuple[Copies, Outcome]:
+    def _flowed(self, views: tuple[SeenTensor, SeenTensor], dest: RunSide) -> tuple[Copies, Outcome]:
         outcome = Outcome()
         parts: list[tuple[Numbers, Numbers, Numbers, Numbers]] = []
         padded = False
@@ -199,7 +199,7 @@ class Run:
         offsets = offsets * width + np.tile(np.arange(width), len(offsets) // max(1, width))
         return Copies(reads, writes, engines, offsets, engines, not padded, flows=True), outcome
 
-    def _found(self, view: Seen, element: Numbers, kept: frozenset[str]) -> Numbers:
+    def _found(self, view: SeenTensor, element: Numbers, kept: frozenset[str]) -> Numbers:
         """The address of elements; NONE where the view has none. Of several places any serves: the first."""
         live = np.flatnonzero(view.shown)
         own = self.names.of({a: c[live] for a, c in view.coords.items()}, len(live), kept)
@@ -209,7 +209,7 @@ class Run:
             return np.full(len(element), NONE, np.int64)
         return np.where(found, view.cells.address[live[order[place]]], NONE)
 
-    def _spread(self, view: Seen, element: Numbers, done: dict[int, int]) -> Numbers:
+    def _spread(self, view: SeenTensor, element: Numbers, done: dict[int, int]) -> Numbers:
         """Destinations of elements: the n-th time that an element comes, the n-th of its places, round and round."""
         live = np.flatnonzero(view.shown)
         own = self.names.of({a: c[live] for a, c in view.coords.items()}, len(live), self.dest.named)
@@ -229,13 +229,13 @@ class Run:
 
     # ------------------------------------------------------------ what is promised
 
-    def _possible(self, source: Side, wanted: Numbers, outcome: Outcome) -> None:
+    def _possible(self, source: RunSide, wanted: Numbers, outcome: Outcome) -> None:
         """Nothing says how: whether the source has what the destination asks for."""
         if not np.isin(wanted, source.element).all() and not self.move.missing_is_broadcast:
             outcome.break_("core/same-element", "the source lacks elements that the destination asks for")
         outcome.leave("core/covers", "nothing says how it is moved")
 
-    def _judge(self, copies: Copies, source: Side, dest: Side, wanted: Numbers, outcome: Outcome) -> None:
+    def _judge(self, copies: Copies, source: RunSide, dest: RunSide, wanted: Numbers, outcome: Outcome) -> None:
         outcome.ran += len(copies.read)
         self._in_extent(copies, source, dest, outcome)
         self._written_twice(copies, dest, outcome)
@@ -261,16 +261,16 @@ class Run:
         self._padding(copies, dest, given, outcome)
         self._in_place(copies, source, asked, given, outcome)
 
-    def _unheld(self, source: Side, want: Numbers) -> NDArray[np.bool_]:
+    def _unheld(self, source: RunSide, want: Numbers) -> NDArray[np.bool_]:
         return ~np.isin(want, source.element)
 
-    def _in_extent(self, copies: Copies, source: Side, dest: Side, outcome: Outcome) -> None:
+    def _in_extent(self, copies: Copies, source: RunSide, dest: RunSide, outcome: Outcome) -> None:
         for word, at, side in (("read", copies.read, source), ("write", copies.write, dest)):
             outside = ~among(at, side.extent) & (at != NONE)
             if outside.any():
                 outcome.break_("core/in-bounds", f"{word} of {int(at[np.flatnonzero(outside)[0]]):#x}")
 
-    def _written_twice(self, copies: Copies, dest: Side, outcome: Outcome) -> None:
+    def _written_twice(self, copies: Copies, dest: RunSide, outcome: Outcome) -> None:
         """A broadcast of a stream may take Top padding of the destination, which holds anything, for its replicas."""
         real = copies.write[copies.write != NONE]
         once, count = np.unique(real, return_counts=True)
@@ -283,7 +283,7 @@ class Run:
         else:
             outcome.break_("core/writes-once", sight)
 
-    def _padding(self, copies: Copies, dest: Side, given: Numbers, outcome: Outcome) -> None:
+    def _padding(self, copies: Copies, dest: RunSide, given: Numbers, outcome: Outcome) -> None:
         zero, bottom = (np.sort(kinds_at(dest.view.cells, code)) for code in (ZERO, BOTTOM))
         hidden = np.sort(units(dest.view.cells.address[dest.view.cells.live & ~dest.view.shown], self.width))
         if not copies.exact and (len(zero) or len(bottom) or len(hidden)):
@@ -299,7 +299,7 @@ class Run:
             outcome.break_("core/padding", "zero padding is not written")
 
     def _in_place(
-        self, copies: Copies, source: Side, asked: NDArray[np.bool_], given: Numbers, outcome: Outcome
+        self, copies: Copies, source: RunSide, asked: NDArray[np.bool_], given: Numbers, outcome: Outcome
     ) -> None:
         if self.move.source.tier != self.move.dest.tier:
             return
@@ -314,7 +314,7 @@ class Run:
             outcome.leave("core/overlap", "it depends on how packets are cut, or on engines that nothing names")
 
 
-def walked(walk: Walk, machine: Machine) -> Numbers:
+def walked(walk: RunWalk, machine: RunMachine) -> Numbers:
     """All unit addresses of a side, in order."""
     machine.allow(walk.amount)
     at = np.array([walk.start], np.int64)
@@ -349,7 +349,7 @@ def requests_of(copies: Copies, most: int, cut: str) -> Numbers:
 
 
 def written_early(
-    copies: Copies, machine: Machine, cut: str, alone: bool, source: Side, given: Numbers,
+    copies: Copies, machine: RunMachine, cut: str, alone: bool, source: RunSide, given: Numbers,
     asked: NDArray[np.bool_], unit: int,
 ) -> bool:  # fmt: skip
     """Whether some unit that ends in a live cell is read after another value was written over it.
@@ -376,10 +376,10 @@ def written_early(
     return False
 
 
-def run_move(move: Move, machine: Machine) -> Outcome:
+def run_move(move: RunMove, machine: RunMachine) -> Outcome:
     """All iterations of a transfer. Raises Beyond."""
     outcome = Outcome()
-    run = Run(move, machine)
+    run = TransferRun(move, machine)
     for values in iterations(move.loops):
         where = ", ".join(f"{name} = {value}" for name, value in values.items())
         for word, _, found in run.at(values):
@@ -388,4 +388,4 @@ def run_move(move: Move, machine: Machine) -> Outcome:
     return outcome
 
 
-__all__ = ["Cells", "Copies", "Flow", "Nest", "Run", "Sequence", "run_move", "written_early"]
+__all__ = ["Cells", "Copies", "Flow", "Sequence", "TransferRun", "run_move", "written_early"]

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
-from dmaverify.execute.work import Beyond, Step
+from dmaverify.execute.work import Beyond, RunStep
 
 
-def bodies_of(steps: Sequence[Step]) -> list[int]:
+def bodies_of(steps: Sequence[RunStep]) -> list[int]:
     """Steps in a row with the same loops have one number; a step without loops has its own, below 0."""
     out: list[int] = []
     for index, step in enumerate(steps):

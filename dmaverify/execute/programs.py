@@ -23,22 +23,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dmaverify.execute.accesses import Fetching, Ledger
-from dmaverify.execute.moves import NONE, Copies, Run
+from dmaverify.execute.accesses import BankLedger, Fetching
+from dmaverify.execute.moves import NONE, Copies, TransferRun
 from dmaverify.execute.order import bodies_of, cliques, closed, mask
 from dmaverify.execute.outcome import Outcome
 from dmaverify.execute.rows import Moved, lists_of
 from dmaverify.execute.tensors import unit_bits, units
 from dmaverify.execute.work import (
     Beyond,
-    Held,
+    HeldTensor,
     Loops,
-    Machine,
-    Move,
-    Program,
     Reach,
-    Rows,
-    Step,
+    RunMachine,
+    RunMove,
+    RunProgram,
+    RunRows,
+    RunStep,
     iterations,
     start_at,
 )
@@ -62,7 +62,7 @@ class Touched:
 
 
 @dataclass
-class Piece:
+class LanePiece:
     """The work of one lane in one iteration of one step."""
 
     step: int
@@ -73,7 +73,7 @@ class Piece:
 
 
 @dataclass(frozen=True)
-class Written:
+class StepWrites:
     """What one iteration of one step writes of a tensor: which live cells, through which starts."""
 
     step: int
@@ -83,18 +83,18 @@ class Written:
     partial: bool
 
 
-def run_program(program: Program, machine: Machine) -> Outcome:
+def run_program(program: RunProgram, machine: RunMachine) -> Outcome:
     """Raises Beyond where it is too large, or where a step has no meaning of its own."""
     return _Program(program, machine).run()
 
 
 class _Program:
-    def __init__(self, program: Program, machine: Machine) -> None:
+    def __init__(self, program: RunProgram, machine: RunMachine) -> None:
         self.program, self.machine = program, machine
-        self.pieces: list[Piece] = []
+        self.pieces: list[LanePiece] = []
         self.bodies = bodies_of(program.steps)
-        self.outputs: dict[tuple[object, ...], tuple[Numbers, list[Written]]] = {}
-        self.banks: dict[tuple[int, int], Ledger] = {}
+        self.outputs: dict[tuple[object, ...], tuple[Numbers, list[StepWrites]]] = {}
+        self.banks: dict[tuple[int, int], BankLedger] = {}
         self.outcome = Outcome()
 
     def run(self) -> Outcome:
@@ -124,17 +124,17 @@ class _Program:
                 for number, run in enumerate(runs[i]):
                     self._one(i, number, run, turn, values, last)
 
-    def _runner(self, work: Move | Reach | Rows, loops: Loops) -> Run | Fetching | Moved:
-        if isinstance(work, Move):
-            return Run(work, self.machine)
+    def _runner(self, work: RunMove | Reach | RunRows, loops: Loops) -> TransferRun | Fetching | Moved:
+        if isinstance(work, RunMove):
+            return TransferRun(work, self.machine)
         return Fetching(work, self.machine) if isinstance(work, Reach) else Moved(work, self.machine)
 
     def _one(
-        self, i: int, number: int, run: Run | Fetching | Moved, turn: int, values: Mapping[str, int],
+        self, i: int, number: int, run: TransferRun | Fetching | Moved, turn: int, values: Mapping[str, int],
         last: dict[str, tuple[int, int]],
     ) -> None:  # fmt: skip
         step = self.program.steps[i]
-        if isinstance(run, Run):
+        if isinstance(run, TransferRun):
             self._moved(i, step, run, turn, values)
             return
         if isinstance(run, Moved):
@@ -152,7 +152,7 @@ class _Program:
         if not run.reach.reads:
             whole = _everywhere(units(run.cells.address[run.cells.live], run.cells.width), run.all_slices, unit)
             self._note(i, run.reach.memory, whole, live, values, run.reach.bits)
-        ledger = self.banks.setdefault((i, number), Ledger(self.machine))
+        ledger = self.banks.setdefault((i, number), BankLedger(self.machine))
         if run.machine.tiers[run.reach.memory.tier].strides.get("slice"):
             side = f"{lane} {run.reach.reads}"
             if last.get(side, (i, number)) != (i, number):
@@ -162,16 +162,16 @@ class _Program:
                 self.outcome.leave(self.machine.rule, "the accesses of a padded stream have no addresses")
             ledger.add(done)
 
-    def _piece(self, step: int, lane: str, turn: int) -> Piece:
+    def _piece(self, step: int, lane: str, turn: int) -> LanePiece:
         for piece in reversed(self.pieces):
             if (piece.step, piece.lane, piece.turn) == (step, lane, turn):
                 return piece
             if piece.step == step and piece.turn != turn:
                 break
-        self.pieces.append(Piece(step, lane, turn))
+        self.pieces.append(LanePiece(step, lane, turn))
         return self.pieces[-1]
 
-    def _moved(self, i: int, step: Step, run: Run, turn: int, values: Mapping[str, int]) -> None:
+    def _moved(self, i: int, step: RunStep, run: TransferRun, turn: int, values: Mapping[str, int]) -> None:
         move = run.move
         claims = list(run.at(values))
         for word, _, found in claims:
@@ -198,7 +198,7 @@ class _Program:
             return frozenset()
         return frozenset((np.unique(at // (stride * 8 // unit)) * stride).tolist())
 
-    def _lanes(self, step: Step, move: Move, copies: Copies) -> Iterator[tuple[int | None, str]]:
+    def _lanes(self, step: RunStep, move: RunMove, copies: Copies) -> Iterator[tuple[int | None, str]]:
         if step.context:
             yield None, step.context
             return
@@ -213,7 +213,7 @@ class _Program:
                 many = len(np.unique(copies.engine)) > 1
                 yield engine, f"engine of the stream {engine}" if many else "tdma"
 
-    def _rows(self, i: int, step: Step, run: Moved, turn: int) -> None:
+    def _rows(self, i: int, step: RunStep, run: Moved, turn: int) -> None:
         lists = [run.known()] if run.rows.values is not None else list(lists_of(run.rows))
         piece = self._piece(i, step.context or "tdma", turn)
         unit = unit_bits(run.rows.bits)
@@ -243,12 +243,14 @@ class _Program:
             Touched(run.rows.index.tier, False, _halves(run.index_units(), 8), _halves(run.index_units(), 8))
         )
 
-    def _note(self, i: int, held: Held, whole: Numbers, written: Numbers, values: Mapping[str, int], bits: int) -> None:
+    def _note(
+        self, i: int, held: HeldTensor, whole: Numbers, written: Numbers, values: Mapping[str, int], bits: int
+    ) -> None:
         key = (replace(held, tiles=()), bits)
         starts = tuple(start_at(tile.start, values) for tile in held.tiles)
         partial = any(tile.partial for tile in held.tiles)
         _, found = self.outputs.setdefault(key, (np.sort(whole), []))
-        found.append(Written(i, starts, np.unique(written), bool(held.tiles), partial))
+        found.append(StepWrites(i, starts, np.unique(written), bool(held.tiles), partial))
 
     # ------------------------------------------------------------ order
 
@@ -282,7 +284,7 @@ class _Program:
                         direct[j] |= mask(numbers)
         return closed(direct)
 
-    def _rank(self, piece: Piece) -> tuple[int, int, int]:
+    def _rank(self, piece: LanePiece) -> tuple[int, int, int]:
         body = self.bodies[piece.step]
         return (body if body >= 0 else piece.step, piece.turn, piece.step)
 

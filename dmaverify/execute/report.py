@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dmaverify.execute.result import READ, WRITE, Execution, Row, Violation
-from dmaverify.program.move import PLACES
+from dmaverify.execute.result import READ, WRITE, ElementRow, Execution, Violation
 from dmaverify.program.space import Space
+from dmaverify.program.tensor import PLACES
 
 REPORTED = "core/consumes"  # broken alone, it leaves the promise kept
 
@@ -123,7 +123,7 @@ def _count(number: int, word: str) -> str:
     return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
-def _table(execution: Execution, rows: Sequence[Row]) -> list[str]:
+def _table(execution: Execution, rows: Sequence[ElementRow]) -> list[str]:
     head = ("destination", "should hold", "was given", "before", "after", "expected")
     table = [head]
     for row in rows:
@@ -183,7 +183,7 @@ def _side_json(
     return {"address": address, "place": where, "kind": kind, "coordinates": coordinates, "unit": unit}
 
 
-def _row_json(execution: Execution, row: Row) -> dict[str, Any]:
+def _row_json(execution: Execution, row: ElementRow) -> dict[str, Any]:
     return {
         "position": row.position,
         "address": row.address,

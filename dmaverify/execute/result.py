@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dmaverify.execute.address import Numbers, Region, batches, counters_of
+from dmaverify.execute.address import DeclaredRegion, Numbers, batches, counters_of
 from dmaverify.execute.promise import Promise, cell_words, content
 from dmaverify.language.expr import Expr
 from dmaverify.program.command import Command
@@ -30,7 +30,7 @@ READ, WRITE = 0, 1  # the sides of a copy
 
 
 @dataclass(slots=True)
-class Mark:
+class FirstSeen:
     """How often, and the first time: a copy of a command with its addresses, or a unit index of one side (`cell`)."""
 
     count: int
@@ -63,7 +63,7 @@ class Violation:
 
 
 @dataclass(frozen=True)
-class Row:
+class ElementRow:
     """One destination element before and after: what it should hold, what it was given, and the values of its units."""
 
     position: int
@@ -84,10 +84,10 @@ class Execution:
 
     commands: tuple[Command, ...]
     dtype_bits: int
-    regions: tuple[Region, Region]
+    regions: tuple[DeclaredRegion, DeclaredRegion]
     mappings: tuple[Expr, Expr]
     spaces: tuple[Space, Space]
-    marks: Mapping[str, Mark]
+    marks: Mapping[str, FirstSeen]
     units_moved: int
     promise: Promise = field(repr=False)
     provenance: NDArray[np.signedinteger[Any]] = field(repr=False)
@@ -155,14 +155,14 @@ class Execution:
         after[known] = source[self.provenance[known]]
         return after
 
-    def rows(self, limit: int = 8) -> tuple[Row, ...]:
+    def rows(self, limit: int = 8) -> tuple[ElementRow, ...]:
         """The first destination elements that are wrong, or the first of all if none is."""
         width, units = self.promise.width, len(self.promise.dest)
         wrong = np.flatnonzero((self.memory_after != self._expected) & (self.promise.dest >= 0))[: limit * width]
         chosen = list(dict.fromkeys((wrong // width).tolist()))[:limit] or list(range(min(limit, units // width)))
         return tuple(self._row(position) for position in chosen)
 
-    def _row(self, position: int) -> Row:
+    def _row(self, position: int) -> ElementRow:
         width = self.promise.width
         part = slice(position * width, (position + 1) * width)
         kind, coordinates = cell_words(self.mappings[WRITE], position)
@@ -174,18 +174,18 @@ class Execution:
         expected = None if kind in ("top", "bottom", "out-of-bounds") else _ints(self._expected[part])
         wanted = kind if coordinates is None else coordinates
         before, after = _ints(self.memory_before[part]), _ints(self.memory_after[part])
-        return Row(position, self.regions[WRITE].address_of(part.start), wanted, given, before, after, expected)
+        return ElementRow(position, self.regions[WRITE].address_of(part.start), wanted, given, before, after, expected)
 
     # ------------------------------------------------------------ violations
 
-    def _violation(self, key: str, mark: Mark) -> Violation:
+    def _violation(self, key: str, mark: FirstSeen) -> Violation:
         if key == "writes-once":
             return self._repeat(mark.count)
         if mark.command >= 0:
             return self._copy(mark, None)
         return Violation(mark.count) if mark.cell < 0 else self._cell(key, mark)
 
-    def _copy(self, mark: Mark, other: tuple[int, int] | None) -> Violation:
+    def _copy(self, mark: FirstSeen, other: tuple[int, int] | None) -> Violation:
         read, write = self._at(READ, mark.read), self._at(WRITE, mark.write)
         return Violation(
             mark.count,
@@ -203,7 +203,7 @@ class Execution:
     def _counters(self, command: int, number: int) -> tuple[int, ...]:
         return counters_of(self.commands[command], number)
 
-    def _cell(self, key: str, mark: Mark) -> Violation:
+    def _cell(self, key: str, mark: FirstSeen) -> Violation:
         side = READ if key == "consumes" else WRITE
         address = self.regions[side].address_of(mark.cell)
         kind, coordinates, unit = self._at(side, address)
@@ -229,7 +229,7 @@ class Execution:
         """The first copy whose write address an earlier copy wrote, and the first copy that did."""
         found = [place for place in (self._repeat_inside(), self._repeat_outside()) if place is not None]
         command, number, read, write = min(found)
-        return self._copy(Mark(count, command, number, read, write), next(self._writers(write)))
+        return self._copy(FirstSeen(count, command, number, read, write), next(self._writers(write)))
 
     def _repeat_inside(self) -> tuple[int, int, int, int] | None:
         region = self.regions[WRITE]

@@ -21,8 +21,8 @@ import numpy as np
 
 from dmaverify.execute.moves import NONE, find
 from dmaverify.execute.outcome import Outcome
-from dmaverify.execute.tensors import Cells, Names, laid_out, sizes_of, streamed, unit_bits, units
-from dmaverify.execute.work import Beyond, Machine, Rows
+from dmaverify.execute.tensors import Cells, ElementNames, laid_out, sizes_of, streamed, unit_bits, units
+from dmaverify.execute.work import Beyond, RunMachine, RunRows
 from dmaverify.language.expr import Expr
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 MOST_LISTS, DRAWN = 256, 48
 
 
-def lists_of(rows: Rows) -> Iterator[tuple[int, ...]]:
+def lists_of(rows: RunRows) -> Iterator[tuple[int, ...]]:
     """Lists of rows that the index may hold: the known one, all that are promised, or some of them."""
     if rows.values is not None or rows.promised is None:
         raise Beyond("the numbers of the index are known otherwise")
@@ -58,7 +58,7 @@ def lists_of(rows: Rows) -> Iterator[tuple[int, ...]]:
 class Moved:
     """A gather or scatter, ready to be run for any list of rows."""
 
-    def __init__(self, rows: Rows, machine: Machine) -> None:
+    def __init__(self, rows: RunRows, machine: RunMachine) -> None:
         self.rows, self.machine = rows, machine
         self.table = laid_out(rows.dest if rows.scatter else rows.source, machine, rows.bits, written=rows.scatter)
         self.load = laid_out(rows.source if rows.scatter else rows.dest, machine, rows.bits, written=not rows.scatter)
@@ -66,7 +66,7 @@ class Moved:
         if rows.flow is not None:
             flow = rows.flow
             exprs += [flow.chip, flow.cluster, flow.slice, flow.time, flow.packet]
-        self.names = Names({**sizes_of(exprs), rows.axis: rows.rows, rows.key: rows.keys})
+        self.names = ElementNames({**sizes_of(exprs), rows.axis: rows.rows, rows.key: rows.keys})
         self.maps = (_by_element(self.table, self.names), _by_element(self.load, self.names))
         self.index = laid_out(rows.index, machine, rows.index_bits, written=False)
 
@@ -151,7 +151,7 @@ class Moved:
             outcome.leave("core/overlap", "rows move within one memory")
 
 
-def _by_element(cells: Cells, names: Names) -> tuple[Numbers, Numbers]:
+def _by_element(cells: Cells, names: ElementNames) -> tuple[Numbers, Numbers]:
     live = np.flatnonzero(cells.live)
     own = names.of({a: c[live] for a, c in cells.coords.items()}, len(live), cells.named)
     order = np.argsort(own, kind="stable")
@@ -161,7 +161,7 @@ def _by_element(cells: Cells, names: Names) -> tuple[Numbers, Numbers]:
     return own, address
 
 
-def run_rows(rows: Rows, machine: Machine) -> Outcome:
+def run_rows(rows: RunRows, machine: RunMachine) -> Outcome:
     """All lists of rows. Raises Beyond."""
     moved, outcome = Moved(rows, machine), Outcome()
     if rows.values is not None:

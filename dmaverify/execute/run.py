@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dmaverify.execute.address import Batch, Numbers, Region, TooLarge, batches, mapping_of, region_of
+from dmaverify.execute.address import Batch, DeclaredRegion, Numbers, TooLarge, batches, mapping_of, region_of
 from dmaverify.execute.promise import READ_BOTTOM, WRITE_BOTTOM, ZERO, Promise, promise_of
-from dmaverify.execute.result import UNKNOWN, UNTOUCHED, Execution, Mark
+from dmaverify.execute.result import UNKNOWN, UNTOUCHED, Execution, FirstSeen
 from dmaverify.program.command import Command
-from dmaverify.program.move import Tensor
 from dmaverify.program.space import Space, unit_bits_of
+from dmaverify.program.tensor import Tensor
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -69,14 +69,14 @@ def execute(
 class _Run:
     """The state of a run: who wrote each destination unit, which source units were read, what was broken so far."""
 
-    def __init__(self, promise: Promise, source: Region, dest: Region) -> None:
+    def __init__(self, promise: Promise, source: DeclaredRegion, dest: DeclaredRegion) -> None:
         self.promise, self.source, self.dest = promise, source, dest
         index: Any = np.int32 if len(promise.source) < 1 << 31 else np.int64
         self.provenance: NDArray[np.signedinteger[Any]] = np.full(len(promise.dest), UNTOUCHED, index)
         self.read = np.zeros(len(promise.source), np.bool_)
         self.outside: list[Numbers] = []  # write addresses beyond the region
         self.inside = 0  # writes within it
-        self.marks: dict[str, Mark] = {}
+        self.marks: dict[str, FirstSeen] = {}
 
     def take(self, batch: Batch) -> None:
         have, all_read = self.source.locate(batch.read, *batch.read_bounds)
@@ -126,7 +126,9 @@ class _Run:
             known.count += len(where)
             return
         at = int(where[0])
-        self.marks[key] = Mark(len(where), batch.command, batch.first + at, int(batch.read[at]), int(batch.write[at]))
+        self.marks[key] = FirstSeen(
+            len(where), batch.command, batch.first + at, int(batch.read[at]), int(batch.write[at])
+        )
 
     def finish(self, moved: int) -> None:
         """What only the whole run shows."""
@@ -138,17 +140,17 @@ class _Run:
             self._cells("padding:zero-unwritten", untouched[asked == ZERO])
         repeats = self.inside - (len(self.provenance) - len(untouched)) + self._repeats_outside()
         if repeats:
-            self.marks["writes-once"] = Mark(repeats)
+            self.marks["writes-once"] = FirstSeen(repeats)
         if not self.read.all():
             count, first = promise.unread(self.read)
             if count:
-                self.marks["consumes"] = Mark(count, cell=first)
+                self.marks["consumes"] = FirstSeen(count, cell=first)
         if not promise.dest_live or not moved:
-            self.marks["not-vacuous"] = Mark(1)
+            self.marks["not-vacuous"] = FirstSeen(1)
 
     def _cells(self, key: str, where: Numbers) -> None:
         if len(where):
-            self.marks[key] = Mark(len(where), cell=int(where[0]))
+            self.marks[key] = FirstSeen(len(where), cell=int(where[0]))
 
     def _repeats_outside(self) -> int:
         total = sum(len(part) for part in self.outside)

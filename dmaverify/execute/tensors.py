@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dmaverify.execute.work import Beyond, Flow, Held, Machine, Tile, start_at
+from dmaverify.execute.work import Beyond, Flow, HeldTensor, RunMachine, RunTile, start_at
 from dmaverify.language.expr import Expr, Kind, axes_of, pair
 from dmaverify.language.meaning import BOTTOM, INDEX, ZERO, cells_array, finalize_array
 
@@ -62,7 +62,7 @@ def cells_of(expr: Expr, fill: Kind) -> tuple[NDArray[np.int8], dict[str, Number
     return found.kind, dict(found.coords)
 
 
-def laid_out(held: Held, machine: Machine, bits: int, *, written: bool) -> Cells:
+def laid_out(held: HeldTensor, machine: RunMachine, bits: int, *, written: bool) -> Cells:
     """The tensor itself, without its tiles."""
     unit = unit_bits(bits)
     width = bits // unit
@@ -86,7 +86,7 @@ def laid_out(held: Held, machine: Machine, bits: int, *, written: bool) -> Cells
 
 
 @dataclass(frozen=True)
-class Seen:
+class SeenTensor:
     """A tensor through its tiles at one iteration: what is shown, with the coordinates of the view.
 
     Where the view lacks elements that the same tiles from 0 on would show, `outside` says which tile reaches beyond its
@@ -102,7 +102,7 @@ class Seen:
     ragged: bool = False
 
 
-def seen(cells: Cells, held: Held, values: Mapping[str, int]) -> Seen:
+def seen(cells: Cells, held: HeldTensor, values: Mapping[str, int]) -> SeenTensor:
     shown, coords, outside = cells.live.copy(), dict(cells.coords), ""
     shift: dict[str, int] = {}
     bare = shown.copy()
@@ -126,11 +126,13 @@ def seen(cells: Cells, held: Held, values: Mapping[str, int]) -> Seen:
             shown &= coords[axis] >= 0
         shown &= _within(tile, found, coords)
     if int(np.count_nonzero(shown)) == int(np.count_nonzero(bare)):
-        return Seen(cells, shown, coords, shift, "", bool(outside))  # a tile of the tile cuts off what reaches beyond
-    return Seen(cells, shown, coords, shift, outside, not outside)
+        return SeenTensor(
+            cells, shown, coords, shift, "", bool(outside)
+        )  # a tile of the tile cuts off what reaches beyond
+    return SeenTensor(cells, shown, coords, shift, outside, not outside)
 
 
-def _within(tile: Tile, found: Mapping[str, Numbers], coords: Mapping[str, Numbers]) -> Mask:
+def _within(tile: RunTile, found: Mapping[str, Numbers], coords: Mapping[str, Numbers]) -> Mask:
     """Which coordinates have the digit below the tile's length."""
     moving = [axis for axis, column in found.items() if column.any()]
     if len(moving) > 1 or (not moving and tile.digit.size > 1 and tile.length < tile.digit.size):
@@ -150,7 +152,7 @@ def _within(tile: Tile, found: Mapping[str, Numbers], coords: Mapping[str, Numbe
 # ---------------------------------------------------------------- names of elements
 
 
-class Names:
+class ElementNames:
     """Elements as numbers: coordinates on the axes of a move, in mixed radix."""
 
     def __init__(self, sizes: Mapping[str, int]) -> None:
@@ -188,7 +190,7 @@ class Streamed:
     named: frozenset[str]
 
 
-def streamed(flow: Flow, machine: Machine) -> Streamed:
+def streamed(flow: Flow, machine: RunMachine) -> Streamed:
     whole = pair(flow.chip, flow.cluster, flow.slice, flow.time, flow.packet)
     machine.allow(whole.size)
     kind, coords = cells_of(whole, Kind.TOP)
@@ -212,5 +214,5 @@ def kinds_at(cells: Cells, code: int) -> Numbers:
     return units(cells.address[cells.kind == code], cells.width)
 
 
-__all__ = ["BOTTOM", "ZERO", "Cells", "Names", "Seen", "Streamed", "kinds_at", "laid_out", "seen", "sizes_of",
-           "streamed", "unit_bits", "units"]  # fmt: skip
+__all__ = ["BOTTOM", "ZERO", "Cells", "ElementNames", "SeenTensor", "Streamed", "kinds_at", "laid_out", "seen",
+           "sizes_of", "streamed", "unit_bits", "units"]  # fmt: skip

@@ -27,7 +27,7 @@ class Beyond(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Tier:
+class RunTier:
     """A memory: its places outer to inner, `element` left out; bytes between neighbours where addresses reach them."""
 
     places: tuple[str, ...]
@@ -35,13 +35,13 @@ class Tier:
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class RunMachine:
     """`request` is the bytes that move as one, 0 where nothing says so. `banks` and `width` are those of a slice;
     `allowed` is the greatest sum of a bank beside DMA (-1: no such limit), DMA's own request counting `own`, by the
     rule `rule`. `most` is the units of a tensor, of a stream or of all that moves that are still run.
     """
 
-    tiers: Mapping[str, Tier]
+    tiers: Mapping[str, RunTier]
     request: int = 0
     banks: int = 0
     width: int = 0
@@ -62,7 +62,7 @@ class Machine:
 
 
 @dataclass(frozen=True, slots=True)
-class Tile:
+class RunTile:
     """`length` positions of a digit from `start` on: a number, or a text over loops."""
 
     digit: Expr
@@ -73,14 +73,14 @@ class Tile:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HeldTensor:
     """A tensor in memory: one mapping for each place of its tier and `element`, the first place, a base in bytes."""
 
     tier: str
     fields: tuple[tuple[str, Expr], ...]
     first: tuple[tuple[str, int], ...] = ()
     base: int = 0
-    tiles: tuple[Tile, ...] = ()
+    tiles: tuple[RunTile, ...] = ()
 
     @property
     def size(self) -> int:
@@ -91,7 +91,7 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
-class Walk:
+class RunWalk:
     """One side of a printed command: loops outer to inner, in units, from an address on; `packet` units at once."""
 
     start: int
@@ -104,11 +104,11 @@ class Walk:
 
 
 @dataclass(frozen=True, slots=True)
-class Nest:
+class RunNest:
     """A printed command. `engine` "": nothing names one."""
 
-    read: Walk
-    write: Walk
+    read: RunWalk
+    write: RunWalk
     engine: str = ""
 
 
@@ -125,15 +125,15 @@ class Flow:
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class RunMove:
     """A transfer. Both `flows` and `nests` may be given; each is then a claim of its own."""
 
     name: str
     bits: int
-    source: Held
-    dest: Held
+    source: HeldTensor
+    dest: HeldTensor
     flows: tuple[Flow, ...] = ()
-    nests: tuple[Nest, ...] = ()
+    nests: tuple[RunNest, ...] = ()
     loops: Loops = ()
     missing_is_broadcast: bool = False
 
@@ -146,22 +146,22 @@ class Reach:
     bits: int
     reads: bool
     context: str
-    memory: Held
+    memory: HeldTensor
     flow: Flow
-    config: Walk | None = None
+    config: RunWalk | None = None
     loops: Loops = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class RunRows:
     """A gather (`scatter` False) or scatter: `values` as written, or the rows that the plan promises."""
 
     name: str
     bits: int
     scatter: bool
-    source: Held
-    dest: Held
-    index: Held
+    source: HeldTensor
+    dest: HeldTensor
+    index: HeldTensor
     index_bits: int
     axis: str
     key: str
@@ -176,22 +176,22 @@ class Rows:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class RunStep:
     """One step of a program: a move, accesses that run together, or rows."""
 
     name: str
-    work: tuple[Move | Reach | Rows, ...]
+    work: tuple[RunMove | Reach | RunRows, ...]
     context: str = ""
     after: tuple[str, ...] = ()
     loops: Loops = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class RunProgram:
     """Steps in the written order. `order`: contexts, written or none."""
 
     name: str
-    steps: tuple[Step, ...]
+    steps: tuple[RunStep, ...]
     order: str = "contexts"
 
 

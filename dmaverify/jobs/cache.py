@@ -116,11 +116,12 @@ def _crate(path: Path, known: dict[Path, bytes]) -> list[bytes]:
     folder, from which places in other files are named.
     """
     from dmaverify.machines.rngd.rust.crate import crate_of
+    from dmaverify.machines.rngd.rust.library import library_of
 
     root, _ = crate_of(path)
     package = next((p for p in (root, *root.parents) if (p / "Cargo.toml").is_file()), root)
     if package not in known:
-        known[package] = _tree(package)
+        known[package] = _tree(package) + repr(library_of(package)).encode()
     return [known[package], str(Path().resolve()).encode("utf-8", "surrogateescape")]
 
 

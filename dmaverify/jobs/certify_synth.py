@@ -22,10 +22,11 @@ from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError
 from dmaverify.jobs.judge import Job
+from dmaverify.language.files import write_bytes, write_text
 from dmaverify.prove.certify.certificate import Question, write_questions
 
 if TYPE_CHECKING:
-    from dmaverify.jobs.certify import Findings
+    from dmaverify.jobs.sealed import Findings
     from dmaverify.jobs.synthesis import SynthSettings
     from dmaverify.synth.result import Synthesis
 
@@ -45,14 +46,14 @@ ADVICE = ("why",)
 
 def write_synthesis(folder: Path, found: Synthesis, readme: str, settings: SynthSettings | None) -> list[Question]:
     """All files of the certificate of a synthesis, sealed."""
-    from dmaverify.jobs.certify import PLANS, facts_of, seal_manifest
+    from dmaverify.jobs.sealed import PLANS, facts_of, seal_manifest
 
     folder.mkdir(parents=True, exist_ok=True)
     data = claims_of(found)
-    (folder / "plan.toml").write_text(found.plan, encoding="utf-8")
-    (folder / "bound.json").write_text(json.dumps(data, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    (folder / "recount.py").write_text(_script(), encoding="utf-8")
-    (folder / "README.txt").write_text(readme, encoding="utf-8")
+    write_text(folder / "plan.toml", found.plan)
+    write_text(folder / "bound.json", json.dumps(data, indent=1, sort_keys=True) + "\n")
+    write_text(folder / "recount.py", _script())
+    write_text(folder / "README.txt", readme)
     readings = dict((settings.reading if settings is not None else None) or {})
     options = {"readings": readings, "rlimit": 20_000_000, "cross_check": 1 << 16, "prove": "full"}
     job: Job = (str(folder / "plan.toml"), None, None, options)
@@ -62,7 +63,7 @@ def write_synthesis(folder: Path, found: Synthesis, readme: str, settings: Synth
     written = write_questions(folder, asked)
     (folder / PLANS / "000").mkdir(parents=True, exist_ok=True)
     text = (folder / "plan.toml").read_bytes()
-    (folder / PLANS / "000" / "plan.toml").write_bytes(text)
+    write_bytes(folder / PLANS / "000" / "plan.toml", text)
     head = {"path": "plan.toml", "name": None, "target": None, "file": "000/plan.toml", "alone": True}
     plan = {**head, "sha256": _hash(text), **facts}
     searched = None if settings is None else {k: v for k, v in asdict(settings).items() if k != "reading"}
@@ -166,7 +167,7 @@ def _whole(value: Fraction) -> str:
 
 def check_synthesis(folder: Path, manifest: Mapping[str, Any], found: Findings) -> Asked:
     """Plays the search again and compares; the questions of the bound. Findings are added."""
-    from dmaverify.jobs.certify import PLANS
+    from dmaverify.jobs.sealed import PLANS
 
     if (folder / "plan.toml").read_bytes() != (folder / PLANS / manifest["plans"][0]["file"]).read_bytes():
         found.refused.append("plan.toml is not the plan that the certificate speaks of")

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dmaverify.errors import Disagreement, InputError, Span
-from dmaverify.report.edits import Overlap, applied
+from dmaverify.report.edits import Overlap, applied, trials_of
 from dmaverify.verdict import Edit, Finding, Status, Verdict
 
 if TYPE_CHECKING:
-    from dmaverify.plan.read import Plan
+    from dmaverify.plan.plan import Plan
     from dmaverify.prove.move.check import Options
 
 MOST_CONFIRMED = 50  # trials of one plan; helps beyond them are not called checked
@@ -69,7 +69,7 @@ class Confirming:
     @staticmethod
     def _in_text(hint: str, trial: Sequence[Edit]) -> str:
         """The first proposal with the number that stands in the text, and the one to be written there."""
-        if len(trial) != 1 or not trial[0].text.lstrip("-").isdigit():
+        if len(trial) != 1 or not trial[0].text.lstrip("-").isdecimal():
             return hint
         return _NUMBER.sub(f" to {trial[0].text} instead of {trial[0].span.text}", hint, count=1)
 
@@ -88,8 +88,6 @@ class Confirming:
         """The edits in the unit of the text, and the errors that are left with them (none: proved); None where no
         changed text can be judged.
         """
-        from dmaverify.jobs.fix import trials_of
-
         key = (name, whole, *((e.span.start, e.span.end, e.text) for e in edits))
         if key not in self.known:
             best: tuple[tuple[Edit, ...], frozenset[str]] | None = None
@@ -104,8 +102,9 @@ class Confirming:
 
     def _left(self, trial: Sequence[Edit], name: str, *, whole: bool) -> frozenset[str] | None:
         """The errors of the verdict with the text changed so; those of verdicts that became worse with them."""
-        from dmaverify.jobs.verdicts import verdicts_of
-        from dmaverify.plan.read import read_plan_text, select
+        from dmaverify.jobs.entries import entry_verdicts
+        from dmaverify.plan.plan import select
+        from dmaverify.plan.read import read_plan_text
 
         source = self.plan.source
         self.left -= 1
@@ -114,7 +113,7 @@ class Confirming:
         try:
             text = applied(source.text, trial)
             again = read_plan_text(text, source.name, folder=Path(source.name).parent, target=self._override(name))
-            judged = verdicts_of(again if whole else select(again, name), replace(self.options, repair=False))
+            judged = entry_verdicts(again if whole else select(again, name), replace(self.options, repair=False))
         except (InputError, Disagreement, Overlap):
             return None
         left: set[str] = set()

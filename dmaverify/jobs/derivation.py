@@ -16,16 +16,17 @@ from dmaverify.errors import InputError
 from dmaverify.language.wellformed import problems
 from dmaverify.layout.addresses import BYTE
 from dmaverify.lower.adapters import derived_access
-from dmaverify.lower.derive import Problem
+from dmaverify.lower.derive import StreamProblem
 from dmaverify.lower.programs import Trouble, port_rule, space_of, streamed_program
 from dmaverify.lower.segments import cases_text, needs_segments, propose_segments
 from dmaverify.lower.tables import fetch_size, merged, render_merged, render_table, table_json, table_of
 from dmaverify.lower.text import number_text, sequencer_text
-from dmaverify.plan.read import Plan
+from dmaverify.plan.plan import Plan
 from dmaverify.program.access import Access
 from dmaverify.program.command import Command, Entry, Sequencer
-from dmaverify.program.move import PLACES, Stream, Tensor, Transfer
+from dmaverify.program.move import Stream, Transfer
 from dmaverify.program.space import unit_bits_of
+from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.prove.move.check import check_transfer
 from dmaverify.targets.target import Target
 from dmaverify.verdict import Status, Verdict
@@ -150,7 +151,7 @@ def segments_of(item: Transfer | Access, target: Target) -> tuple[str, Status] |
     if isinstance(item, Access) or item.stream is None or not needs_segments(item.stream):
         return None
     found = propose_segments(item.stream)
-    if isinstance(found, Problem):
+    if isinstance(found, StreamProblem):
         return None
     verdict = check_transfer(replace(item, stream=None, streams=found, given=(), expect=None), target=target)
     return cases_text(found, item.name), verdict.status

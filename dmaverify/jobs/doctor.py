@@ -17,8 +17,8 @@ from typing import Any
 
 from dmaverify.errors import InputError
 from dmaverify.program.command import Command, Loop, Port
-from dmaverify.program.move import Tensor
 from dmaverify.program.space import Space
+from dmaverify.program.tensor import Tensor
 
 REQUIRED = ("numpy",)
 OPTIONAL = ("cvc5", "islpy", "numba")

@@ -8,7 +8,6 @@ in the edited characters alone, line breaks, comments and byte order mark includ
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -16,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from dmaverify.errors import InputError, Source
-from dmaverify.report.edits import Overlap, applied
+from dmaverify.language.files import is_inside, write_bytes
+from dmaverify.report.edits import Overlap, applied, trials_of
 from dmaverify.report.order import findings_in_order
 from dmaverify.verdict import Edit, Finding, Status, Verdict
 
 MOST_FIXED = 50  # verdicts of one run: who has more of them mends those first
 MOST_KERNELS = 20  # refuted kernels of one run for which copies of their crates are judged
-UNITS = (1, 2, 4, 8)  # bytes of an element, where a plan counts elements
 
 
 def with_fixes(verdicts: Iterable[Verdict], settings: Mapping[str, Any], target: str | None) -> list[Verdict]:
@@ -72,9 +71,12 @@ def _fixed(verdict: Verdict, settings: Mapping[str, Any], target: str | None) ->
 
 def _mended(verdict: Verdict, settings: Mapping[str, Any], target: str | None) -> Verdict:
     """A verdict against the machine's rules alone, with the packet or the padding that would be proved."""
-    from dmaverify.jobs.propose import MOST, longer_rows, several_packets, shorter_packets
+    from dmaverify.jobs.detours import detours
+    from dmaverify.jobs.propose import MOST, longer_and_split, longer_rows, several_packets, shorter_packets
 
     item, plan = _transfer_of(verdict, target)
+    if item is not None and {finding.rule for finding in verdict.errors} == {"core/covers"}:
+        return _walked(verdict, item, settings, target)
     if item is None or any(finding.rule.startswith("core/") for finding in verdict.errors):
         return verdict
     first, *others = [finding for finding in findings_in_order(verdict) if finding in verdict.errors]
@@ -85,10 +87,28 @@ def _mended(verdict: Verdict, settings: Mapping[str, Any], target: str | None) -
     if fix := _cheapest(verdict, proposals, settings, target):
         return replace(verdict, findings=(replace(first, fix=fix), *others, *warned))
     bits = plan.targets[item.transfer.target].dtypes[item.transfer.dtype]
-    for words, edits in islice(longer_rows(item, plan.axes, bits), MOST):
+    padded = [*islice(longer_rows(item, plan.axes, bits), MOST), *longer_and_split(item, plan.axes, bits, most)]
+    for words, edits in padded:
         if _proved(verdict, edits, settings, target):
             note = f"proved with {words} (checked; it changes both layouts, so `--fix` leaves it to you)"
             return replace(verdict, findings=(replace(first, hint=note), *others, *warned))
+    ways = detours(
+        item, plan.axes, bits,
+        lambda edits: bool(_proved(verdict, edits, settings, target)),
+        lambda text, name: _holds(item.transfer.span.source, text, name, settings, target),
+    )  # fmt: skip
+    return replace(verdict, findings=(replace(first, hint=ways), *others, *warned)) if ways else verdict
+
+
+def _walked(verdict: Verdict, item: Any, settings: Mapping[str, Any], target: str | None) -> Verdict:
+    """A verdict that misses a part of the destination, with the terms that its stream does not name."""
+    from dmaverify.jobs.propose import unwalked
+
+    for edits in unwalked(item):
+        if fix := _proved(verdict, edits, settings, target):
+            missed = next(finding for finding in verdict.errors)
+            named = replace(missed, fix=fix, hint="the stream does not walk all of the destination")
+            return replace(verdict, findings=tuple(named if f is missed else f for f in verdict.findings))
     return verdict
 
 
@@ -172,26 +192,6 @@ def _proved(
     return ()
 
 
-def trials_of(edits: Sequence[Edit]) -> Iterator[tuple[Edit, ...]]:
-    """The edits as they are, then, where all are numbers, with every number counted in elements."""
-    for unit in UNITS if all(_is_number(edit) for edit in edits) else (1,):
-        scaled = [_scaled(edit, unit) for edit in edits]
-        if all(edit is not None for edit in scaled):
-            yield tuple(edit for edit in scaled if edit is not None)
-
-
-def _is_number(edit: Edit) -> bool:
-    return edit.text.lstrip("-").isdigit()
-
-
-def _scaled(edit: Edit, unit: int) -> Edit | None:
-    if unit == 1:
-        return edit
-    if int(edit.text) % unit:
-        return None
-    return replace(edit, text=str(int(edit.text) // unit))
-
-
 def _holds(source: Source, text: str, name: str, settings: Mapping[str, Any], target: str | None) -> bool:
     """Whether the plan with that text proves what `name` promises."""
     return [one.status for one in _judged(source, text, name, settings, target)[1]] == [Status.PROVED]
@@ -203,7 +203,8 @@ def _judged(
     """The plan of that text with the entry `name` alone, and its verdict; None and no verdict where it has none."""
     from dmaverify.errors import Disagreement, InputErrors
     from dmaverify.jobs.verdicts import verdicts_of
-    from dmaverify.plan.read import read_plan_text, select
+    from dmaverify.plan.plan import select
+    from dmaverify.plan.read import read_plan_text
     from dmaverify.prove.move.check import Options
 
     try:
@@ -250,7 +251,10 @@ def write_fixes(path: str, edits: Sequence[Edit]) -> int:
     for start, end in sorted(once):
         parts += [text[at : places[start]], once[start, end].text]
         at = places[end]
-    _replace(Path(path), "".join([*parts, text[at:]]).encode("utf-8"))
+    real = Path(path).resolve()
+    if not is_inside(real, Path(path).parent):
+        raise InputError(f"{path} is a link that leads out of the project", None, "fix the file that it leads to")
+    write_bytes(real, "".join([*parts, text[at:]]).encode("utf-8"))
     return len(once)
 
 
@@ -260,19 +264,3 @@ def _places(text: str) -> Iterator[int]:
         if not (index == 0 and char == "\ufeff") and not (char == "\r" and text[index + 1 : index + 2] == "\n"):
             yield index
     yield len(text)
-
-
-def _replace(path: Path, data: bytes) -> None:
-    """The file with other content, by way of a file beside it, so that it is never half written."""
-    import tempfile
-
-    real = path.resolve()
-    handle, name = tempfile.mkstemp(dir=real.parent, prefix=f".{real.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        os.chmod(name, real.stat().st_mode & 0o7777)
-        os.replace(name, real)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise

@@ -136,6 +136,7 @@ def run_jobs(jobs: Sequence[Job], workers: int, tick: Callable[[int], None]) -> 
     A process that is ended from outside spoils the verdict that it was at, and no other.
     """
     if workers <= 1 or len(jobs) < 2:
+        _execute_beside(jobs)
         for number, job in enumerate(jobs, 1):
             yield check_job(job)
             tick(number)
@@ -149,13 +150,22 @@ def run_jobs(jobs: Sequence[Job], workers: int, tick: Callable[[int], None]) -> 
         tick(done)
 
 
+def _execute_beside(jobs: Sequence[Job]) -> None:
+    """Starts the process that executes, where anything is executed."""
+    if any(settings.get("cross_check") and not is_copy_text(path) for path, _, _, settings in jobs):
+        from dmaverify.execute.beside import Beside
+
+        Beside.begin()
+
+
 def _in_processes(chunks: Sequence[Sequence[Job]], workers: int) -> Iterator[list[Result]]:
     from concurrent.futures import ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
-    from multiprocessing import get_context
+
+    context = _context()
 
     def pool(size: int) -> ProcessPoolExecutor:
-        return ProcessPoolExecutor(size, mp_context=get_context("spawn"), initializer=_without_interrupts)
+        return ProcessPoolExecutor(size, mp_context=context, initializer=_without_interrupts)
 
     at = 0
     while at < len(chunks):
@@ -177,6 +187,25 @@ def _in_processes(chunks: Sequence[Sequence[Job]], workers: int) -> Iterator[lis
             shared.shutdown(wait=False, cancel_futures=True)
             for process in processes:
                 process.terminate()
+
+
+def _context() -> Any:
+    """How processes are started: as copies of this one with all that judges loaded once, where the system can and no
+    thread is running that a copy would lack; else anew, each loading for itself.
+    """
+    import sys
+    import threading
+    from multiprocessing import get_context
+
+    if not sys.platform.startswith("linux") or threading.active_count() > 1:
+        return get_context("spawn")
+    import dmaverify.execute
+    import dmaverify.jobs.load
+    import dmaverify.jobs.verdicts
+    import dmaverify.plan.read
+    import dmaverify.prove.move.check  # noqa: F401 (loaded here once, for all)
+
+    return get_context("fork")
 
 
 def _check_chunk(jobs: Sequence[Job]) -> list[Result]:
@@ -213,7 +242,10 @@ def output_of(text: str) -> tuple[str, str]:
     """Format and file of `--output FORMAT=FILE`. Raises InputError."""
     name, equals, file = text.partition("=")
     if not equals or name not in FORMATS or not file:
-        raise InputError(f"`--output {text}` is not FORMAT=FILE", None, f"formats: {', '.join(FORMATS)}")
+        from dmaverify.targets.table import suggestion
+
+        near = suggestion(name, FORMATS) if equals and name not in FORMATS else None
+        raise InputError(f"`--output {text}` is not FORMAT=FILE", None, near or f"formats: {', '.join(FORMATS)}")
     return name, file
 
 
@@ -233,6 +265,6 @@ def rendered(
         from dmaverify.jobs.page import run_page
 
         return escaped(run_page(verdicts, __version__, code))
-    from dmaverify.report.machine import write
+    from dmaverify.report.write import write
 
     return escaped(write(format_, verdicts, __version__))

@@ -19,7 +19,7 @@ from dmaverify.language.parse import parse
 from dmaverify.verdict import Verdict
 
 if TYPE_CHECKING:
-    from dmaverify.plan.read import Plan
+    from dmaverify.plan.plan import Plan
     from dmaverify.program.command import Command
     from dmaverify.prove.move.check import Options
     from dmaverify.targets.target import Target
@@ -46,19 +46,20 @@ def load(
     """
     found = _loaded(plan, name, target)
     if not partly:
-        from dmaverify.plan.read import all_read
+        from dmaverify.plan.plan import all_read
 
         all_read(found)
     if symbols or not found.templates:
         return found
-    from dmaverify.plan.read import has_numbers
+    from dmaverify.plan.plan import has_numbers
 
     return has_numbers(found)
 
 
 def _loaded(plan: str | Path | Plan, name: str | None, target: str | None) -> Plan:
-    from dmaverify.plan.read import Plan as PlanType
-    from dmaverify.plan.read import read_plan, read_plan_text, select
+    from dmaverify.plan.plan import Plan as PlanType
+    from dmaverify.plan.plan import select
+    from dmaverify.plan.read import read_plan, read_plan_text
 
     if isinstance(plan, PlanType):
         return _selected(plan, name)
@@ -75,7 +76,7 @@ def _loaded(plan: str | Path | Plan, name: str | None, target: str | None) -> Pl
 
 def _selected(plan: Plan, name: str | None) -> Plan:
     """As `select`; in a kernel a name may be that of a function too."""
-    from dmaverify.plan.read import select
+    from dmaverify.plan.plan import select
 
     if plan.is_kernel and name is not None:
         from dmaverify.machines.rngd.rust.plans import KernelPlan, select_kernel

@@ -14,7 +14,7 @@ from typing import Any
 from dmaverify.errors import InputError
 from dmaverify.report.order import in_order, place_of
 from dmaverify.report.page import Exhibit, report_page
-from dmaverify.verdict import Verdict
+from dmaverify.verdict import Status, Verdict
 
 MOST_PICTURES = 300
 AROUND = 3  # lines of context where nothing says what belongs together
@@ -30,10 +30,12 @@ def run_page(verdicts: Iterable[Verdict], version: str, code: int) -> str:
     for number, verdict in enumerate(seen):
         commands: tuple[Any, ...] = ()
         price = None
-        if number < MOST_PICTURES and verdict.path.endswith(".toml"):
+        if number < MOST_PICTURES and verdict.path.endswith((".toml", ".rs")):
             commands, price = _program(verdict, plans)
         found.append(Exhibit(verdict, _lines(verdict, texts), commands, price))
-    note = f"Costs and pictures are shown for the first {MOST_PICTURES:,}." if len(seen) > MOST_PICTURES else ""
+    note = f"Costs and pictures are shown for the first {MOST_PICTURES:,}. " if len(seen) > MOST_PICTURES else ""
+    if any(verdict.path.endswith(".rs") for verdict in seen):
+        note += "A kernel's transfer is priced by the cheapest proved plan; the compiler may choose another."
     return report_page(found, version, code, note)
 
 
@@ -51,6 +53,8 @@ def _program(verdict: Verdict, plans: dict[str, Any]) -> tuple[tuple[Any, ...], 
         plan = plans[verdict.path]
         if plan is None or verdict.name not in {item.name for item in plan.transfers}:
             return (), None
+        if plan.is_kernel:
+            return _reference(plan, verdict)
         commands = plans_by_name.program_of(plan, verdict.name)
         transfer = next(item.transfer for item in plan.transfers if item.name == verdict.name)
         target = plan.targets[transfer.target]
@@ -62,6 +66,20 @@ def _program(verdict: Verdict, plans: dict[str, Any]) -> tuple[tuple[Any, ...], 
         return commands, cost(commands).as_data()
     except (InputError, InputErrors, ArithmeticError, KeyError, ValueError):
         return (), None
+
+
+def _reference(plan: Any, verdict: Verdict) -> tuple[tuple[Any, ...], Any]:
+    """The cheapest proved commands of a kernel's move, which names none, and their cost."""
+    from dmaverify.cost.model import cost
+    from dmaverify.jobs.references import synthesized
+    from dmaverify.lower.programs import streamed_program
+
+    found = synthesized(plan, verdict.name, "book", {}) if verdict.status is Status.PROVED else None
+    if found is None or not found.found:
+        return (), None
+    machine = plan.targets[found.transfer.target]
+    commands = streamed_program(found.transfer, machine.dtypes[found.transfer.dtype], machine)
+    return (commands, cost(commands).as_data()) if isinstance(commands, tuple) else ((), None)
 
 
 def _lines(verdict: Verdict, texts: dict[str, list[str]]) -> tuple[tuple[int, str], ...]:

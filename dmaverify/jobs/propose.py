@@ -8,14 +8,17 @@ never written into a file.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 from dmaverify.errors import InputError, Span
+from dmaverify.language.expr import axes_of
 from dmaverify.language.parse import parse
-from dmaverify.plan.read import PlanTransfer
+from dmaverify.plan.plan import PlanTransfer
 from dmaverify.verdict import Edit
 
 MOST = 6
+_AXIS = re.compile(r"[A-Z][A-Za-z0-9_]*'*")
 
 
 def shorter_packets(item: PlanTransfer, axes: Mapping[str, int]) -> Iterator[tuple[Edit, ...]]:
@@ -24,7 +27,7 @@ def shorter_packets(item: PlanTransfer, axes: Mapping[str, int]) -> Iterator[tup
     if packet is None or time is None:
         return
     start, term = _last_term(packet.text)
-    size = _size(term, axes)
+    size = size_of_term(term, axes)
     at = Span(packet.source, packet.start + start, packet.end)
     for part in [k for k in range(size // 2, 0, -1) if size % k == 0][:MOST] if size <= 1 << 20 else ():
         yield Edit(at, f"{term} % {part}"), Edit(time, f"{time.text}, {term} / {part}")
@@ -36,7 +39,7 @@ def several_packets(item: PlanTransfer, axes: Mapping[str, int], most: int) -> I
     stream = item.transfer.stream
     if whole is None or packet is None or stream is None or not whole.text.lstrip().startswith("{"):
         return
-    term, size = packet.text.strip(), _size(packet.text.strip(), axes)
+    term, size = packet.text.strip(), size_of_term(packet.text.strip(), axes)
     full, rest = divmod(size, most)
     if "," in term or not full or not rest:
         return
@@ -63,11 +66,54 @@ def longer_rows(item: PlanTransfer, axes: Mapping[str, int], bits: int) -> Itera
     if len(found) != 3 or len(terms) != 1:
         return
     (term,) = terms
-    size = _size(term, axes)
+    size = size_of_term(term, axes)
     step = max(1, 64 // bits)
     for padded in range((size // step + 1) * step, size * 2 + step, step) if size and "#" not in term else ():
         words = f"`{term} # {padded}` instead of `{term}` in source, destination and packet"
         yield words, tuple(Edit(Span(s.source, s.start + at, s.end), f"{term} # {padded}") for s, at, _ in found)
+
+
+def longer_and_split(
+    item: PlanTransfer, axes: Mapping[str, int], bits: int, most: int
+) -> Iterator[tuple[str, tuple[Edit, ...]]]:
+    """(words, edits): the last term of both tensors padded, and moved in packets of at most `most` elements that divide
+    it: for rows that no packet holds and whose size has no fitting divisor.
+    """
+    spans = [item.key_spans.get(key) for key in ("source.element", "dest.element", "stream.packet", "stream.time")]
+    if any(span is None for span in spans):
+        return
+    source, dest, packet, time = (span for span in spans if span is not None)
+    found = [(span, *_last_term(span.text)) for span in (source, dest, packet)]
+    terms = {term for _, _, term in found}
+    size = size_of_term(min(terms), axes) if len(terms) == 1 else 0
+    step = max(1, 64 // bits)
+    if size <= most or "#" in min(terms):
+        return
+    (term,) = terms
+    sizes = ((size // k + 1) * k for k in (step, 2048 // bits))
+    for padded in dict.fromkeys(sizes):
+        part = max((k for k in range(step, most + 1, step) if padded % k == 0), default=0)
+        if part * 8 < most:
+            continue  # so many packets would be no help
+        row = f"{term} # {padded}"
+        words = f"`{row}` instead of `{term}` in source and destination, in packets of `{row} % {part}`"
+        edits = [Edit(Span(s.source, s.start + at, s.end), row) for s, at, _ in found[:2]]
+        edits += [Edit(Span(packet.source, packet.start + found[2][1], packet.end), f"{row} % {part}")]
+        yield words, (*edits, Edit(time, f"{time.text}, {row} / {part}"))
+
+
+def unwalked(item: PlanTransfer) -> Iterator[tuple[Edit, ...]]:
+    """The stream with the destination's terms of which it names no axis, as outermost loops."""
+    time, stream = item.key_spans.get("stream.time"), item.transfer.stream
+    if time is None or stream is None:
+        return
+    own = (stream.chip, stream.cluster, stream.slice, stream.time, stream.packet)
+    named = {name for expr in own for name in axes_of(expr)}
+    spans = [item.key_spans.get(f"dest.{place}") for place in ("chip", "cluster", "slice", "element")]
+    terms = [term for span in spans if span is not None for term in terms_of(span.text)]
+    new = [term for term in terms if (found := set(_AXIS.findall(term))) and not found & named]
+    if new:
+        yield (Edit(time, ", ".join([*new, *([time.text] if time.text.strip() != "1" else [])])),)
 
 
 def _last_term(text: str) -> tuple[int, str]:
@@ -81,7 +127,18 @@ def _last_term(text: str) -> tuple[int, str]:
     return len(text) - len(text.lstrip()), text.strip()
 
 
-def _size(term: str, axes: Mapping[str, int]) -> int:
+def terms_of(text: str) -> list[str]:
+    """The terms of a mapping's text, outer to inner."""
+    out: list[str] = []
+    left = text
+    while left.strip():
+        at, term = _last_term(left)
+        out.insert(0, term)
+        left = left[:at].rstrip().removesuffix(",")
+    return out
+
+
+def size_of_term(term: str, axes: Mapping[str, int]) -> int:
     """How many positions a term has; 0 for what cannot be read alone."""
     try:
         return parse(term, axes).size

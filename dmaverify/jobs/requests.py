@@ -154,8 +154,8 @@ def _at_least(request: dict[str, Any], key: str, least: int, otherwise: Any) -> 
 def _judged_line(request: dict[str, Any], options: Options, target: str | None) -> list[Verdict]:
     """The verdicts that a line asks for. Raises InputError."""
     from dmaverify.jobs import load as calls
+    from dmaverify.plan.plan import select as select_
     from dmaverify.plan.read import read_plan_text
-    from dmaverify.plan.read import select as select_
 
     text, path, name = request.get("plan"), request.get("path"), request.get("name")
     if request.get("kernel") is not None or (path is not None and is_copy_text(path.partition("::")[0])):

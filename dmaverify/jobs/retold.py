@@ -1,15 +1,16 @@
-"""A second opinion on a verdict: what is proved is run from the text, by the interpreter, where it is small.
+"""A second opinion on a verdict: what is proved or refuted is run from the text, by the interpreter, where it is small.
 
-Knows: how the interpreter is asked (in the process beside, where there is one).
+Knows: how the interpreter is asked (in the process beside, where there is one), which obligations a run can speak of.
 Does not know: how a verdict came about.
-Law: an entry that is proved and that some execution breaks is a Disagreement, never a verdict. What is too large, or
-has no meaning that any source settles, is left as it is.
+Law: an entry that is proved and that some execution breaks is a Disagreement, never a verdict; so is one that an
+obligation of the core refutes while every execution keeps every promise. What is too large, or has no meaning that any
+source settles, is left as it is, and a refutation then says that its witness alone confirms it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dmaverify.errors import Disagreement
@@ -17,6 +18,10 @@ from dmaverify.verdict import Status, Verdict
 
 if TYPE_CHECKING:
     from dmaverify.prove.options import Options
+
+
+NOT_RUN = frozenset({"core/well-formed", "core/consumes", "core/not-vacuous"})  # no run shows them broken
+BY_RUN, BY_WITNESS = "a run of the text", "its witness"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,25 +35,39 @@ class Retold:
     most: int
 
     def broken(self) -> frozenset[str] | None:
-        """What some execution breaks, as sentences; None where it cannot be run."""
+        """What some execution breaks, as sentences; None where a run cannot tell."""
         from dmaverify.execute.interpret import interpret
         from dmaverify.execute.work import Beyond
-        from dmaverify.plan.execution import Execution
+        from dmaverify.plan.execution import PlanExecution
 
         try:
-            read = Execution(self.text, target=self.target, readings=self.readings, most=self.most)
+            read = PlanExecution(self.text, target=self.target, readings=self.readings, most=self.most)
             found = interpret(*read.work(self.name))
         except Beyond:
+            return None
+        if found.unsaid and not found.wrong:
             return None
         return frozenset(f"{rule} is broken: {sight}" for rule, sight in found.wrong.items())
 
 
-def retell(text: str, name: str, target: str, verdict: Verdict, options: Options) -> None:
-    """Raises Disagreement where running the entry breaks what is proved of it."""
-    if not options.cross_check or verdict.status is not Status.PROVED:
-        return
+def retell(text: str, name: str, target: str, verdict: Verdict, options: Options) -> Verdict:
+    """The verdict, a refutation with what confirms it. Raises Disagreement where a run of the entry contradicts it."""
+    broken = sorted({f.rule for f in verdict.errors if f.rule.startswith("core/")} - NOT_RUN)
+    refuted = verdict.status is Status.REFUTED and bool(broken)
+    witnessed = replace(verdict, confirmed=BY_WITNESS) if refuted and _all_shown(verdict) else verdict
+    asks = verdict.status is Status.PROVED or (refuted and options.repair)
+    if not options.cross_check or not asks:
+        return witnessed
     from dmaverify.execute.beside import asked_beside
 
     told = asked_beside(Retold(text, name, target, dict(options.readings), options.cross_check))
-    if told:
+    if told and not refuted:
         raise Disagreement(f"`{name}` is proved, but in a run of its text {min(told)}")
+    if refuted and told is not None and not told:
+        raise Disagreement(f"`{name}` is refuted by {', '.join(broken)}, but every run of its text keeps its promises")
+    return replace(verdict, confirmed=BY_RUN) if refuted and told else witnessed
+
+
+def _all_shown(verdict: Verdict) -> bool:
+    """Whether every broken obligation of the core has a counterexample."""
+    return all(f.witness for f in verdict.errors if f.rule.startswith("core/") and f.rule not in NOT_RUN)

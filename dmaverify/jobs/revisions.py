@@ -30,7 +30,7 @@ MOST_COSTED = 24
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedTransfer:
     """One transfer of one revision: its verdict, what it moves as text, and the plan it stands in."""
 
     verdict: Verdict
@@ -39,13 +39,13 @@ class Judged:
 
 
 @dataclass(frozen=True)
-class Change:
+class TransferChange:
     """A transfer that is not what it was; None where a revision does not have it. Cycles: 0 where not looked for."""
 
     path: str
     name: str
-    before: Judged | None
-    after: Judged | None
+    before: JudgedTransfer | None
+    after: JudgedTransfer | None
     cycles: tuple[float, float] = (0.0, 0.0)
 
     @property
@@ -104,7 +104,7 @@ def checked_out(repository: Path, revision: str) -> Iterator[Path]:
 
 def judged_in(
     root: Path, paths: Sequence[str], target: str | None, options: Mapping[str, Any], workers: int
-) -> dict[tuple[str, str], Judged]:
+) -> dict[tuple[str, str], JudgedTransfer]:
     """Every transfer under some paths of a folder, by file (from the folder) and name."""
     there = [str(root / path) if path != "." else str(root) for path in paths if (root / path).exists()]
     try:
@@ -112,12 +112,12 @@ def judged_in(
     except InputError:
         files = []
     jobs: list[Job] = [(file, name, target, dict(options)) for file, name in files]
-    out: dict[tuple[str, str], Judged] = {}
+    out: dict[tuple[str, str], JudgedTransfer] = {}
     for job, (verdicts, _, _) in zip(jobs, run_jobs(jobs, workers, lambda _: None), strict=True):
         plan, moves = _moves(job)
         for verdict in verdicts:
             at = Path(job[0]).relative_to(root).as_posix()
-            out[at, verdict.name] = Judged(replace(verdict, path=at), moves.get(verdict.name, ""), plan)
+            out[at, verdict.name] = JudgedTransfer(replace(verdict, path=at), moves.get(verdict.name, ""), plan)
     return out
 
 
@@ -155,28 +155,28 @@ def _streams(move: Any) -> str:
 
 
 def changes(
-    old: Mapping[tuple[str, str], Judged], new: Mapping[tuple[str, str], Judged], cost: bool = True
-) -> list[Change]:
+    old: Mapping[tuple[str, str], JudgedTransfer], new: Mapping[tuple[str, str], JudgedTransfer], cost: bool = True
+) -> list[TransferChange]:
     """What differs, worst first: by what fails, then by file and name."""
     found = []
     for key in sorted({*old, *new}):
         before, after = old.get(key), new.get(key)
         if before is not None and after is not None and _same(before, after):
             continue
-        found.append(Change(*key, before, after))
+        found.append(TransferChange(*key, before, after))
     if cost:
         found = [_costed(one) if number < MOST_COSTED else one for number, one in enumerate(found)]
     return sorted(found, key=lambda one: (not one.fails, one.after is None, one.path, one.name))
 
 
-def _same(a: Judged, b: Judged) -> bool:
-    def said(one: Judged) -> tuple[Any, ...]:
+def _same(a: JudgedTransfer, b: JudgedTransfer) -> bool:
+    def said(one: JudgedTransfer) -> tuple[Any, ...]:
         return one.move, one.verdict.status, {(f.rule, f.severity, f.message) for f in one.verdict.findings}
 
     return said(a) == said(b)
 
 
-def _costed(change: Change) -> Change:
+def _costed(change: TransferChange) -> TransferChange:
     """With the best that each side could cost, where both are proved and the move differs."""
     sides = (change.before, change.after)
     if any(side is None or side.verdict.status is not Status.PROVED for side in sides):
@@ -188,7 +188,7 @@ def _costed(change: Change) -> Change:
     return replace(change, cycles=(_cycles(change.before), _cycles(change.after)))
 
 
-def _cycles(one: Judged) -> float:
+def _cycles(one: JudgedTransfer) -> float:
     from dmaverify.synth.synthesize import synthesize
 
     item = next((t for t in one.plan.transfers if t.name == one.verdict.name), None) if one.plan is not None else None
@@ -199,3 +199,25 @@ def _cycles(one: Judged) -> float:
     except InputError:
         return 0.0
     return found.cycles if found.found else 0.0
+
+
+def inside(root: Path, path: str) -> str:
+    """A path from the repository's folder. Raises InputError for one outside."""
+    file = path.partition("::")[0]
+    try:
+        return Path(file).resolve().relative_to(root.resolve()).as_posix()
+    except ValueError:
+        said = f"{file} lies outside of the repository {root}"
+        raise InputError(said, None, "name paths of one repository") from None
+
+
+
+def changed_since(revision: str, request: Any) -> set[tuple[str, str]]:
+    """(file, name) of the transfers of the working tree that were others at a revision. Raises InputError."""
+    root = repository_of(Path(request.paths[0].partition("::")[0]))
+    paths = [inside(root, path) for path in request.paths]
+    asked = request.target, request.options, request.workers
+    with checked_out(root, revision) as there:
+        before = judged_in(there, paths, *asked)
+    found = changes(before, judged_in(root, paths, *asked), cost=False)
+    return {(str((root / one.path).resolve()), one.name) for one in found if one.after is not None}

@@ -17,7 +17,7 @@ from dmaverify.errors import InputError
 from dmaverify.execute.indirect import RowsRun, run_rows
 
 if TYPE_CHECKING:
-    from dmaverify.plan.read import Plan
+    from dmaverify.plan.plan import Plan
     from dmaverify.program.indirect import Indirect
 
 

@@ -126,14 +126,14 @@ def sweep_lines(jobs: Sequence[Job], shard: Shard, execute: Executor) -> Iterato
 
 
 @dataclass(frozen=True)
-class Merged:
+class MergedSweep:
     """What all shards of a sweep found, in the order of a single run; `troubles` are internal disagreements."""
 
     verdicts: list[Verdict]
     troubles: list[str]
 
 
-def merge_lines(files: Iterable[tuple[str, str]]) -> Merged:
+def merge_lines(files: Iterable[tuple[str, str]]) -> MergedSweep:
     """The shards (name, text) of one sweep. Raises InputError for whatever is not one whole sweep."""
     found: dict[int, tuple[list[Verdict], str]] = {}
     seen: dict[int, str] = {}
@@ -154,7 +154,7 @@ def merge_lines(files: Iterable[tuple[str, str]]) -> Merged:
         said = f"shard {', '.join(map(str, missing[:10]))} of {first['shard'][1]}" if missing else "a job"
         raise InputError(f"the sweep is not whole: {said} is missing", None, _HINT)
     whole = [found[index] for index in range(first["jobs"])]
-    return Merged([v for verdicts, _ in whole for v in verdicts], [trouble for _, trouble in whole if trouble])
+    return MergedSweep([v for verdicts, _ in whole for v in verdicts], [trouble for _, trouble in whole if trouble])
 
 
 def _shard(name: str, text: str) -> tuple[dict[str, Any], dict[int, tuple[list[Verdict], str]]]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from dmaverify.errors import InputError
 
 if TYPE_CHECKING:
-    from dmaverify.plan.read import Plan
+    from dmaverify.plan.plan import Plan
     from dmaverify.program.move import Transfer
     from dmaverify.synth.result import Synthesis
     from dmaverify.targets.target import Target

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from fnmatch import translate
 from pathlib import Path
 
-from dmaverify.language.files import is_inside
+from dmaverify.language.files import is_inside, read_bytes
 
 SUFFIXES = (".toml", ".rs", ".pto", ".mlir")
 SETTINGS = ("pyproject.toml", "Cargo.toml", "dmaverify.toml", "target.toml")
@@ -27,7 +27,7 @@ IGNORED = "is ignored (.gitignore)"
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class WalkedPath:
     """A file or folder of the walk: whether it is checked, and why."""
 
     path: str
@@ -35,7 +35,7 @@ class Seen:
     why: str
 
 
-def walked(folder: str, *, lists: bool = False) -> list[Seen]:
+def walked(folder: str, *, lists: bool = False) -> list[WalkedPath]:
     """Everything below `folder` that could be checked, in the order of the paths; with `lists` also a machine's job
     files and lists.
     """
@@ -45,19 +45,19 @@ def walked(folder: str, *, lists: bool = False) -> list[Seen]:
     return sorted(_below(Path(folder), _rules_above(Path(folder)), more), key=lambda seen: seen.path)
 
 
-def _below(folder: Path, rules: tuple[_Rule, ...], more: tuple[str, ...]) -> Iterator[Seen]:
+def _below(folder: Path, rules: tuple[_Rule, ...], more: tuple[str, ...]) -> Iterator[WalkedPath]:
     rules = (*rules, *_rules_of(folder))
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError as error:
-        yield Seen(str(folder), False, f"cannot be listed: {error.strerror}")
+        yield WalkedPath(str(folder), False, f"cannot be listed: {error.strerror}")
         return
     for entry in entries:
         path = folder / entry.name
         if entry.is_dir(follow_symlinks=False):
             why = _left_folder(path, rules)
             if why:
-                yield Seen(f"{path}/", False, why)
+                yield WalkedPath(f"{path}/", False, why)
             else:
                 yield from _below(path, rules, more)
         elif entry.name.endswith((*SUFFIXES, *more)):
@@ -75,23 +75,22 @@ def _left_folder(path: Path, rules: tuple[_Rule, ...]) -> str:
     return IGNORED if _ignored(path, rules, folder=True) else ""
 
 
-def _file(path: Path, rules: tuple[_Rule, ...]) -> Seen:
+def _file(path: Path, rules: tuple[_Rule, ...]) -> WalkedPath:
     name = str(path)
     if _ignored(path, rules, folder=False):
-        return Seen(name, False, IGNORED)
+        return WalkedPath(name, False, IGNORED)
     try:
         if not stat.S_ISREG(path.stat().st_mode):
-            return Seen(name, False, "is no regular file")
+            return WalkedPath(name, False, "is no regular file")
         if path.is_symlink() and not is_inside(path, path.parent):
-            return Seen(name, False, "is a link that leads out of the project")
-        with path.open("rb") as file:
-            data = file.read(MOST_BYTES)
+            return WalkedPath(name, False, "is a link that leads out of the project")
+        data = read_bytes(path, MOST_BYTES)
     except OSError as error:
-        return Seen(name, path.name not in SETTINGS, f"cannot be read: {error.strerror}")
+        return WalkedPath(name, path.name not in SETTINGS, f"cannot be read: {error.strerror}")
     return looks(path, data)
 
 
-def looks(path: Path, data: bytes) -> Seen:
+def looks(path: Path, data: bytes) -> WalkedPath:
     """Whether a file of that name and content is checked."""
     name = str(path)
     if path.suffix == ".rs":
@@ -99,27 +98,27 @@ def looks(path: Path, data: bytes) -> Seen:
     if path.suffix in (".c", ".h"):
         return _driver(name, data)
     if path.suffix != ".toml":
-        return Seen(name, True, "is PTO text" if path.suffix in SUFFIXES else "is a job file or a list")
+        return WalkedPath(name, True, "is PTO text" if path.suffix in SUFFIXES else "is a job file or a list")
     if path.name in SETTINGS:
-        return Seen(name, False, "holds settings, or describes a machine")
+        return WalkedPath(name, False, "holds settings, or describes a machine")
     if found := _PLAN.search(data):
         said = found[0].decode("utf-8", "replace").strip()
-        return Seen(name, True, f"looks like a plan (`{said}`)")
-    return Seen(name, False, "is no plan: no `schema =`, [axes] or [transfer.NAME]")
+        return WalkedPath(name, True, f"looks like a plan (`{said}`)")
+    return WalkedPath(name, False, "is no plan: no `schema =`, [axes] or [transfer.NAME]")
 
 
-def _kernel(name: str, data: bytes) -> Seen:
+def _kernel(name: str, data: bytes) -> WalkedPath:
     from dmaverify.machines.rngd.rust.moves import TRANSFERS
 
     found = next((t for t in TRANSFERS if f".{t}".encode() in data or f"::{t}".encode() in data), None)
-    return Seen(name, found is not None, f"names `{found}`" if found else "names no transfer")
+    return WalkedPath(name, found is not None, f"names `{found}`" if found else "names no transfer")
 
 
-def _driver(name: str, data: bytes) -> Seen:
+def _driver(name: str, data: bytes) -> WalkedPath:
     from dmaverify.machines.idma.c.launches import CALLS
 
     found = next((one for one in CALLS if f"{one}(".encode() in data), None)
-    return Seen(name, found is not None, f"calls `{found}`" if found else "calls no DMA function")
+    return WalkedPath(name, found is not None, f"calls `{found}`" if found else "calls no DMA function")
 
 
 # ---------------------------------------------------------------- .gitignore
@@ -127,10 +126,12 @@ def _driver(name: str, data: bytes) -> Seen:
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """One line of a .gitignore: paths below `folder` that match `text` are ignored, or not after all (`again`)."""
+    """One line of a .gitignore: paths below `folder` whose parts match are ignored, or not after all (`again`). None
+    among the parts stands for any number of folders.
+    """
 
     folder: str
-    text: re.Pattern[str]
+    parts: tuple[re.Pattern[str] | None, ...]
     again: bool
     folders: bool
 
@@ -146,9 +147,8 @@ def _rules_above(folder: Path) -> tuple[_Rule, ...]:
 
 def _rules_of(folder: Path) -> tuple[_Rule, ...]:
     try:
-        with open(folder / ".gitignore", "rb") as file:
-            lines = file.read(1 << 20).decode("utf-8", "replace").splitlines()
-    except OSError:
+        lines = read_bytes(folder / ".gitignore", 1 << 20).decode("utf-8", "replace").splitlines()
+    except (OSError, ValueError):
         return ()
     return tuple(rule for line in lines if (rule := _rule(str(folder.resolve()), line)) is not None)
 
@@ -162,17 +162,24 @@ def _rule(folder: str, line: str) -> _Rule | None:
     folders = text.endswith("/")
     body = text.strip("/")
     anchored = "/" in text.rstrip("/")
-    parts = [_part(one) for one in body.split("/")]
-    expression = "/".join(parts).replace(".*/", "(?:.*/)?")
+    texts = body.split("/") if anchored else ["**", *body.split("/")]
     try:
-        return _Rule(folder, re.compile(expression if anchored else f"(?:.*/)?{expression}"), again, folders)
+        parts = [None if one == "**" else re.compile(translate(one)) for one in texts]
     except re.error:
         return None
+    return _Rule(folder, tuple(parts), again, folders)
 
 
-def _part(text: str) -> str:
-    """One part of a pattern as an expression; `**` stands for any number of folders."""
-    return ".*" if text == "**" else translate(text).removesuffix(r"\Z").replace(".*", "[^/]*")
+def _fits(parts: tuple[re.Pattern[str] | None, ...], names: list[str]) -> bool:
+    """Whether the parts of a pattern match all names of a path; the steps grow with the product of both lengths."""
+    reached = {0}
+    for number, part in enumerate(parts):
+        if part is not None:
+            reached = {at + 1 for at in reached if at < len(names) and part.fullmatch(names[at])}
+        elif reached:
+            first = min(reached) + (number == len(parts) - 1)  # `a/**` is all below a, not a
+            reached = set(range(first, len(names) + 1))
+    return len(names) in reached
 
 
 def _ignored(path: Path, rules: tuple[_Rule, ...], *, folder: bool) -> bool:
@@ -182,7 +189,7 @@ def _ignored(path: Path, rules: tuple[_Rule, ...], *, folder: bool) -> bool:
     whole = os.path.join(path.parent.resolve(), path.name)
     for rule in reversed(rules):
         if (folder or not rule.folders) and whole.startswith(f"{rule.folder}/"):
-            inside = whole[len(rule.folder) + 1 :]
-            if rule.text.fullmatch(inside):
+            inside = whole[len(rule.folder) + 1 :].split("/")
+            if _fits(rule.parts, inside):
                 return not rule.again
     return False

@@ -120,7 +120,7 @@ def both(parts: Iterable[Cond], op: str = "and") -> Cond:
 
 
 @dataclass(frozen=True, slots=True)
-class Symbol:
+class RangedSymbol:
     """`low` and `high` are inclusive (None: open). `stated` is False for a value whose range nobody gave.
 
     `definition` is () for a free symbol, else (operation, arguments...); `side` holds conditions that always hold.
@@ -144,7 +144,7 @@ class Symbol:
 class World:
     """All symbols of one kernel. Derived symbols are made once for each definition."""
 
-    symbols: dict[str, Symbol] = field(default_factory=dict)
+    symbols: dict[str, RangedSymbol] = field(default_factory=dict)
     derived: dict[tuple[object, ...], str] = field(default_factory=dict)
 
     # ------------------------------------------------------------ symbols
@@ -166,7 +166,7 @@ class World:
         while name in self.symbols:
             number += 1
             name = f"{base}_{number}"
-        self.symbols[name] = Symbol(name, low, high, stated, (), side, shown or name, loaded, varies)
+        self.symbols[name] = RangedSymbol(name, low, high, stated, (), side, shown or name, loaded, varies)
         return Lin(0, ((name, 1),))
 
     def _derive(self, definition: tuple[object, ...], low: int | None, high: int | None) -> Lin:
@@ -174,7 +174,7 @@ class World:
         if name is None:
             name = f"${definition[0]}{len(self.derived)}"
             self.derived[definition] = name
-            self.symbols[name] = Symbol(name, low, high, True, definition, (), name)
+            self.symbols[name] = RangedSymbol(name, low, high, True, definition, (), name)
         return Lin(0, ((name, 1),))
 
     # ------------------------------------------------------------ arithmetic
@@ -399,7 +399,7 @@ class World:
             if s.varies and not moved.isdisjoint(s.varies)
         }
 
-    def _derive_free(self, symbol: Symbol) -> Lin:
+    def _derive_free(self, symbol: RangedSymbol) -> Lin:
         key = ("earlier", symbol.name)
         if key not in self.derived:
             made = self.free(

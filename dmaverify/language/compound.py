@@ -20,7 +20,7 @@ _MAX_STEPS = 64  # a compound of more digits is given up
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class CompoundDigit:
     """A digit of a compound: `slots` positions, each `weight` further on `axis` (None: broadcast), the first `live`
     not padding."""
 
@@ -32,15 +32,15 @@ class Step:
     kind: Kind | None = None  # of the padding behind `live`; None where there is none, or more than one kind
 
 
-Form = tuple[Step, ...] | None
+Form = tuple[CompoundDigit, ...] | None
 """Digits, innermost first; None: not followed."""
 
 
 def leaf(axis: str | None, size: int) -> Form:
-    return (Step(axis, 1, size, size, size),) if size > 1 else ()
+    return (CompoundDigit(axis, 1, size, size, size),) if size > 1 else ()
 
 
-def joined(minor: tuple[Step, ...], major: tuple[Step, ...]) -> Form:
+def joined(minor: tuple[CompoundDigit, ...], major: tuple[CompoundDigit, ...]) -> Form:
     """Minor digits below major ones; two that count on as one digit become one."""
     if len(minor) + len(major) > _MAX_STEPS:
         return None
@@ -51,13 +51,13 @@ def joined(minor: tuple[Step, ...], major: tuple[Step, ...]) -> Form:
     return minor + major
 
 
-def _continues(low: Step, high: Step) -> bool:
+def _continues(low: CompoundDigit, high: CompoundDigit) -> bool:
     if low.axis != high.axis or low.live != low.slots:
         return False
     return low.axis is None or high.weight == low.weight * low.slots
 
 
-def cuts_clean(form: tuple[Step, ...], by: int) -> bool:
+def cuts_clean(form: tuple[CompoundDigit, ...], by: int) -> bool:
     """Whether the halves `/ by` and `% by` add up to the whole again, padding that turns into Top apart."""
     for place, step in enumerate(form):
         if by % step.slots == 0:
@@ -67,7 +67,7 @@ def cuts_clean(form: tuple[Step, ...], by: int) -> bool:
     return True
 
 
-def _pads_clean(step: Step, by: int, below: tuple[Step, ...]) -> bool:
+def _pads_clean(step: CompoundDigit, by: int, below: tuple[CompoundDigit, ...]) -> bool:
     """Whether the padding of a digit survives a cut inside it: the cut falls on its edge, or the sums of the halves
     overshoot the axis and so are Top again, unless a digit below makes them something else."""
     if step.live == step.slots or (step.kind is not None and (step.live % by == 0 or step.live <= by)):
@@ -92,7 +92,7 @@ def kept(form: Form, to: int) -> Form:
     """The digits of the first `to` positions; the outermost may be walked in part only."""
     if form is None:
         return None
-    out: list[Step] = []
+    out: list[CompoundDigit] = []
     below = 1
     for step in form:
         slots = min(step.slots, -(-to // below))
@@ -111,13 +111,13 @@ def widened(form: Form, size: int | None, to: int, kind: Kind) -> Form:
     if prod(step.slots for step in form) != size:
         return None
     if not form:
-        return (Step(None, 1, 1, to, 1, kind),)
+        return (CompoundDigit(None, 1, 1, to, 1, kind),)
     top, below = form[-1], prod(step.slots for step in form[:-1])
     only = kind if top.live == top.slots or top.kind is kind else None
     return (*form[:-1], replace(top, slots=-(-to // below), kind=only))
 
 
-def boundaries(form: tuple[Step, ...]) -> Iterator[int]:
+def boundaries(form: tuple[CompoundDigit, ...]) -> Iterator[int]:
     below = 1
     for step in form:
         below *= step.slots

@@ -19,7 +19,7 @@ MOST_CELLS = 1 << 22
 _MOST_INDICES = 1 << 62
 
 
-class TooLarge(Exception):
+class TooManyCells(Exception):
     """More cells than are looked at one by one."""
 
 
@@ -47,11 +47,11 @@ def _indices(expr: Expr, axes: Sequence[str]) -> tuple[NDArray[Any], NDArray[Any
 
     sizes = axes_of(expr)
     if expr.size > MOST_CELLS:
-        raise TooLarge
+        raise TooManyCells
     try:
         found = finalize_array(cells_array(expr, np.arange(expr.size)), sizes)
     except ValueError:
-        raise TooLarge from None
+        raise TooManyCells from None
     live = np.flatnonzero(found.kind == INDEX)
     total = np.zeros(live.size, np.int64)
     scale = 1
@@ -60,5 +60,5 @@ def _indices(expr: Expr, axes: Sequence[str]) -> tuple[NDArray[Any], NDArray[Any
             total += found.coords[axis][live] * scale
         scale *= max(1, sizes.get(axis, 1))
         if scale > _MOST_INDICES:
-            raise TooLarge
+            raise TooManyCells
     return total, live

@@ -30,7 +30,7 @@ from itertools import islice
 from math import prod
 
 from dmaverify.errors import Span
-from dmaverify.language.compound import Form, Step, boundaries, coarse, cuts_clean, joined, kept, leaf, widened
+from dmaverify.language.compound import CompoundDigit, Form, boundaries, coarse, cuts_clean, joined, kept, leaf, widened
 from dmaverify.language.expr import (
     Broadcast,
     Drop,
@@ -276,7 +276,7 @@ def _count(positions: int) -> str:
     return "1 position" if positions == 1 else f"{positions} positions"
 
 
-def _recombined(node: Stride | Modulo, sign: str, by: int, size: int, form: tuple[Step, ...]) -> Problem:
+def _recombined(node: Stride | Modulo, sign: str, by: int, size: int, form: tuple[CompoundDigit, ...]) -> Problem:
     message = (
         f"{_show(node)} cuts inside a term of {_show(node.inner)}: put together again from its halves `/ {by}` and "
         f"`% {by}`, the vendor's cell map and its closed index need not agree"

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from dmaverify.language.numbers import moves, same
-from dmaverify.layout.digits import Digit, Form, Gap, Guard, coalesce, finalize
+from dmaverify.layout.digits import Digit, DigitForm, Gap, Guard, coalesce, finalize
 
 BYTE = "<byte>"  # the axis of bytes within an element; no axis of a plan can be called so
 
@@ -24,7 +24,7 @@ class Room:
     """One class of place of a tensor: its own digits, the address distance of its positions, and how many fit."""
 
     name: str
-    form: Form
+    form: DigitForm
     stride: int  # units from one position to the next
     start: int  # first position, for a tensor that does not begin at place 0
     limit: int | None  # positions until the next outer place begins; None at the outermost
@@ -133,13 +133,13 @@ def lay_out(rooms: Sequence[Room], unit: int, base: int, sizes: Mapping[str, int
     if unit > 1:
         digits.append(Digit(BYTE, 1, 1, unit, unit))
     known = {**sizes, BYTE: unit}
-    flat = Form(0, tuple(digits), tuple(guards), tuple(sorted(offsets.items())))
+    flat = DigitForm(0, tuple(digits), tuple(guards), tuple(sorted(offsets.items())))
     flat = coalesce(finalize(flat, known))
     origin = base + sum(room.start * room.stride for room in rooms)
     return _with_beyond(flat, rooms, origin, known)
 
 
-def _with_beyond(flat: Form, every: Sequence[Room], origin: int, sizes: Mapping[str, int]) -> Layout:
+def _with_beyond(flat: DigitForm, every: Sequence[Room], origin: int, sizes: Mapping[str, int]) -> Layout:
     rooms = _with_an_outside([room for room in every if room.ends])
     marks = []
     for room in rooms:

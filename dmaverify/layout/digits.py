@@ -87,7 +87,7 @@ class Guard:
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class DigitForm:
     """Digits outermost first, guards in order of precedence, constant coordinates from `@`."""
 
     size: int
@@ -103,13 +103,13 @@ class Form:
 
 
 @lru_cache(maxsize=8192)
-def compile_digits(expr: Expr) -> Form:
+def compile_digits(expr: Expr) -> DigitForm:
     """The digits of a well-formed mapping, not yet finalized (see `finalize`). Raises NotDigits."""
     match expr:
         case Symbol(name, size):
-            return _normal(Form(size, (Digit(name, 1, 1, size, size),)))
+            return _normal(DigitForm(size, (Digit(name, 1, 1, size, size),)))
         case Broadcast(size):
-            return _normal(Form(size, (Digit(None, 0, 1, size, size),)))
+            return _normal(DigitForm(size, (Digit(None, 0, 1, size, size),)))
         case Stride(inner, by):
             return _every(compile_digits(inner), by, expr)
         case Modulo(inner, by):
@@ -128,16 +128,16 @@ def compile_digits(expr: Expr) -> Form:
             return compile_digits(_window_as_pair(expr))
 
 
-def _join(left: Form, right: Form) -> Form:
+def _join(left: DigitForm, right: DigitForm) -> DigitForm:
     outer = tuple(replace(d, step=d.step * right.size) for d in left.digits)
     moved = tuple(_shift(g, len(outer)) for g in right.guards)
     offsets = dict(left.offsets)
     for axis, value in right.offsets:
         offsets[axis] = offsets.get(axis, 0) + value
-    return Form(left.size * right.size, outer + right.digits, left.guards + moved, tuple(sorted(offsets.items())))
+    return DigitForm(left.size * right.size, outer + right.digits, left.guards + moved, tuple(sorted(offsets.items())))
 
 
-def _every(form: Form, by: int, expr: Expr) -> Form:
+def _every(form: DigitForm, by: int, expr: Expr) -> DigitForm:
     """`e / by`: keeps digits whose step is a multiple of `by`, cuts the one that `by` falls into, drops the rest."""
     changes: dict[int, tuple[int, Digit | None]] = {}
     for index, digit in enumerate(form.digits):
@@ -161,7 +161,7 @@ def _is_multiple(step: int, by: int) -> bool:
     return not (isinstance(by, Symbolic) and same(step, 1)) and step % by == 0
 
 
-def _first(form: Form, count: int) -> Form:
+def _first(form: DigitForm, count: int) -> DigitForm:
     """`e % count` and `e = count` up to the size: the first `count` positions."""
     if same(count, form.size):
         return form
@@ -181,10 +181,10 @@ def _first(form: Form, count: int) -> Form:
     return _rebuilt(replace(form, guards=guards), count, changes)
 
 
-def _extend(form: Form, size: int, kind: Kind | Gap) -> Form:
+def _extend(form: DigitForm, size: int, kind: Kind | Gap) -> DigitForm:
     """`e # size`: positions beyond the size of e are `kind`, whatever e itself says of them."""
     if not form.digits:
-        return Form(size, (Digit(None, 0, 1, size, 1),), (Guard(((0, 1),), 1, kind), *form.guards), form.offsets)
+        return DigitForm(size, (Digit(None, 0, 1, size, 1),), (Guard(((0, 1),), 1, kind), *form.guards), form.offsets)
     top = form.digits[0]
     slots = -(-size // top.step)
     flat = tuple((i, d.step) for i, d in enumerate(form.digits))
@@ -193,10 +193,12 @@ def _extend(form: Form, size: int, kind: Kind | Gap) -> Form:
         Guard(((0, 1),), form.size // top.step, kind) if form.size % top.step == 0 else Guard(flat, form.size, kind)
     )
     ragged = (Guard(flat, size, Gap.VOID),) if size % top.step else ()
-    return _normal(Form(size, (replace(top, slots=slots), *form.digits[1:]), (*ragged, outside, *inner), form.offsets))
+    return _normal(
+        DigitForm(size, (replace(top, slots=slots), *form.digits[1:]), (*ragged, outside, *inner), form.offsets)
+    )
 
 
-def _skip(form: Form, first: int, expr: Expr) -> Form:
+def _skip(form: DigitForm, first: int, expr: Expr) -> DigitForm:
     """`e @ first`: the outermost digit starts later."""
     if first == 0:
         return form
@@ -209,7 +211,7 @@ def _skip(form: Form, first: int, expr: Expr) -> Form:
         offsets[top.axis] = offsets.get(top.axis, 0) + top.weight * start
     guards = tuple(replace(g, constant=g.constant + start * sum(k for i, k in g.terms if i == 0)) for g in form.guards)
     kept = replace(top, slots=top.slots - start, live=max(0, top.live - start))
-    return _normal(Form(form.size - first, (kept, *form.digits[1:]), guards, tuple(sorted(offsets.items()))))
+    return _normal(DigitForm(form.size - first, (kept, *form.digits[1:]), guards, tuple(sorted(offsets.items()))))
 
 
 def _window_as_pair(expr: Window) -> Expr:
@@ -232,7 +234,7 @@ def _shift(guard: Guard, by: int) -> Guard:
     return replace(guard, terms=tuple((i + by, k) for i, k in guard.terms))
 
 
-def _rebuilt(form: Form, size: int, changes: Mapping[int, tuple[int, Digit | None]]) -> Form:
+def _rebuilt(form: DigitForm, size: int, changes: Mapping[int, tuple[int, Digit | None]]) -> DigitForm:
     """Digit i becomes `factor * new`, or 0 where new is None; guards follow."""
     digits: list[Digit] = []
     place: dict[int, tuple[int, int] | None] = {}
@@ -251,10 +253,10 @@ def _rebuilt(form: Form, size: int, changes: Mapping[int, tuple[int, Digit | Non
             if at is not None:
                 terms.append((at[0], coefficient * at[1]))
         guards.append(replace(guard, terms=tuple(terms)))
-    return _normal(Form(size, tuple(digits), tuple(guards), form.offsets))
+    return _normal(DigitForm(size, tuple(digits), tuple(guards), form.offsets))
 
 
-def _normal(form: Form) -> Form:
+def _normal(form: DigitForm) -> DigitForm:
     """Drops digits that never move and guards that never hold."""
     if any(not moves(d.slots) for d in form.digits):
         return _rebuilt(form, form.size, {i: (0, None) for i, d in enumerate(form.digits) if not moves(d.slots)})
@@ -284,7 +286,7 @@ def _with_live(digits: tuple[Digit, ...], guards: Sequence[Guard]) -> tuple[Digi
     return tuple(d if d.live == n else replace(d, live=n) for d, n in zip(digits, live, strict=True))
 
 
-def finalize(form: Form, sizes: Mapping[str, int]) -> Form:
+def finalize(form: DigitForm, sizes: Mapping[str, int]) -> DigitForm:
     """Adds what finalization adds: an index whose sum on an axis reaches the axis size is Top padding
     (docs/machines/rngd.md 1.3, 8-9).
     """
@@ -296,7 +298,7 @@ def finalize(form: Form, sizes: Mapping[str, int]) -> Form:
     return _normal(replace(form, guards=tuple(guards)))
 
 
-def coalesce(form: Form) -> Form:
+def coalesce(form: DigitForm) -> DigitForm:
     """Neighbours that are one digit become one: a cut that changes no address is no cut.
 
     `outer` and `inner` are one when inner has all its values, `outer.step = inner.slots * inner.step`, the same holds
@@ -348,6 +350,6 @@ def _merge_terms(guard: Guard, inner: int, ratio: int) -> Guard:
     return replace(guard, terms=tuple(sorted(moved.items())))
 
 
-def digits_of(expr: Expr) -> Form:
+def digits_of(expr: Expr) -> DigitForm:
     """Compiled, finalized and coalesced: the normal form of one mapping. Raises NotDigits."""
     return coalesce(finalize(compile_digits(expr), axes_of(expr)))

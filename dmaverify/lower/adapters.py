@@ -18,14 +18,15 @@ from dmaverify.language.expr import ONE, Expr, pair
 from dmaverify.language.numbers import gcd, least, most, step_gcd
 from dmaverify.layout.addresses import BYTE
 from dmaverify.layout.digits import Digit, Gap, NotDigits, compile_digits
-from dmaverify.lower.derive import Fragment, Problem, coalesce, command_of, derive
+from dmaverify.lower.derive import Fragment, StreamProblem, coalesce, command_of, derive
 from dmaverify.lower.pairing import Mismatch, PortRule
 from dmaverify.lower.pairing import pair as pair_up
 from dmaverify.lower.tables import access_bytes_of, contiguous_run
 from dmaverify.program.access import Access
 from dmaverify.program.command import Command, Entry, GivenCommand, Sequencer
-from dmaverify.program.move import PLACES, Stream, Tensor
+from dmaverify.program.move import Stream
 from dmaverify.program.space import Space, unit_bits_of
+from dmaverify.program.tensor import PLACES, Tensor
 
 STREAM = "stream"
 LOCAL = PortRule((), {})  # an address of one slice, or of the stream, has no leading parts
@@ -61,19 +62,19 @@ def slice_move(access: Access) -> tuple[Tensor, Tensor]:
 # ---------------------------------------------------------------- what an access cannot say
 
 
-def leaves_slice(access: Access) -> Problem | None:
+def leaves_slice(access: Access) -> StreamProblem | None:
     """A stream that walks what chips, clusters or slices of the memory hold: no slice reaches another's memory."""
     memory = access.memory
     for place in PLACES[:-1]:
         named: Expr = getattr(access.stream, place)
         if named != ONE and named != memory.field(place):
-            return Problem(
+            return StreamProblem(
                 f"the {place} of the stream is `{named}`, of the memory `{memory.field(place)}`: an access stays in it",
                 named.span or access.stream.span, f"leave `{place}` out of the stream, or make the two equal",
             )  # fmt: skip
         found = _shared(memory.field(place), pair(access.stream.time, access.stream.packet))
         if found is not None:
-            return Problem(
+            return StreamProblem(
                 f"the stream walks indices of {found} that lie over {place}s of the memory (`{memory.field(place)}`): "
                 f"an access stays within its {place}",
                 access.stream.span, "walk only the part of the axis that the element mapping holds", found,
@@ -101,7 +102,7 @@ def _overlap(a: Digit, b: Digit) -> bool:
 # ---------------------------------------------------------------- commands
 
 
-def derived_access(access: Access, space: Space, dtype_bits: int) -> Command | Problem:
+def derived_access(access: Access, space: Space, dtype_bits: int) -> Command | StreamProblem:
     """The command of the access's stream, or why there is none. Addresses are those of one slice."""
     problem = leaves_slice(access)
     if problem is not None:
@@ -110,7 +111,7 @@ def derived_access(access: Access, space: Space, dtype_bits: int) -> Command | P
     memory = next(t for t in slice_move(access) if t.tier != STREAM)
     # both sides are the memory: the stream side needs no layout, it is dense by construction
     found = derive(memory, memory, (space, space), dtype_bits, stream)
-    if isinstance(found, Problem):
+    if isinstance(found, StreamProblem):
         return found
     fetch = is_fetch(access)
     width = dtype_bits // unit_bits_of(dtype_bits)
@@ -121,7 +122,7 @@ def derived_access(access: Access, space: Space, dtype_bits: int) -> Command | P
         fragments.append(replace(fragment, read=step if fetch else inside, write=inside if fetch else step))
         inside *= fragment.count
     if inside != access.stream.time.size * access.stream.packet.size * width:
-        return Problem("the entries do not count the stream: a term is no box of loops", access.stream.span)
+        return StreamProblem("the entries do not count the stream: a term is no box of loops", access.stream.span)
     near, far = found.commands[0].read, replace(found.commands[0].read, tier=STREAM, base=0)
     ports = (near, far) if fetch else (far, near)
     packet = access.stream.packet.size * width

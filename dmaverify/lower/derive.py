@@ -4,7 +4,7 @@ Knows: layouts of the two sides, the terms of a stream, engines by position, the
 Does not know: limits and alignments of a machine (its rules judge the result), solvers.
 Law: the entries of a term, outer to inner, have the term's size as product; an entry's stride is the address step of
 the piece of axis it walks, 0 where the memory does not hold that piece. Where no common refinement exists, nothing is
-derived: `Problem`.
+derived: `StreamProblem`.
 
 Source: "Sequencer", Configuration and Configuration Examples; "DMA Engine", Implementation Details;
 docs/machines/rngd.md 4.1.
@@ -22,14 +22,15 @@ from dmaverify.errors import Span
 from dmaverify.language.expr import Expr, Resize, axes_of, terms_of
 from dmaverify.language.numbers import below, moves, same
 from dmaverify.layout.addresses import BYTE, Layout
-from dmaverify.layout.digits import Digit, Form, Gap, NotDigits, compile_digits
+from dmaverify.layout.digits import Digit, DigitForm, Gap, NotDigits, compile_digits
 from dmaverify.program.command import Command, Engine, Entry, Loop, Port, Sequencer
-from dmaverify.program.move import Stream, Tensor
+from dmaverify.program.move import Stream
 from dmaverify.program.space import SPAN, Space, layout_of, unit_bits_of
+from dmaverify.program.tensor import Tensor
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class StreamProblem:
     """Why a stream has no commands, with the two cuts or the place that do not fit."""
 
     message: str
@@ -43,7 +44,7 @@ MOST_ENGINES = 4096  # commands are written out per engine
 
 
 class Incompatible(Exception):
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: StreamProblem) -> None:
         super().__init__(problem.message)
         self.problem = problem
 
@@ -88,7 +89,7 @@ def label_of(axis: str | None, weight: int, count: int, size: int) -> str:
     return f"{axis}{high}{low}"
 
 
-def _term_label(term: Expr, form: Form, label: str) -> str:
+def _term_label(term: Expr, form: DigitForm, label: str) -> str:
     """The label of an entry that is a whole term: the term itself where it starts or stops inside of its digit."""
     plain = not form.offsets and not set("=#") & set(label) and not isinstance(term, Resize)
     return label if plain or len(form.digits) != 1 else str(term).replace(" ", "")
@@ -132,8 +133,8 @@ def _ends_behind(digit: Digit, weight: int) -> bool:
     return below(weight, digit.weight * digit.slots)
 
 
-def _clash(axis: str, cut: int, other: int, term: Expr) -> Problem:
-    return Problem(
+def _clash(axis: str, cut: int, other: int, term: Expr) -> StreamProblem:
+    return StreamProblem(
         f"no common refinement on axis {axis}: `{term}` cuts it at {cut}, a memory at {other}, "
         "and neither divides the other",
         term.span,
@@ -150,10 +151,10 @@ def _fragments_of(
     try:
         form = compile_digits(term)
     except NotDigits as error:
-        raise Incompatible(Problem(f"`{term}` cannot be walked by loops: {error.reason}", term.span)) from None
+        raise Incompatible(StreamProblem(f"`{term}` cannot be walked by loops: {error.reason}", term.span)) from None
     if any(g.kind is Gap.VOID for g in form.guards):
         raise Incompatible(
-            Problem(f"`{term}` is not a box of loops", term.span, "resize a single axis, or use several commands")
+            StreamProblem(f"`{term}` is not a box of loops", term.span, "resize a single axis, or use several commands")
         )
     sizes = axes_of(term)
     out: list[Fragment] = []
@@ -217,8 +218,8 @@ def _walk(
         weight, left, live = weight * count, left // count, -(-live // count)
 
 
-def _uneven(axis: str, term: Expr, end: int, cut: int) -> Problem:
-    return Problem(
+def _uneven(axis: str, term: Expr, end: int, cut: int) -> StreamProblem:
+    return StreamProblem(
         f"`{term}` ends at {end} on axis {axis}, which the cut at {cut} does not divide: "
         "one nest of loops cannot stop there",
         term.span,
@@ -232,7 +233,7 @@ def _uneven(axis: str, term: Expr, end: int, cut: int) -> Problem:
 # ---------------------------------------------------------------- engines and bases
 
 
-def _positions(form: Form) -> Iterator[tuple[int, dict[str, int] | None]]:
+def _positions(form: DigitForm) -> Iterator[tuple[int, dict[str, int] | None]]:
     """Every position with its coordinates, None where the cell is padding."""
     for position in range(form.size):
         rest, values = position, []
@@ -278,11 +279,15 @@ def _engines(stream: Stream) -> Iterator[tuple[Engine | None, dict[str, int]]]:
     try:
         forms = [compile_digits(e) for e in (stream.chip, stream.cluster, stream.slice)]
     except NotDigits as error:
-        raise Incompatible(Problem(f"`{error.expr}` does not place engines: {error.reason}", error.expr.span)) from None
+        raise Incompatible(
+            StreamProblem(f"`{error.expr}` does not place engines: {error.reason}", error.expr.span)
+        ) from None
     engines = prod(f.size for f in forms)
     if engines > MOST_ENGINES:
         raise Incompatible(
-            Problem(f"the stream names {engines:,} engines", stream.span, f"no machine has more than {MOST_ENGINES:,}")
+            StreamProblem(
+                f"the stream names {engines:,} engines", stream.span, f"no machine has more than {MOST_ENGINES:,}"
+            )
         )
     named = any(f.size > 1 or f.offsets for f in forms)
     for chip, at_chip in _positions(forms[0]):
@@ -307,7 +312,7 @@ def derive(
     dtype_bits: int,
     stream: Stream,
     engine: Engine | None = None,
-) -> Derivation | Problem:
+) -> Derivation | StreamProblem:
     """The commands of `stream`, one per engine that has work, or the reason why there are none.
 
     Raises NotDigits never: a side without digits is a Problem. `engine` names the engine of a stream without places.
@@ -326,7 +331,7 @@ def _derive(
         layout, opaque = layout_of(tensor, space, dtype_bits)
         if opaque:
             message = "the mapping cannot be walked by loops: a cut falls inside a digit"
-            raise Incompatible(Problem(message, tensor.span))
+            raise Incompatible(StreamProblem(message, tensor.span))
         layouts.append(layout)
     sides = (layouts[0], layouts[1])
     terms = (*terms_of(stream.time), *terms_of(stream.packet))
@@ -351,7 +356,7 @@ def _derive(
             command_of(fragments, ports[0], ports[1], stream.packet.size * width, dtype_bits, place or engine)
         )
     if not commands:
-        raise Incompatible(Problem("no engine has work: every place of the stream is padding", stream.span))
+        raise Incompatible(StreamProblem("no engine has work: every place of the stream is padding", stream.span))
     return Derivation(tuple(fragments), tuple(commands), terms)
 
 
@@ -362,7 +367,7 @@ def _stay_in_place(fragments: Sequence[Fragment], terms: Sequence[Expr]) -> None
                 place = "chip" if abs(step) >= SPAN["chip"] else "cluster"
                 term = terms[fragment.term]
                 raise Incompatible(
-                    Problem(
+                    StreamProblem(
                         f"`{term}` walks over {place}s in time, but a command stays within one {place}",
                         term.span,
                         f"give the stream a `{place}` field that takes this axis",

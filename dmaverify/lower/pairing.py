@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from dmaverify.errors import Span
 from dmaverify.language.numbers import gcd, moves, same
 from dmaverify.program.command import Command, Engine, Entry, GivenCommand, Loop, Port, Sequencer
-from dmaverify.program.move import Tensor
+from dmaverify.program.tensor import Tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +151,7 @@ def _port(seq: Sequencer, tensor: Tensor, rule: PortRule, engine: Engine | None,
         base = tensor.base * 8 // unit_bits
         if engine is None:
             named = {"chip": tensor.at_chip, "cluster": tensor.at_cluster}
+        named["slice"] = tensor.at_slice
     chip = named.get("chip", 0) if "chip" in rule.parts else 0
     cluster = named.get("cluster", 0) if "cluster" in rule.parts else 0
     for part, step in rule.steps.items():

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING
 
 from dmaverify.errors import Span
 from dmaverify.lower.adapters import STREAM
-from dmaverify.lower.derive import Problem, coalesce, derive
+from dmaverify.lower.derive import StreamProblem, coalesce, derive
 from dmaverify.lower.pairing import Mismatch, PortRule, pair
 from dmaverify.program.command import Command, Engine, GivenCommand
-from dmaverify.program.move import Stream, Tensor, Transfer
+from dmaverify.program.move import Stream, Transfer
 from dmaverify.program.space import Space, unit_bits_of
+from dmaverify.program.tensor import Tensor
 from dmaverify.targets.target import Target
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def space_of(target: Target, tier: str) -> Space:
     found = target.tiers[tier]
     strides = tuple((name, step) for name, step in found.strides.items() if name not in ("chip", "cluster"))
     places = tuple(p for p in found.places if p != "element")
-    return Space(tier, (*places, "element"), strides)
+    return Space(tier, (*places, "element"), strides, found.counts.get("slice", "slice"))
 
 
 def port_rule(target: Target, tier: str, unit_bits: int) -> PortRule:
@@ -67,7 +68,7 @@ def derived_program(
     engine = engine or (engine_of[0].engine if len(engine_of) == 1 else None)
     spaces = (space_of(target, source.tier), space_of(target, dest.tier))
     found = derive(source, dest, spaces, dtype_bits, stream, engine)
-    if isinstance(found, Problem):
+    if isinstance(found, StreamProblem):
         return Trouble(found.message, found.span, found.hint)
     return found.commands
 

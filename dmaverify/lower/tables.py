@@ -40,7 +40,7 @@ from dmaverify.lower.buffer import (
     part_of,
     pieces_of,
 )
-from dmaverify.lower.derive import Problem
+from dmaverify.lower.derive import StreamProblem
 from dmaverify.program.move import Stream
 
 CONTIGUOUS = "contiguous (Packet dimension)"
@@ -70,14 +70,14 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class DerivationTable:
     """The rows of a derivation. With a `problem` they end before the term that has no entry; `notes` qualify them."""
 
     buffer: str
     stream: str
     packet_size: int
     rows: tuple[Row, ...]
-    problem: Problem | None = None
+    problem: StreamProblem | None = None
     notes: tuple[str, ...] = ()
 
     @property
@@ -143,10 +143,12 @@ class _Derivation:
         try:
             form, core = compile_digits(term), compile_digits(_whole(term))
         except NotDigits as error:
-            raise NoEntry(Problem(f"`{term}` cannot be walked by loops: {error.reason}", term.span)) from None
+            raise NoEntry(StreamProblem(f"`{term}` cannot be walked by loops: {error.reason}", term.span)) from None
         if any(g.kind is Gap.VOID for g in form.guards):
             raise NoEntry(
-                Problem(f"`{term}` is not a box of loops", term.span, "resize a single axis, or use several commands")
+                StreamProblem(
+                    f"`{term}` is not a box of loops", term.span, "resize a single axis, or use several commands"
+                )
             )
         sizes = axes_of(term)
         kept = {(d.axis, d.weight): d for d in form.digits}
@@ -178,7 +180,9 @@ class _Derivation:
         """Whether a piece holds a weight of an axis, for how many values (None: to the end), and the cut there."""
         if any(a == axis and low <= weight < high for a, low, high in self.taken):
             message = f"`{term}` takes what an outer term of the stream took of {axis}: their coordinates would add up"
-            raise NoEntry(Problem(message, term.span, "name each piece of an axis once in a stream", axis, (weight,)))
+            raise NoEntry(
+                StreamProblem(message, term.span, "name each piece of an axis once in a stream", axis, (weight,))
+            )
         held = [p for p in self.now if p.axis == axis]
         inside = [p for p in held if p.weight <= weight < p.end]
         ends = [p.weight for p in held] + [low for a, low, _ in self.taken if a == axis]
@@ -271,22 +275,22 @@ def _whole(term: Expr) -> Expr:
     return term
 
 
-def _clash(axis: str, cut: int, other: int, term: Expr) -> Problem:
-    return Problem(
+def _clash(axis: str, cut: int, other: int, term: Expr) -> StreamProblem:
+    return StreamProblem(
         f"incompatible shapes: `{term}` cuts {axis} at {cut}, Buf at {other}, and neither divides the other: "
         "no common factorization exists",
         term.span, "cut the axis alike in Buf and stream", axis, (cut, other),
     )  # fmt: skip
 
 
-def _uneven(axis: str, term: Expr, end: int, cut: int) -> Problem:
-    return Problem(
+def _uneven(axis: str, term: Expr, end: int, cut: int) -> StreamProblem:
+    return StreamProblem(
         f"incompatible shapes: `{term}` ends at {end} on {axis}, which the cut of Buf at {cut} does not divide",
         term.span, "cut the axis alike in Buf and stream", axis, (end, cut),
     )  # fmt: skip
 
 
-def table_of(buffer: Expr, stream: Stream) -> Table:
+def table_of(buffer: Expr, stream: Stream) -> DerivationTable:
     """The derivation of `stream` (its time, then its packet) on `buffer`, one row an entry. Strides in elements."""
     terms = (*terms_of(stream.time), *terms_of(stream.packet))
     times = len(terms_of(stream.time))
@@ -294,7 +298,7 @@ def table_of(buffer: Expr, stream: Stream) -> Table:
     try:
         pieces = pieces_of(buffer)
     except NoEntry as error:
-        return Table(f"m![{buffer}]", shown, stream.packet.size, (), error.problem)
+        return DerivationTable(f"m![{buffer}]", shown, stream.packet.size, (), error.problem)
     work = _Derivation(pieces, pieces, [], [], [], frozenset(_digits_of(terms)))
     problem = None
     for index, term in enumerate(terms):
@@ -309,13 +313,13 @@ def table_of(buffer: Expr, stream: Stream) -> Table:
     left = [p for p in work.now if p.live > 1 and p.axis is not None]
     if problem is None and left:
         work.notes.append(f"the stream leaves {', '.join(str(p.expr) for p in left)} of Buf unread")
-    return Table(f"m![{buffer}]", shown, stream.packet.size, tuple(rows), problem, tuple(work.notes))
+    return DerivationTable(f"m![{buffer}]", shown, stream.packet.size, tuple(rows), problem, tuple(work.notes))
 
 
 # ---------------------------------------------------------------- merging entries
 
 
-def merged(table: Table) -> Merged:
+def merged(table: DerivationTable) -> Merged:
     """Neighbours `(n1 : s1), (n2 : s2)` with `s1 = n2 * s2` as one `(n1 * n2 : s2)`, innermost first.
 
     Also across the packet, as the document does ("Sequencer", Merging Entries); the vendor's code merges within time
@@ -408,7 +412,7 @@ def _aligned(head: Sequence[str], body: Sequence[Sequence[str]]) -> list[str]:
     return [line(head), "|" + "|".join("-" * (width + 2) for width in widths) + "|", *(line(cells) for cells in body)]
 
 
-def render_table(table: Table, *, after: bool = True) -> str:
+def render_table(table: DerivationTable, *, after: bool = True) -> str:
     """Rows as an aligned table; without `after` the sources speak of the buffer as declared, as in Merging Entries."""
     head = ["Term", "Entry", "Stride Source", *(["Buf After"] if after else [])]
     body = [[r.term, r.entry, *([r.source, r.after] if after else [r.source_declared])] for r in table.rows]
@@ -432,7 +436,7 @@ def _row_json(row: Row) -> Iterator[tuple[str, Any]]:
     yield from (("source_declared", row.source_declared), ("buf_after", row.after), ("packet", row.packet))
 
 
-def table_json(table: Table) -> dict[str, Any]:
+def table_json(table: DerivationTable) -> dict[str, Any]:
     """The table as JSON data; strides and packet_size in elements."""
     return {
         "buffer": table.buffer,

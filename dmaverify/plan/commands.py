@@ -28,7 +28,7 @@ from dmaverify.errors import InputError, Source, Span
 from dmaverify.language.expr import ONE, Expr
 from dmaverify.language.parse import parse
 from dmaverify.program.command import Engine, Entry, GivenCommand, Sequencer
-from dmaverify.program.move import PLACES, Tensor
+from dmaverify.program.tensor import PLACES, Tensor
 
 CLASSES: Mapping[str, str] = {
     "chip": "chip", "cluster": "cluster", "slice": "slice", "partitioning": "slice", "element": "element",

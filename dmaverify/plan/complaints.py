@@ -17,7 +17,7 @@ from typing import Any
 
 from msgspec import inspect as kinds
 
-from dmaverify.plan.schema import Complaint, Path, PlanTable, Table, TensorTable, TransferTable
+from dmaverify.plan.schema import Complaint, Path, PlanFileTable, PlanTable, TensorTable, TransferTable
 
 
 def complaints_of(data: Mapping[str, Any], otherwise: str) -> list[Complaint]:
@@ -33,7 +33,7 @@ def _complaints(value: Any, kind: kinds.Type, path: Path) -> Iterator[Complaint]
     elif isinstance(kind, kinds.DictType) and isinstance(value, dict):
         for key, inside in value.items():
             if _broken_pattern(key, kind.key_type):
-                what, instead = _NAMES[str(path[-1])]
+                what, instead = _NAMES.get(str(path[-1]), ("one", "write letters, digits and _"))
                 yield Complaint((*path, key), f"`{_name((*path, key))}` cannot be the name of {what}", instead, True)
             yield from _complaints(inside, kind.value_type, (*path, key))
     elif isinstance(kind, kinds.ListType) and isinstance(value, list):
@@ -88,6 +88,10 @@ def _in_leaf(value: Any, kind: kinds.Type, path: Path) -> Iterator[Complaint]:
             yield Complaint(path, f"`{name}` must be {' or '.join(options)}, not {given}", hint)
     elif _wrong_type(value, kind):
         what, how = _WHAT[type(kind)]
+        if name == "engine" and type(value) is int:
+            how = f"write `engine = {{ chip = 0, cluster = 0, dmn = {value} }}`: engines are counted within a cluster"
+            yield Complaint(path, f"`engine` must be {what}, not {given}", how)
+            return
         yield Complaint(path, f"`{name}` must be {what}, not {given}", _EXAMPLES.get(name, how))
     elif isinstance(kind, kinds.IntType):
         yield from _out_of_range(value, kind, path)
@@ -130,7 +134,7 @@ def _name(path: Path) -> str:
     return name if name.isprintable() and len(name) <= 60 else ascii(name[:60])
 
 
-def keys_of(table: type[Table]) -> list[str]:
+def keys_of(table: type[PlanFileTable]) -> list[str]:
     """The keys of a table, as they are written."""
     return list(table.__struct_encode_fields__)
 
@@ -178,6 +182,7 @@ _AXIS_HINT = "a capital letter, then letters, digits, _ and '; with ' the key ne
 
 _NAMES = {
     "axes": ("an axis", _AXIS_HINT),
+    "free": ("a symbol", _AXIS_HINT),
     "let": ("a mapping", _AXIS_HINT),
     "transfer": ("a transfer", "write letters, digits, _ and -"),
     "access": ("an access", "write letters, digits, _ and -"),

@@ -21,18 +21,18 @@ from dmaverify.execute.work import (
     CLUSTER,
     Beyond,
     Flow,
-    Held,
+    HeldTensor,
     Loops,
-    Machine,
-    Move,
-    Nest,
-    Program,
     Reach,
-    Rows,
-    Step,
-    Tier,
-    Tile,
-    Walk,
+    RunMachine,
+    RunMove,
+    RunNest,
+    RunProgram,
+    RunRows,
+    RunStep,
+    RunTier,
+    RunTile,
+    RunWalk,
 )
 from dmaverify.language.expr import ONE, Expr, axes_of
 from dmaverify.language.parse import parse
@@ -41,21 +41,22 @@ from dmaverify.plan.commands import Homogeneous, parse_command
 from dmaverify.plan.config import parse_config, parse_paired
 from dmaverify.plan.machine_forms import formed_commands
 from dmaverify.plan.texts import units
+from dmaverify.plan.validate import validate
 from dmaverify.program.command import Sequencer
 from dmaverify.targets.target import Target, load_target
 
-Work = Move | Reach | Rows | Program
+Work = RunMove | Reach | RunRows | RunProgram
 ENGINE_PLACES = ("chip", "cluster", "dmn")
 STARVATION, MISSING = "starvation", "core/same-element"
 
 
-class Execution:
+class PlanExecution:
     """One plan file, to be run by name. Raises Beyond for what the interpreter does not take."""
 
     def __init__(
         self, text: str, *, target: str | None = None, readings: Mapping[str, str] | None = None, most: int = 0
     ) -> None:
-        table, complaints = schema.validate(tomllib.loads(text))
+        table, complaints = validate(tomllib.loads(text))
         if table is None or complaints:
             raise Beyond("the plan cannot be read")
         self.table, self.override, self.readings = table, target, dict(readings or {})
@@ -65,14 +66,14 @@ class Execution:
         self.lets: dict[str, Expr] = {}
         for name, value in table.let.items():
             self.lets[name] = self.mapping(value)
-        self.machines: dict[str, tuple[Target, Machine]] = {}
+        self.machines: dict[str, tuple[Target, RunMachine]] = {}
         self.most = most
 
     def names(self) -> list[str]:
         one = self.table
         return [*one.transfer, *one.access, *one.gather, *one.scatter, *one.program]
 
-    def work(self, name: str) -> tuple[Work, Machine]:
+    def work(self, name: str) -> tuple[Work, RunMachine]:
         one = self.table
         if name in one.program:
             return self.program(name, one.program[name])
@@ -88,13 +89,13 @@ class Execution:
 
     # ------------------------------------------------------------ machines
 
-    def machine(self, own: str | None) -> tuple[Target, Machine]:
+    def machine(self, own: str | None) -> tuple[Target, RunMachine]:
         key = self.override or own or self.table.target
         if key is None:
             raise Beyond("no target")
         if key not in self.machines:
             try:
-                target = load_target(key)
+                target = load_target(key).under(self.readings)
             except InputError as error:
                 raise Beyond(str(error)) from None
             machine = machine_of(target, self.readings)
@@ -112,7 +113,7 @@ class Execution:
             raise Beyond(f"`{text}` has no positions")
         return found
 
-    def held(self, table: schema.TensorTable, target: Target) -> Held:
+    def held(self, table: schema.TensorTable, target: Target) -> HeldTensor:
         if table.tier not in target.tiers:
             raise Beyond(f"no tier {table.tier}")
         places = target.tiers[table.tier].places
@@ -130,11 +131,11 @@ class Execution:
         for tile in tiles:
             if not axes_of(tile.digit).keys() <= axes_of(dict(fields).get(tile.place, ONE)).keys():
                 raise Beyond(f"`{tile.digit}` is no part of the {tile.place}")
-        return Held(table.tier, fields, first, byte, tiles)
+        return HeldTensor(table.tier, fields, first, byte, tiles)
 
-    def tile(self, table: schema.ViewTable) -> Tile:
+    def tile(self, table: schema.ViewTable) -> RunTile:
         assert table.tile is not None
-        return Tile(self.mapping(table.tile), table.length, table.start, table.place, table.partial)
+        return RunTile(self.mapping(table.tile), table.length, table.start, table.place, table.partial)
 
     def flow(self, table: schema.StreamTable, engine: str = "", params: Mapping[str, int] | None = None) -> Flow:
         parts = [self.mapping(getattr(table, n), params) for n in ("chip", "cluster", "slice", "time", "packet")]
@@ -156,7 +157,7 @@ class Execution:
 
     # ------------------------------------------------------------ transfers
 
-    def move(self, name: str, table: schema.TransferTable) -> tuple[Move, Machine]:
+    def move(self, name: str, table: schema.TransferTable) -> tuple[RunMove, RunMachine]:
         target, machine = self.machine(table.target)
         bits = self.bits(target, table.dtype)
         source, dest = self.held(table.source, target), self.held(table.dest, target)
@@ -168,14 +169,14 @@ class Execution:
         if nests and (source.tiles or dest.tiles or table.loop):
             raise Beyond("printed commands of a view move with it")
         missing = self.readings.get(MISSING) == "broadcast-missing"
-        return Move(name, bits, source, dest, flows, nests, tuple(table.loop.items()), missing), machine
+        return RunMove(name, bits, source, dest, flows, nests, tuple(table.loop.items()), missing), machine
 
     def bits(self, target: Target, dtype: str) -> int:
         if dtype not in target.dtypes or (target.dtypes[dtype] % 8 and target.dtypes[dtype] != 4):
             raise Beyond(f"no bytes of {dtype}")
         return target.dtypes[dtype]
 
-    def nests(self, table: schema.TransferTable, target: Target, source: Held, dest: Held) -> list[Nest]:
+    def nests(self, table: schema.TransferTable, target: Target, source: HeldTensor, dest: HeldTensor) -> list[RunNest]:
         tables: Sequence[schema.TransferTable | schema.CommandTable] = table.command or [table]
         out = []
         for one in tables:
@@ -195,10 +196,12 @@ class Execution:
             ]  # fmt: skip
             if sides[0].packet != sides[1].packet:
                 raise Beyond("two packets")
-            out.append(Nest(sides[0], sides[1], "" if one.engine is None else _engine(one.engine)))
+            out.append(RunNest(sides[0], sides[1], "" if one.engine is None else _engine(one.engine)))
         return out
 
-    def formed(self, table: schema.TransferTable, target: Target, source: Held, dest: Held) -> list[Nest]:
+    def formed(
+        self, table: schema.TransferTable, target: Target, source: HeldTensor, dest: HeldTensor
+    ) -> list[RunNest]:
         """The commands of a text in a syntax of its own: the document's, or one of the machine's."""
         text = str(table.commands)
         unit = 4 if target.dtypes[table.dtype] == 4 else 8
@@ -218,7 +221,7 @@ class Execution:
                 self.walk(seq, held, target, engine, 8 // unit)
                 for seq, held in ((one.read, source), (one.write, dest))
             ]
-            out.append(Nest(sides[0], sides[1], "" if engine is None else _engine(engine)))
+            out.append(RunNest(sides[0], sides[1], "" if engine is None else _engine(engine)))
         return out
 
     def read(self, how: Any, text: str) -> Any:
@@ -228,8 +231,8 @@ class Execution:
             raise Beyond(str(error)) from None
 
     def walk(
-        self, seq: Sequencer, held: Held, target: Target, engine: schema.EngineTable | None, byte_units: int
-    ) -> Walk:
+        self, seq: Sequencer, held: HeldTensor, target: Target, engine: schema.EngineTable | None, byte_units: int
+    ) -> RunWalk:
         """Leading parts of a base that are left out come from the engine; no base is the tensor's own first byte."""
         if seq.tier is not None and seq.tier != held.tier:
             raise Beyond("another medium")
@@ -247,11 +250,11 @@ class Execution:
             start += named.get(part, 0) * step * byte_units
         if any(entry.count < 1 for entry in seq.entries):
             raise Beyond("a loop that does not run")
-        return Walk(start, tuple((entry.count, entry.stride) for entry in seq.entries), seq.packet)
+        return RunWalk(start, tuple((entry.count, entry.stride) for entry in seq.entries), seq.packet)
 
     # ------------------------------------------------------------ accesses and rows
 
-    def access(self, name: str, table: schema.AccessTable) -> tuple[Reach, Machine]:
+    def access(self, name: str, table: schema.AccessTable) -> tuple[Reach, RunMachine]:
         target, machine = self.machine(table.target)
         bits = self.bits(target, table.dtype)
         memory = self.held(table.memory, target)
@@ -264,11 +267,11 @@ class Execution:
             if seq.place:
                 raise Beyond("a base with parts")
             start = memory.base * counted["byte_units"] if seq.base is None else seq.base
-            config = Walk(start, tuple((e.count, e.stride) for e in seq.entries), seq.packet)
+            config = RunWalk(start, tuple((e.count, e.stride) for e in seq.entries), seq.packet)
         flow, loops = self.flow(table.stream), tuple(table.loop.items())
         return Reach(name, bits, table.engine == "fetch", table.context, memory, flow, config, loops), machine
 
-    def rows(self, name: str, table: schema.IndirectTable, *, scatter: bool) -> tuple[Rows, Machine]:
+    def rows(self, name: str, table: schema.IndirectTable, *, scatter: bool) -> tuple[RunRows, RunMachine]:
         target, machine = self.machine(table.target)
         if table.read is not None or table.write is not None:
             raise Beyond("printed rows")
@@ -286,21 +289,21 @@ class Execution:
         keys, rows = self.axes.get(key, 1), self.axes.get(axis, 1)
         if values is not None and len(values) != keys:
             raise Beyond("another number of values than keys")
-        return Rows(
+        return RunRows(
             name, bits, scatter, source, dest, index, self.bits(target, one.dtype), axis, key, keys, rows, one.scaled,
             values, promised, one.distinct, flow,
         ), machine  # fmt: skip
 
     # ------------------------------------------------------------ programs
 
-    def program(self, name: str, table: schema.ProgramTable) -> tuple[Program, Machine]:
+    def program(self, name: str, table: schema.ProgramTable) -> tuple[RunProgram, RunMachine]:
         if table.regions:
             raise Beyond("regions")
         _, machine = self.machine(table.target)
         steps = tuple(self.step(f"step-{at}", one) for at, one in enumerate(table.step))
-        return Program(name, steps, table.order), machine
+        return RunProgram(name, steps, table.order), machine
 
-    def step(self, spare: str, table: schema.StepTable) -> Step:
+    def step(self, spare: str, table: schema.StepTable) -> RunStep:
         work: list[Any] = []
         name = table.name
         if isinstance(table.transfer, str):
@@ -320,12 +323,12 @@ class Execution:
             loops = loops or one.loops
             if one.loops and one.loops != loops:
                 raise Beyond("two loops")
-        return Step(name or spare, tuple(work), table.context or "", tuple(table.after), loops)
+        return RunStep(name or spare, tuple(work), table.context or "", tuple(table.after), loops)
 
 
-def machine_of(target: Target, readings: Mapping[str, str]) -> Machine:
+def machine_of(target: Target, readings: Mapping[str, str]) -> RunMachine:
     """The machine's numbers that running needs."""
-    tiers = {name: Tier(tier.places, dict(tier.strides)) for name, tier in target.tiers.items()}
+    tiers = {name: RunTier(tier.places, dict(tier.strides)) for name, tier in target.tiers.items()}
     geometry = {name: int(item["value"]) for name, item in target.raw.get("geometry", {}).items()}
     section = target.raw.get(STARVATION)
     allowed, own, rule = -1, 1, ""
@@ -337,7 +340,7 @@ def machine_of(target: Target, readings: Mapping[str, str]) -> Machine:
         cycles = int(section["noc_timeout_cycles"]["value"])
         allowed = (cycles - 1) // (engine * slices // port) + int(threshold["allows_over"])
     banks, width = (geometry.get(name, 0) for name in ("banks_per_slice", "bank_width_bytes"))
-    return Machine(tiers, geometry.get("request_bytes", 0), banks, width, allowed, own, rule)
+    return RunMachine(tiers, geometry.get("request_bytes", 0), banks, width, allowed, own, rule)
 
 
 def _option(section: Mapping[str, Any], readings: Mapping[str, str], name: str) -> Mapping[str, Any]:
@@ -357,11 +360,11 @@ def _engine(table: schema.EngineTable) -> str:
     return f"engine {table.chip} {table.cluster} {table.dmn}"
 
 
-def _axes(held: Held) -> dict[str, int]:
+def _axes(held: HeldTensor) -> dict[str, int]:
     out: dict[str, int] = {}
     for _, expr in held.fields:
         out.update(axes_of(expr))
     return out
 
 
-__all__ = ["Execution", "Work", "machine_of"]
+__all__ = ["PlanExecution", "Work", "machine_of"]

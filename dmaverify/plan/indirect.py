@@ -24,8 +24,8 @@ from dmaverify.plan.texts import Units, did_you_mean, units
 from dmaverify.plan.toml_spans import Path
 from dmaverify.program.access import PlanProblem
 from dmaverify.program.command import GivenCommand, Sequencer
-from dmaverify.program.indirect import IndexList, Indirect, Listed, first_axis
-from dmaverify.program.move import Tensor
+from dmaverify.program.indirect import IndexList, Indirect, IndirectLoop, first_axis
+from dmaverify.program.tensor import Tensor
 from dmaverify.targets.target import Target
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ def _index(reader: TableReader, path: Path, table: schema.IndirectTable, tensor:
 
 def _printed(
     reader: TableReader, path: Path, table: schema.IndirectTable, target: Target, scatter: bool
-) -> tuple[GivenCommand | None, Listed | None]:
+) -> tuple[GivenCommand | None, IndirectLoop | None]:
     """Read and write less the indirect loop, and the loop; nothing where nothing is printed."""
     if table.read is None and table.write is None:
         return None, None
@@ -182,7 +182,7 @@ def _printed(
             raise InputError(
                 f"the loop counts {entry.count}, its list has {len(offsets)} offsets", entry.span, "one for each"
             )
-    listed = Listed(entry.count, offsets, others[at].stride, entry.span, others[at].stride_span)
+    listed = IndirectLoop(entry.count, offsets, others[at].stride, entry.span, others[at].stride_span)
     bare = {side: replace(seq, entries=(*seq.entries[:at], *seq.entries[at + 1 :])) for side, seq in sides.items()}
     return GivenCommand(None, bare["read"], bare["write"], reader.doc.key_span(path)), listed
 

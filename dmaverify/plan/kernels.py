@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from dmaverify.errors import InputError, Source, Span
-from dmaverify.language.files import OUTSIDE, is_inside, read_text
+from dmaverify.language.files import OUTSIDE, is_inside, near_file, read_text
 from dmaverify.plan.notes import extent_of
-from dmaverify.program.move import Tensor
+from dmaverify.program.tensor import Tensor
 
 if TYPE_CHECKING:
     from dmaverify.plan import schema
@@ -35,6 +35,7 @@ class PlanMove:
     dest: Tensor
     span: Span
     problems: tuple[PlanProblem, ...] = ()
+    copies_span: Span | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,10 @@ def read_kernel(reader: TableReader, name: str, table: schema.KernelTable) -> Pl
         problems: list[PlanProblem] = []
         tensors = [reader.tensor((*here, side), getattr(move, side), target, problems) for side in ("source", "dest")]
         moves.append(
-            PlanMove(tuple(move.copies), move.dtype, tensors[0], tensors[1], reader.doc.key_span(here), tuple(problems))
+            PlanMove(
+                tuple(move.copies), move.dtype, tensors[0], tensors[1], reader.doc.key_span(here), tuple(problems),
+                reader.doc.span((*here, "copies")),
+            )
         )
     extents = {arg.lstrip("%"): extent_of(text, reader.doc.span((*path, "gm", arg))) for arg, text in table.gm.items()}
     ranges = {
@@ -108,7 +112,9 @@ def _text(reader: TableReader, name: str, table: schema.KernelTable) -> Source:
     try:
         return Source(str(file), read_text(file))
     except (OSError, ValueError) as error:
-        raise InputError(f"{file}: cannot be read", span) from error
+        missing = isinstance(error, FileNotFoundError)
+        said, hint = ("does not exist", near_file(file)) if missing else ("cannot be read", None)
+        raise InputError(f"{file} {said}", span, hint or "a path relative to the plan") from error
 
 
 def _range(text: str, span: Span) -> tuple[int, int]:

@@ -6,7 +6,10 @@ Law: a comment that begins with `dmaverify:` is understood whole or refused at i
     // dmaverify: gm %arg0 = 1024x512xf16        or  = 4096 bytes: what the tensor behind an argument holds
     // dmaverify: assume %n in 1..64
     // dmaverify: expect proved                  or the ids of the errors, with commas
-    // dmaverify: other core writes ub 0..1023   bytes of UB that are written wherever the kernel waits for that core
+    // dmaverify: other core writes ub 0..1023   (or reads; or `%arg0 0..63`, or `%arg0`) what another core does:
+                                                 `after 4`: only once this kernel has set flag 4; `before 3`: it is done
+                                                 where the kernel waits for flag 3; without them every set, every wait
+    // dmaverify: other core touches nothing     of what this kernel touches
     // dmaverify: allow(pto/tail-block) reason
 """
 
@@ -16,11 +19,15 @@ import re
 from dataclasses import dataclass, field
 
 from dmaverify.errors import InputError, Source, Span
+from dmaverify.program.instructions import Shared
 
 _GM = re.compile(r"gm\s+%([\w$.-]+)\s*=\s*(?:(\d+)\s+bytes|((?:\d+x)*)(?:(\d*)x)?([a-z]+\d+\w*))\s*")
 _ASSUME = re.compile(r"assume\s+%([\w$.-]+)\s+in\s+(-?\d+)\s*\.\.\s*(-?\d+)\s*")
 _ALLOW = re.compile(r"allow\(\s*([a-z0-9-]+/[a-z0-9-]+(?:\s*,\s*[a-z0-9-]+/[a-z0-9-]+)*)\s*\)\s*(.*)")
-_CORE = re.compile(r"other core writes ub\s+(\d+)\s*\.\.\s*(\d+)\s*")
+_CORE = re.compile(
+    r"other core (writes|reads)\s+(?:(ub)|%([\w$.-]+))(?:\s+(\d+)\s*\.\.\s*(\d+))?((?:\s+(?:before|after)\s+\d+)*)\s*"
+)
+_NO_CORE = re.compile(r"other core touches nothing\s*")
 _EXPECT = re.compile(r"expect\s+(.+)")
 _ID = re.compile(r"[a-z0-9-]+/[a-z0-9-]+")
 
@@ -28,13 +35,13 @@ _ID = re.compile(r"[a-z0-9-]+/[a-z0-9-]+")
 @dataclass
 class Notes:
     """What the comments of one function say. `allow` maps a rule to (line, reason), `spans` a name to its notes; `core`
-    are bytes (first, first behind) that the other core writes."""
+    is what the other core does."""
 
     extents: dict[str, int] = field(default_factory=dict)
     ranges: dict[str, tuple[int, int]] = field(default_factory=dict)
     expect: tuple[str, ...] | None = None
     allow: dict[str, tuple[Span, str]] = field(default_factory=dict)
-    core: list[tuple[int, int]] = field(default_factory=list)
+    core: list[Shared] = field(default_factory=list)
     spans: dict[tuple[str, str], Span] = field(default_factory=dict)
 
 
@@ -62,10 +69,11 @@ def _note(notes: Notes, text: str, span: Span) -> None:
         notes.ranges[found[1]] = (low, high)
         notes.spans["assume", found[1]] = span
     elif found := _CORE.fullmatch(text):
-        if int(found[1]) > int(found[2]):
-            raise InputError(f"the bytes {found[1]}..{found[2]} are none", span, "first..last, as in 0..1023")
-        notes.core.append((int(found[1]), int(found[2]) + 1))
-        notes.spans["core", f"{found[1]}..{found[2]}"] = span
+        notes.core.append(_shared(found, span))
+        notes.spans["core", f"{len(notes.core)}"] = span
+    elif _NO_CORE.fullmatch(text):
+        notes.core.append(Shared("r", "ub", "", 0, 0))
+        notes.spans["core", f"{len(notes.core)}"] = span
     elif found := _ALLOW.fullmatch(text):
         if not found[2].strip():
             raise InputError(f"allow({found[1]}) without a reason", span, "write why behind it")
@@ -80,13 +88,28 @@ def _note(notes: Notes, text: str, span: Span) -> None:
         raise InputError("this note is not understood", span, hint)
 
 
+def _shared(found: re.Match[str], span: Span) -> Shared:
+    """What a note states of the other core."""
+    if found[2] and not found[4]:
+        raise InputError("which bytes of ub is not said", span, "first..last, as in ub 0..1023")
+    if found[4] and int(found[4]) > int(found[5]):
+        raise InputError(f"the bytes {found[4]}..{found[5]} are none", span, "first..last, as in 0..1023")
+    words = found[6].split()
+    flags = dict(zip(words[::2], map(int, words[1::2]), strict=True))
+    if len(flags) * 2 != len(words):
+        raise InputError("`before` or `after` stands twice", span, "write one note for each flag")
+    start, end = (int(found[4]), int(found[5]) + 1) if found[4] else (0, None)
+    space, root = ("ub", "") if found[2] else ("gm", found[3])
+    return Shared(found[1][0], space, root, start, end, flags.get("before"), flags.get("after"))
+
+
 def extent_of(text: str, span: Span | None = None) -> int:
     """Bytes of `4096 bytes` or of a shape such as `32x32xf32`."""
     if found := re.fullmatch(r"(\d+)\s+bytes", text):
         return int(found[1])
     parts = text.split("x")
     digits = re.search(r"\d+", parts[-1])
-    if digits is None or not all(p.isdigit() for p in parts[:-1]):
+    if digits is None or not all(p.isdecimal() for p in parts[:-1]):
         raise InputError(f"`{text}` is no extent", span, "write 4096 bytes, or a shape such as 32x32xf32")
     bits = 8 if parts[-1].startswith("f8") else int(digits[0])
     total = 1

@@ -9,145 +9,28 @@ Source: the plan file format, `schema = 1`; "DMA Engine" (Heterogeneous Aggregat
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
-from itertools import product
 from typing import TYPE_CHECKING, TypeVar
 
 from dmaverify.errors import InputError
-from dmaverify.lower.programs import space_of
-from dmaverify.lower.shapes import stream_of_shape
-from dmaverify.plan.commands import Homogeneous
-from dmaverify.plan.machine_forms import merged_options
 from dmaverify.plan.texts import did_you_mean
 from dmaverify.plan.toml_spans import Path
 from dmaverify.program.access import Access, PlanProblem
-from dmaverify.program.command import Engine, GivenCommand
-from dmaverify.program.form import Form
 from dmaverify.program.indirect import Indirect
-from dmaverify.program.move import EngineStream, Stream, Tensor, Transfer
+from dmaverify.program.move import Transfer
 from dmaverify.program.schedule import Box, Program, Region, Step
-from dmaverify.program.space import unit_bits_of
-from dmaverify.targets.modules import Derived
 from dmaverify.targets.target import Target
 
 if TYPE_CHECKING:
     from dmaverify.plan import schema
-    from dmaverify.plan.read import PlanReader, PlanTransfer
+    from dmaverify.plan.entries import EntryReader
+    from dmaverify.plan.plan import PlanTransfer
     from dmaverify.plan.tables import TableReader
 
 T = TypeVar("T")
 
-MOST_ENGINES = 1024
-MOST_PACKET = 4096  # bytes, where the target states no limit
-_RANGE = re.compile(r"\s*([0-9]{1,6})\s*(?:\.\.\s*([0-9]{1,6})\s*)?")
-
-
-# ---------------------------------------------------------------- streams by engine
-
-
-def engine_streams(reader: TableReader, path: Path, cases: Sequence[schema.CaseTable]) -> tuple[EngineStream, ...]:
-    """One stream per engine and case, in the order of engines, cases of one engine in their order."""
-    found: list[EngineStream] = []
-    for index, case in enumerate(cases):
-        place = (*path, index)
-        engines = _engines(reader, (*place, "when"), case.when)
-        found += [EngineStream(engine, _stream(reader, place, case, engine), index) for engine in engines]
-        if len(found) > MOST_ENGINES:
-            raise InputError(f"more than {MOST_ENGINES} commands", reader.doc.span(place), "name fewer engines")
-    return tuple(sorted(found, key=lambda one: (one.engine.chip, one.engine.cluster, one.engine.dmn, one.case)))
-
-
-def _stream(reader: TableReader, path: Path, case: schema.CaseTable, engine: Engine) -> Stream:
-    params = {"i": engine.chip, "j": engine.cluster, "k": engine.dmn}
-    names = ("time", "packet", "chip", "cluster", "slice")
-    parts = {name: reader.texts.mapping((*path, name), getattr(case, name), params) for name in names}
-    for name in names[2:]:
-        if parts[name].size != 1:
-            raise InputError(
-                f"engine {engine} is given {parts[name].size} positions of `{getattr(case, name)}`",
-                reader.doc.span((*path, name)),
-                f"pick its own: `... @ {'ijk'[names.index(name) - 2]} = 1`",
-            )
-    return Stream(**parts, span=reader.doc.span(path))
-
-
-def _engines(reader: TableReader, path: Path, when: schema.WhenTable) -> Iterator[Engine]:
-    for chip, cluster, dmn in product(
-        *(_numbers(reader, (*path, name), getattr(when, name)) for name in ("chip", "cluster", "dmn"))
-    ):
-        yield Engine(chip, cluster, dmn)
-
-
-def _numbers(reader: TableReader, path: Path, given: list[int] | str) -> list[int]:
-    if isinstance(given, list):
-        return sorted(set(given))
-    match = _RANGE.fullmatch(given)
-    low, high = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
-    if low > high or high - low >= MOST_ENGINES:
-        raise InputError(
-            f'"{given}" is no range of engines', reader.doc.span(path), 'write "0..3", or a list [0, 1, 2]'
-        )
-    return list(range(low, high + 1))
-
-
-# ---------------------------------------------------------------- commands as the document writes them
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """What a text of commands says: descriptors, or streams by engine; and what in it is not the transfer's own."""
-
-    given: tuple[GivenCommand, ...] = ()
-    streams: tuple[EngineStream, ...] = ()
-    problems: tuple[PlanProblem, ...] = ()
-    options: Mapping[str, int | str] = field(default_factory=dict)
-    facts: tuple[Derived, ...] = ()
-    form: Form | None = None
-
-
-def written_commands(
-    reader: TableReader,
-    path: Path,
-    table: schema.TransferTable,
-    text: str,
-    tensors: tuple[Tensor, Tensor],
-    target: Target,
-) -> Written:
-    """The commands that the text of `commands` writes, for a transfer from the first tensor to the second."""
-    for key in ("read", "write", "sequencer", "engine", "command", "stream"):
-        if getattr(table, key) is not None:
-            raise InputError(f"`{key}` beside `commands`", reader.doc.key_span((*path, key)), "keep one of them")
-    place = (*path, "commands")
-    bits = target.dtypes[table.dtype]
-    formed = reader.texts.formed(place, text, target, unit_bits_of(bits), table.options)
-    if formed is not None:
-        span = reader.doc.span(place)
-        options, differ = merged_options(table.options, formed.options, span)
-        problems = [PlanProblem(what, at or span, hint, False) for what, at, hint in formed.problems]
-        return Written(formed.given, (), (*problems, *differ), options, formed.facts, formed.form)
-    found = reader.texts.commands(place, text, unit_bits_of(bits))
-    if not isinstance(found, Homogeneous):
-        return Written(given=found)
-    span = reader.doc.span(place)
-    source, dest = tensors
-    problems = [
-        PlanProblem(
-            f"the {role} of the command is not that of the transfer", written.span or span, "one move, one mapping"
-        )
-        for role, written, own in (("source", found.source, source), ("dest", found.dest, dest))
-        if written != own
-    ]
-    if found.dtype != table.dtype:
-        problems.append(PlanProblem(f"the command moves {found.dtype}, the transfer {table.dtype}", span, "one dtype"))
-    spaces = (space_of(target, source.tier), space_of(target, dest.tier))
-    most = target.limits.get("packet_max", MOST_PACKET)
-    streams = tuple(
-        EngineStream(engine, stream_of_shape(shape, source, dest, spaces, bits, most)) for engine, shape in found.shapes
-    )
-    return Written(streams=streams, problems=tuple(problems))
 
 
 # ---------------------------------------------------------------- regions
@@ -187,7 +70,7 @@ class Parts:
     indirects: Mapping[str, Indirect]
 
 
-def read_program(reader: PlanReader, name: str, table: schema.ProgramTable, parts: Parts) -> Program:
+def read_program(reader: EntryReader, name: str, table: schema.ProgramTable, parts: Parts) -> Program:
     path = ("program", name)
     key, target = reader.target_of(path, table.target)
     steps: list[Step] = []
@@ -213,7 +96,7 @@ def read_program(reader: PlanReader, name: str, table: schema.ProgramTable, part
     )
 
 
-def _step(reader: PlanReader, path: Path, index: int, table: schema.StepTable, parts: Parts) -> Step:
+def _step(reader: EntryReader, path: Path, index: int, table: schema.StepTable, parts: Parts) -> Step:
     here: Path = (*path, "step", index)
     span = reader.doc.key_span(here)
     said = [kind for kind in ("transfer", "access", "gather", "scatter") if getattr(table, kind) is not None]

@@ -73,14 +73,14 @@ Mapped = Annotated[str, Meta(description="a mapping, such as `A / 4, B % 8 # 16`
 Configuration = Annotated[str, Meta(description="a sequencer, such as `[A=8:256, C=256:1]:256 HBM/D@0`")]
 
 
-class Table(Struct, frozen=True, forbid_unknown_fields=True):
+class PlanFileTable(Struct, frozen=True, forbid_unknown_fields=True):
     """A table of a plan file. Keys that it does not name are errors."""
 
 
 Number = Natural | Annotated[str, Meta(description="arithmetic over the sizes of the plan, such as `4 * N`")]
 
 
-class SymbolTable(Table, frozen=True):
+class SymbolTable(PlanFileTable, frozen=True):
     """A size that is any of a range: the plan is one claim about all of them."""
 
     min: Annotated[Natural | None, Meta(description="the least; for an axis at least 1, the default")] = None
@@ -88,7 +88,7 @@ class SymbolTable(Table, frozen=True):
     multiple_of: Annotated[Positive, Meta(description="a number that divides every one of them")] = 1
 
 
-class Base(Table, frozen=True):
+class Base(PlanFileTable, frozen=True):
     """Offsets of a tensor per class of place."""
 
     chip: Number = 0
@@ -97,7 +97,7 @@ class Base(Table, frozen=True):
     element: Annotated[Number, Meta(description="byte address within the place")] = 0
 
 
-class ViewTable(Table, frozen=True):
+class ViewTable(PlanFileTable, frozen=True):
     """One step of a view: a tile of a digit, or padding of the outermost factor, put on or taken off."""
 
     tile: Annotated[str | None, Meta(description="the digit to cut, a term of the mapping or a part of one")] = None
@@ -119,7 +119,7 @@ Loops = Annotated[
 ]
 
 
-class TensorTable(Table, frozen=True):
+class TensorTable(PlanFileTable, frozen=True):
     """A tensor in memory. Which places a tier has is the target's business: all keys can be read."""
 
     tier: Annotated[str, Meta(description="hbm, dm, spm, host, gm, ub, mem, or another tier of the target")]
@@ -134,7 +134,7 @@ class TensorTable(Table, frozen=True):
     ] = None
 
 
-class StreamTable(Table, frozen=True, kw_only=True):
+class StreamTable(PlanFileTable, frozen=True, kw_only=True):
     """Who moves what in which order, in which packets."""
 
     time: Mapped = "1"
@@ -147,7 +147,7 @@ class StreamTable(Table, frozen=True, kw_only=True):
 Places = Annotated[list[Natural], Meta(min_length=1)] | str
 
 
-class WhenTable(Table, frozen=True):
+class WhenTable(PlanFileTable, frozen=True):
     """The engines of a case, each class a list or a range such as "0..3"; k counts the engines of a cluster."""
 
     chip: Places = "0..0"
@@ -161,7 +161,7 @@ class CaseTable(StreamTable, frozen=True):
     when: WhenTable = WhenTable()
 
 
-class EngineTable(Table, frozen=True):
+class EngineTable(PlanFileTable, frozen=True):
     """Which DMA engine; dmn counts the engines of a cluster."""
 
     chip: Number = 0
@@ -174,7 +174,7 @@ Expect = Annotated[Literal["proved"] | list[CheckId], Meta(description='"proved"
 Limits = Annotated[dict[str, Natural], Meta(description="overrides of the target's limits")]
 
 
-class CommandTable(Table, frozen=True):
+class CommandTable(PlanFileTable, frozen=True):
     """One of several commands of a move."""
 
     engine: EngineTable | None = None
@@ -184,7 +184,7 @@ class CommandTable(Table, frozen=True):
     unit: Unit | None = None
 
 
-class TransferTable(Table, frozen=True):
+class TransferTable(PlanFileTable, frozen=True):
     """One move, and whatever the plan says of how it is made."""
 
     dtype: str
@@ -213,7 +213,7 @@ class TransferTable(Table, frozen=True):
     target: str | None = None
 
 
-class AccessTable(Table, frozen=True, kw_only=True):
+class AccessTable(PlanFileTable, frozen=True, kw_only=True):
     """One Fetch or Commit access."""
 
     engine: Literal["fetch", "commit"]
@@ -247,7 +247,7 @@ class IndexTable(TensorTable, frozen=True, kw_only=True):
     distinct: Annotated[bool, Meta(description="a promise: no row is named twice at run time")] = False
 
 
-class IndirectTable(Table, frozen=True):
+class IndirectTable(PlanFileTable, frozen=True):
     """A gather (out[k] = table[index[k]]) or a scatter (table[index[k]] = in[k])."""
 
     dtype: str
@@ -265,7 +265,7 @@ class IndirectTable(Table, frozen=True):
     target: str | None = None
 
 
-class PlaceTable(Table, frozen=True):
+class PlaceTable(PlanFileTable, frozen=True):
     """A place of a tier."""
 
     chip: Natural = 0
@@ -273,7 +273,7 @@ class PlaceTable(Table, frozen=True):
     slice: Natural = 0
 
 
-class ExtentTable(Table, frozen=True):
+class ExtentTable(PlanFileTable, frozen=True):
     """How many neighbouring places, of each class."""
 
     chip: Positive = 1
@@ -281,7 +281,7 @@ class ExtentTable(Table, frozen=True):
     slice: Positive = 1
 
 
-class RegionTable(Table, frozen=True, kw_only=True):
+class RegionTable(PlanFileTable, frozen=True, kw_only=True):
     """A part of memory with a name: the same bytes of every place of a box of places."""
 
     tier: str
@@ -296,7 +296,7 @@ class RegionTable(Table, frozen=True, kw_only=True):
     target: str | None = None
 
 
-class StepTable(Table, frozen=True):
+class StepTable(PlanFileTable, frozen=True):
     """One operation of a program: a transfer, or an access (several: those that run together)."""
 
     name: Annotated[MoveName | None, Meta(description="how `after` and `lifetime` call it; default: what it does")] = (
@@ -321,7 +321,7 @@ class StepTable(Table, frozen=True):
     writes: Annotated[str | None, Meta(description="the region that holds what it writes")] = None
 
 
-class ProgramTable(Table, frozen=True):
+class ProgramTable(PlanFileTable, frozen=True):
     """Steps, in the written order; what is not ordered may run at once."""
 
     step: Annotated[list[StepTable], Meta(min_length=1)]
@@ -336,7 +336,7 @@ class ProgramTable(Table, frozen=True):
     target: str | None = None
 
 
-class MoveTable(Table, frozen=True):
+class MoveTable(PlanFileTable, frozen=True):
     """A move that copies of a kernel make together, by their numbers in the order of the text."""
 
     copies: Annotated[list[Natural], Meta(min_length=1)]
@@ -345,7 +345,7 @@ class MoveTable(Table, frozen=True):
     dest: TensorTable
 
 
-class KernelTable(Table, frozen=True):
+class KernelTable(PlanFileTable, frozen=True):
     """A kernel in text, what its tensors hold, and the moves that its copies make."""
 
     file: Annotated[str | None, Meta(description="the text's file, beside the plan")] = None
@@ -359,7 +359,7 @@ class KernelTable(Table, frozen=True):
     target: str | None = None
 
 
-class PlanTable(Table, frozen=True, kw_only=True, rename={"schema_": "schema"}):
+class PlanTable(PlanFileTable, frozen=True, kw_only=True, rename={"schema_": "schema"}):
     """A plan file."""
 
     schema_: Annotated[Literal[1], Meta(extra_json_schema={"const": 1})]
@@ -381,7 +381,7 @@ class PlanTable(Table, frozen=True, kw_only=True, rename={"schema_": "schema"}):
 
 
 # The named tables of a plan, and the key by which one is known that was written without a name.
-KINDS: Mapping[str, type[Table]] = {
+KINDS: Mapping[str, type[PlanFileTable]] = {
     "transfer": TransferTable,
     "access": AccessTable,
     "region": RegionTable,
@@ -404,33 +404,3 @@ def json_schema() -> dict[str, Any]:
         tables[name]["dependentRequired"] = {"read": ["write"], "write": ["read"]}
     plan = {**tables.pop("PlanTable"), "title": "dmaverify plan, schema 1"}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **plan, "$defs": tables}
-
-
-def validate(data: Mapping[str, Any]) -> tuple[PlanTable | None, list[Complaint]]:
-    """The plan's data as typed tables, and all complaints. Named tables with complaints are left out.
-
-    None instead of tables where anything outside of the named tables is wrong.
-    """
-    nameless = [Complaint((kind,), f"the {kind} has no name", f"write [{kind}.NAME]", True) for kind in _nameless(data)]
-    if nameless:
-        return None, nameless
-    try:
-        return msgspec.convert(data, PlanTable), []
-    except msgspec.ValidationError as error:
-        from dmaverify.plan.complaints import complaints_of
-
-        complaints = complaints_of(data, str(error))
-    bad = {complaint.path[:2] for complaint in complaints}
-    if any(len(path) < 2 or path[0] not in KINDS for path in bad):
-        return None, complaints
-    kept = dict(data)
-    for kind in KINDS:
-        kept[kind] = {name: table for name, table in data.get(kind, {}).items() if (kind, name) not in bad}
-    return msgspec.convert(kept, PlanTable), complaints
-
-
-def _nameless(data: Mapping[str, Any]) -> list[str]:
-    """Kinds of tables that were opened as `[transfer]` instead of `[transfer.NAME]`."""
-    tables = {kind: data.get(kind) for kind in KINDS}
-    marked = {kind: table.get(MARKS[kind]) for kind, table in tables.items() if isinstance(table, dict)}
-    return [kind for kind, mark in marked.items() if isinstance(mark, list if kind == "program" else str)]

@@ -21,6 +21,7 @@ from dmaverify.language.files import is_below
 from dmaverify.prove.limits import MEMORY, TIMEOUT, bytes_of, seconds_of
 
 if TYPE_CHECKING:
+    from dmaverify.errors import Span
     from dmaverify.plan.toml_spans import Document
 
 FILES: Mapping[str, tuple[tuple[str, ...], ...]] = MappingProxyType(
@@ -73,6 +74,27 @@ class Settings:
                     value = {key: list(v) if isinstance(v, tuple) else v for key, v in sorted(value.items())}
                 shown[part.name.replace("_", "-")] = list(value) if isinstance(value, tuple) else value
         return shown
+
+
+    def span(self, key: str, part: str | None = None) -> Span | None:
+        """Where the file says it: the value of `key`, or the item of its list or table that is `part`."""
+        if key not in self.lines:
+            return None
+        from dmaverify.plan.toml_spans import parse_toml, read_source
+
+        try:
+            doc = parse_toml(read_source(self.origin))
+        except InputError:
+            return None
+        for place in FILES.get(Path(self.origin).name, ((),)):
+            table = reduce(_inner, place, doc.data)
+            if isinstance(table, dict) and key in table:
+                value = table[key]
+                if isinstance(value, list) and part in value:
+                    return doc.span((*place, key, value.index(part)))
+                inner = (part,) if part is not None and isinstance(value, dict) and part in value else ()
+                return doc.span((*place, key, *inner))
+        return None
 
 
 # ---------------------------------------------------------------- kinds of values

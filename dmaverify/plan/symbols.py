@@ -20,18 +20,26 @@ from typing import TYPE_CHECKING, Any
 from dmaverify.errors import InputError, NoValue, Source, Span
 from dmaverify.language.numbers import Poly, Symbolic, divided
 from dmaverify.plan.arithmetic import Cursor
-from dmaverify.prove.sizes.facts import Fact, Floor, Instance, SizeSymbol, Template, Why, floor_name
+from dmaverify.prove.sizes.facts import (
+    FactReason,
+    FloorQuotient,
+    SizedEntry,
+    SizeFact,
+    SizeSymbol,
+    Template,
+    floor_name,
+)
 
 if TYPE_CHECKING:
     from dmaverify.plan import schema
-    from dmaverify.plan.read import PlanReader
+    from dmaverify.plan.entries import EntryReader
 
 _JOIN = re.compile(r"\band\b")
 _SIGN = re.compile(r"<=|>=|==|<|>|\|")
-_ASSUMED = Why("assume", "the plan")
+_ASSUMED = FactReason("assume", "the plan")
 
 
-def symbols_of(reader: PlanReader) -> tuple[SizeSymbol, ...]:
+def symbols_of(reader: EntryReader) -> tuple[SizeSymbol, ...]:
     """The symbols of a file in the order of declaration. Raises InputError for a range that holds nothing."""
     out: list[SizeSymbol] = []
     for where, table in (("axes", reader.table.axes), ("free", reader.table.free)):
@@ -63,7 +71,7 @@ class _Term(Symbolic):
 
     __slots__ = ("floors", "poly")
 
-    def __init__(self, poly: Poly, floors: dict[str, Floor]) -> None:
+    def __init__(self, poly: Poly, floors: dict[str, FloorQuotient]) -> None:
         self.poly = poly
         self.floors = floors
 
@@ -106,34 +114,34 @@ def _poly(value: Any) -> Poly:
     return value.poly if isinstance(value, _Term) else Poly.of(value)
 
 
-def _quotient(top: Poly, by: Poly, floors: dict[str, Floor]) -> Any:
+def _quotient(top: Poly, by: Poly, floors: dict[str, FloorQuotient]) -> Any:
     quotient, rest = divided(top, by)
     if not rest.terms:
         return _Term(quotient, floors) if quotient.constant is None else quotient.constant
     name = floor_name(top, by)
-    floors[name] = Floor(name, top, by)
+    floors[name] = FloorQuotient(name, top, by)
     return _Term(Poly.symbol(name), floors)
 
 
 def relations_of(
-    reader: PlanReader, names: Sequence[str], sizes: Mapping[str, int]
-) -> tuple[list[Fact], tuple[Floor, ...]]:
+    reader: EntryReader, names: Sequence[str], sizes: Mapping[str, int]
+) -> tuple[list[SizeFact], tuple[FloorQuotient, ...]]:
     """The facts of every relation of the file. Raises InputError at what cannot be read."""
-    floors: dict[str, Floor] = {}
+    floors: dict[str, FloorQuotient] = {}
     known: dict[str, Any] = {**sizes, **{name: _Term(Poly.symbol(name), floors) for name in names}}
-    facts: list[Fact] = []
+    facts: list[SizeFact] = []
     for index, text in enumerate(reader.table.assume):
         at = ("assume", index)
 
-        def read(source: Source, offset: int, text: str = text) -> list[Fact]:
+        def read(source: Source, offset: int, text: str = text) -> list[SizeFact]:
             return _clauses(text, known, source, offset)
 
         facts += reader.texts._in_place(at, text, read)
     return facts, tuple(floors.values())
 
 
-def _clauses(text: str, known: Mapping[str, Any], source: Source, offset: int) -> list[Fact]:
-    out: list[Fact] = []
+def _clauses(text: str, known: Mapping[str, Any], source: Source, offset: int) -> list[SizeFact]:
+    out: list[SizeFact] = []
     start = 0
     for end in (*(m.span() for m in _JOIN.finditer(text)), (len(text), len(text))):
         out += _clause(text[start : end[0]], known, source, offset + start)
@@ -141,7 +149,7 @@ def _clauses(text: str, known: Mapping[str, Any], source: Source, offset: int) -
     return out
 
 
-def _clause(text: str, known: Mapping[str, Any], source: Source, offset: int) -> list[Fact]:
+def _clause(text: str, known: Mapping[str, Any], source: Source, offset: int) -> list[SizeFact]:
     signs = list(_SIGN.finditer(text))
     whole = Span(source, offset, offset + len(text))
     if not signs:
@@ -151,7 +159,7 @@ def _clause(text: str, known: Mapping[str, Any], source: Source, offset: int) ->
     ends = [*(m.start() for m in signs), len(text)]
     terms = [_side(text[a:b], known, source, offset + a) for a, b in zip(starts, ends, strict=True)]
     texts = [text[a:b] for a, b in zip(starts, ends, strict=True)]
-    out: list[Fact] = []
+    out: list[SizeFact] = []
     for number, sign in enumerate(signs):
         pair = terms[number], terms[number + 1]
         out.append(_fact(pair, sign[0], (texts[number], texts[number + 1]), known, source, offset + starts[number]))
@@ -170,19 +178,19 @@ def _side(text: str, known: Mapping[str, Any], source: Source, offset: int) -> A
 
 def _fact(
     pair: tuple[Any, Any], sign: str, texts: tuple[str, str], known: Mapping[str, Any], source: Source, offset: int
-) -> Fact:
+) -> SizeFact:
     left, right = pair
     if sign == "|":
-        return Fact("div", _poly(right), _poly(left), _ASSUMED)
+        return SizeFact("div", _poly(right), _poly(left), _ASSUMED)
     if sign == "==":
         cut = _remainder(texts[0], known, source, offset)
         if cut is not None and not isinstance(right, _Term):
-            return Fact("div", cut[0] - Poly.of(right), cut[1], _ASSUMED)
-        return Fact("eq", _poly(left) - _poly(right), None, _ASSUMED)
+            return SizeFact("div", cut[0] - Poly.of(right), cut[1], _ASSUMED)
+        return SizeFact("eq", _poly(left) - _poly(right), None, _ASSUMED)
     if sign in ("<", "<="):
         left, right = right, left
     one = Poly.of(1 if sign in ("<", ">") else 0)
-    return Fact("ge", _poly(left) - _poly(right) - one, None, _ASSUMED)
+    return SizeFact("ge", _poly(left) - _poly(right) - one, None, _ASSUMED)
 
 
 def _remainder(text: str, known: Mapping[str, Any], source: Source, offset: int) -> tuple[Poly, Poly] | None:
@@ -207,7 +215,7 @@ def _remainder(text: str, known: Mapping[str, Any], source: Source, offset: int)
 # ---------------------------------------------------------------- entries
 
 
-def templates_of(reader: PlanReader, errors: list[InputError]) -> tuple[Template, ...]:
+def templates_of(reader: EntryReader, errors: list[InputError]) -> tuple[Template, ...]:
     """Every transfer and access of the file; `errors` receives what cannot be read at any size."""
     symbols = symbols_of(reader)
     sizes = {name: value for name, value in reader.table.axes.items() if isinstance(value, int)}
@@ -245,7 +253,7 @@ def templates_of(reader: PlanReader, errors: list[InputError]) -> tuple[Template
     return tuple(out)
 
 
-def _entry(reader: PlanReader, kind: str, name: str, table: Any, sizes: Mapping[str, Any]) -> Instance:
+def _entry(reader: EntryReader, kind: str, name: str, table: Any, sizes: Mapping[str, Any]) -> SizedEntry:
     """The entry at sizes. Raises InputError, with the further ones as `others`; NoValue where sizes give no meaning."""
     bound = reader.bound(sizes)
     for let in reader.table.let:
@@ -261,8 +269,8 @@ def _entry(reader: PlanReader, kind: str, name: str, table: Any, sizes: Mapping[
         told.others = [e for e in bound.errors if e is not told and not isinstance(e, NoValue)]  # type: ignore[attr-defined]
         raise told
     if kind == "transfer":
-        return Instance(item.transfer, item.problems, bound.texts.axes)
-    return Instance(item, item.problems, bound.texts.axes)
+        return SizedEntry(item.transfer, item.problems, bound.texts.axes)
+    return SizedEntry(item, item.problems, bound.texts.axes)
 
 
 def stated(symbol: SizeSymbol) -> dict[str, int]:

@@ -18,11 +18,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from dmaverify.errors import InputError
 from dmaverify.language.expr import ONE
 from dmaverify.language.files import OUTSIDE, is_inside
+from dmaverify.plan.engine_streams import engine_streams
 from dmaverify.plan.texts import Texts, did_you_mean, units
 from dmaverify.plan.toml_spans import Document, Path
 from dmaverify.program.access import PlanProblem
 from dmaverify.program.command import Engine, GivenCommand, Sequencer
-from dmaverify.program.move import PLACES, EngineStream, Stream, Tensor
+from dmaverify.program.move import EngineStream, Stream
+from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.targets.modules import check_options
 from dmaverify.targets.target import Target, available_targets, load_target
 
@@ -147,9 +149,7 @@ class TableReader:
         self, path: Path, given: schema.StreamTable | list[schema.CaseTable] | None
     ) -> Stream | tuple[EngineStream, ...] | None:
         if isinstance(given, list):
-            from dmaverify.plan.programs import engine_streams
-
-            return engine_streams(self, path, given)
+            return engine_streams(self.doc, self.texts, path, given)
         return None if given is None else self.stream(path, given)
 
     def limits(self, path: Path, limits: Mapping[str, int], target: Target) -> tuple[tuple[str, int], ...]:
@@ -168,6 +168,9 @@ class TableReader:
         except InputError as error:
             named = next((n for n in options if f"`{n}`" in error.message or f"{n} is" in error.message), None)
             place = (*path, "options") if named is None else (*path, "options", named)
+            for name, value in options.items():
+                if isinstance(value, str) and repr(value) in error.message:
+                    raise InputError(error.message, self.doc.span((*path, "options", name)), error.hint) from None
             raise InputError(error.message, self.doc.key_span(place), error.hint) from None
         return tuple(options.items())
 

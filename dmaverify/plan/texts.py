@@ -78,6 +78,7 @@ class Texts:
         self.let = let
         self.sizes = sizes or {}
         self.lets: dict[str, Expr] = {}
+        self.used: set[str] = set()  # axes of the mappings that were read since this was emptied
 
     def define(self, name: str) -> None:
         path = ("let", name)
@@ -121,7 +122,9 @@ class Texts:
             own = evaluate if self.sizes else None
             return parse(text, axes, lets=lets, params=params, source=source, offset=offset, evaluate=own)
 
-        return self._in_place(path, text, read)
+        expr = self._in_place(path, text, read)
+        self.used |= axes_of(expr).keys()
+        return expr
 
     def natural(self, path: Path, value: int | str) -> int:
         """A number of the file, or the value of its text; NoValue where that is negative."""

@@ -20,7 +20,7 @@ from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from dmaverify.errors import InputError, Source, Span
-from dmaverify.language.files import read_bytes
+from dmaverify.language.files import near_file, read_bytes
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -192,7 +192,7 @@ def _unreadable(name: str, error: OSError | ValueError) -> tuple[str, None, str]
     if isinstance(error, IsADirectoryError):
         return f"{name} is a directory", None, "name a plan file in it"
     if isinstance(error, FileNotFoundError):
-        return f"{name} does not exist", None, "check the path"
+        return f"{name} does not exist", None, near_file(name) or "check the path"
     if isinstance(error, PermissionError):
         return f"{name} may not be read", None, "check its permissions"
     reason = (error.strerror or "unknown reason") if isinstance(error, OSError) else "no such file name"
@@ -211,7 +211,13 @@ def _explain(source: Source, message: str, places: _Places) -> NoReturn:
     found = _PLACE.search(message)
     plain = message[: found.start()] if found else message
     back = 2 if message.startswith("Unescaped") else 0  # told behind the escape
-    raise InputError(f"this is not TOML: {plain}", _place(source, found, back), hint) from None
+    at = _place(source, found, back)
+    from dmaverify.plan.toml_mistakes import mistake
+
+    meant = mistake(source, message, at.start) if found is not None and found[1] is not None else None
+    if meant is not None:
+        raise meant from None
+    raise InputError(f"this is not TOML: {plain}", at, hint) from None
 
 
 def _place(source: Source, found: re.Match[str] | None, back: int) -> Span:

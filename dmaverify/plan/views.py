@@ -27,8 +27,8 @@ from dmaverify.language import wellformed
 from dmaverify.plan.texts import did_you_mean
 from dmaverify.plan.toml_spans import Path
 from dmaverify.program.access import PlanProblem
-from dmaverify.program.move import Tensor
-from dmaverify.program.views import Affine, Pad, Tile, Turn, View, ViewError, Views, see, turns_of
+from dmaverify.program.tensor import Tensor
+from dmaverify.program.views import Affine, PadView, TileView, Turn, View, ViewError, Views, see, turns_of
 
 if TYPE_CHECKING:
     from dmaverify.plan import schema
@@ -252,11 +252,11 @@ def _view(
     turns: Sequence[Turn], problems: list[PlanProblem],
 ) -> View | None:  # fmt: skip
     """The view, or None with what is wrong in `problems`; a tensor that makes no sense by itself is judged without."""
-    done: list[Tile | Pad] = []
+    done: list[TileView | PadView] = []
     for op in ops:
         span = reader.doc.span(op.path)
         if op.table.tile is None:
-            done.append(Pad(op.table.pad or 0, span))
+            done.append(PadView(op.table.pad or 0, span))
             continue
         digit = reader.texts.mapping((*op.path, "tile"), op.table.tile)
         broken = [p for p in wellformed.problems(digit, reader.texts.axes) if p.fatal]
@@ -264,7 +264,7 @@ def _view(
             problems.append(PlanProblem(broken[0].message, broken[0].span or span, broken[0].hint))
             return None
         start = reader.doc.span((*op.path, "start")) if "start" in op.given else span
-        done.append(Tile(digit, op.table.length, op.start.cut(turns), op.table.place, span, start))
+        done.append(TileView(digit, op.table.length, op.start.cut(turns), op.table.place, span, start))
     if any(p.fatal for p in wellformed.problems(tensor.mapping, reader.texts.axes)):
         return None
     partial = any(op.table.partial for op in ops)

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dmaverify.errors import Span
 from dmaverify.program.command import Sequencer
-from dmaverify.program.move import Stream, Tensor
+from dmaverify.program.move import Stream
+from dmaverify.program.tensor import Tensor
 
 if TYPE_CHECKING:
     from dmaverify.program.views import Views

@@ -22,8 +22,9 @@ from dmaverify.language.expr import ONE, Expr, Kind, Padding, axes_of, pair, ter
 from dmaverify.layout.digits import NotDigits, compile_digits
 from dmaverify.program.access import PlanProblem
 from dmaverify.program.command import GivenCommand
-from dmaverify.program.move import PLACES, Stream, Tensor, Transfer
+from dmaverify.program.move import Stream, Transfer
 from dmaverify.program.space import Space, unit_bits_of
+from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.program.views import ViewError
 
 
@@ -50,7 +51,7 @@ class IndexList:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class IndirectLoop:
     """The indirect loop of printed configurations: its offsets in units (None: the word `index` stands there), the
     stride that the other side has for it, and where both are written.
     """
@@ -79,7 +80,7 @@ class Indirect:
     index: IndexList
     stream: Stream | None = None
     given: GivenCommand | None = None
-    listed: Listed | None = None
+    listed: IndirectLoop | None = None
     limits: tuple[tuple[str, int], ...] = ()
     expect: tuple[str, ...] | None = None
     problems: tuple[PlanProblem, ...] = ()
@@ -122,7 +123,7 @@ class RowDigit:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class RowDigits:
     """Row 0 of a tensor, the others as holes, and the digits that lead to them."""
 
     first: Tensor
@@ -141,7 +142,7 @@ class Rows:
         return [d.stride * (width if d.place == "element" else space.stride(d.place, unit_bits)) for d in self.digits]
 
 
-def rows_of(tensor: Tensor, axis: str, size: int, *, written: bool) -> Rows:
+def rows_of(tensor: Tensor, axis: str, size: int, *, written: bool) -> RowDigits:
     """The rows of a tensor along an axis. Raises ViewError where it has no such rows."""
     hole = Kind.BOTTOM if written else Kind.TOP
     digits: list[RowDigit] = []
@@ -157,7 +158,7 @@ def rows_of(tensor: Tensor, axis: str, size: int, *, written: bool) -> Rows:
             inside *= term.size
         changed[place] = pair(*terms)
     _whole(digits, axis, size, tensor)
-    return Rows(replace(tensor, **changed), tuple(sorted(digits, key=lambda d: -d.weight)))  # type: ignore[arg-type]
+    return RowDigits(replace(tensor, **changed), tuple(sorted(digits, key=lambda d: -d.weight)))  # type: ignore[arg-type]
 
 
 def _digits(term: Expr, axis: str, place: str, inside: int, tensor: Tensor) -> list[RowDigit]:

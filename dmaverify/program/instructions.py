@@ -14,6 +14,9 @@ from dataclasses import dataclass, field
 from dmaverify.errors import Span
 from dmaverify.language.affine import Cond, Lin
 
+OTHER_CORE = "the other core"
+"""The pipe of everything that another core does."""
+NO_FLAG = -1
 MIXED = "mixed"
 UNSAID = "unsaid"  # a type of stores was set, but not what they do: neither plain nor known to commute
 """The mode of a copy that writes on one path and accumulates on another."""
@@ -35,7 +38,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class CopyStep:
     """One level of a copy, inner to outer: how often, and how far both sides go each time, in bytes."""
 
     count: Lin
@@ -56,7 +59,7 @@ class Fill:
 
 
 @dataclass(frozen=True, slots=True)
-class Touch:
+class CopyTouch:
     """Bytes of one side: for every counter of `steps` (count, bytes), `length` bytes from the place plus `offset`.
 
     `kind` is read, data, fill (with `pattern`, the bytes that repeat, or None), unknown (changed, content not known),
@@ -87,7 +90,7 @@ class Copy:
     read: Place
     write: Place
     row: Lin
-    steps: tuple[Step, ...]
+    steps: tuple[CopyStep, ...]
     fill: Fill | None
     ports: Mapping[str, Lin]
     spans: Mapping[str, Span]
@@ -95,13 +98,13 @@ class Copy:
     when: tuple[Cond, ...] = ()
     inline: bool = True
     setup: tuple[Span, ...] = ()  # where the registers that it depends on were set
-    touches: tuple[Touch, ...] = ()
+    touches: tuple[CopyTouch, ...] = ()
     order: int = 0  # which copy of the text it is, from 1
     atomic: str = ""  # what it does instead of writing; MIXED where the path decides it
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class StoredSource:
     """A load that bytes which are stored come from, by its number; -1: something unknown made them.
 
     A register byte depends on those of its group of `unit` bytes (0: on the whole load), of which the load fills `per`
@@ -126,20 +129,19 @@ class Use:
     other pipes come behind it (what its pipe does later waits as any other), or whether it touches these `bytes`.
     `gives` are the values that it reads, where later numbers depend on them. `load` is the number of a load of
     registers, `sources` say where the bytes that it stores come from; of `per` bytes of a register it stores `bytes`.
-    `foreign`: somebody else wrote them, which is known to the pipe once it has waited; what came before it needs no
-    order with it here, as the other side waits for that.
+    `foreign`: somebody else (the pipe OTHER_CORE) makes it, as a statement about that core says.
     """
 
     number: int
     pipe: str
-    touches: tuple[Touch, ...]
+    touches: tuple[CopyTouch, ...]
     span: Span
     what: str
     when: tuple[Cond, ...] = ()
     inferred: str = ""
     gives: tuple[Lin, ...] = ()
     load: int = 0
-    sources: tuple[Source, ...] = ()
+    sources: tuple[StoredSource, ...] = ()
     bytes: int = 1
     per: int = 1
     foreign: bool = False
@@ -167,17 +169,51 @@ class Fence:
 @dataclass(frozen=True, slots=True, eq=False)
 class Arrival:
     """A wait for somebody else (another core), who may have written shared memory before. It holds later work of its
-    pipe, or all that is issued later where it names none. `number` as of an access.
+    pipe, or all that is issued later where it names none. `flag` is its number, None where the text gives none.
     """
 
     what: str
     span: Span
     pipe: str = ""
-    number: int = 0
+    flag: int | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Token:
+class Release:
+    """Lets somebody else (another core) go on once the work that `pipe` was given before is done; the text names no
+    pipe where it is empty. `flag` as of an arrival.
+    """
+
+    what: str
+    span: Span
+    pipe: str = ""
+    flag: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What another core does to bytes (`start` to `end`, None: all) of a memory: `way` is r or w.
+
+    It does so only behind a release of the flag `after`, and is done before an arrival of the flag `before`: None
+    speaks of every flag, NO_FLAG of none.
+    """
+
+    way: str
+    space: str
+    root: str = ""
+    start: int = 0
+    end: int | None = None
+    before: int | None = None
+    after: int | None = None
+
+    @property
+    def shown(self) -> str:
+        where = f"`{self.root}`" if self.root else self.space.upper()
+        return where if self.end is None else f"bytes {self.start:,} to {self.end - 1:,} of {where}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BufferToken:
     """`get` or `rls` of a buffer token by a pipe, in a mode."""
 
     action: str
@@ -188,7 +224,7 @@ class Token:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Loop:
+class KernelLoop:
     """`trip` iterations of `body`; `counter` is the symbol that counts them from 0."""
 
     counter: str
@@ -207,7 +243,7 @@ class Branch:
     span: Span
 
 
-Event = Copy | Use | Signal | Fence | Arrival | Token | Loop | Branch
+Event = Copy | Use | Signal | Fence | Arrival | Release | BufferToken | KernelLoop | Branch
 
 
 def accumulate(one: Event, two: Event) -> bool:

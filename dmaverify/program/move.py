@@ -1,10 +1,9 @@
 """Moves: a source tensor, a destination tensor, the promise that both hold the same elements, and what a plan says of
 it.
 
-Knows: tensors in memory (tier, base, a mapping per class of place), streams, transfers, Fetch/Commit accesses.
+Knows: streams, transfers.
 Does not know: how they are written in a file, how the promise is proved.
-Law: a tensor's flat mapping is the pair of its fields in the order chip, cluster, slice, element; a missing field is
-`1`.
+Law: a transfer is a value: what it promises is the equality of the two tensors' elements, whatever moves them.
 
 Source: docs/design.md; "DMA Engine", Structural Requirements; docs/machines/rngd.md 1.6 and 7.3.
 """
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING
 from dmaverify.errors import Span
 from dmaverify.language.expr import ONE, Expr, pair
 from dmaverify.program.command import Engine, GivenCommand
+from dmaverify.program.tensor import Tensor
 
 if TYPE_CHECKING:
     from dmaverify.program.form import Form
@@ -24,39 +24,6 @@ if TYPE_CHECKING:
 
 Told = tuple[str, tuple[tuple[str, int], ...], str, tuple[tuple[str, Span], ...]]
 """Scope, ports, place, and the characters that single ports come from."""
-
-PLACES = ("chip", "cluster", "slice", "element")
-
-
-@dataclass(frozen=True, slots=True)
-class Tensor:
-    """A tensor in memory. `base` is a byte address within each slice (DM) or within the chip (others).
-
-    `at` offsets the places: the tensor's chip 0 lies on chip `at.chip`, and so on (the documents' record form of a
-    base).
-    """
-
-    tier: str
-    element: Expr
-    chip: Expr = ONE
-    cluster: Expr = ONE
-    slice: Expr = ONE
-    base: int = 0
-    at_chip: int = 0
-    at_cluster: int = 0
-    at_slice: int = 0
-    span: Span | None = field(default=None, compare=False, repr=False)
-    base_span: Span | None = field(default=None, compare=False, repr=False)
-
-    @property
-    def mapping(self) -> Expr:
-        """Chip, cluster, slice, element as one mapping."""
-        return pair(self.chip, self.cluster, self.slice, self.element)
-
-    def field(self, name: str) -> Expr:
-        value: Expr = getattr(self, name)
-        return value
-
 
 @dataclass(frozen=True, slots=True)
 class Stream:

@@ -10,7 +10,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from dmaverify.language.affine import Cond, Lin, World, both, compare
-from dmaverify.program.instructions import Branch, Copy, Event, Loop, Place, Signal, Step, Token, Touch, Use
+from dmaverify.program.instructions import (
+    Branch,
+    BufferToken,
+    Copy,
+    CopyStep,
+    CopyTouch,
+    Event,
+    KernelLoop,
+    Place,
+    Signal,
+    Use,
+)
 
 Number = Callable[[Lin], Lin]
 Condition = Callable[[Cond], Cond]
@@ -27,9 +38,9 @@ def rewritten(event: Event, number: Number, condition: Condition) -> Event:
         return replace(event, touches=touches, when=tuple(map(condition, event.when)), gives=gives, sources=sources)
     if isinstance(event, Signal):
         return replace(event, event=number(event.event))
-    if isinstance(event, Token):
+    if isinstance(event, BufferToken):
         return replace(event, token=number(event.token), mode=number(event.mode))
-    if isinstance(event, Loop):
+    if isinstance(event, KernelLoop):
         body = tuple(rewritten(e, number, condition) for e in event.body)
         return replace(event, trip=number(event.trip), body=body)
     if isinstance(event, Branch):
@@ -42,7 +53,7 @@ def _place(place: Place, number: Number) -> Place:
     return replace(place, address=number(place.address))
 
 
-def _touch(touch: Touch, number: Number) -> Touch:
+def _touch(touch: CopyTouch, number: Number) -> CopyTouch:
     return replace(
         touch,
         place=_place(touch.place, number),
@@ -61,7 +72,7 @@ def _copy(copy: Copy, number: Number, condition: Condition) -> Copy:
         read=_place(copy.read, number),
         write=_place(copy.write, number),
         row=number(copy.row),
-        steps=tuple(Step(number(s.count), number(s.read), number(s.write), s.label, s.spans) for s in copy.steps),
+        steps=tuple(CopyStep(number(s.count), number(s.read), number(s.write), s.label, s.spans) for s in copy.steps),
         fill=fill,
         ports={name: number(term) for name, term in copy.ports.items()},
         when=tuple(map(condition, copy.when)),
@@ -73,7 +84,7 @@ def every(events: Sequence[Event]) -> Iterator[Event]:
     """All events, those within loops and branches included."""
     for event in events:
         yield event
-        if isinstance(event, Loop):
+        if isinstance(event, KernelLoop):
             yield from every(event.body)
         elif isinstance(event, Branch):
             yield from every((*event.then, *event.other))
@@ -84,7 +95,7 @@ def symbols_of(events: Sequence[Event], world: World) -> set[str]:
     terms: list[Lin | Cond] = []
     counters = set()
     for event in every(events):
-        if isinstance(event, Loop):
+        if isinstance(event, KernelLoop):
             counters.add(event.counter)
             terms.append(event.trip)
         elif isinstance(event, Branch):
@@ -102,7 +113,7 @@ def put_in(event: Event, world: World, values: Mapping[str, Lin]) -> Event:
     return rewritten(event, lambda n: world.put(n, values), lambda c: world.put_cond(c, values))
 
 
-def unrolled(loop: Loop, world: World, trips: Iterable[int]) -> Iterator[Event]:
+def unrolled(loop: KernelLoop, world: World, trips: Iterable[int]) -> Iterator[Event]:
     """The body of a loop once for each of these iterations."""
     for trip in trips:
         yield from (put_in(event, world, {loop.counter: Lin(trip)}) for event in loop.body)
@@ -124,7 +135,7 @@ class Carrier:
 
     def _named(self, event: Event) -> Event:
         """The event with the new names of its counters."""
-        if isinstance(event, Loop):
+        if isinstance(event, KernelLoop):
             counter = self._symbol(event.counter).terms[0][0]
             self.loose.discard(counter)
             return replace(event, counter=counter, body=tuple(map(self._named, event.body)))

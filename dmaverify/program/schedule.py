@@ -20,7 +20,8 @@ from dataclasses import dataclass, field
 from dmaverify.errors import Span
 from dmaverify.program.access import Access, PlanProblem
 from dmaverify.program.indirect import Indirect
-from dmaverify.program.move import PLACES, Tensor, Transfer
+from dmaverify.program.move import Transfer
+from dmaverify.program.tensor import PLACES, Tensor
 
 DMA_CONTEXT = "tdma"  # of transfers that name neither an engine nor a context
 
@@ -115,7 +116,7 @@ class Program:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class LaneWork:
     """The work of one lane within one step."""
 
     step: int
@@ -126,7 +127,7 @@ class Piece:
 class Order:
     """Which piece precedes which: bit i of `before[j]` says that piece i ends before piece j begins."""
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[LaneWork, ...]
     before: tuple[int, ...]
     of_step: tuple[tuple[int, ...], ...]
     bodies: tuple[int, ...] = ()  # of each step, the number of the loop body that it is in, -1 for none
@@ -188,11 +189,11 @@ class Circle:
 
 def order_of(program: Program, lanes: Sequence[Sequence[str]]) -> Order | Circle:
     """The order of a program whose step i works in `lanes[i]` (each at least one lane)."""
-    pieces: list[Piece] = []
+    pieces: list[LaneWork] = []
     of_step: list[tuple[int, ...]] = []
     for step, names in enumerate(lanes):
         of_step.append(tuple(range(len(pieces), len(pieces) + len(names))))
-        pieces += [Piece(step, lane) for lane in names]
+        pieces += [LaneWork(step, lane) for lane in names]
     direct = _direct(program, pieces, of_step)
     before = _closure(direct)
     if isinstance(before, frozenset):
@@ -231,7 +232,7 @@ def torn_body(program: Program, order: Order) -> tuple[str, str] | None:
 
 
 def _later(
-    program: Program, pieces: Sequence[Piece], of_step: Sequence[tuple[int, ...]], before: Sequence[int],
+    program: Program, pieces: Sequence[LaneWork], of_step: Sequence[tuple[int, ...]], before: Sequence[int],
     bodies: Sequence[int],
 ) -> dict[tuple[int, int], int]:  # fmt: skip
     """For pieces of one body, the least number of iterations after which one surely precedes the other, where it is not
@@ -271,7 +272,7 @@ def _united(masks: Mapping[int, int], chosen: int) -> int:
 # ---------------------------------------------------------------- the order within an iteration
 
 
-def _direct(program: Program, pieces: Sequence[Piece], of_step: Sequence[tuple[int, ...]]) -> list[int]:
+def _direct(program: Program, pieces: Sequence[LaneWork], of_step: Sequence[tuple[int, ...]]) -> list[int]:
     """Bit i of entry j: an edge from piece i to piece j."""
     index = {step.name: number for number, step in enumerate(program.steps)}
     direct = [0] * len(pieces)

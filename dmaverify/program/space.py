@@ -15,10 +15,10 @@ from functools import lru_cache
 from dmaverify.language.expr import Expr, axes_of
 from dmaverify.language.numbers import moves
 from dmaverify.layout.addresses import Layout, Room, lay_out
-from dmaverify.layout.digits import Digit, Form, NotDigits, compile_digits
+from dmaverify.layout.digits import Digit, DigitForm, NotDigits, compile_digits
 from dmaverify.layout.refine import Nest
 from dmaverify.program.command import Command, Port
-from dmaverify.program.move import PLACES, Tensor
+from dmaverify.program.tensor import PLACES, Tensor
 
 SPAN = {"chip": 1 << 56, "cluster": 1 << 52}
 LOCAL_LIMIT = SPAN["cluster"]
@@ -33,6 +33,7 @@ class Space:
     tier: str
     places: tuple[str, ...]
     stride_bytes: tuple[tuple[str, int], ...] = ()
+    slice_word: str = "slice"  # what the place called slice counts
 
     def stride(self, place: str, unit_bits: int) -> int:
         if place in SPAN:
@@ -115,9 +116,9 @@ def beyond_every_memory(tensor: Tensor, space: Space, dtype_bits: int) -> bool:
     return end >= LOCAL_LIMIT
 
 
-def _opaque(place: str, expr: Expr) -> Form:
+def _opaque(place: str, expr: Expr) -> DigitForm:
     size = expr.size
-    return Form(size, (Digit(opaque_axis(place), 1, 1, size, size),) if size > 1 else ())
+    return DigitForm(size, (Digit(opaque_axis(place), 1, 1, size, size),) if size > 1 else ())
 
 
 @lru_cache(maxsize=2048)

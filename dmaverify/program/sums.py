@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dmaverify.language.affine import ONE, ZERO, Cond, Lin, World
-from dmaverify.program.instructions import Loop
+from dmaverify.program.instructions import KernelLoop
 
 
 def linear_in(world: World, value: Lin, counter: str) -> tuple[Lin, Lin] | None:
@@ -71,7 +71,7 @@ def _blocks(world: World, name: str, counter: str, trip: Lin) -> Lin | None:
     return world.least(found[0], ZERO, most=True) if trip == world.least(blocks, ZERO, most=True) else None
 
 
-def unclamped(world: World, trip: Lin, around: Sequence[Loop]) -> Lin:
+def unclamped(world: World, trip: Lin, around: Sequence[KernelLoop]) -> Lin:
     """A number of iterations without its lower limit of 0, where no iteration of the loops around goes below it."""
     if len(trip.terms) != 1 or trip.const or trip.terms[0][1] != 1:
         return trip

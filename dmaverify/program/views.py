@@ -24,8 +24,8 @@ from math import prod
 
 from dmaverify.errors import Span
 from dmaverify.language.expr import Expr, Kind, Modulo, Padding, Resize, Stride, axes_of, pair, terms_of
-from dmaverify.layout.digits import Form, Gap, NotDigits, compile_digits, finalize
-from dmaverify.program.move import PLACES, Tensor
+from dmaverify.layout.digits import DigitForm, Gap, NotDigits, compile_digits, finalize
+from dmaverify.program.tensor import PLACES, Tensor
 
 
 class ViewError(Exception):
@@ -101,7 +101,7 @@ def iterations(turns: Sequence[Turn]) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Tile:
+class TileView:
     """`length` positions of the digit `digit` of one class of place, from `start` on."""
 
     digit: Expr
@@ -113,7 +113,7 @@ class Tile:
 
 
 @dataclass(frozen=True, slots=True)
-class Pad:
+class PadView:
     """The outermost factor widened to `to` positions; `to` 0 takes its Top padding off (unpad)."""
 
     to: int
@@ -121,7 +121,7 @@ class Pad:
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class TileWindow:
     """Where a view looks along one digit of its tensor: positions `start..start + length` of `size`, in steps of
     `stride` positions of the place. `live` positions from 0 on hold nothing but elements, as far as this digit goes.
     """
@@ -150,10 +150,10 @@ class View:
     base: Tensor
     shown: Tensor
     buffer: Tensor
-    windows: tuple[Window, ...]
+    windows: tuple[TileWindow, ...]
     shift: tuple[Affine, Affine, Affine, Affine]
     partial: bool = False
-    steps: tuple[Window, ...] = ()
+    steps: tuple[TileWindow, ...] = ()
 
     def visible(self, place: str) -> tuple[tuple[int, int], ...]:
         """Positions of a class of place that the view shows, as loops (count, stride) from where it begins."""
@@ -175,7 +175,7 @@ class View:
         return frozenset(i for w in self.windows for i, step in enumerate(w.start.steps) if step)
 
 
-def visible_positions(size: int, windows: Sequence[Window]) -> tuple[tuple[int, int], ...]:
+def visible_positions(size: int, windows: Sequence[TileWindow]) -> tuple[tuple[int, int], ...]:
     """The positions that windows on digits of `size` positions leave, as loops (count, stride), outer to inner."""
     out: list[tuple[int, int]] = []
     below = 1
@@ -206,16 +206,22 @@ class Views:
 
 
 def see(
-    base: Tensor, ops: Sequence[Tile | Pad], *, writes: bool, dtype_bits: int, turns: Sequence[Turn], partial: bool
+    base: Tensor,
+    ops: Sequence[TileView | PadView],
+    *,
+    writes: bool,
+    dtype_bits: int,
+    turns: Sequence[Turn],
+    partial: bool,
 ) -> View:
     """The tensor through all operations, first to last. Raises ViewError."""
     hole = Kind.BOTTOM if writes else Kind.TOP
     shown = buffer = base
-    windows: list[Window] = []
-    steps: list[Window] = []
+    windows: list[TileWindow] = []
+    steps: list[TileWindow] = []
     shift = [fixed(0, turns)] * 4
     for op in ops:
-        if isinstance(op, Pad):
+        if isinstance(op, PadView):
             shown, buffer = _padded(shown, op), _padded(buffer, op)
             continue
         shown, window = _tiled(shown, op, hole, turns)
@@ -240,7 +246,7 @@ def see(
     return View(base, shown, buffer, tuple(windows), moves, partial, tuple(steps))
 
 
-def _in_bytes(amount: Affine, dtype_bits: int, op: Tile) -> Affine:
+def _in_bytes(amount: Affine, dtype_bits: int, op: TileView) -> Affine:
     bits = amount.times(dtype_bits)
     if bits.constant % 8 or any(step % 8 for step in bits.steps):
         raise ViewError(
@@ -249,7 +255,7 @@ def _in_bytes(amount: Affine, dtype_bits: int, op: Tile) -> Affine:
     return Affine(bits.constant // 8, tuple(step // 8 for step in bits.steps))
 
 
-def _add(windows: list[Window], new: Window) -> None:
+def _add(windows: list[TileWindow], new: TileWindow) -> None:
     """A tile of a tile looks further into the same digit; digits of one position share their stride with others, and
     are not them.
     """
@@ -261,7 +267,7 @@ def _add(windows: list[Window], new: Window) -> None:
     windows.append(new)
 
 
-def _padded(tensor: Tensor, op: Pad) -> Tensor:
+def _padded(tensor: Tensor, op: PadView) -> Tensor:
     first, *rest = terms_of(tensor.element)
     bare = first.inner if isinstance(first, Padding) and first.kind is Kind.TOP else None
     if not op.to and bare is None:
@@ -276,7 +282,7 @@ def _padded(tensor: Tensor, op: Pad) -> Tensor:
     return replace(tensor, element=pair(outer, *rest))
 
 
-def _tiled(tensor: Tensor, op: Tile, hole: Kind, turns: Sequence[Turn]) -> tuple[Tensor, Window]:
+def _tiled(tensor: Tensor, op: TileView, hole: Kind, turns: Sequence[Turn]) -> tuple[Tensor, TileWindow]:
     op = replace(op, digit=_as_shown(tensor.field(op.place), op.digit))
     terms, at = _isolated(tensor.field(op.place), op)
     digit, size = op.digit, op.digit.size
@@ -292,7 +298,7 @@ def _tiled(tensor: Tensor, op: Tile, hole: Kind, turns: Sequence[Turn]) -> tuple
     if isinstance(outside, Padding):
         part = Padding(part, outside.to, outside.kind)
     changed = pair(*terms[:at], part, *terms[at + 1 :])
-    window = Window(
+    window = TileWindow(
         op.place, str(digit), stride, size, live, op.length, op.start, axis, weight,
         outside.to if isinstance(outside, Padding) else size, op.start_span or op.span,
     )  # fmt: skip
@@ -314,7 +320,7 @@ def _as_shown(mapping: Expr, digit: Expr) -> Expr:
     return digit
 
 
-def _isolated(mapping: Expr, op: Tile) -> tuple[list[Expr], int]:
+def _isolated(mapping: Expr, op: TileView) -> tuple[list[Expr], int]:
     """The terms of the mapping, the tile's digit a term of its own (perhaps padded), and its index."""
     terms = list(terms_of(mapping))
     for index, term in enumerate(terms):
@@ -340,7 +346,7 @@ def _splits(digit: Expr) -> Iterator[tuple[tuple[Expr, ...], int]]:
             yield (whole, Stride(whole, by * digit.by), digit, Modulo(whole, by)), 1
 
 
-def _digit_of(digit: Expr, op: Tile) -> tuple[str | None, int]:
+def _digit_of(digit: Expr, op: TileView) -> tuple[str | None, int]:
     """The axis that the digit moves, and by how much. A broadcast moves none."""
     try:
         digits = compile_digits(digit).digits
@@ -368,7 +374,7 @@ def _live(tensor: Tensor, place: str, terms: Sequence[Expr], stride: int, size: 
     return min([size, *_guarded(form, inner * stride)])
 
 
-def _guarded(form: Form, step: int) -> Iterator[int]:
+def _guarded(form: DigitForm, step: int) -> Iterator[int]:
     for guard in form.guards:
         mine = [(i, k) for i, k in guard.terms if form.digits[i].step == step]
         if guard.kind is Gap.VOID or not mine:

@@ -113,13 +113,13 @@ class _Watched:
         raise Exhausted(*(self.reason or ("time", "")))
 
 
-class _State(threading.local):
+class _LimitState(threading.local):
     def __init__(self) -> None:
         self.stack: list[_Watched] = []
         self.looking = False
 
 
-_state = _State()
+_state = _LimitState()
 
 
 def used_bytes() -> int:

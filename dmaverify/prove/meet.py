@@ -51,7 +51,7 @@ class Walk:
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class StrideTerm:
     """`stride * t` with t from `low` to `high`, both inclusive; `stride` is positive."""
 
     stride: int
@@ -63,7 +63,7 @@ class Term:
 class Equation:
     """`sum of terms = target`; terms by falling stride, one per stride."""
 
-    terms: tuple[Term, ...]
+    terms: tuple[StrideTerm, ...]
     target: int
 
 
@@ -78,7 +78,7 @@ def equation(parts: Sequence[tuple[int, int, int]], target: int) -> Equation:
             sums[coefficient] = (before[0] + low, before[1] + high)
         else:
             target -= coefficient * low
-    return Equation(tuple(Term(s, *sums[s]) for s in sorted(sums, reverse=True)), target)
+    return Equation(tuple(StrideTerm(s, *sums[s]) for s in sorted(sums, reverse=True)), target)
 
 
 def difference(a: Walk, b: Walk) -> Equation:
@@ -236,7 +236,7 @@ def found_meeting(a: Walk, b: Walk, session: Session) -> Meeting | None:
 
 
 @dataclass(frozen=True, slots=True)
-class When:
+class SharedLoops:
     """Iterations of two walks around which the same loops turn: the first counters of each walk make its iteration
     `sum(weight * counter)`; that of the second less that of the first lies in `low..high`.
     """
@@ -260,7 +260,7 @@ def together(a: Walk, b: Walk, shared: int) -> Equation:
     return equation(parts, b.base - a.base)
 
 
-def meeting_question(a: Walk, b: Walk, when: When) -> Query:
+def meeting_question(a: Walk, b: Walk, when: SharedLoops) -> Query:
     """Its `unsat` is the proof that the walks are apart in all the iterations that `when` speaks of."""
     names = [[f"{letter}{index}" for index in range(len(walk.loops))] for letter, walk in (("a", a), ("b", b))]
     terms = [(stride, name) for (_, stride), name in zip(a.loops, names[0], strict=True)]
@@ -283,7 +283,7 @@ def meeting_question(a: Walk, b: Walk, when: When) -> Query:
     )
 
 
-def meeting_when(a: Walk, b: Walk, when: When, session: Session) -> Meeting | None:
+def meeting_when(a: Walk, b: Walk, when: SharedLoops, session: Session) -> Meeting | None:
     """The meeting with the smallest counters that the solver reaches; None where it has none."""
     query = meeting_question(a, b, when)
     answer = session.smallest(query, [name for name, _, _ in query.variables])

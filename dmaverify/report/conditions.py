@@ -11,7 +11,7 @@ from typing import Any
 
 from dmaverify.prove.sizes.check import describe
 from dmaverify.prove.sizes.conditions import Condition
-from dmaverify.prove.sizes.facts import Fact
+from dmaverify.prove.sizes.facts import SizeFact
 
 _SAID = {
     "exact": "the plan holds for exactly these sizes",
@@ -32,7 +32,7 @@ def condition_json(condition: Condition) -> dict[str, Any]:
     }
 
 
-def _clause_json(fact: Fact) -> dict[str, str]:
+def _clause_json(fact: SizeFact) -> dict[str, str]:
     return {"text": fact.text, "rule": fact.why.rule, "source": fact.why.source}
 
 

@@ -8,12 +8,14 @@ so that a text is changed as a whole or not at all.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from dmaverify.errors import Source
 from dmaverify.verdict import Edit
+
+UNITS = (1, 2, 4, 8)  # bytes of an element, where a plan counts elements
 
 
 class Overlap(ValueError):
@@ -21,7 +23,7 @@ class Overlap(ValueError):
 
 
 @dataclass(frozen=True)
-class Change:
+class LineChange:
     """Lines of a text before and after: `line` is the 1-based number of the first of them."""
 
     line: int
@@ -48,7 +50,7 @@ def applied(text: str, edits: Iterable[Edit]) -> str:
     return "".join([*parts, text[at:]])
 
 
-def changes(source: Source, edits: Sequence[Edit]) -> list[Change]:
+def changes(source: Source, edits: Sequence[Edit]) -> list[LineChange]:
     """The lines that the edits change, neighbours together. Raises Overlap."""
     groups: list[list[Edit]] = []
     for edit in in_text(edits):
@@ -60,11 +62,31 @@ def changes(source: Source, edits: Sequence[Edit]) -> list[Change]:
     return [_change(source, group) for group in groups]
 
 
-def _change(source: Source, edits: Sequence[Edit]) -> Change:
+def _change(source: Source, edits: Sequence[Edit]) -> LineChange:
     first = source.line_of(edits[0].span.start)
     last = max(source.line_of(max(edit.span.start, edit.span.end - 1)) for edit in edits)
     start = source.line_starts[first - 1]
     end = source.line_starts[last - 1] + len(source.line_text(last))
     shifted = [Edit(type(e.span)(e.span.source, e.span.start - start, e.span.end - start), e.text) for e in edits]
     before = source.text[start:end]
-    return Change(first, tuple(before.split("\n")), tuple(applied(before, shifted).split("\n")))
+    return LineChange(first, tuple(before.split("\n")), tuple(applied(before, shifted).split("\n")))
+
+
+def trials_of(edits: Sequence[Edit]) -> Iterator[tuple[Edit, ...]]:
+    """The edits as they are, then, where all are numbers, with every number counted in elements."""
+    for unit in UNITS if all(_is_number(edit) for edit in edits) else (1,):
+        scaled = [_scaled(edit, unit) for edit in edits]
+        if all(edit is not None for edit in scaled):
+            yield tuple(edit for edit in scaled if edit is not None)
+
+
+def _is_number(edit: Edit) -> bool:
+    return edit.text.lstrip("-").isdecimal()
+
+
+def _scaled(edit: Edit, unit: int) -> Edit | None:
+    if unit == 1:
+        return edit
+    if int(edit.text) % unit:
+        return None
+    return replace(edit, text=str(int(edit.text) // unit))

@@ -13,9 +13,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from dmaverify.report.data import dumps
 from dmaverify.report.fingerprint import clean_path, digest, fingerprint
-from dmaverify.report.machine import dumps
-from dmaverify.report.order import Place, bucket, in_order, place_of, place_of_verdict, remarks, told
+from dmaverify.report.order import TextPlace, bucket, in_order, place_of, place_of_verdict, remarks, told
 from dmaverify.verdict import Severity, Verdict
 
 SEVERITIES = {Severity.ERROR: "critical", Severity.WARNING: "minor", Severity.ADVICE: "info"}
@@ -45,7 +45,7 @@ def _issues(verdict: Verdict) -> Iterator[dict[str, Any]]:
         yield _issue(rule, "major", f"{word}: {said}", mark, place_of_verdict(verdict), verdict)
 
 
-def _issue(rule: str, severity: str, text: str, mark: str, place: Place, verdict: Verdict) -> dict[str, Any]:
+def _issue(rule: str, severity: str, text: str, mark: str, place: TextPlace, verdict: Verdict) -> dict[str, Any]:
     if place.path.startswith("<") or not place.path:
         place = place_of_verdict(verdict)
     where = {"path": clean_path(place.path), "lines": {"begin": max(1, place.line)}}

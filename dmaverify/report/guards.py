@@ -16,7 +16,7 @@ from itertools import count
 from dmaverify.errors import InputError
 from dmaverify.language.numbers import Mono, Poly
 from dmaverify.prove.sizes.conditions import Condition
-from dmaverify.prove.sizes.facts import Fact, Floor, Template
+from dmaverify.prove.sizes.facts import FloorQuotient, SizeFact, Template
 from dmaverify.prove.sizes.search import least_of
 
 LANGUAGES = ("rust", "c", "mlir", "python")
@@ -64,15 +64,15 @@ def _most(mono: Mono, box: Mapping[str, tuple[int, int | None]]) -> int:
     return out
 
 
-def _every_fact(condition: Condition, template: Template) -> list[Fact]:
+def _every_fact(condition: Condition, template: Template) -> list[SizeFact]:
     return [*template.assume, *(fact for facts in condition.any for fact in facts)]
 
 
-def _floors(condition: Condition, template: Template) -> list[Floor]:
+def _floors(condition: Condition, template: Template) -> list[FloorQuotient]:
     facts = _every_fact(condition, template)
     names = {n for f in facts for n in (*f.poly.symbols, *(f.by.symbols if f.by else ()))}
     known = {one.name: one for one in (*template.floors, *condition.floors)}
-    out: list[Floor] = []
+    out: list[FloorQuotient] = []
     todo = [known[n] for n in known if n in names]
     while todo:
         one = todo.pop()
@@ -119,7 +119,7 @@ def _text(poly: Poly, names: Mapping[str, str]) -> str:
     return out
 
 
-def _sides(fact: Fact) -> tuple[Poly, str, Poly]:
+def _sides(fact: SizeFact) -> tuple[Poly, str, Poly]:
     left = Poly({m: c for m, c in fact.poly.terms.items() if c > 0})
     right = Poly({m: -c for m, c in fact.poly.terms.items() if c < 0})
     if left.constant is not None and fact.op == "ge":
@@ -127,7 +127,7 @@ def _sides(fact: Fact) -> tuple[Poly, str, Poly]:
     return left, {"ge": ">=", "eq": "==", "ne": "!="}[fact.op], right
 
 
-def _clause(fact: Fact, names: Mapping[str, str]) -> str:
+def _clause(fact: SizeFact, names: Mapping[str, str]) -> str:
     if fact.by is not None:
         return f"({_text(fact.poly, names)}) % ({_text(fact.by, names)}) {'==' if fact.op == 'div' else '!='} 0"
     left, sign, right = _sides(fact)
@@ -214,12 +214,12 @@ def _mlir(condition: Condition, template: Template) -> str:
     names = _names(condition, template, lower=False)
     arguments = ", ".join(f"%{names[one.name]}_: i64" for one in template.symbols)
     lines = [f"// {_about(condition)}.", f"func.func @{_function(condition)}({arguments}) {{"]
-    writer = _Writer(lines, names)
+    writer = _MlirWriter(lines, names)
     lines += [f"  %{names[one.name]} = arith.extui %{names[one.name]}_ : i64 to i128" for one in template.symbols]
     for name, low, high, multiple in _ranges(template):
         size = Poly.symbol(name)
-        facts = [Fact("ge", size - Poly.of(low)), Fact("ge", Poly.of(high) - size)]
-        facts += [Fact("div", size, Poly.of(multiple))] if multiple > 1 else []
+        facts = [SizeFact("ge", size - Poly.of(low)), SizeFact("ge", Poly.of(high) - size)]
+        facts += [SizeFact("div", size, Poly.of(multiple))] if multiple > 1 else []
         writer.check([facts], f"{name} in {low}..{high}" + (f" in steps of {multiple}" if multiple > 1 else ""))
     for one_floor in _floors(condition, template):
         top, bottom = writer.poly(one_floor.top), writer.poly(one_floor.bottom)
@@ -231,7 +231,7 @@ def _mlir(condition: Condition, template: Template) -> str:
     return "\n".join([*lines, "  return", "}"]) + "\n"
 
 
-class _Writer:
+class _MlirWriter:
     """Lines of MLIR with fresh names."""
 
     def __init__(self, lines: list[str], names: Mapping[str, str]) -> None:
@@ -253,7 +253,7 @@ class _Writer:
             total = part if not total else self._new(f"arith.addi {total}, {part} : i128")
         return total or self._new("arith.constant 0 : i128")
 
-    def fact(self, fact: Fact) -> str:
+    def fact(self, fact: SizeFact) -> str:
         if fact.by is not None:
             rest = self._new(f"arith.remsi {self.poly(fact.poly)}, {self.poly(fact.by)} : i128")
             zero = self._new("arith.constant 0 : i128")
@@ -262,7 +262,7 @@ class _Writer:
         word = {">=": "sge", "<=": "sle", "==": "eq", "!=": "ne"}[sign]
         return self._new(f"arith.cmpi {word}, {self.poly(left)}, {self.poly(right)} : i128")
 
-    def check(self, groups: Sequence[Sequence[Fact]], said: str) -> None:
+    def check(self, groups: Sequence[Sequence[SizeFact]], said: str) -> None:
         either = [self._joined([self.fact(f) for f in facts], "arith.andi") for facts in groups]
         self.lines.append(f'  cf.assert {self._joined(either, "arith.ori")}, "{said}"')
 

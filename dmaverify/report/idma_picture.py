@@ -11,12 +11,12 @@ from pathlib import Path
 
 from dmaverify.errors import InputError
 from dmaverify.machines.idma.engine import Backend
-from dmaverify.machines.idma.sweep import Point
+from dmaverify.machines.idma.sweep import SweepPoint
 
 SHADES = ("#c6dbef", "#9ecae1", "#6baed6", "#4292c6", "#2171b5", "#084594")
 
 
-def sweep_table(points: Sequence[Point]) -> str:
+def sweep_table(points: Sequence[SweepPoint]) -> str:
     """One block a memory system: rows of outstanding requests, columns of fragment sizes, shares in percent."""
     sizes = sorted({p.fragment for p in points})
     lines: list[str] = []
@@ -28,7 +28,7 @@ def sweep_table(points: Sequence[Point]) -> str:
     return "\n".join(lines)
 
 
-def save_sweep(points: Sequence[Point], backend: Backend, path: Path) -> None:
+def save_sweep(points: Sequence[SweepPoint], backend: Backend, path: Path) -> None:
     """One panel a memory system, one line a number of outstanding requests. Raises InputError."""
     if path.suffix not in (".svg", ".png"):
         raise InputError(f"{path} is no picture", None, "write to .svg or .png")

@@ -8,19 +8,15 @@ failure in every format, and only what a plan itself declares is marked as expec
 
 from __future__ import annotations
 
-import json
-import math
-import operator
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields, is_dataclass
-from enum import Enum
+from collections.abc import Iterable, Sequence
 from typing import Any
 from xml.etree import ElementTree
 
-from dmaverify.errors import InputError, Span
+from dmaverify.errors import InputError
+from dmaverify.report.data import LEVELS, dumps, plain, where_json
 from dmaverify.report.order import (
-    Place,
+    TextPlace,
     bucket,
     findings_in_order,
     in_order,
@@ -35,53 +31,10 @@ from dmaverify.report.order import (
 from dmaverify.report.text import render_verdict
 from dmaverify.verdict import Finding, Severity, Status, Verdict
 
-LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.ADVICE: "note"}
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 # ---------------------------------------------------------------- JSON
-
-
-def plain(value: Any) -> Any:
-    """`value` as what JSON can hold: enums by value, tuples, sets and arrays as lists, null for NaN and infinity.
-
-    Anything else becomes its text; keys of mappings become text.
-    """
-    if isinstance(value, Enum):
-        return plain(value.value)
-    if value is None or isinstance(value, (bool, str)):
-        return value
-    if isinstance(value, int):
-        return int(value)
-    if isinstance(value, float):
-        return float(value) if math.isfinite(value) else None
-    if isinstance(value, Span):
-        return _where(place_of_span(value))
-    if isinstance(value, Mapping):
-        return {str(plain(key)): plain(part) for key, part in value.items()}
-    if isinstance(value, (set, frozenset)):
-        return sorted((plain(part) for part in value), key=lambda part: json.dumps(part, sort_keys=True))
-    if callable(listed := getattr(value, "tolist", None)):  # arrays and scalars of numpy
-        return plain(listed())
-    if isinstance(value, Iterable) and not isinstance(value, (bytes, bytearray)):
-        return [plain(part) for part in value]
-    if is_dataclass(value) and not isinstance(value, type):
-        return {part.name: plain(getattr(value, part.name)) for part in fields(value)}
-    try:
-        return operator.index(value)
-    except TypeError:
-        return str(value)
-
-
-def _where(place: Place) -> dict[str, Any]:
-    """Line and column are 1-based, in characters, the end exclusive; null where not known."""
-    return {
-        "path": place.path,
-        "line": place.line or None,
-        "column": place.column or None,
-        "end_line": place.end_line or None,
-        "end_column": place.end_column or None,
-    }
 
 
 def finding_json(finding: Finding, verdict: Verdict | None = None) -> dict[str, Any]:
@@ -97,9 +50,9 @@ def finding_json(finding: Finding, verdict: Verdict | None = None) -> dict[str, 
         "hint": finding.hint,
         "basis": finding.basis,
         "notes": list(finding.notes),
-        **_where(place_of(finding, verdict)),
-        "labels": [{"text": label.text, **_where(place_of_span(label.span))} for label in finding.labels],
-        "fix": [{"text": edit.text, **_where(place_of_span(edit.span))} for edit in finding.fix],
+        **where_json(place_of(finding, verdict)),
+        "labels": [{"text": label.text, **where_json(place_of_span(label.span))} for label in finding.labels],
+        "fix": [{"text": edit.text, **where_json(place_of_span(edit.span))} for edit in finding.fix],
         "excuse": None if (e := finding.excuse) is None else {"kind": e.kind, "reason": e.reason},
     }
 
@@ -121,6 +74,7 @@ def verdict_json(verdict: Verdict) -> dict[str, Any]:
         "claim": verdict.claim,
         **({} if verdict.sizes is None else {"sizes": plain(verdict.sizes)}),
         **({} if verdict.smallest is None else {"smallest": dict(verdict.smallest)}),
+        "confirmed": verdict.confirmed,
         "scope": verdict.scope,
         "expect": None if verdict.expect is None else list(verdict.expect),
         "as_expected": verdict.as_expected,
@@ -129,13 +83,8 @@ def verdict_json(verdict: Verdict) -> dict[str, Any]:
 
 def error_json(error: InputError) -> dict[str, Any]:
     """What a bad line of `--stdin` is answered with: `{"error", "where"}`, and the hint where there is one."""
-    said = {"error": error.message, "where": None if error.span is None else _where(place_of_span(error.span))}
+    said = {"error": error.message, "where": None if error.span is None else where_json(place_of_span(error.span))}
     return {**said, "hint": error.hint} if error.hint else said
-
-
-def dumps(value: Any, *, indent: int | None = None) -> str:
-    """JSON text of anything `plain` can hold; ASCII, so that any terminal and any file takes it."""
-    return json.dumps(plain(value), indent=indent, allow_nan=False)
 
 
 def json_text(verdicts: Iterable[Verdict]) -> str:
@@ -220,7 +169,7 @@ def github(verdicts: Iterable[Verdict]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _annotation(level: str, title: str, text: str, place: Place, verdict: Verdict) -> str:
+def _annotation(level: str, title: str, text: str, place: TextPlace, verdict: Verdict) -> str:
     if place.path.startswith("<") and verdict.path:
         place = place_of_verdict(verdict)
     wanted = {
@@ -240,37 +189,3 @@ def _github_text(text: str) -> str:
 
 def _github_property(text: str) -> str:
     return _github_text(text).replace(":", "%3A").replace(",", "%2C")
-
-
-# ---------------------------------------------------------------- all of them
-
-
-def write(format: str, verdicts: Iterable[Verdict], version: str = "") -> str:
-    """The text of `verdicts` in one of `FORMATS`. Raises KeyError for another name."""
-    seen = list(verdicts)
-    if format == "sarif":
-        from dmaverify.report.sarif import sarif
-
-        return sarif(seen, version)
-    if format == "gitlab":
-        from dmaverify.report.gitlab import gitlab
-
-        return gitlab(seen)
-    if format == "rdjson":
-        from dmaverify.report.rdjson import rdjson
-
-        return rdjson(seen)
-    if format == "summary":
-        from dmaverify.report.summary import summary
-
-        return summary(seen)
-    return _WRITERS[format](seen)
-
-
-_WRITERS: Mapping[str, Callable[[Iterable[Verdict]], str]] = {
-    "json": json_text,
-    "json-lines": json_lines,
-    "junit": junit,
-    "github": github,
-}
-FORMATS = ("json", "json-lines", "sarif", "junit", "github", "gitlab", "rdjson", "summary")

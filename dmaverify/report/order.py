@@ -18,7 +18,7 @@ EXCUSED = ("suppressed", "baseline")  # counted beside BUCKETS, shown where ther
 
 
 @dataclass(frozen=True, order=True)
-class Place:
+class TextPlace:
     """A range of text: 1-based lines, 1-based columns in characters, the end column exclusive. 0 means not known."""
 
     path: str = ""
@@ -32,24 +32,24 @@ class Place:
         return f"{self.path or '<input>'}:{self.line or 1}:{self.column or 1}"
 
 
-def place_of_span(span: Span) -> Place:
+def place_of_span(span: Span) -> TextPlace:
     """The range of `span`; an end behind a line break stays on the line that it ends."""
     last = max(span.start, span.end - 1)
     end_line = span.source.line_of(last)
     end_column = last + 1 - span.source.line_starts[end_line - 1] + 1
-    return Place(span.source.name, span.line, span.column, end_line, end_column)
+    return TextPlace(span.source.name, span.line, span.column, end_line, end_column)
 
 
-def place_of(finding: Finding, verdict: Verdict | None = None) -> Place:
+def place_of(finding: Finding, verdict: Verdict | None = None) -> TextPlace:
     """Where `finding` stands; without a span of its own, where its verdict stands."""
     if finding.span is not None:
         return place_of_span(finding.span)
-    return Place() if verdict is None else place_of_verdict(verdict)
+    return TextPlace() if verdict is None else place_of_verdict(verdict)
 
 
-def place_of_verdict(verdict: Verdict) -> Place:
+def place_of_verdict(verdict: Verdict) -> TextPlace:
     """The line where the transfer or access begins."""
-    return Place(verdict.path, verdict.line, 1 if verdict.line else 0, verdict.line, 1 if verdict.line else 0)
+    return TextPlace(verdict.path, verdict.line, 1 if verdict.line else 0, verdict.line, 1 if verdict.line else 0)
 
 
 def findings_in_order(verdict: Verdict) -> list[Finding]:

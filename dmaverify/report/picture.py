@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 from dmaverify.cost.constants import CostData, cost_data
 from dmaverify.cost.model import Cost, cost
-from dmaverify.cost.nest import Nest
-from dmaverify.cost.sides import Side
+from dmaverify.cost.nest import PacketNest
+from dmaverify.cost.sides import SideCost
+from dmaverify.language.files import write_bytes, write_text
 from dmaverify.program.command import Command
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ class Loads:
     slice_order: tuple[tuple[int, int, str], ...]
 
 
-def first_addresses(nest: Nest, most: int) -> Iterator[int]:
+def first_addresses(nest: PacketNest, most: int) -> Iterator[int]:
     """The start addresses of the first packets, in order."""
     for number in range(min(most, nest.packets)):
         address, rest = nest.base, number
@@ -83,7 +84,7 @@ def loads_of(result: Cost, data: CostData) -> Loads:
     return Loads(channels, channel_order, rows, dmns, slices, slice_order)
 
 
-def _hbm_loads(sides: Sequence[Side], data: CostData) -> tuple[tuple[int, ...], Order, tuple[tuple[int, ...], ...]]:
+def _hbm_loads(sides: Sequence[SideCost], data: CostData) -> tuple[tuple[int, ...], Order, tuple[tuple[int, ...], ...]]:
     counts, order = [0] * data.hbm_channels, []
     visited: dict[tuple[int, int], set[int]] = {}
     for side in sides:
@@ -100,13 +101,13 @@ def _hbm_loads(sides: Sequence[Side], data: CostData) -> tuple[tuple[int, ...], 
     return tuple(counts), tuple(order), rows
 
 
-def _dm_loads(sides: Sequence[Side], data: CostData) -> tuple[tuple[int, ...], tuple[int, ...], Order]:
+def _dm_loads(sides: Sequence[SideCost], data: CostData) -> tuple[tuple[int, ...], tuple[int, ...], Order]:
     per_dmn, clusters = data.dm.dmn_slices, 2
     slices, order = [0] * (clusters * data.dm.slices), []
     for side in sides:
         first = side.port.cluster * data.dm.slices
         inside = [(count, step) for count, step in side.nest.loops if step % data.dm.slice_stride == 0]
-        places = Nest(side.nest.base // data.dm.slice_stride * data.dm.slice_stride, tuple(inside), 1)
+        places = PacketNest(side.nest.base // data.dm.slice_stride * data.dm.slice_stride, tuple(inside), 1)
         each = side.requests // max(1, places.packets)
         for count, digits in _all_slices(places, data):
             slices[first + digits % data.dm.slices] += count * each
@@ -116,7 +117,7 @@ def _dm_loads(sides: Sequence[Side], data: CostData) -> tuple[tuple[int, ...], t
     return tuple(dmns), tuple(slices), tuple(order)
 
 
-def _all_slices(nest: Nest, data: CostData) -> Iterator[tuple[int, int]]:
+def _all_slices(nest: PacketNest, data: CostData) -> Iterator[tuple[int, int]]:
     """(how often, slice) over the loops that step over slices."""
     found = {nest.base // data.dm.slice_stride: 1}
     for count, step in nest.loops:
@@ -270,10 +271,10 @@ def save(figure: Figure, path: Path) -> None:
     """Writes .svg or .png by the file's name. Raises ValueError for another ending."""
     kind = path.suffix.removeprefix(".").lower()
     if kind == "svg":
-        path.write_text(svg(figure))
+        write_text(path, svg(figure))
     elif kind == "png":
         sink = BytesIO()
         _render(figure, "png", sink)
-        path.write_bytes(sink.getvalue())
+        write_bytes(path, sink.getvalue())
     else:
         raise ValueError(f"a picture is .svg or .png, not {path.name}")

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from dmaverify.errors import Span
-from dmaverify.report.machine import dumps
+from dmaverify.report.data import dumps
 from dmaverify.report.order import bucket, in_order, place_of_span, place_of_verdict, remarks, told
 from dmaverify.verdict import Edit, Finding, Severity, Verdict
 

@@ -8,10 +8,10 @@ Law: every line comes from the target's data or the core's; a text never claims 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from dmaverify.errors import InputError
+from dmaverify.errors import InputError, Span
 from dmaverify.targets.rule import LEVEL_READING, Edge, Reading, Rule, When
 from dmaverify.targets.table import suggestion
 from dmaverify.targets.target import CoreObligation, Target, available_targets, load_obligations, load_target
@@ -104,10 +104,15 @@ def names_of(kind: str) -> list[str]:
     return sorted(found)
 
 
-def check_patterns(patterns: Iterable[str], said: str, targets: Iterable[Target] = ()) -> None:
+def check_patterns(
+    patterns: Iterable[str],
+    said: str,
+    targets: Iterable[Target] = (),
+    where: Callable[[str], Span | None] = lambda pattern: None,
+) -> None:
     """Raises InputError for a pattern (an id, or a prefix with or without `*`) that means no rule.
 
-    `said` is where the pattern stands: `--select`, a settings file and its key.
+    `said` is where the pattern stands: `--select`, a key of the settings; `where` is its place, if it has one.
     """
     wanted = list(dict.fromkeys(patterns))
     if not wanted:
@@ -117,7 +122,7 @@ def check_patterns(patterns: Iterable[str], said: str, targets: Iterable[Target]
         stem = pattern.rstrip("*")
         if not stem or not any(rule.startswith(stem) for rule in known):
             hint = _near(pattern, known) or "`dmaverify rules` lists them; a prefix ends in `*`: core/*"
-            raise InputError(f"{said}: no rule `{pattern}`", None, hint)
+            raise InputError(f"{said}: no rule `{pattern}`", where(pattern), hint)
 
 
 def _near(pattern: str, known: Iterable[str]) -> str | None:

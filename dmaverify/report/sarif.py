@@ -17,11 +17,11 @@ from typing import Any
 from urllib.parse import quote
 
 from dmaverify.errors import InputError
+from dmaverify.report.data import LEVELS, dumps, plain
 from dmaverify.report.edits import in_text
 from dmaverify.report.fingerprint import digest, fingerprint
-from dmaverify.report.machine import LEVELS, dumps, plain
 from dmaverify.report.order import (
-    Place,
+    TextPlace,
     bucket,
     findings_in_order,
     in_order,
@@ -234,7 +234,7 @@ def _short(text: str) -> str:
 # ---------------------------------------------------------------- places
 
 
-def _location(place: Place, verdict: Verdict) -> dict[str, Any]:
+def _location(place: TextPlace, verdict: Verdict) -> dict[str, Any]:
     if place.path.startswith("<") and verdict.path:  # text without a file of its own: the transfer that holds it
         place = place_of_verdict(verdict)
     if not place.path or place.path.startswith("<"):
@@ -251,7 +251,7 @@ def _location(place: Place, verdict: Verdict) -> dict[str, Any]:
     return {"physicalLocation": physical}
 
 
-def _locations(place: Place, verdict: Verdict) -> list[dict[str, Any]]:
+def _locations(place: TextPlace, verdict: Verdict) -> list[dict[str, Any]]:
     return [location] if (location := _location(place, verdict)) else []
 
 

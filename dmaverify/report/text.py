@@ -229,19 +229,61 @@ _CAUSES = ("core/same-element", "core/in-bounds", "core/writes-once", "core/cove
 
 
 def by_cause(findings: Sequence[Finding]) -> list[Finding]:
-    """Errors at one place with one help as one of them, with the others in a line each below it."""
+    """Errors with one cause as one of them, with the others in a line each below it: those at one place with one help,
+    those of the machine's rules on one line, and what is missed because something else goes where it does not belong.
+    """
     groups: dict[Any, list[Finding]] = {}
     for number, one in enumerate(findings):
-        joins = one.severity is Severity.ERROR and one.span is not None and one.hint and _family(one.rule) == "core"
-        key = (one.span.source.name, one.span.start, one.span.end, one.hint) if joins and one.span else number
-        groups.setdefault(key, []).append(one)
+        groups.setdefault(_cause_of(one, number), []).append(one)
+    merged = _with_consequences(list(groups.values()))
     out = []
-    for group in groups.values():
+    for group in merged:
         first, *rest = sorted(group, key=lambda f: _CAUSES.index(f.rule) if f.rule in _CAUSES else len(_CAUSES))
         also = tuple(f"and {one.rule}: {one.message}" for one in rest)
         fix = first.fix or next((one.fix for one in rest if one.fix), ())
-        out.append(replace(first, notes=(*first.notes, *also), fix=fix))
+        hint = first.hint or next((one.hint for one in rest if one.hint and one.severity is Severity.ERROR), "")
+        out.append(replace(first, notes=(*first.notes, *also), fix=fix, hint=hint))
     return out
+
+
+def _cause_of(one: Finding, number: int) -> Any:
+    """What findings with the same cause share; the finding's own number where nothing says so."""
+    if one.severity is not Severity.ERROR or one.span is None:
+        return number
+    if _family(one.rule) != "core":
+        return "rules", one.span.source.name, one.span.line
+    return (one.span.source.name, one.span.start, one.span.end, one.hint) if one.hint else number
+
+
+_MISPLACED = ("core/same-element", "core/in-bounds", "core/writes-once")
+_MISSED = ("core/writes-once", "core/covers", "core/consumes")
+
+
+def _with_consequences(groups: list[list[Finding]]) -> list[list[Finding]]:
+    """What is missed joins the one error that says where it went instead, and a rule of the machine at its place."""
+    every = [one for group in groups for one in group]
+    if any(sum(one.rule == rule for one in every) > 1 for rule in ("core/same-element", "core/covers")):
+        return groups  # of several moves: which misses what is not known here
+    wrong = [g for rule in _MISPLACED for g in groups if any(f.rule == rule and _is_error(f) for f in g)]
+    missed = [g for g in groups if any(f.rule == "core/covers" and _is_error(f) for f in g)]
+    if not wrong and not missed:
+        return groups
+    cause = (wrong or missed)[0]
+    places = {(f.span.source.name, f.span.line) for f in cause if f.span is not None}
+    out, joined = [], list[Finding]()
+    for group in groups:
+        missed_only = all(f.rule in _MISSED and not f.hint for f in group)
+        here = all(f.span is not None and (f.span.source.name, f.span.line) in places and _is_error(f) for f in group)
+        if group is not cause and (missed_only or (here and not any(f.hint for f in cause))):
+            joined += group
+        else:
+            out.append(group)
+    cause += joined
+    return out
+
+
+def _is_error(finding: Finding) -> bool:
+    return finding.severity is Severity.ERROR
 
 
 def _unanswered(verdict: Verdict, name: str, why: str, width: int, colour: bool) -> str:
@@ -285,6 +327,7 @@ def _details(verdict: Verdict, width: int, all_of_them: bool) -> list[str]:
         named = _folded(verdict.obligations, status)
         lines += _listed(status, ["; ".join(named)] if named else [], width)
     if all_of_them:
+        lines += _listed("confirmed", [f"by {verdict.confirmed}"] if verdict.confirmed else [], width)
         lines += _listed("reading", [f"{rule} = {verdict.readings[rule]}" for rule in sorted(verdict.readings)], width)
     return lines + _listed("assumes", list(verdict.assumptions), width)
 

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dmaverify.cost.sharing import Loads, Piece, in_time
+from dmaverify.cost.sharing import Loads, WorkPiece, in_time
 from dmaverify.program.schedule import Order, Program
 
 ENGINES, CONTEXTS = 0, 1
@@ -58,7 +58,7 @@ def slots_of(program: Program, order: Order, durations: Mapping[tuple[int, str],
     numbers = range(len(order.pieces))
     own = [durations[piece.step, piece.lane] for piece in order.pieces]
     before = [tuple(other for other in numbers if order.precedes(other, number)) for number in numbers]
-    timed = in_time([Piece(d.cycles, after, d.loads) for d, after in zip(own, before, strict=True)])
+    timed = in_time([WorkPiece(d.cycles, after, d.loads) for d, after in zip(own, before, strict=True)])
     found = []
     for number, piece in enumerate(order.pieces):
         last = max(before[number], key=lambda other: (timed[other].end, -other), default=None)

@@ -14,11 +14,13 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from dmaverify.cost.simulate import SimResult
+from dmaverify.language.files import write_bytes, write_text
 
 COLUMNS = {
     "command": ("engine", "start", "end", "bytes"),
@@ -71,17 +73,23 @@ def _slice(process: int, track: int, name: str, start: float, cycles: float, arg
 
 def write_trace(result: SimResult, path: Path) -> None:
     """The Chrome trace as a file."""
-    path.write_text(json.dumps(chrome_trace(result), separators=(",", ":")) + "\n")
+    write_text(path, json.dumps(chrome_trace(result), separators=(",", ":")) + "\n")
 
 
 def write_json(result: SimResult, path: Path) -> None:
     """The statistics as a file."""
-    path.write_text(json.dumps(result.statistics(), indent=1) + "\n")
+    write_text(path, json.dumps(result.statistics(), indent=1) + "\n")
 
 
 def write_sqlite(result: SimResult, path: Path) -> None:
     """The statistics and the recorded requests as a database, replacing a file that is there."""
-    path.unlink(missing_ok=True)
+    with tempfile.TemporaryDirectory(prefix="dmaverify-") as folder:
+        made = Path(folder) / "made.sqlite"
+        _fill(result, made)
+        write_bytes(path, made.read_bytes())
+
+
+def _fill(result: SimResult, path: Path) -> None:
     rows = {"command": result.commands, "channel": result.channels, "dmn": result.dmns, "request": result.trace}
     with sqlite3.connect(path) as database:
         database.execute("create table run (key text primary key, value)")

@@ -12,14 +12,15 @@ Source: "Memory Performance" (Channel interleaving, Misaligned Access), "DMA Eng
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from dmaverify.cost.constants import CostData
-from dmaverify.cost.sides import Side
+from dmaverify.cost.sides import SideCost
 from dmaverify.language.expr import Expr, Modulo, Padding, Stride, Symbol, axes_of, pair, terms_of
 from dmaverify.layout.digits import NotDigits, compile_digits
-from dmaverify.program.move import Tensor, Transfer
+from dmaverify.program.move import Transfer
+from dmaverify.program.tensor import Tensor
 from dmaverify.synth.result import Change, Synthesis, Why
 
 FAR = 1.25
@@ -30,8 +31,10 @@ TRIALS = 5
 TRIAL_EVALUATIONS = 120
 
 
-def why_not_better(result: Synthesis, data: CostData) -> Why | None:
-    """The reason, with a proved change where one was found; None where the engines themselves are the limit."""
+def why_not_better(result: Synthesis, data: CostData, retry: Callable[..., Synthesis]) -> Why | None:
+    """The reason, with a proved change where one was found by `retry`, which synthesizes a changed move; None where the
+    engines themselves are the limit.
+    """
     if result.floor is None or result.cost is None:
         return None
     top = result.floor.terms[0]
@@ -51,10 +54,10 @@ def why_not_better(result: Synthesis, data: CostData) -> Why | None:
             f"packets of {size} B: {requests:,} requests where {full:,} full ones would carry the bytes; {sentence}"
         )
     values = {"requests": requests, "full_requests": full, "engine_cycles": issue}
-    return Why(top.resource, sentence, bits, values, _change(result, data))
+    return Why(top.resource, sentence, bits, values, _change(result, retry))
 
 
-def _all_channels(name: str, sides: Sequence[Side], data: CostData) -> bool:
+def _all_channels(name: str, sides: Sequence[SideCost], data: CostData) -> bool:
     """Whether HBM is used evenly: no layout makes it faster."""
     loads = [0] * data.hbm_channels
     for side in sides:
@@ -63,7 +66,7 @@ def _all_channels(name: str, sides: Sequence[Side], data: CostData) -> bool:
     return name == "channels" and max(loads) * data.hbm_channels <= FAR * sum(loads)
 
 
-def _sentence(name: str, why: str, sides: Sequence[Side], data: CostData) -> tuple[str, tuple[int, ...]]:
+def _sentence(name: str, why: str, sides: Sequence[SideCost], data: CostData) -> tuple[str, tuple[int, ...]]:
     if name in ("channels", "bank groups"):
         hbm = [side for side in sides if side.hbm is not None]
         stuck = _stuck(hbm, data)
@@ -75,7 +78,7 @@ def _sentence(name: str, why: str, sides: Sequence[Side], data: CostData) -> tup
     return f"{why}, in any order", ()
 
 
-def _stuck(sides: Sequence[Side], data: CostData) -> tuple[int, ...]:
+def _stuck(sides: Sequence[SideCost], data: CostData) -> tuple[int, ...]:
     """Bits of the channel number's own (lowest) address bits that no request toggles."""
     lowest = [(mask & -mask).bit_length() - 1 for mask in data.hbm.channel_masks]
     toggled = 0
@@ -96,16 +99,14 @@ def _stuck(sides: Sequence[Side], data: CostData) -> tuple[int, ...]:
 # ---------------------------------------------------------------- changes
 
 
-def _change(result: Synthesis, data: CostData) -> Change | None:
+def _change(result: Synthesis, retry: Callable[..., Synthesis]) -> Change | None:
     """The first change, smallest first, whose best plan is proved and clearly cheaper."""
-    from dmaverify.synth.synthesize import synthesize
-
     bare = replace(result.transfer, stream=None, streams=(), given=(), expect=None)
     for number, (what, changed, extra) in enumerate(changes(bare, result)):
         if number >= TRIALS:
             return None
         try:
-            other = synthesize(
+            other = retry(
                 changed,
                 result.target,
                 axes=result.axes,

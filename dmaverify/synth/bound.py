@@ -27,12 +27,12 @@ from dmaverify.cost.constants import TICKS, CostData
 from dmaverify.cost.model import Bound, Cost, own_bounds, shared_bounds
 from dmaverify.cost.nest import nest_of, windows
 from dmaverify.cost.rows import row_use
-from dmaverify.cost.sides import SERVICES, Side, pairs_of, slices_of
+from dmaverify.cost.sides import SERVICES, SideCost, pairs_of, slices_of
 from dmaverify.errors import InputError
 from dmaverify.program.command import Command
 from dmaverify.synth.ends import part_bounds
 from dmaverify.synth.regions import Atom
-from dmaverify.synth.space import Machine, Nested
+from dmaverify.synth.space import Nested, SynthMachine
 
 FREE = (
     "read issue",
@@ -138,7 +138,7 @@ def least_issue(into_hbm: bool, data: CostData) -> int:
 
 
 def _issue(
-    pairs: Sequence[tuple[Side, Side]], engines: int, chosen: bool, startup: int, data: CostData
+    pairs: Sequence[tuple[SideCost, SideCost]], engines: int, chosen: bool, startup: int, data: CostData
 ) -> tuple[int, int, str]:
     """(commands of one engine, ticks of issue, why) that the fullest engine of some chip has at least, beyond one
     start-up.
@@ -170,7 +170,7 @@ def _issue(
     return rounds, max(mean, -(-ticks[chip] // engines), many * least), why
 
 
-def _issue_of(side: Side, each: int, data: CostData) -> int:
+def _issue_of(side: SideCost, each: int, data: CostData) -> int:
     """Ticks an engine needs for the requests of a side: windows written in part cost more."""
     load = side.requests * each
     if side.role == "write" and side.port.tier == "hbm":
@@ -197,13 +197,13 @@ def least_rate(commands: Sequence[Command], data: CostData) -> tuple[Fraction, i
     return max(found)
 
 
-def _servers(sides: Sequence[Side], data: CostData) -> int:
+def _servers(sides: Sequence[SideCost], data: CostData) -> int:
     """Channels or DMNs of one memory that the sides use."""
     tier = sides[0].port.tier
     if tier == "hbm":
         return data.hbm_channels
     if tier != "dm":
-        return 1
+        return max(side.parts for side in sides)
     used = [side.dm.dmns for side in sides if side.dm is not None]
     if any(one is None for one in used):
         return DMNS
@@ -229,12 +229,12 @@ def windows_floor(commands: Sequence[Command], data: CostData) -> float:
     return max((base + (n * each) // data.hbm_channels - each for n in loads.values()), default=base) / TICKS
 
 
-def forced_rows(pairs: Sequence[tuple[Side, Side]], data: CostData) -> list[Bound]:
+def forced_rows(pairs: Sequence[tuple[SideCost, SideCost]], data: CostData) -> list[Bound]:
     """Rows that some order must open: each row of a bank that is visited, but for the first, replaces another, and a
     channel replaces one at a time. Counted for the streams of one memory and direction that are one linear stream
     (powers of two without carry); of others nothing is claimed.
     """
-    streams: dict[tuple[int, str], list[Side]] = defaultdict(list)
+    streams: dict[tuple[int, str], list[SideCost]] = defaultdict(list)
     for pair in pairs:
         for side in pair:
             if side.port.tier == "hbm":
@@ -253,7 +253,7 @@ def forced_rows(pairs: Sequence[tuple[Side, Side]], data: CostData) -> list[Boun
     return found
 
 
-def _rows_of(sides: Sequence[Side], data: CostData) -> tuple[int, int] | None:
+def _rows_of(sides: Sequence[SideCost], data: CostData) -> tuple[int, int] | None:
     """(rows of a bank, banks of a channel) that the streams visit together; None where they are not one linear form."""
     uses = [side.hbm for side in sides]
     if any(use is None or use.vectors is None for use in uses):
@@ -284,7 +284,7 @@ def _rows_of(sides: Sequence[Side], data: CostData) -> tuple[int, int] | None:
     return rows.rows, rows.banks
 
 
-def _in_one_slice(side: Side, each: int, data: CostData) -> int:
+def _in_one_slice(side: SideCost, each: int, data: CostData) -> int:
     """What packets of many requests cost whatever their order: all of a packet go to one slice, which queues few of
     them.
     """
@@ -295,7 +295,7 @@ def _in_one_slice(side: Side, each: int, data: CostData) -> int:
     return side.requests // block * held
 
 
-def startup_of(items: Sequence[Nested], machine: Machine, data: CostData) -> float:
+def startup_of(items: Sequence[Nested], machine: SynthMachine, data: CostData) -> float:
     """The shortest start-up of these parts in cycles: a set-up for every slice that a part steps over."""
     base = data.ticks("startup_store" if machine.tiers[1] == "hbm" else "startup")
     setup, stride = data.ticks("slice_setup"), data.dm.slice_stride * 8 // machine.unit_bits

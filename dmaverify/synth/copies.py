@@ -24,7 +24,7 @@ from typing import Any
 from dmaverify.errors import InputError
 from dmaverify.language.expr import Expr, axes_of
 from dmaverify.program.move import Transfer
-from dmaverify.synth.nests import MOST_ROWS, Level, Nest, covers
+from dmaverify.synth.nests import MOST_ROWS, Level, RowNest, covers
 
 MOST = 1 << 24
 BLOCK = 32
@@ -32,7 +32,7 @@ MOST_PADDED = 63
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class CopyLimits:
     """What one instruction can say: levels, counts, strides of either side in bytes, and their unit in UB."""
 
     levels: int = 3
@@ -44,10 +44,10 @@ class Limits:
     gap: int | None = None
 
 
-LIMITS: Mapping[str, Limits] = {
-    "load": Limits(),
-    "store": Limits(),
-    "local": Limits(levels=1, count=65_535, row=65_535 * BLOCK, row_unit=BLOCK, gap=65_535 * BLOCK),
+LIMITS: Mapping[str, CopyLimits] = {
+    "load": CopyLimits(),
+    "store": CopyLimits(),
+    "local": CopyLimits(levels=1, count=65_535, row=65_535 * BLOCK, row_unit=BLOCK, gap=65_535 * BLOCK),
 }
 SIDES: Mapping[str, tuple[str, ...]] = {"load": ("write",), "store": ("read",), "local": ("read", "write")}
 """Which sides of a copy lie in UB."""
@@ -75,7 +75,7 @@ class Fewest:
     """The plans with the fewest instructions, and why there are none with fewer in the space."""
 
     kind: str
-    nests: tuple[Nest, ...]
+    nests: tuple[RowNest, ...]
     plans: tuple[tuple[CopyPlan, ...], ...]
     bound: int
     searched: int
@@ -152,7 +152,7 @@ def _keys(expr: Expr, axes: dict[str, int]) -> tuple[Any, Any]:
 # ------------------------------------------------------------------------------------------ what is allowed
 
 
-def _allowed(nest: Nest, kind: str, limits: Limits, transfer: Transfer) -> None:
+def _allowed(nest: RowNest, kind: str, limits: CopyLimits, transfer: Transfer) -> None:
     """What no choice of levels could mend. Raises InputError with the reason."""
     for side in SIDES[kind]:
         tensor = transfer.dest if side == "write" else transfer.source
@@ -180,7 +180,7 @@ def _allowed(nest: Nest, kind: str, limits: Limits, transfer: Transfer) -> None:
         raise InputError(f"rows of {nest.row:,} bytes; an instruction moves {limits.row:,}", transfer.span)
 
 
-def _paddings(nests: Sequence[Nest], kinds: Any, item: int, transfer: Transfer) -> list[int | None]:
+def _paddings(nests: Sequence[RowNest], kinds: Any, item: int, transfer: Transfer) -> list[int | None]:
     """Of each nest the right count: elements behind a row that must be zero, or None where none must.
 
     A row is filled up to whole blocks, so the largest count may fill more than it says.
@@ -229,7 +229,7 @@ def _paddings(nests: Sequence[Nest], kinds: Any, item: int, transfer: Transfer) 
 
 
 def fewest(
-    nests: Sequence[Nest], kind: str, rights: Sequence[int | None], item: int, limits: Limits | None = None
+    nests: Sequence[RowNest], kind: str, rights: Sequence[int | None], item: int, limits: CopyLimits | None = None
 ) -> Fewest:
     """Every choice of levels for the hardware; those with the fewest instructions, and the bound."""
     limits = limits or LIMITS[kind]
@@ -253,12 +253,12 @@ def fewest(
     return Fewest(kind, tuple(nests), tuple(kept), bound, searched, tuple(evidence))
 
 
-def _shape_text(nest: Nest) -> str:
+def _shape_text(nest: RowNest) -> str:
     shape = " x ".join(f"{level.count:,}" for level in reversed(nest.levels)) or "1"
     return f"{nest.rows:,} row{'s' if nest.rows != 1 else ''} of {nest.row:,} bytes in levels {shape}"
 
 
-def _argument(nest: Nest, kind: str, limits: Limits, least: int) -> str:
+def _argument(nest: RowNest, kind: str, limits: CopyLimits, least: int) -> str:
     """Why one nest needs as many instructions as it does."""
     most = _most_rows(divided(nest, limits), kind, limits)
     own = -(-nest.rows // most)
@@ -269,7 +269,7 @@ def _argument(nest: Nest, kind: str, limits: Limits, least: int) -> str:
     return said + f"needed; no choice of levels leaves fewer than {least:,}"
 
 
-def divided(nest: Nest, limits: Limits) -> Nest:
+def divided(nest: RowNest, limits: CopyLimits) -> RowNest:
     """A level of more iterations than a field holds, as two."""
     levels: list[Level] = []
     for level in nest.levels:
@@ -280,7 +280,7 @@ def divided(nest: Nest, limits: Limits) -> Nest:
     return replace(nest, levels=tuple(levels))
 
 
-def fits(level: Level, nest: Nest, kind: str, limits: Limits, *, innermost: bool) -> bool:
+def fits(level: Level, nest: RowNest, kind: str, limits: CopyLimits, *, innermost: bool) -> bool:
     """Whether a level can be one of an instruction's."""
     if level.count > limits.count or min(level.read, level.write) < 0:
         return False
@@ -301,7 +301,7 @@ def packed(level: Level, kind: str) -> bool:
     return any(getattr(level, side) % BLOCK for side in SIDES[kind])
 
 
-def _plans(nest: Nest, kind: str, right: int | None, item: int, limits: Limits) -> Iterator[CopyPlan]:
+def _plans(nest: RowNest, kind: str, right: int | None, item: int, limits: CopyLimits) -> Iterator[CopyPlan]:
     """Every choice of levels, in every order, that the fields can hold."""
     for count in range(min(limits.levels, len(nest.levels)), -1, -1):
         for chosen in permutations(range(len(nest.levels)), count):
@@ -316,7 +316,7 @@ def _plans(nest: Nest, kind: str, right: int | None, item: int, limits: Limits) 
             yield CopyPlan(nest.read, nest.write, nest.row, tuple(levels) or (alone,), software, right, item)
 
 
-def _most_rows(nest: Nest, kind: str, limits: Limits) -> int:
+def _most_rows(nest: RowNest, kind: str, limits: CopyLimits) -> int:
     """The most rows of one instruction: the largest levels that its fields can hold at all."""
     counts = [v.count for v in nest.levels if fits(v, nest, kind, limits, innermost=True)]
     return prod(sorted(counts)[-limits.levels :]) if counts else 1

@@ -17,11 +17,11 @@ from dataclasses import replace
 
 from dmaverify.cost.constants import CostData
 from dmaverify.cost.model import Bound
-from dmaverify.cost.nest import Nest, spread
-from dmaverify.cost.sides import Side
+from dmaverify.cost.nest import PacketNest, spread
+from dmaverify.cost.sides import SideCost
 
 
-def written_in_part(nest: Nest, data: CostData) -> list[int] | None:
+def written_in_part(nest: PacketNest, data: CostData) -> list[int] | None:
     """Windows written in part, per channel, of packets of less than two windows; None for longer ones or where the
     count would be too large.
     """
@@ -42,9 +42,9 @@ def written_in_part(nest: Nest, data: CostData) -> list[int] | None:
     return [t - (a + b - c) for t, a, b, c in zip(touched, low, high, between, strict=True)]
 
 
-def part_bounds(pairs: Sequence[tuple[Side, Side]], data: CostData) -> list[Bound]:
+def part_bounds(pairs: Sequence[tuple[SideCost, SideCost]], data: CostData) -> list[Bound]:
     """The busiest channel of each HBM with such windows; nothing where the model counts them itself."""
-    chips: dict[int, list[Side]] = defaultdict(list)
+    chips: dict[int, list[SideCost]] = defaultdict(list)
     for pair in pairs:
         for side in pair:
             if side.port.tier == "hbm":
@@ -52,11 +52,11 @@ def part_bounds(pairs: Sequence[tuple[Side, Side]], data: CostData) -> list[Boun
     return [b for chip, sides in chips.items() if any(_left_out(s) for s in sides) for b in _bound(chip, sides, data)]
 
 
-def _left_out(side: Side) -> bool:
+def _left_out(side: SideCost) -> bool:
     return side.role == "write" and side.windows.partial > 0 and (side.hbm is None or side.hbm.partial is None)
 
 
-def _bound(chip: int, sides: Sequence[Side], data: CostData) -> list[Bound]:
+def _bound(chip: int, sides: Sequence[SideCost], data: CostData) -> list[Bound]:
     each, more = data.ticks("hbm_request"), data.ticks("hbm_partial") - data.ticks("hbm_request")
     loads = [0] * data.hbm_channels
     for side in sides:

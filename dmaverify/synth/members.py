@@ -47,7 +47,7 @@ class Member:
 
 
 @dataclass
-class Found:
+class SearchFound:
     """What the search knows at its end: the cheapest members, and a few dearer ones (`near`), cheapest first."""
 
     winners: list[Member] = field(default_factory=list)
@@ -95,7 +95,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class SearchLimits:
     """Budget and fixed parts. Packets in units; `prefix` names the first loops, outer to inner, by their labels.
 
     `ties` is how many commands may be priced to find members as cheap as the first.

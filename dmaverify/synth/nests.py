@@ -25,7 +25,7 @@ class Level:
 
 
 @dataclass(frozen=True, slots=True)
-class Nest:
+class RowNest:
     """Rows of both sides that walk together, levels inner to outer."""
 
     read: int
@@ -38,7 +38,7 @@ class Nest:
         return prod(level.count for level in self.levels)
 
 
-def covers(writes: Any, reads: Any, item: int) -> list[list[Nest]]:
+def covers(writes: Any, reads: Any, item: int) -> list[list[RowNest]]:
     """Nests that together walk two address lists by ascending destination: the one of equal rows where there is one,
     and those of the longest runs, which may be fewer where runs of two rows meet.
     """
@@ -48,14 +48,14 @@ def covers(writes: Any, reads: Any, item: int) -> list[list[Nest]]:
     return [*found, runs] if runs is not None and runs not in found else found
 
 
-def _runs(writes: Any, reads: Any, item: int) -> list[Nest] | None:
+def _runs(writes: Any, reads: Any, item: int) -> list[RowNest] | None:
     import numpy as np
 
     breaks = np.flatnonzero((np.diff(writes) != item) | (np.diff(reads) != item)) + 1
     starts, ends = np.concatenate([[0], breaks]), np.concatenate([breaks, [len(writes)]])
     if len(starts) > MOST_ROWS:
         return None
-    nests = [Nest(int(reads[a]), int(writes[a]), int(b - a) * item) for a, b in zip(starts, ends, strict=True)]
+    nests = [RowNest(int(reads[a]), int(writes[a]), int(b - a) * item) for a, b in zip(starts, ends, strict=True)]
     while len(nests) > 1:
         grouped = _grouped(nests)
         if len(grouped) == len(nests):
@@ -64,7 +64,7 @@ def _runs(writes: Any, reads: Any, item: int) -> list[Nest] | None:
     return nests
 
 
-def _whole(writes: Any, reads: Any, item: int) -> Nest | None:
+def _whole(writes: Any, reads: Any, item: int) -> RowNest | None:
     """The one nest of two address lists: each level is as long as divides every place where its step breaks."""
     read, write = int(reads[0]), int(writes[0])
     count = _run(writes, reads, item, item)
@@ -77,7 +77,7 @@ def _whole(writes: Any, reads: Any, item: int) -> Nest | None:
             return None
         levels.append(Level(count, dr, dw))
         writes, reads = writes[::count], reads[::count]
-    return Nest(read, write, row, tuple(levels))
+    return RowNest(read, write, row, tuple(levels))
 
 
 def _run(writes: Any, reads: Any, dw: int, dr: int) -> int:
@@ -88,9 +88,9 @@ def _run(writes: Any, reads: Any, dw: int, dr: int) -> int:
     return int(np.gcd.reduce(np.append(breaks, len(writes))))
 
 
-def _grouped(nests: Sequence[Nest]) -> list[Nest]:
+def _grouped(nests: Sequence[RowNest]) -> list[RowNest]:
     """Neighbours of one shape at one distance as one nest with a level more."""
-    out: list[Nest] = []
+    out: list[RowNest] = []
     at = 0
     while at < len(nests):
         first, end = nests[at], at + 1
@@ -110,9 +110,9 @@ def _grouped(nests: Sequence[Nest]) -> list[Nest]:
     return out
 
 
-def _shape(nest: Nest) -> tuple[int, tuple[Level, ...]]:
+def _shape(nest: RowNest) -> tuple[int, tuple[Level, ...]]:
     return nest.row, nest.levels
 
 
-def _distance(one: Nest, other: Nest) -> tuple[int, int]:
+def _distance(one: RowNest, other: RowNest) -> tuple[int, int]:
     return other.read - one.read, other.write - one.write

@@ -15,10 +15,10 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from dmaverify.synth.regions import Atom
-from dmaverify.synth.space import Machine, Nested
+from dmaverify.synth.space import Nested, SynthMachine
 
 
-def preferred(items: Sequence[Nested], machine: Machine, prefix: Sequence[str] = ()) -> Iterator[tuple[Atom, ...]]:
+def preferred(items: Sequence[Nested], machine: SynthMachine, prefix: Sequence[str] = ()) -> Iterator[tuple[Atom, ...]]:
     """A few orders, the most promising first; with a prefix, all of them begin with it."""
     longest = max(items, key=lambda item: len(item.loops))
     loops = longest.loops
@@ -34,7 +34,7 @@ def preferred(items: Sequence[Nested], machine: Machine, prefix: Sequence[str] =
             yield whole
 
 
-def _orders(loops: Sequence[Atom], machine: Machine) -> Iterator[list[Atom]]:
+def _orders(loops: Sequence[Atom], machine: SynthMachine) -> Iterator[list[Atom]]:
     side = "write" if "slice" not in machine.spaces[1].places else "read"
     far = max(machine.cuts, default=0)
     by_hbm = sorted(loops, key=lambda a: -abs(getattr(a, side)))

@@ -12,10 +12,10 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import lru_cache
 
-from dmaverify.synth.regions import Atom, Box, Cover
+from dmaverify.synth.regions import Atom, AtomNest, Cover
 
 
-def chain_of(box: Box) -> tuple[int, tuple[Atom, ...]]:
+def chain_of(box: AtomNest) -> tuple[int, tuple[Atom, ...]]:
     """(units, atoms inner to outer) of the innermost run that is contiguous on both sides."""
     return _chain(box.atoms)
 
@@ -53,7 +53,7 @@ def segmented(cover: Cover, packet_max: int, unit_bits: int, width: int) -> Cove
     is gained.
     """
     limit = packet_max * 8 // unit_bits
-    boxes: list[Box] = []
+    boxes: list[AtomNest] = []
     for box in cover.boxes:
         run, chain = chain_of(box)
         best = packets_of(run, unit_bits, packet_max, width)
@@ -77,6 +77,8 @@ def segmented(cover: Cover, packet_max: int, unit_bits: int, width: int) -> Cove
     )
 
 
-def _with(box: Box, atom: Atom, start: int, count: int) -> Box:
+def _with(box: AtomNest, atom: Atom, start: int, count: int) -> AtomNest:
     atoms = tuple(replace(a, count=count) if a is atom else a for a in box.atoms)
-    return Box(box.read + start * atom.read, box.write + start * atom.write, tuple(a for a in atoms if a.count > 1))
+    return AtomNest(
+        box.read + start * atom.read, box.write + start * atom.write, tuple(a for a in atoms if a.count > 1)
+    )

@@ -21,7 +21,7 @@ from dmaverify.synth.legal import Law
 from dmaverify.synth.packets import chain_of, packets_of
 from dmaverify.synth.regions import Cover, NoPlan
 from dmaverify.synth.result import Synthesis
-from dmaverify.synth.space import Machine, Work, command, nested
+from dmaverify.synth.space import SynthMachine, Work, command, nested
 from dmaverify.synth.synthesize import DEFAULTS, covers_of, machine_of, plan_of, refused
 from dmaverify.targets.target import Target
 from dmaverify.verdict import Severity, Status
@@ -65,7 +65,7 @@ def synthesize_plain(
 
 
 def _members(
-    covers: list[Cover], machine: Machine, law: Law, target: Target, data: SimpleCost
+    covers: list[Cover], machine: SynthMachine, law: Law, target: Target, data: SimpleCost
 ) -> Iterator[tuple[float, Synthesis]]:
     """The first legal order of every packet of every cover, with its cost."""
     for cover in covers:
@@ -97,5 +97,5 @@ def _members(
             )  # fmt: skip
 
 
-def _width(machine: Machine) -> int:
+def _width(machine: SynthMachine) -> int:
     return machine.dtype_bits // machine.unit_bits

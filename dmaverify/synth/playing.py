@@ -19,7 +19,7 @@ from math import prod
 from dmaverify.cost.constants import CostData
 from dmaverify.cost.simulate import simulate
 from dmaverify.program.command import Command
-from dmaverify.synth.members import Found, Member
+from dmaverify.synth.members import Member, SearchFound
 from dmaverify.synth.result import Played
 from dmaverify.synth.sketch import sketch
 
@@ -46,7 +46,7 @@ class Contest:
     rival: tuple[Member, Played] | None = None
 
 
-def contest(found: Found, data: CostData, simulated: bool) -> Contest:
+def contest(found: SearchFound, data: CostData, simulated: bool) -> Contest:
     """The winners by closed form, in the order of the simulator, or of a sketch without it; dearer ones behind."""
     if not simulated:
         first = sorted(found.winners, key=lambda m: m.rank)[:TIES]

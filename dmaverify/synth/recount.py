@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from dmaverify.cost.constants import TICKS, CostData
-from dmaverify.cost.sides import SERVICES, Side, pairs_of
+from dmaverify.cost.sides import SERVICES, SideCost, pairs_of
 from dmaverify.errors import InputError
 from dmaverify.synth.bound import Floor
 from dmaverify.synth.ends import written_in_part
@@ -41,7 +41,7 @@ def counts_of(floor: Floor, data: CostData) -> dict[str, Any]:
     }
 
 
-def _nest(side: Side) -> dict[str, Any]:
+def _nest(side: SideCost) -> dict[str, Any]:
     """One direction of one command, in bytes: packets of `size` at base + counters times strides."""
     return {
         "role": side.role,
@@ -54,7 +54,7 @@ def _nest(side: Side) -> dict[str, Any]:
     }
 
 
-def _counts(side: Side, data: CostData) -> dict[str, Any]:
+def _counts(side: SideCost, data: CostData) -> dict[str, Any]:
     found: dict[str, Any] = {"requests": side.requests}
     if side.hbm is not None:
         partial = side.hbm.partial

@@ -110,7 +110,7 @@ def _one_piece(pieces: Sequence[tuple[str | None, int, int, int]]) -> Iterator[t
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
+class AtomNest:
     """A nest at global addresses, in units. Atoms are in the destination's order, outer to inner."""
 
     read: int
@@ -126,12 +126,12 @@ class Box:
 class Cover:
     """Boxes that together are the move; `how` says how uneven ends were treated."""
 
-    boxes: tuple[Box, ...]
+    boxes: tuple[AtomNest, ...]
     how: str
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _BoxPart:
     """A box of one axis: address contributions of its first value, and its digits."""
 
     read: int
@@ -144,7 +144,7 @@ def covers(source: Layout, dest: Layout) -> list[Cover]:
     axes = [axis for axis in dict.fromkeys(d.axis for d in _held(dest)) if axis is not None]
     axes += [axis for axis, _ in dest.offsets if axis not in axes]
     choices = [_choices(axis, source, dest) for axis in axes]
-    found: dict[tuple[Box, ...], str] = {}
+    found: dict[tuple[AtomNest, ...], str] = {}
     for chosen in product(*choices):
         if prod(len(parts) for _, parts in chosen) > MOST_BOXES:
             continue
@@ -162,13 +162,13 @@ def _held(layout: Layout) -> list[Digit]:
     return [d for i, d in enumerate(layout.digits) if i not in layout.beyond_index]
 
 
-def _boxes(parts: Sequence[Sequence[_Part]], source: Layout, dest: Layout) -> Iterator[Box]:
+def _boxes(parts: Sequence[Sequence[_BoxPart]], source: Layout, dest: Layout) -> Iterator[AtomNest]:
     replicas = tuple(Atom(None, 0, d.live, 0, d.step) for d in _held(dest) if d.axis is None and d.live > 1)
     for chosen in product(*parts):
         atoms = [atom for part in chosen for atom in part.atoms if atom.count > 1] + list(replicas)
         atoms.sort(key=lambda atom: (-abs(atom.write), -abs(atom.read), atom.axis or ""))
         read, write = source.origin + sum(p.read for p in chosen), dest.origin + sum(p.write for p in chosen)
-        yield Box(read, write, tuple(_run_on(_joined(atoms))))
+        yield AtomNest(read, write, tuple(_run_on(_joined(atoms))))
 
 
 def _joined(atoms: Sequence[Atom]) -> list[Atom]:
@@ -226,10 +226,10 @@ def _as_parts(atom: Atom) -> str | None:
 # ---------------------------------------------------------------- one axis
 
 
-def _choices(axis: str, source: Layout, dest: Layout) -> list[tuple[str, tuple[_Part, ...]]]:
+def _choices(axis: str, source: Layout, dest: Layout) -> list[tuple[str, tuple[_BoxPart, ...]]]:
     """(how, boxes of the axis): with its padding, live values only, cut from above or from below, value by value."""
     size = dict(dest.sizes)[axis]
-    found: list[tuple[str, tuple[_Part, ...]]] = []
+    found: list[tuple[str, tuple[_BoxPart, ...]]] = []
     digits = _refined(axis, source, dest)
     if digits is not None:
         offset = dict(dest.offsets).get(axis, 0)
@@ -339,7 +339,7 @@ def _address(layout: Layout, axis: str, value: int) -> int | None:
 
 def _part(
     axis: str, offset: int, start: int, shape: Sequence[tuple[int, int]], source: Layout, dest: Layout, size: int
-) -> _Part | None:
+) -> _BoxPart | None:
     """The box with its steps on both sides; None where a side does not step evenly over it."""
     bases = [_address(layout, axis, offset + start) for layout in (source, dest)]
     if bases[0] is None or bases[1] is None:
@@ -360,10 +360,10 @@ def _part(
         atoms.append(Atom(axis, weight, count, steps[0], steps[1], size))
     if [_address(layout, axis, far) for layout in (source, dest)] != ends:
         return None
-    return _Part(bases[0], bases[1], tuple(atoms))
+    return _BoxPart(bases[0], bases[1], tuple(atoms))
 
 
-def _by_points(axis: str, source: Layout, dest: Layout, size: int) -> tuple[_Part, ...]:
+def _by_points(axis: str, source: Layout, dest: Layout, size: int) -> tuple[_BoxPart, ...]:
     """Live values one by one, gathered into even runs of even runs."""
     offset = dict(dest.offsets).get(axis, 0)
     values = [offset]
@@ -387,7 +387,7 @@ def _by_points(axis: str, source: Layout, dest: Layout, size: int) -> tuple[_Par
                 "a destination holds at most what its source holds",
             )
         points.append((pair[0], pair[1], value))
-    parts = _gathered([_Run(r, w, value, ()) for r, w, value in points], axis, size)
+    parts = _gathered([_AtomRun(r, w, value, ()) for r, w, value in points], axis, size)
     if len(parts) > MOST_BOXES:
         raise NoPlan(
             "core/well-formed",
@@ -398,17 +398,17 @@ def _by_points(axis: str, source: Layout, dest: Layout, size: int) -> tuple[_Par
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
+class _AtomRun:
     read: int
     write: int
     value: int
     shape: tuple[tuple[int, int, int, int], ...]  # (count, read, write, weight), outer to inner
 
 
-def _gathered(runs: list[_Run], axis: str, size: int) -> tuple[_Part, ...]:
+def _gathered(runs: list[_AtomRun], axis: str, size: int) -> tuple[_BoxPart, ...]:
     """Equal runs at even distances become one, until nothing joins."""
     while True:
-        out: list[_Run] = []
+        out: list[_AtomRun] = []
         index = 0
         while index < len(runs):
             first, length = runs[index], 1
@@ -427,10 +427,10 @@ def _gathered(runs: list[_Run], axis: str, size: int) -> tuple[_Part, ...]:
             break
         runs = out
     return tuple(
-        _Part(run.read, run.write, tuple(Atom(axis, weight, n, r, w, size) for n, r, w, weight in run.shape))
+        _BoxPart(run.read, run.write, tuple(Atom(axis, weight, n, r, w, size) for n, r, w, weight in run.shape))
         for run in out
     )
 
 
-def _distance(a: _Run, b: _Run) -> tuple[int, int, int] | None:
+def _distance(a: _AtomRun, b: _AtomRun) -> tuple[int, int, int] | None:
     return (b.read - a.read, b.write - a.write, b.value - a.value) if a.shape == b.shape else None

@@ -19,7 +19,8 @@ from dmaverify.cost.model import Cost
 from dmaverify.language.expr import ONE, Expr, axes_of
 from dmaverify.lower.text import sequencer_text
 from dmaverify.program.command import Command
-from dmaverify.program.move import PLACES, Stream, Tensor, Transfer
+from dmaverify.program.move import Stream, Transfer
+from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.synth.bound import Floor
 from dmaverify.targets.target import Target
 from dmaverify.verdict import Verdict
@@ -72,7 +73,7 @@ class Before:
 
 
 @dataclass(frozen=True)
-class Route:
+class TwoHops:
     """Two hops through a tensor in between, each an answer of its own; `direct` is the direct plan, in cycles."""
 
     middle: Tensor
@@ -111,7 +112,7 @@ class Synthesis:
     evaluations: int = 0
     not_covered: tuple[str, ...] = ()  # what the machine's own synthesis does not claim
     seconds: float = 0.0
-    route: Route | None = None
+    route: TwoHops | None = None
 
     @property
     def found(self) -> bool:
@@ -219,7 +220,7 @@ def transfer_text(
     return "\n".join([*_head([move], axes), *_transfer(move, target, commands)]) + "\n"
 
 
-def route_text(name: str, route: Route) -> str:
+def route_text(name: str, route: TwoHops) -> str:
     """A plan file with both hops, and the program that runs them one after the other."""
     first, second = route.hops
     lines = list(_head([first.transfer, second.transfer], {**first.axes, **second.axes}))

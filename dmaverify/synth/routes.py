@@ -22,9 +22,10 @@ from math import prod
 from dmaverify.cost.constants import TICKS, CostData
 from dmaverify.language.expr import ONE, Expr, Padding, pair
 from dmaverify.layout.addresses import BYTE
-from dmaverify.program.move import Tensor, Transfer
+from dmaverify.program.move import Transfer
+from dmaverify.program.tensor import Tensor
 from dmaverify.synth.regions import Atom, Cover
-from dmaverify.synth.result import Route, Synthesis
+from dmaverify.synth.result import Synthesis, TwoHops
 from dmaverify.synth.streams import piece
 from dmaverify.targets.target import Target, Tier
 
@@ -202,6 +203,6 @@ def _answer(move: Transfer, direct: Synthesis, first: Synthesis, second: Synthes
         questions=(*first.questions, *second.questions),
         split=f"through {middle.tier}",
         evaluations=direct.evaluations + first.evaluations + second.evaluations,
-        route=Route(middle, (first, second), direct.cycles if direct.found else None),
+        route=TwoHops(middle, (first, second), direct.cycles if direct.found else None),
     )
 

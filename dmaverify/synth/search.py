@@ -32,12 +32,12 @@ from dmaverify.synth.bound import (
     windows_floor,
 )
 from dmaverify.synth.legal import Law
-from dmaverify.synth.members import NEAR, TIE_EVALUATIONS, Choice, Found, Limits, Member, Option
+from dmaverify.synth.members import NEAR, TIE_EVALUATIONS, Choice, Member, Option, SearchFound, SearchLimits
 from dmaverify.synth.orders import arranged, fits, neighbours, preferred
 from dmaverify.synth.packets import chain_of, packets_of
 from dmaverify.synth.regions import Atom, Cover
 from dmaverify.synth.shares import Layering, Profiles, home, lanes_of, layerings, profiles_of
-from dmaverify.synth.space import Machine, Nested, Work, command, nested
+from dmaverify.synth.space import Nested, SynthMachine, Work, command, nested
 
 MOST_PACKETS = 512
 """Combinations of packets of one cover: beyond it (runs of many lengths) the rest is left out of the space."""
@@ -56,10 +56,12 @@ QUOTAS = (3, 12, 1 << 30)
 class Search:
     """One search over the covers of a move."""
 
-    def __init__(self, covers: Sequence[Cover], machine: Machine, data: CostData, law: Law, limits: Limits) -> None:
+    def __init__(
+        self, covers: Sequence[Cover], machine: SynthMachine, data: CostData, law: Law, limits: SearchLimits
+    ) -> None:
         self.covers, self.machine, self.data, self.law, self.limits = covers, machine, data, law, limits
         self.shapes = Shapes(data)
-        self.found = Found()
+        self.found = SearchFound()
         self.started = time.monotonic()
         self.lanes = [lanes_of(cover, machine.cuts) for cover in covers]
         self.known: dict[int, tuple[list[Layering], Iterator[Layering]]] = {}
@@ -73,7 +75,7 @@ class Search:
 
     # ------------------------------------------------------------ the whole
 
-    def run(self) -> Found:
+    def run(self) -> SearchFound:
         """Prices members until the least floor is met, the space is exhausted, or the budget ends."""
         options = self._options()
         waiting: list[Choice] = []
@@ -88,7 +90,7 @@ class Search:
             self._exhaust(waiting, options)
         return self._ended(options, waiting)
 
-    def _ended(self, options: Sequence[Option], waiting: Sequence[Choice]) -> Found:
+    def _ended(self, options: Sequence[Option], waiting: Sequence[Choice]) -> SearchFound:
         found, best = self.found, self._best()
         left = self._left(options, waiting)
         found.complete = left >= best

@@ -18,8 +18,8 @@ from itertools import product
 from dmaverify.program.command import Engine
 from dmaverify.program.space import SPAN
 from dmaverify.synth.packets import chain_of
-from dmaverify.synth.regions import Atom, Box, Cover
-from dmaverify.synth.space import Machine, Work
+from dmaverify.synth.regions import Atom, AtomNest, Cover
+from dmaverify.synth.space import SynthMachine, Work
 
 MOST_LANES = 64
 """Commands that places alone may ask for (chips and clusters on either side)."""
@@ -36,8 +36,8 @@ class Layering:
     works: tuple[Work, ...]
     split: str
     cover: str
-    cut: Cut | None = None
-    sample: Box | None = None
+    cut: ShareCut | None = None
+    sample: AtomNest | None = None
     far: tuple[Atom, ...] = ()
 
     @property
@@ -48,16 +48,16 @@ class Layering:
 # ---------------------------------------------------------------- places
 
 
-def lanes_of(cover: Cover, cuts: Sequence[int]) -> list[Box]:
+def lanes_of(cover: Cover, cuts: Sequence[int]) -> list[AtomNest]:
     """Boxes that stay within one chip and cluster on each side, with digits cut where a DMN ends."""
-    out: list[Box] = []
+    out: list[AtomNest] = []
     for box in cover.boxes:
         far = [a for a in box.atoms if max(abs(a.read), abs(a.write)) >= SPAN["cluster"]]
         near = tuple(a for a in box.atoms if a not in far)
         for values in product(*(range(a.count) for a in far)):
             read = box.read + sum(v * a.read for v, a in zip(values, far, strict=True))
             write = box.write + sum(v * a.write for v, a in zip(values, far, strict=True))
-            out.append(Box(read, write, _cut_at(near, cuts)))
+            out.append(AtomNest(read, write, _cut_at(near, cuts)))
     return out
 
 
@@ -75,7 +75,7 @@ def _cut_at(atoms: Sequence[Atom], cuts: Sequence[int]) -> tuple[Atom, ...]:
     return tuple(out)
 
 
-def home(box: Box) -> tuple[int, int]:
+def home(box: AtomNest) -> tuple[int, int]:
     """(chip, cluster) whose engines are nearest: that of the side that lies in a cluster other than the first, else
     the source.
     """
@@ -87,12 +87,12 @@ def home(box: Box) -> tuple[int, int]:
 # ---------------------------------------------------------------- sharing out
 
 
-def layerings(cover: Cover, machine: Machine) -> Iterator[Layering]:
+def layerings(cover: Cover, machine: SynthMachine) -> Iterator[Layering]:
     """Ways to share a cover out, from one engine a box to all engines of a chip, most engines first."""
     lanes = lanes_of(cover, machine.cuts)
     if len(lanes) > MOST_LANES:
         return
-    chips: dict[int, list[Box]] = {}
+    chips: dict[int, list[AtomNest]] = {}
     for lane in lanes:
         chips.setdefault(home(lane)[0], []).append(lane)
     seen: set[tuple[Work, ...]] = set()
@@ -104,7 +104,7 @@ def layerings(cover: Cover, machine: Machine) -> Iterator[Layering]:
                 yield replace(split, cover=cover.how, far=far, cut=split.cut if len(cover.boxes) == 1 else None)
 
 
-def _counts(chips: Mapping[int, Sequence[Box]], machine: Machine) -> Iterator[tuple[int, ...]]:
+def _counts(chips: Mapping[int, Sequence[AtomNest]], machine: SynthMachine) -> Iterator[tuple[int, ...]]:
     """How many engines each box of the fullest chip gets; boxes of equal shape get equally many."""
     boxes = max(chips.values(), key=len)
     shapes = list(dict.fromkeys(_shape(box) for box in boxes))
@@ -120,11 +120,13 @@ def _counts(chips: Mapping[int, Sequence[Box]], machine: Machine) -> Iterator[tu
     yield from sorted(found, key=lambda counts: (-sum(n * m for n, m in zip(counts, many, strict=False)), counts))
 
 
-def _shape(box: Box) -> tuple[tuple[int, int, int], ...]:
+def _shape(box: AtomNest) -> tuple[tuple[int, int, int], ...]:
     return tuple((a.count, a.read, a.write) for a in box.atoms)
 
 
-def _splits(chips: Mapping[int, Sequence[Box]], counts: Sequence[int], machine: Machine) -> Iterator[Layering]:
+def _splits(
+    chips: Mapping[int, Sequence[AtomNest]], counts: Sequence[int], machine: SynthMachine
+) -> Iterator[Layering]:
     """Every way to cut the boxes into as many parts: one way per shape, the same for all boxes of it."""
     shapes = list(dict.fromkeys(_shape(box) for boxes in chips.values() for box in boxes))
     want = {shape: counts[min(i, len(counts) - 1)] if i < 3 else 1 for i, shape in enumerate(shapes)}
@@ -140,7 +142,10 @@ def _splits(chips: Mapping[int, Sequence[Box]], counts: Sequence[int], machine: 
 
 
 def _placed(
-    chip: int, boxes: Sequence[Box], how: Mapping[tuple[tuple[int, int, int], ...], Cut], machine: Machine
+    chip: int,
+    boxes: Sequence[AtomNest],
+    how: Mapping[tuple[tuple[int, int, int], ...], ShareCut],
+    machine: SynthMachine,
 ) -> list[Work]:
     """Parts given to engines: those of the box's own cluster first, the idle ones of the chip next, then a second
     round.
@@ -159,14 +164,14 @@ def _placed(
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class ShareCut:
     """Which atoms are cut in how many parts: (index, parts, block or cyclic)."""
 
     cuts: tuple[tuple[int, int, bool], ...]
     text: str
     grain: int = 1
 
-    def parts(self, box: Box) -> list[Box]:
+    def parts(self, box: AtomNest) -> list[AtomNest]:
         """The parts, in order of their first values."""
         found = [box]
         for index, count, block in self.cuts:
@@ -174,7 +179,7 @@ class Cut:
         return found
 
 
-def _cut(box: Box, index: int, count: int, block: bool, grain: int) -> list[Box]:
+def _cut(box: AtomNest, index: int, count: int, block: bool, grain: int) -> list[AtomNest]:
     atom, out = box.atoms[index], []
     if block:
         each = -(-atom.count // count)
@@ -185,14 +190,14 @@ def _cut(box: Box, index: int, count: int, block: bool, grain: int) -> list[Box]
     for start, many, step in pieces:
         piece = replace(atom, count=many, weight=atom.weight * step, read=atom.read * step, write=atom.write * step)
         atoms = (*box.atoms[:index], piece, *box.atoms[index + 1 :])
-        out.append(Box(box.read + start * atom.read, box.write + start * atom.write, atoms))
+        out.append(AtomNest(box.read + start * atom.read, box.write + start * atom.write, atoms))
     return out
 
 
-def cuts_of(box: Box, parts: int, unit_bits: int) -> Iterator[Cut]:
+def cuts_of(box: AtomNest, parts: int, unit_bits: int) -> Iterator[ShareCut]:
     """Every way to cut a box in `parts`: one atom in blocks or in turns, or two or three atoms whose parts multiply."""
     if parts == 1:
-        yield Cut((), "")
+        yield ShareCut((), "")
         return
     chain = set(chain_of(box)[1])
     for factors in _factorings(parts):
@@ -217,10 +222,10 @@ def cuts_of(box: Box, parts: int, unit_bits: int) -> Iterator[Cut]:
                     and window % inner == 0
                     and box.atoms[chosen[0]].count * inner >= parts * window
                 ):
-                    yield Cut(cuts, words, window // inner)
+                    yield ShareCut(cuts, words, window // inner)
                     if box.atoms[chosen[0]].count * inner % (parts * window) == 0:
                         continue
-                yield Cut(cuts, words)
+                yield ShareCut(cuts, words)
 
 
 def _factorings(n: int) -> list[tuple[int, ...]]:

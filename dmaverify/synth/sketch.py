@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from math import prod
 
 from dmaverify.cost.constants import TICKS, CostData
-from dmaverify.cost.nest import Nest, image, nest_of
+from dmaverify.cost.nest import PacketNest, image, nest_of
 from dmaverify.program.command import Command
 
 LOOK = 2048
@@ -45,7 +45,7 @@ def sketch(commands: Sequence[Command], data: CostData) -> float:
     return (sum(times) if same else max(times)) / max(1, moved) / TICKS
 
 
-def _addresses(nest: Nest, most: int) -> Iterator[int]:
+def _addresses(nest: PacketNest, most: int) -> Iterator[int]:
     """Addresses of the first requests in order: every 256 bytes of a packet."""
     total = min(prod(count for count, _ in nest.loops), most)
     loops = list(reversed(nest.loops))

@@ -16,11 +16,11 @@ from dmaverify.lower.derive import Fragment, command_of
 from dmaverify.program.command import Command, Engine, Port
 from dmaverify.program.space import SPAN, Space
 from dmaverify.synth.packets import chain_of
-from dmaverify.synth.regions import Atom, Box
+from dmaverify.synth.regions import Atom, AtomNest
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class SynthMachine:
     """What the space needs of a target: engines of a chip in order of use, packet limit, distances where a digit is
     cut.
     """
@@ -45,7 +45,7 @@ class Work:
     """Part of a box on one engine: `start` and `step` say which values of the split atoms it has."""
 
     engine: Engine
-    box: Box
+    box: AtomNest
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ def _within(atom: Atom, iterations: int) -> list[Atom]:
     return [*_within(high, iterations), inner]
 
 
-def command(item: Nested, order: Sequence[Atom], machine: Machine) -> Command:
+def command(item: Nested, order: Sequence[Atom], machine: SynthMachine) -> Command:
     """The command of one part with its loops in that order, neighbours that step as one merged (as far as a sequencer
     counts).
     """
@@ -121,7 +121,7 @@ def _steps_on(high: Fragment, low: Fragment) -> bool:
     return high.read == low.count * low.read and high.write == low.count * low.write
 
 
-def _packet(item: Nested, machine: Machine) -> list[Fragment]:
+def _packet(item: Nested, machine: SynthMachine) -> list[Fragment]:
     """The innermost entry: the packet's pieces as one run of elements."""
     width = machine.dtype_bits // machine.unit_bits
     if item.packet <= width:
@@ -141,7 +141,7 @@ def _fragment(atom: Atom) -> Fragment:
     return Fragment(atom.label, atom.count, atom.read, atom.write, 0, False, atom.axis, atom.weight)
 
 
-def port_of(address: int, tier: str, machine: Machine) -> Port:
+def port_of(address: int, tier: str, machine: SynthMachine) -> Port:
     chip, rest = divmod(address, SPAN["chip"])
     cluster, rest = divmod(rest, SPAN["cluster"])
     return Port(tier, rest, chip, cluster)

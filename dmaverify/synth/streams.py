@@ -15,14 +15,14 @@ from dataclasses import replace
 
 from dmaverify.language.expr import Broadcast, Expr, Modulo, Padding, Resize, Stride, Symbol, pair
 from dmaverify.layout.addresses import BYTE
-from dmaverify.lower.derive import Problem, derive
+from dmaverify.lower.derive import StreamProblem, derive
 from dmaverify.program.command import Command
 from dmaverify.program.move import Stream, Transfer
 from dmaverify.program.space import SPAN, Space
 from dmaverify.synth.orders import arranged
 from dmaverify.synth.regions import Atom
 from dmaverify.synth.shares import Layering
-from dmaverify.synth.space import Machine, Nested, nested
+from dmaverify.synth.space import Nested, SynthMachine, nested
 
 
 def piece(axis: str | None, weight: int, count: int, size: int) -> Expr:
@@ -47,7 +47,7 @@ def stream_for(
     layering: Layering,
     order: Sequence[Atom],
     packet: int,
-    machine: Machine,
+    machine: SynthMachine,
 ) -> Stream | None:
     """The stream of a member, if its parts are alike and it derives exactly the commands."""
     item = nested(layering.works[0], packet)
@@ -117,7 +117,7 @@ def derives(
         found = derive(move.source, move.dest, spaces, dtype_bits, stream, engine)
     except (ValueError, ZeroDivisionError):
         return False
-    return not isinstance(found, Problem) and _nests(found.commands) == _nests(commands)
+    return not isinstance(found, StreamProblem) and _nests(found.commands) == _nests(commands)
 
 
 def _nests(commands: Sequence[Command]) -> list[tuple[object, ...]]:

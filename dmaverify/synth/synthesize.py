@@ -25,13 +25,13 @@ from dmaverify.program.move import Transfer
 from dmaverify.program.space import layout_of, unit_bits_of
 from dmaverify.prove.move.check import Options, check_transfer
 from dmaverify.synth.legal import Law
-from dmaverify.synth.members import EVALUATIONS, SIMULATED_TIES, TIE_EVALUATIONS, Found, Limits, Member
+from dmaverify.synth.members import EVALUATIONS, SIMULATED_TIES, TIE_EVALUATIONS, Member, SearchFound, SearchLimits
 from dmaverify.synth.packets import segmented
 from dmaverify.synth.playing import WHOLE, Contest, contest, expected, played
 from dmaverify.synth.regions import Cover, NoPlan, covers
 from dmaverify.synth.result import Before, Played, Synthesis
 from dmaverify.synth.search import HAIR, Search
-from dmaverify.synth.space import Machine
+from dmaverify.synth.space import SynthMachine
 from dmaverify.synth.streams import stream_for
 from dmaverify.targets.target import Target
 from dmaverify.verdict import Severity, Status, Verdict
@@ -46,7 +46,7 @@ WHOLE_RUN = 1 << 30
 DEFAULTS = Options(cross_check=CROSS_CHECK)
 
 
-def machine_of(move: Transfer, target: Target, engines: int | None) -> Machine:
+def machine_of(move: Transfer, target: Target, engines: int | None) -> SynthMachine:
     """The space's view of a target. `engines` limits how many of a chip work, clusters in turn."""
     bits = target.dtypes[move.dtype]
     unit = unit_bits_of(bits)
@@ -60,7 +60,7 @@ def machine_of(move: Transfer, target: Target, engines: int | None) -> Machine:
     parts = (target.tiers[move.source.tier].base_parts, target.tiers[move.dest.tier].base_parts)
     turns = target.limits.get("iterations_max", WHOLE_RUN)
     tiers = (move.source.tier, move.dest.tier)
-    return Machine(tuple(chosen), packet_max, cuts, unit, bits, spaces, tiers, parts, turns)
+    return SynthMachine(tuple(chosen), packet_max, cuts, unit, bits, spaces, tiers, parts, turns)
 
 
 def synthesize(
@@ -100,7 +100,7 @@ def synthesize(
     machine = machine_of(move, target, engines)
     units = None if packet is None else _units(packet, machine.unit_bits)
     ties = SIMULATED_TIES if simulate else TIE_EVALUATIONS
-    limits = Limits(evaluations, budget_seconds, units, tuple(order_prefix), commands, ties)
+    limits = SearchLimits(evaluations, budget_seconds, units, tuple(order_prefix), commands, ties)
     law = Law(move, target, target.limits_with(move.limits), options.readings)
     broken = law.of_move()
     if broken:
@@ -154,7 +154,9 @@ def refused(
 # ---------------------------------------------------------------- search
 
 
-def _search(move: Transfer, machine: Machine, data: CostData, law: Law, limits: Limits, strict: bool) -> Found:
+def _search(
+    move: Transfer, machine: SynthMachine, data: CostData, law: Law, limits: SearchLimits, strict: bool
+) -> SearchFound:
     """The search over all covers; once more with limits as warnings, where no plan keeps them and the caller did not
     insist.
     """
@@ -178,7 +180,7 @@ def _search(move: Transfer, machine: Machine, data: CostData, law: Law, limits: 
     )
 
 
-def covers_of(move: Transfer, machine: Machine) -> list[Cover]:
+def covers_of(move: Transfer, machine: SynthMachine) -> list[Cover]:
     layouts = []
     for tensor, space in zip((move.source, move.dest), machine.spaces, strict=True):
         layout, opaque = layout_of(tensor, space, machine.dtype_bits)
@@ -211,8 +213,8 @@ def _proved(
     move: Transfer,
     target: Target,
     axes: Mapping[str, int],
-    found: Found,
-    machine: Machine,
+    found: SearchFound,
+    machine: SynthMachine,
     data: CostData,
     options: Options,
     simulate: bool,
@@ -264,7 +266,7 @@ def _proved(
         if advise:
             from dmaverify.synth.advice import why_not_better
 
-            result = replace(result, why=why_not_better(result, data))
+            result = replace(result, why=why_not_better(result, data, synthesize))
         return replace(result, seconds=time.perf_counter() - started)
     rule = reasons[0].split(":")[0] if reasons else "core/well-formed"
     raise NoPlan(
@@ -272,7 +274,7 @@ def _proved(
     )
 
 
-def _or_as_given(result: Synthesis, move: Transfer, found: Found, options: Options) -> Synthesis:
+def _or_as_given(result: Synthesis, move: Transfer, found: SearchFound, options: Options) -> Synthesis:
     """The plan's own program where it is proved and cheaper than what the budget found, or as cheap and faster in the
     simulator.
     """
@@ -307,7 +309,7 @@ def _or_as_given(result: Synthesis, move: Transfer, found: Found, options: Optio
     )
 
 
-def with_commands(move: Transfer, member: Member, machine: Machine) -> Transfer:
+def with_commands(move: Transfer, member: Member, machine: SynthMachine) -> Transfer:
     """The move with the member's commands as given, and their stream where one stream says it all."""
     bare = plan_of(move, member.commands, machine)
     return replace(
@@ -315,7 +317,7 @@ def with_commands(move: Transfer, member: Member, machine: Machine) -> Transfer:
     )
 
 
-def plan_of(move: Transfer, commands: Sequence[Command], machine: Machine) -> Transfer:
+def plan_of(move: Transfer, commands: Sequence[Command], machine: SynthMachine) -> Transfer:
     """The move with these commands as given."""
     given = []
     for one in commands:
@@ -354,7 +356,7 @@ def _artefact(table: Contest, member: Member) -> tuple[str, ...]:
     return (f"the simulator ranks a plan first that the closed form calls dearer ({price}): there the two differ",)
 
 
-def _evidence(found: Found, member: Member, verdict: Verdict, seen: Played | None) -> tuple[str, ...]:
+def _evidence(found: SearchFound, member: Member, verdict: Verdict, seen: Played | None) -> tuple[str, ...]:
     """What supports the bound and the plan, in sentences."""
     lines = []
     if found.floor is not None:

@@ -175,6 +175,25 @@ _INDIRECT = (
     Fact("replicated_axes", "axes", "axes of chip, cluster and slice that neither the key nor the table has"),
 )
 
+_PRICE = (
+    Fact("cycles", "cycles", "what the commands cost by the documents' model, whole cycles", 0),
+    Fact("packet_bytes", "bytes", "bytes moved at once, of the smallest packet", 1),
+    Fact("best_packet_bytes", "bytes", "largest legal packet that is contiguous on both sides of every command", 1),
+    Fact("packet_cycles", "cycles", "what the same commands would cost with that packet", 0),
+    Fact("crossing_windows", "windows", "windows of the access unit that reads touch beyond the fewest that they need"),
+    Fact("partial_windows", "windows", "windows of the access unit that writes fill in part"),
+    Fact("aligned_cycles", "cycles", "what the commands would cost with base and rows on whole access units", 0),
+    Fact("channels_used", "channels", "channels that a side uses, where its memory has some; all of them elsewhere"),
+    Fact("channels_all", "channels", "channels of that memory"),
+    Fact("spread_cycles", "cycles", "what the commands would cost with their requests spread over all channels", 0),
+    Fact("port_groups", "DMNs", "fewest ports of an engine (DMNs) that one side of a command uses; 2 where none"),
+    Fact("alternating_cycles", "cycles", "what the commands would cost with their requests spread over two ports", 0),
+    Fact("engines_away", "commands", "commands whose named engine has none of the ports that its own memory side uses"),
+    Fact("switch_size", "slices", "least power of two of neighbouring slices that no byte leaves; 0 where none are"),
+    Fact("link_senders", "chips", "most chips that send into one chip"),
+    Fact("link_cycles", "cycles", "what the busiest link between chips needs", 0),
+)
+
 SCOPES: Mapping[str, Scope] = MappingProxyType(
     {
         scope.name: scope
@@ -190,6 +209,7 @@ SCOPES: Mapping[str, Scope] = MappingProxyType(
             _scope("reach", "what a copy instruction touches, on each side", _REACH),
             _scope("flag", "each set or wait of a flag", (Fact("event_id", "number", "id of the event", None),)),
             _scope("buffer", "each acquire or release of a buffer", (Fact("buffer_id", "number", "id", None),)),
+            _scope("price", "the commands of a proved transfer, all together, as the cost model sees them", _PRICE),
             _scope("indirect", "each gather or scatter", _INDIRECT),
         )
     }

@@ -27,6 +27,18 @@ Readings = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
+class Figure:
+    """A number of the machine: a limit, a constant of configuration text or a figure of its geometry."""
+
+    name: str
+    value: int
+    unit: str
+    says: str
+    source: str
+    basis: str
+
+
+@dataclass(frozen=True, slots=True)
 class When:
     """Whom a rule binds. An empty filter binds all; `either` and `neither` look at both tiers of the transfer."""
 

@@ -13,18 +13,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from dmaverify.errors import InputError, Source
 from dmaverify.targets.facts import SIDES, WORDS, Scope
-from dmaverify.targets.rule import BASES, LEVEL_READING, LEVELS, Edge, Reading, Rule, When
+from dmaverify.targets.rule import BASES, LEVEL_READING, LEVELS, Edge, Figure, Reading, Rule, When
 from dmaverify.targets.smtlib import Function, Sort, read_functions
 from dmaverify.targets.smtlib_eval import compile_bool, infix, names_in, unguarded_divisors
 from dmaverify.targets.table import Table, suggestion
 from dmaverify.verdict import Severity
-
-if TYPE_CHECKING:
-    from dmaverify.targets.target import Figure
 
 _RULE_ID = re.compile(r"[a-z][a-z0-9-]*/[a-z][a-z0-9-]*")
 SEVERITIES = tuple(severity.value for severity in Severity)

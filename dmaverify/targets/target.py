@@ -10,7 +10,7 @@ that ships.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from types import MappingProxyType
@@ -18,7 +18,7 @@ from typing import Any
 
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.targets.facts import EVERY_PORT, SCOPES, Fact, Scope
-from dmaverify.targets.rule import Readings, Rule
+from dmaverify.targets.rule import Figure, Readings, Rule
 from dmaverify.targets.rulebook import SEVERITIES, Names, basis_of, read_rules
 from dmaverify.targets.table import Table, suggestion
 from dmaverify.verdict import Severity
@@ -29,23 +29,12 @@ LATER_SECTIONS = ("cost", "machine", "memory", "profile", "starvation", "vector"
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
-    """A number of the machine: a limit, a constant of configuration text or a figure of its geometry."""
-
-    name: str
-    value: int
-    unit: str
-    says: str
-    source: str
-    basis: str
-
-
-@dataclass(frozen=True, slots=True)
 class Tier:
     """A memory. `sizes` bounds each place, `strides` is the address distance between neighbouring places, in bytes.
 
     `places` are outer to inner; `capacity_bytes` counts in the innermost place (None: not published); `text` names the
     memory in configuration text, `base_parts` the leading parts of a base there, `part_strides` the bytes a part adds.
+    `counts` says what a place counts where that is not its name. `readings`: the places under each reading of it.
     """
 
     name: str
@@ -59,6 +48,27 @@ class Tier:
     part_strides: Mapping[str, int]
     source: str
     basis: str
+    counts: Mapping[str, str] = field(default_factory=dict)
+    readings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    reading: str = ""
+
+    @property
+    def is_sliced(self) -> bool:
+        """Whether it has slices, each with banks of its own (what counts DMNs has not)."""
+        return "slice" in self.places and self.counts.get("slice", "slice") == "slice"
+
+    @property
+    def walked(self) -> tuple[str, ...]:
+        """The places that one command may lead through: all but those that count memories of their own."""
+        return tuple(place for place in self.places if place not in self.counts)
+
+    def under(self, name: str) -> Tier:
+        """The memory as a reading takes it: places that it does not have lie all at one address."""
+        places = self.readings[name]
+        kept = {place: step for place, step in self.strides.items() if place in places}
+        parts = {part: step for part, step in self.part_strides.items() if part in places or part not in self.places}
+        sizes = {place: size for place, size in self.sizes.items() if place in places}
+        return replace(self, places=places, strides=kept, part_strides=parts, sizes=sizes)
 
     @property
     def slice_stride_bytes(self) -> int:
@@ -163,7 +173,17 @@ class Target:
                 hint = suggestion(key, known) or f"readings exist for {', '.join(sorted(known))}"
                 raise InputError(f"{key!r} has no readings", hint=hint)
             if name not in known[key]:
-                raise InputError(f"{key} has no reading {name!r}", hint=f"it has {', '.join(known[key])}")
+                hint = suggestion(name, known[key]) or f"it has {', '.join(known[key])}"
+                raise InputError(f"{key} has no reading {name!r}", hint=hint)
+
+    def under(self, readings: Readings) -> Target:
+        """The machine with its memories as the readings `tier/...` take them."""
+        asked = {t.name: readings[f"tier/{t.name}"] for t in self.tiers.values() if f"tier/{t.name}" in readings}
+        asked = {name: one for name, one in asked.items() if one != self.tiers[name].reading}
+        if not asked:
+            return self
+        tiers = {name: tier.under(asked[name]) if name in asked else tier for name, tier in self.tiers.items()}
+        return replace(self, tiers=MappingProxyType(tiers))
 
     @cached_property
     def readings(self) -> Mapping[str, tuple[str, ...]]:
@@ -171,6 +191,14 @@ class Target:
         known = {name: _default_first(knob.default, knob.options) for name, knob in self.knobs.items()}
         known |= {rule.id: _default_first(rule.reading, rule.readings) for rule in self.rules.values() if rule.readings}
         known |= {ob.id: _default_first(ob.reading, ob.readings) for ob in load_obligations().values() if ob.readings}
+        for tier in self.tiers.values():
+            if tier.readings:
+                known[f"tier/{tier.name}"] = _default_first(tier.reading, tier.readings)
+        for name, part in self.raw.get("memory", {}).items():
+            channel = part.get("channel") if isinstance(part, dict) else None
+            if isinstance(channel, dict) and "default" in channel:
+                names = [key for key, bits in channel.items() if isinstance(bits, list)]
+                known[f"memory/{name}-channel"] = _default_first(channel["default"], names)
         for name, part in self.raw.get("starvation", {}).get("reading", {}).items():
             known[f"starvation/{name}"] = _default_first(part["default"], part["option"])
         return MappingProxyType(known)
@@ -296,6 +324,10 @@ def _tier(name: str, table: Table, limits: Mapping[str, Figure]) -> Tier:
         if place not in sizes:
             table.refuse(f"`sizes` has no {place}", "sizes")
     capacity = table.text("capacity", "")
+    readings = {key: _tier_reading(part, places) for key, part in table.tables("reading")}
+    default, why = table.text("reading_default", ""), table.text("reading_why", "")
+    if bool(readings) != bool(default) or bool(default) != bool(why) or (default and default not in readings):
+        table.refuse("`reading_default`, `reading_why` and [tier....reading....] come together")
     tier = Tier(
         name=name,
         title=table.text("title"),
@@ -308,9 +340,22 @@ def _tier(name: str, table: Table, limits: Mapping[str, Figure]) -> Tier:
         part_strides=MappingProxyType(table.integers("part_strides", {})),
         source=table.text("source"),
         basis=basis_of(table),
+        counts=MappingProxyType(table.strings("counts", {})),
+        readings=MappingProxyType(readings),
+        reading=default,
     )
     table.finish()
     return tier
+
+
+def _tier_reading(table: Table, places: tuple[str, ...]) -> tuple[str, ...]:
+    """The places of a memory under one reading, some of all of them."""
+    found = table.texts("places", places)
+    if not set(found) <= set(places):
+        table.refuse(f"places are some of {', '.join(places)}", "places")
+    table.text("says")
+    table.finish()
+    return found
 
 
 def _engines(table: Table) -> Engines:

@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dmaverify.testing.draw import Draw, Seeded
+    from dmaverify.testing.drawn_plan import DrawnPlan as Plan
     from dmaverify.testing.fault_kinds import FAULTS, NotApplicable, applicable, with_fault
     from dmaverify.testing.oracle import Opinion, compare
-    from dmaverify.testing.random_moves import Move
-    from dmaverify.testing.random_plans import Plan, seeded_plan
+    from dmaverify.testing.random_moves import DrawnMove as Move
+    from dmaverify.testing.random_plans import seeded_plan
     from dmaverify.testing.strategies import (
         axes,
         faults,
@@ -32,7 +33,8 @@ if TYPE_CHECKING:
         tensors,
         written_plans,
     )
-    from dmaverify.testing.written import KINDS, Written
+    from dmaverify.testing.written import KINDS
+    from dmaverify.testing.written import WrittenPlan as Written
 
 __all__ = [
     "FAULTS",
@@ -63,16 +65,18 @@ _HOMES = {
     "draw": ("Draw", "Seeded"),
     "fault_kinds": ("FAULTS", "NotApplicable", "applicable", "with_fault"),
     "oracle": ("Opinion", "compare"),
+    "drawn_plan": ("Plan",),
     "random_moves": ("Move",),
-    "random_plans": ("Plan", "seeded_plan"),
+    "random_plans": ("seeded_plan",),
     "strategies": ("axes", "faults", "mappings", "moves", "plans", "streams", "symbolic_plans", "tensors",
                    "written_plans"),
     "written": ("KINDS", "Written"),
 }
+_CALLED = {"Move": "DrawnMove", "Plan": "DrawnPlan", "Written": "WrittenPlan"}
 
 
 def __getattr__(name: str) -> Any:
     for home, names in _HOMES.items():
         if name in names:
-            return getattr(import_module(f"{__name__}.{home}"), name)
+            return getattr(import_module(f"{__name__}.{home}"), _CALLED.get(name, name))
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

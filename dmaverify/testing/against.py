@@ -18,15 +18,15 @@ from dataclasses import dataclass
 from dmaverify.execute.interpret import interpret
 from dmaverify.execute.outcome import Outcome
 from dmaverify.execute.work import Beyond
-from dmaverify.plan.execution import Execution
-from dmaverify.testing.written import Written
+from dmaverify.plan.execution import PlanExecution
+from dmaverify.testing.written import WrittenPlan
 from dmaverify.verdict import Status
 
 STARVING = "/bank-starvation"
 
 
 @dataclass(frozen=True)
-class Twice:
+class BothAnswers:
     """Both answers for one entry. `run` is wrong, right, unsaid or beyond; `against` says what disagrees, or ""."""
 
     proof: str
@@ -37,13 +37,13 @@ class Twice:
     seconds: float
 
 
-def judged_twice(text: str, name: str, target: str | None = None) -> Twice:
+def judged_twice(text: str, name: str, target: str | None = None) -> BothAnswers:
     """The answers of proof and interpreter. Raises what either side raises, but Beyond."""
     from dmaverify.jobs.verdicts import verdicts_of
 
     outcome, word = Outcome(), "beyond"
     try:
-        outcome = interpret(*Execution(text, target=target).work(name))
+        outcome = interpret(*PlanExecution(text, target=target).work(name))
         word = "wrong" if outcome.wrong else "unsaid" if outcome.unsaid else "right"
     except Beyond as error:
         outcome.leave("beyond", str(error))
@@ -55,7 +55,7 @@ def judged_twice(text: str, name: str, target: str | None = None) -> Twice:
     verdict = next(one for one in found if one.name == name)
     seconds = time.perf_counter() - started
     rules = tuple(sorted({finding.rule for finding in verdict.errors}))
-    return Twice(
+    return BothAnswers(
         verdict.status.value, rules, word, outcome, _against(verdict.status, rules, word, outcome), seconds
     )  # fmt: skip
 
@@ -72,7 +72,7 @@ def _against(status: Status, rules: tuple[str, ...], word: str, outcome: Outcome
     return ""
 
 
-def complaint(drawn: Written, target: str | None = None) -> tuple[str, Twice | None]:
+def complaint(drawn: WrittenPlan, target: str | None = None) -> tuple[str, BothAnswers | None]:
     """What is wrong with the answers on a drawn plan, "" where nothing is.
 
     It is a disagreement, a crash, or a plan that holds by construction and that either side denies.

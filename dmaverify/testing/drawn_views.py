@@ -17,7 +17,7 @@ from dmaverify.testing.pages import DTYPES, Page, size_of_axis, stream, tensor, 
 
 
 @dataclass(frozen=True)
-class Cut:
+class TileCut:
     """How an axis is laid out in the big tensor, and how it is tiled: `length` positions of `digit` a tile.
 
     `part` is what one tile shows of the axis, as the text of the small side; `terms` are the big side's.
@@ -39,39 +39,39 @@ class Cut:
         return self.size // self.length
 
 
-def _cut(draw: Draw, axis: str, size: int, *, tiled: bool) -> Cut:
+def _cut(draw: Draw, axis: str, size: int, *, tiled: bool) -> TileCut:
     divisors = [d for d in range(1, size + 1) if size % d == 0]
     split = draw.choice(divisors)
     if not tiled:
         if 1 < split < size and draw.chance(40):
-            return Cut(
+            return TileCut(
                 axis, (f"{axis} / {split}", f"{axis} % {split}"), part=(f"{axis} / {split}", f"{axis} % {split}")
             )
         padded = f"{axis} # {size + draw.integer(1, 3)}" if draw.chance(25) else axis
-        return Cut(axis, (padded,), part=(padded if draw.chance(50) else axis,))
+        return TileCut(axis, (padded,), part=(padded if draw.chance(50) else axis,))
     how = draw.choice(("whole", "whole", "high", "low")) if 1 < split < size else "whole"
     if how == "whole":
         length = draw.choice(divisors)
         part = f"{axis} = {length}" if length < size else axis
-        return Cut(axis, (axis,), axis, size, length, (part,))
+        return TileCut(axis, (axis,), axis, size, length, (part,))
     high, low = f"{axis} / {split}", f"{axis} % {split}"
     terms = (axis,) if draw.chance(30) else (high, low)
     if how == "high":
         length = draw.choice([d for d in range(1, size // split + 1) if size // split % d == 0])
         part = f"{axis} = {length * split}" if length * split < size else axis
-        return Cut(axis, terms, high, size // split, length, (part,))
+        return TileCut(axis, terms, high, size // split, length, (part,))
     length = draw.choice([d for d in range(1, split + 1) if split % d == 0])
-    return Cut(axis, terms, low, split, length, (high, f"{low} = {length}" if length < split else low))
+    return TileCut(axis, terms, low, split, length, (high, f"{low} = {length}" if length < split else low))
 
 
-def _ordered(draw: Draw, cuts: Sequence[Cut], inner: str) -> list[str]:
+def _ordered(draw: Draw, cuts: Sequence[TileCut], inner: str) -> list[str]:
     """The terms of the big side: digits of one axis from high to low, axes mixed, the packet's axis innermost."""
     if draw.chance(60):
         return [term for cut in draw.shuffled(cuts) for term in cut.terms] + [inner]
     return [*draw.shuffled([term for cut in cuts for term in cut.terms]), inner]
 
 
-def _starts(cuts: Sequence[Cut], draw: Draw) -> tuple[list[tuple[Cut, str]], list[tuple[str, int]]]:
+def _starts(cuts: Sequence[TileCut], draw: Draw) -> tuple[list[tuple[TileCut, str]], list[tuple[str, int]]]:
     """One loop for each tiled axis, or one loop for two of them; the start of each tile."""
     tiled = [cut for cut in cuts if cut.tiled]
     if len(tiled) == 2 and tiled[0].count > 1 and tiled[1].count > 1 and draw.chance(40):

@@ -14,13 +14,13 @@ from typing import Any
 
 from dmaverify.language.expr import Drop, Expr, Kind, Modulo, Padding, Pair, Resize, Stride, Window, pair, terms_of
 from dmaverify.program.command import Entry, GivenCommand, Sequencer
-from dmaverify.program.move import PLACES, Tensor
+from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.targets.target import Target
 from dmaverify.testing.draw import Draw, Seeded
+from dmaverify.testing.drawn_plan import DrawnPlan
 from dmaverify.testing.random_mappings import KINDS, divisor
-from dmaverify.testing.random_plans import Plan
 
-Broken = tuple[Plan, str] | None
+Broken = tuple[DrawnPlan, str] | None
 _TRIALS = 6  # places tried before a plan counts as one that cannot have the fault
 
 
@@ -28,7 +28,7 @@ class NotApplicable(ValueError):
     """This plan has nothing that the fault could break."""
 
 
-def with_fault(plan: Plan, name: str, *, draw: Draw | None = None, target: Target | None = None) -> Plan:
+def with_fault(plan: DrawnPlan, name: str, *, draw: Draw | None = None, target: Target | None = None) -> DrawnPlan:
     """`plan` with one fault of kind `name` (one of FAULTS); `broke` of the result says what was changed.
 
     Without `draw` the place is chosen by a fixed seed. Raises NotApplicable where the plan has no such thing,
@@ -42,7 +42,7 @@ def with_fault(plan: Plan, name: str, *, draw: Draw | None = None, target: Targe
     raise NotApplicable(f"nothing in the plan can have the fault {name!r}")
 
 
-def applicable(plan: Plan, target: Target | None = None) -> tuple[str, ...]:
+def applicable(plan: DrawnPlan, target: Target | None = None) -> tuple[str, ...]:
     """The faults that this plan can have."""
     transfer = plan.transfer
     tensors = (transfer.source, transfer.dest)
@@ -58,7 +58,7 @@ def applicable(plan: Plan, target: Target | None = None) -> tuple[str, ...]:
     return tuple(name for name in FAULTS if words.get(name, bool(given)))
 
 
-def any_fault(plan: Plan, draw: Draw, target: Target) -> Plan:
+def any_fault(plan: DrawnPlan, draw: Draw, target: Target) -> DrawnPlan:
     """`plan` with one fault of a kind that it can have; the plan itself where it can have none."""
     for name in draw.shuffled(applicable(plan, target)):
         try:
@@ -71,11 +71,11 @@ def any_fault(plan: Plan, draw: Draw, target: Target) -> Plan:
 # ---------------------------------------------------------------- commands
 
 
-def _with_given(plan: Plan, given: Sequence[GivenCommand]) -> Plan:
+def _with_given(plan: DrawnPlan, given: Sequence[GivenCommand]) -> DrawnPlan:
     return replace(plan, transfer=replace(plan.transfer, given=tuple(given)))
 
 
-def _pick(plan: Plan, draw: Draw) -> tuple[int, GivenCommand] | None:
+def _pick(plan: DrawnPlan, draw: Draw) -> tuple[int, GivenCommand] | None:
     given = plan.transfer.given
     if not given:
         return None
@@ -83,7 +83,7 @@ def _pick(plan: Plan, draw: Draw) -> tuple[int, GivenCommand] | None:
     return at, given[at]
 
 
-def _swap(plan: Plan, at: int, one: GivenCommand) -> Plan:
+def _swap(plan: DrawnPlan, at: int, one: GivenCommand) -> DrawnPlan:
     given = list(plan.transfer.given)
     given[at] = one
     return _with_given(plan, given)
@@ -101,7 +101,7 @@ def _with_entry(text: Sequencer, index: int, entry: Entry) -> Sequencer:
     return replace(text, entries=(*text.entries[:index], entry, *text.entries[index + 1 :]))
 
 
-def _stride(plan: Plan, draw: Draw, target: Target | None) -> Broken:
+def _stride(plan: DrawnPlan, draw: Draw, target: Target | None) -> Broken:
     picked = _pick(plan, draw)
     if picked is None:
         return None
@@ -117,7 +117,7 @@ def _stride(plan: Plan, draw: Draw, target: Target | None) -> Broken:
     return _swap(plan, at, changed), f"{side} stride of entry {index} of command {at}: {new} instead of {old.stride}"
 
 
-def _size(plan: Plan, draw: Draw, target: Target | None) -> Broken:
+def _size(plan: DrawnPlan, draw: Draw, target: Target | None) -> Broken:
     picked = _pick(plan, draw)
     if picked is None:
         return None
@@ -134,7 +134,7 @@ def _size(plan: Plan, draw: Draw, target: Target | None) -> Broken:
     return _swap(plan, at, changed), f"count of entry {index} of command {at} on {word}: {new} instead of {old}"
 
 
-def _base(plan: Plan, draw: Draw, target: Target | None) -> Broken:
+def _base(plan: DrawnPlan, draw: Draw, target: Target | None) -> Broken:
     picked = _pick(plan, draw)
     if picked is None:
         return None
@@ -148,7 +148,7 @@ def _base(plan: Plan, draw: Draw, target: Target | None) -> Broken:
     return _swap(plan, at, changed), f"{side} base of command {at}: {new} instead of {text.base}"
 
 
-def _packet(plan: Plan, draw: Draw, target: Target | None) -> Broken:
+def _packet(plan: DrawnPlan, draw: Draw, target: Target | None) -> Broken:
     picked = _pick(plan, draw)
     if picked is None:
         return None
@@ -161,7 +161,7 @@ def _packet(plan: Plan, draw: Draw, target: Target | None) -> Broken:
     return _swap(plan, at, changed), f"packet of command {at}: {new} instead of {old}"
 
 
-def _order(plan: Plan, draw: Draw, target: Target | None) -> Broken:
+def _order(plan: DrawnPlan, draw: Draw, target: Target | None) -> Broken:
     """Two entries change places, on one side or on both (which copies the same units in another order)."""
     picked = _pick(plan, draw)
     if picked is None or len(picked[1].write.entries) < 2:
@@ -180,7 +180,7 @@ def _order(plan: Plan, draw: Draw, target: Target | None) -> Broken:
     return _swap(plan, at, changed), f"entries {first} and {second} of command {at} swapped in {' and '.join(sides)}"
 
 
-def _entry_dropped(plan: Plan, draw: Draw, target: Target | None) -> Broken:
+def _entry_dropped(plan: DrawnPlan, draw: Draw, target: Target | None) -> Broken:
     picked = _pick(plan, draw)
     if picked is None:
         return None
@@ -197,14 +197,14 @@ def _entry_dropped(plan: Plan, draw: Draw, target: Target | None) -> Broken:
     return _swap(plan, at, changed), f"entry {index} of command {at} left out in {' and '.join(sides)}"
 
 
-def _duplicate(plan: Plan, draw: Draw, target: Target | None) -> Broken:
+def _duplicate(plan: DrawnPlan, draw: Draw, target: Target | None) -> Broken:
     picked = _pick(plan, draw)
     if picked is None:
         return None
     return _with_given(plan, (*plan.transfer.given, picked[1])), f"command {picked[0]} a second time"
 
 
-def _dropped(plan: Plan, draw: Draw, target: Target | None) -> Broken:
+def _dropped(plan: DrawnPlan, draw: Draw, target: Target | None) -> Broken:
     given = plan.transfer.given
     if len(given) < 2:
         return None
@@ -212,7 +212,7 @@ def _dropped(plan: Plan, draw: Draw, target: Target | None) -> Broken:
     return _with_given(plan, given[:at] + given[at + 1 :]), f"command {at} left out"
 
 
-def _tier(plan: Plan, draw: Draw, target: Target | None) -> Broken:
+def _tier(plan: DrawnPlan, draw: Draw, target: Target | None) -> Broken:
     """A text names another memory than the tensor's."""
     picked = _pick(plan, draw)
     if picked is None or target is None:
@@ -262,7 +262,7 @@ def _rebuilt(expr: Expr, change: Callable[[Expr], Expr | None]) -> Expr:
             return expr
 
 
-def _with_field(plan: Plan, side: str, place: str, expr: Expr) -> Plan:
+def _with_field(plan: DrawnPlan, side: str, place: str, expr: Expr) -> DrawnPlan:
     transfer = plan.transfer
     change: dict[str, Any] = {place: expr}
     if side == "source":
@@ -270,7 +270,7 @@ def _with_field(plan: Plan, side: str, place: str, expr: Expr) -> Plan:
     return replace(plan, transfer=replace(transfer, dest=replace(transfer.dest, **change)))
 
 
-def _padding_kind(plan: Plan, draw: Draw, target: Target | None) -> Broken:
+def _padding_kind(plan: DrawnPlan, draw: Draw, target: Target | None) -> Broken:
     from dmaverify.language.expr import walk
 
     options = [
@@ -293,7 +293,7 @@ def _padding_kind(plan: Plan, draw: Draw, target: Target | None) -> Broken:
     ), f"`{chosen}` of {side}.{place} is {kind.value} instead of {chosen.kind.value}"
 
 
-def _cut(plan: Plan, draw: Draw, target: Target | None) -> Broken:
+def _cut(plan: DrawnPlan, draw: Draw, target: Target | None) -> Broken:
     """Two neighbouring terms change places, or one divisor becomes another."""
     sides = ["dest", "source"]
     side = draw.choice(sides)
@@ -319,7 +319,7 @@ def _cut(plan: Plan, draw: Draw, target: Target | None) -> Broken:
     return _with_field(plan, side, place, pair(*terms)), f"terms {at} and {at + 1} of {side}.{place} swapped"
 
 
-_FAULTS: Mapping[str, Callable[[Plan, Draw, Target | None], Broken]] = {
+_FAULTS: Mapping[str, Callable[[DrawnPlan, Draw, Target | None], Broken]] = {
     "stride": _stride,
     "size": _size,
     "base": _base,

@@ -36,7 +36,7 @@ options = {{ address_width = {width}, dims = 3 }}
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ToldPlan:
     """A plan without commands, and its commands in a form."""
 
     head: str
@@ -51,7 +51,7 @@ class Told:
 class Mutant:
     """Another text, what was done, and which characters of it are wrong now (None: something is missing)."""
 
-    told: Told
+    told: ToldPlan
     text: str
     what: str
     at: tuple[int, int] | None
@@ -61,7 +61,7 @@ class Mutant:
         return self.told.plan(self.text)
 
 
-def random_plan(rng: random.Random, form: str) -> Told | None:
+def random_plan(rng: random.Random, form: str) -> ToldPlan | None:
     """A move that the form can say, with its commands; None where this one cannot be said."""
     names = ["A", "B", "C"][: rng.randrange(1, 4)]
     sizes = [rng.randrange(2, 7) for _ in names]
@@ -86,12 +86,12 @@ def random_plan(rng: random.Random, form: str) -> Told | None:
     if not found.found or len(found.commands) > 24:
         return None
     try:
-        return Told(head, form, emitted(transfer, target, plan.axes, found.commands, form))
+        return ToldPlan(head, form, emitted(transfer, target, plan.axes, found.commands, form))
     except InputError:
         return None
 
 
-def words_of(told: Told, text: str) -> list[Word]:
+def words_of(told: ToldPlan, text: str) -> list[Word]:
     """The words of all commands of the text, each once. Raises InputError, InputErrors."""
     transfer = read_plan_text(told.plan(text)).transfers[0].transfer
     form = transfer.form
@@ -117,7 +117,7 @@ def moved(text: str) -> tuple[object, ...] | None:
     return tuple(bytes_), bad, tuple(protocols), str(chain)
 
 
-def mutants(rng: random.Random, told: Told) -> Iterator[Mutant]:
+def mutants(rng: random.Random, told: ToldPlan) -> Iterator[Mutant]:
     """Mutants of a plan without end: a word with another value, reserved bits, a line twice or not at all, a word too
     many.
     """
@@ -141,7 +141,7 @@ def mutants(rng: random.Random, told: Told) -> Iterator[Mutant]:
             yield Mutant(told, "".join([*lines[:at], *lines[at + 1 :]]), f"without `{lines[at].strip()}`", None)
 
 
-def _other_word(rng: random.Random, told: Told, words: list[Word], kind: str) -> Mutant | None:
+def _other_word(rng: random.Random, told: ToldPlan, words: list[Word], kind: str) -> Mutant | None:
     word = rng.choice(words)
     top = (1 << word.bits) - 1
     if kind == "reserved":
@@ -164,4 +164,4 @@ def _other_word(rng: random.Random, told: Told, words: list[Word], kind: str) ->
     return Mutant(told, new, f"{word.name}: {word.value} -> {value}", (word.start, word.start + len(shown)))
 
 
-__all__ = ["FORMS", "InputErrors", "Mutant", "Told", "moved", "mutants", "random_plan", "words_of"]
+__all__ = ["FORMS", "InputErrors", "Mutant", "ToldPlan", "moved", "mutants", "random_plan", "words_of"]

@@ -9,14 +9,109 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from dmaverify.testing.kernels import Arrive, Fence, Kernel, Mode, Sync, Tile, Vector
+from dmaverify.program.instructions import Shared
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnCopy:
+    """A copy: `kind`, the tensor, addresses with their step for each iteration of the loop around (UB: by parity)."""
+
+    kind: str
+    tensor: str
+    gm: int
+    gm_step: int
+    ub: int
+    ub_step: int
+    rows: int
+    length: int
+    gm_pitch: int
+    ub_pitch: int
+    loops: tuple[tuple[int, int, int], ...] = ()
+    pad: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sync:
+    """A set or wait; `event` None is the parity of the loop."""
+
+    action: str
+    source: str
+    dest: str
+    event: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Vector:
+    """Reads and writes of the vector unit, `rows` times one register.
+
+    `kind`: plain takes whole registers; of `count` elements plt masks the last register, pack unpacks and packs them,
+    spread writes the first to all; point sums `count` elements of each row into one.
+    """
+
+    read: int
+    write: int
+    step: int
+    rows: int
+    kind: str = "plain"
+    count: int = 0
+    masked: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnFence:
+    pipe: str
+
+
+@dataclass(frozen=True, slots=True)
+class Arrive:
+    """A wait of a pipe for the other core; of all pipes where it names none."""
+
+    pipe: str
+    flag: int = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Let:
+    """Lets the other core go on once a pipe is done."""
+
+    pipe: str
+    flag: int = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """What stores do from there on: `add`, `max`, `min`, or `none`."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class DrawnKernel:
+    """`before`, then `body` `trips` times, then `after`. `tensors` are bytes by name, `core` is what the other core
+    writes, `bits` are those of the integers that addresses in the loop are computed in, extended with a sign or not.
+    """
+
+    tensors: dict[str, int]
+    before: tuple[object, ...]
+    body: tuple[object, ...]
+    after: tuple[object, ...]
+    trips: int
+    item: int = 4
+    inline: bool = True
+    note: str = ""
+    core: tuple[Shared, ...] = ()
+    bits: int = 64
+    signed: bool = True
+
+    def text(self) -> str:
+        return KernelWriter(self).text()
 
 
 @dataclass
-class Writer:
+class KernelWriter:
     """Text of a kernel in its surface."""
 
-    kernel: Kernel
+    kernel: DrawnKernel
     numbers: dict[int, None] = field(default_factory=dict)
     lines: list[str] = field(default_factory=list)
     count: int = 0
@@ -37,7 +132,7 @@ class Writer:
         self._parts(kernel.after, "  ", False)
         args = ", ".join(f"%{name}: !pto.ptr<{kind}, gm>" for name in kernel.tensors)
         head = [f"// dmaverify: gm %{name} = {size} bytes" for name, size in kernel.tensors.items()]
-        head += [f"// dmaverify: other core writes ub {start}..{end - 1}" for start, end in kernel.core]
+        head += [_stated(shared) for shared in kernel.core]
         constants = [f"  {self.c(n)} = arith.constant {n} : i64" for n in sorted(self.numbers)]
         constants += [f"  %{name} = arith.constant {n} : index" for name, n in (("lo", 0), ("one", 1), ("two", 2))]
         constants += [
@@ -53,7 +148,7 @@ class Writer:
 
     def _parts(self, parts: Sequence[object], pad: str, looped: bool) -> None:
         for part in parts:
-            if isinstance(part, Tile):
+            if isinstance(part, DrawnCopy):
                 self._tile(part, pad, looped)
             elif isinstance(part, Sync):
                 if part.event is None:
@@ -66,15 +161,17 @@ class Writer:
                     )
             elif isinstance(part, Arrive):
                 wait = f"sync.wait <PIPE_{part.pipe}>," if part.pipe else "wait_flag_dev"
-                self.lines.append(f"{pad}pto.{wait} 3")
+                self.lines.append(f"{pad}pto.{wait} {part.flag}")
+            elif isinstance(part, Let):
+                self.lines.append(f"{pad}pto.sync.set <PIPE_{part.pipe}>, {part.flag}")
             elif isinstance(part, Mode):
                 self.lines.append(f"{pad}pto.set_atomic_{part.name}")
-            elif isinstance(part, Fence):
+            elif isinstance(part, DrawnFence):
                 self.lines.append(f'{pad}pto.pipe_barrier "PIPE_{part.pipe}"')
             elif isinstance(part, Vector):
                 self._vector(part, pad)
 
-    def _pointer(self, tile: Tile, pad: str, looped: bool) -> tuple[str, str]:
+    def _pointer(self, tile: DrawnCopy, pad: str, looped: bool) -> tuple[str, str]:
         self.count += 1
         n, item, lines = self.count, self.kernel.item, self.lines
         kind = {2: "f16", 4: "f32"}[item]
@@ -103,7 +200,7 @@ class Writer:
             f"{pad}%o{name} = arith.{wide} %p{name} : i{bits} to i64",
         ]
 
-    def _tile(self, tile: Tile, pad: str, looped: bool) -> None:
+    def _tile(self, tile: DrawnCopy, pad: str, looped: bool) -> None:
         gm, ub = self._pointer(tile, pad, looped)
         kind = {2: "f16", 4: "f32"}[self.kernel.item]
         load = tile.kind == "load"
@@ -202,3 +299,10 @@ class Writer:
             f"{pad}  }}",
             f"{pad}}}",
         ]
+
+
+def _stated(shared: Shared) -> str:
+    """The note that states what the other core does."""
+    does = {"r": "reads", "w": "writes"}[shared.way]
+    flags = "".join(f" {word} {n}" for word, n in (("before", shared.before), ("after", shared.after)) if n is not None)
+    return f"// dmaverify: other core {does} ub {shared.start}..{(shared.end or 0) - 1}{flags}"

@@ -9,99 +9,15 @@ Law: the same seed gives the same text; a mutant differs from its kernel in one 
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
-
-@dataclass(frozen=True, slots=True)
-class Tile:
-    """A copy: `kind`, the tensor, addresses with their step for each iteration of the loop around (UB: by parity)."""
-
-    kind: str
-    tensor: str
-    gm: int
-    gm_step: int
-    ub: int
-    ub_step: int
-    rows: int
-    length: int
-    gm_pitch: int
-    ub_pitch: int
-    loops: tuple[tuple[int, int, int], ...] = ()
-    pad: tuple[int, int] | None = None
+from dmaverify.program.instructions import Shared
+from dmaverify.testing.kernel_text import Arrive, DrawnCopy, DrawnFence, DrawnKernel, Let, Mode, Sync, Vector
 
 
-@dataclass(frozen=True, slots=True)
-class Sync:
-    """A set or wait; `event` None is the parity of the loop."""
-
-    action: str
-    source: str
-    dest: str
-    event: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Vector:
-    """Reads and writes of the vector unit, `rows` times one register.
-
-    `kind`: plain takes whole registers; of `count` elements plt masks the last register, pack unpacks and packs them,
-    spread writes the first to all; point sums `count` elements of each row into one.
-    """
-
-    read: int
-    write: int
-    step: int
-    rows: int
-    kind: str = "plain"
-    count: int = 0
-    masked: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Fence:
-    pipe: str
-
-
-@dataclass(frozen=True, slots=True)
-class Arrive:
-    """A wait of a pipe for the other core; of all pipes where it names none."""
-
-    pipe: str
-
-
-@dataclass(frozen=True, slots=True)
-class Mode:
-    """What stores do from there on: `add`, `max`, `min`, or `none`."""
-
-    name: str
-
-
-@dataclass(frozen=True)
-class Kernel:
-    """`before`, then `body` `trips` times, then `after`. `tensors` are bytes by name, `core` is what the other core
-    writes, `bits` are those of the integers that addresses in the loop are computed in, extended with a sign or not.
-    """
-
-    tensors: dict[str, int]
-    before: tuple[object, ...]
-    body: tuple[object, ...]
-    after: tuple[object, ...]
-    trips: int
-    item: int = 4
-    inline: bool = True
-    note: str = ""
-    core: tuple[tuple[int, int], ...] = ()
-    bits: int = 64
-    signed: bool = True
-
-    def text(self) -> str:
-        from dmaverify.testing.kernel_text import Writer
-
-        return Writer(self).text()
-
-
-def kernel_of(rng: random.Random, *, inline: bool | None = None) -> Kernel:
+def kernel_of(rng: random.Random, *, inline: bool | None = None) -> DrawnKernel:
     """A correct kernel."""
     item = rng.choice([2, 4])
     rows, columns = rng.randint(1, 6), rng.choice([8, 16, 24, 25, 32, 50, 64])
@@ -130,7 +46,7 @@ def kernel_of(rng: random.Random, *, inline: bool | None = None) -> Kernel:
     pad = None
     if length % 32 and rng.random() < 0.7:
         pad = (0, rng.choice([0, 0, min(8, (pitch - length) // item)]))
-    load = Tile(
+    load = DrawnCopy(
         "load", "src", 0, slab if trips > 1 else 0, base, size if two else 0, rows, length, wide, pitch, loops, pad
     )
     out = other if kind == "vector" else base
@@ -147,10 +63,10 @@ def kernel_of(rng: random.Random, *, inline: bool | None = None) -> Kernel:
             Sync("set", "V", "MTE3", 2),
             Sync("wait", "V", "MTE3", 2),
         )
-        return Kernel(tensors, (load, Sync("set", "MTE2", "V", 1), *work, store), (), (), 1, item, surface)
+        return DrawnKernel(tensors, (load, Sync("set", "MTE2", "V", 1), *work, store), (), (), 1, item, surface)
     through = (Sync("set", "MTE2", "MTE3", parity), Sync("wait", "MTE2", "MTE3", parity))
     if trips == 1:
-        return Kernel(tensors, (load, *through, store), (), (), 1, item, surface)
+        return DrawnKernel(tensors, (load, *through, store), (), (), 1, item, surface)
     ids = [0, 1] if two else [parity or 0]
     prime = tuple(Sync("set", "MTE3", "MTE2", i) for i in ids)
     drain = tuple(Sync("wait", "MTE3", "MTE2", i) for i in ids)
@@ -158,53 +74,64 @@ def kernel_of(rng: random.Random, *, inline: bool | None = None) -> Kernel:
     if rng.random() < 0.3:  # every tile is added to the first one
         added = (first, load, *through, replace(store, gm_step=0), last)
         mode = Mode(rng.choice(["add", "max", "min"]))
-        return Kernel(tensors, (*prime, mode), added, (*drain, Mode("none")), trips, item, surface)
-    made = Kernel(tensors, prime, (first, load, *through, store, last), drain, trips, item, surface)
+        return DrawnKernel(tensors, (*prime, mode), added, (*drain, Mode("none")), trips, item, surface)
+    made = DrawnKernel(tensors, prime, (first, load, *through, store, last), drain, trips, item, surface)
     return _narrowed(rng, made) if rng.random() < 0.5 else made
 
 
-def _narrowed(rng: random.Random, kernel: Kernel) -> Kernel:
+def _narrowed(rng: random.Random, kernel: DrawnKernel) -> DrawnKernel:
     """The kernel with its addresses in the fewest bits that hold them, or some more."""
-    steps = [n for part in kernel.body if isinstance(part, Tile) for n in (part.gm_step, part.ub_step)]
+    steps = [n for part in kernel.body if isinstance(part, DrawnCopy) for n in (part.gm_step, part.ub_step)]
     signed = rng.random() < 0.5
     most = max([*steps, 1]) // kernel.item * (kernel.trips - 1)
     fit = [bits for bits in (8, 16, 32) if most < 1 << (bits - signed) and kernel.trips <= 1 << (bits - 1)]
     return replace(kernel, bits=rng.choice([*fit[:1], *fit]), signed=signed)
 
 
-def _fed(rng: random.Random, surface: bool) -> Kernel:
+def _fed(rng: random.Random, surface: bool) -> DrawnKernel:
     """A kernel that stores what another core writes: at once, by the vector unit, or round by round."""
     item = rng.choice([2, 4])
     size = 256 * rng.randint(1, 3)
     base = 32 * rng.randint(0, 64)
-    core = ((base, base + size),) if rng.random() < 0.5 else ((base + size // 2, base + size), (base, base + size // 2))
+    flags = rng.choice([(None, None), (3, 4)])
+    cuts = [base, base + size] if rng.random() < 0.5 else [base, base + size // 2, base + size]
+    core = tuple(Shared("w", "ub", "", start, end, *flags) for start, end in pairwise(cuts))[::-1]
     out = base + size + 32 * rng.randint(0, 2)
     pipe = rng.choice(["V", "MTE2", "MTE3", ""])
-    kind = rng.choice(["store", "vector", "loop", "beside"])
+    kind = rng.choice(["store", "vector", "loop", "beside", "hand"])
     trips = rng.choice([2, 3, 40]) if kind == "loop" else 1
-    store = Tile("store", "dst", 0, size if kind == "loop" else 0, base, 0, 1, size, size, size)
+    store = DrawnCopy("store", "dst", 0, size if kind == "loop" else 0, base, 0, 1, size, size, size)
     tensors = {"src": 256, "dst": size * trips}
     over = pipe not in ("", "MTE3")
     across = (Sync("set", pipe, "MTE3", 4), Sync("wait", pipe, "MTE3", 4)) if over else ()
+    parts: tuple[object, ...]
+    let = (Let("MTE3"),) if kind == "loop" or rng.random() < 0.5 else ()
+    if kind == "hand":
+        core = tuple(replace(s, way="r") for s in core)
+        load = DrawnCopy("load", "src", 0, 0, base, 0, 1, size, size, size)
+        tensors["src"] = size
+        back = (Sync("set", pipe, "MTE2", 5), Sync("wait", pipe, "MTE2", 5)) if pipe not in ("", "MTE2") else ()
+        again = (Arrive(pipe), *back, *((DrawnFence("MTE2"),) if rng.random() < 0.9 else ()), load)
+        return DrawnKernel(tensors, (load, Let("MTE2"), *again), (), (), 1, item, surface, core=core)
     if kind == "vector":
         known = (Sync("set", pipe, "V", 4), Sync("wait", pipe, "V", 4)) if pipe not in ("", "V") else ()
         work = (Vector(base, out, 0, size // 256), Sync("set", "V", "MTE3", 2), Sync("wait", "V", "MTE3", 2))
-        parts: tuple[object, ...] = (Arrive(pipe), *known, *work, replace(store, ub=out))
-        return Kernel(tensors, parts, (), (), 1, item, surface, core=core)
+        parts = (Arrive(pipe), *known, *work, replace(store, ub=out), *let)
+        return DrawnKernel(tensors, parts, (), (), 1, item, surface, core=core)
     if kind == "beside":  # own bytes overwrite some of those that arrived
-        load = Tile("load", "src", 0, 0, base, 0, 1, 256, 256, 256)
+        load = DrawnCopy("load", "src", 0, 0, base, 0, 1, 256, 256, 256)
         first = (Sync("set", pipe, "MTE2", 5), Sync("wait", pipe, "MTE2", 5)) if pipe not in ("", "MTE2") else ()
-        fence = (Fence("MTE2"),) if pipe == "MTE2" and rng.random() < 0.3 else ()
+        fence = (DrawnFence("MTE2"),) if pipe == "MTE2" and rng.random() < 0.3 else ()
         back = (Sync("set", "MTE2", "MTE3", 6), Sync("wait", "MTE2", "MTE3", 6))
-        return Kernel(
-            tensors, (Arrive(pipe), *first, *fence, load, *back, *across, store), (), (), 1, item, surface, core=core
-        )
+        parts = (Arrive(pipe), *first, *fence, load, *back, *across, store, *let)
+        return DrawnKernel(tensors, parts, (), (), 1, item, surface, core=core)
     if kind == "loop":
-        return _narrowed(rng, Kernel(tensors, (), (Arrive(pipe), *across, store), (), trips, item, surface, core=core))
-    return Kernel(tensors, (Arrive(pipe), *across, store), (), (), 1, item, surface, core=core)
+        rounds = (Arrive(pipe), *across, store, *let)
+        return _narrowed(rng, DrawnKernel(tensors, (), rounds, (), trips, item, surface, core=core))
+    return DrawnKernel(tensors, (Arrive(pipe), *across, store, *let), (), (), 1, item, surface, core=core)
 
 
-def _masked(rng: random.Random, surface: bool) -> Kernel:
+def _masked(rng: random.Random, surface: bool) -> DrawnKernel:
     """A vector kernel on buffers without a gap, beside a load that nothing orders with it."""
     kind = rng.choice(["plt", "plt", "pack", "spread", "point"])
     item = 2 if kind == "pack" else 4 if kind == "point" else rng.choice([2, 4])
@@ -219,14 +146,14 @@ def _masked(rng: random.Random, surface: bool) -> Kernel:
     at = {which: base + sum(room[other] for other in order[:place]) for place, which in enumerate(order)}
     tensors = {"src": inside + 256, "dst": made + 256}
     pitch = count * item if kind == "point" and (count * item) % 32 == 0 else inside
-    load = Tile("load", "src", 0, 0, at[0], 0, 1, inside, pitch, pitch)
-    beside = Tile("load", "src", inside, 0, at[2], 0, 1, 256, 256, 256)
-    store = Tile("store", "dst", 0, 0, at[1], 0, 1, made, made, made)
-    away = Tile("store", "dst", made, 0, at[2], 0, 1, 256, 256, 256)
+    load = DrawnCopy("load", "src", 0, 0, at[0], 0, 1, inside, pitch, pitch)
+    beside = DrawnCopy("load", "src", inside, 0, at[2], 0, 1, 256, 256, 256)
+    store = DrawnCopy("store", "dst", 0, 0, at[1], 0, 1, made, made, made)
+    away = DrawnCopy("store", "dst", made, 0, at[2], 0, 1, 256, 256, 256)
     parts = (
         load,
         Sync("set", "MTE2", "V", 1),
-        *((Fence("MTE2"),) if inside % 32 else ()),
+        *((DrawnFence("MTE2"),) if inside % 32 else ()),
         beside,
         Sync("set", "MTE2", "MTE3", 3),
         Sync("wait", "MTE2", "V", 1),
@@ -237,25 +164,26 @@ def _masked(rng: random.Random, surface: bool) -> Kernel:
         Sync("wait", "MTE2", "MTE3", 3),
         away,
     )
-    return Kernel(tensors, parts, (), (), 1, item, surface)
+    return DrawnKernel(tensors, parts, (), (), 1, item, surface)
 
 
-def mutant_of(rng: random.Random, kernel: Kernel) -> Kernel:
+def mutant_of(rng: random.Random, kernel: DrawnKernel) -> DrawnKernel:
     """The kernel with one thing changed: a number of a copy, an id, a direction, a line left out or moved."""
     parts = [("before", i) for i in range(len(kernel.before))] + [("body", i) for i in range(len(kernel.body))]
     parts += [("after", i) for i in range(len(kernel.after))]
     if kernel.bits < 64 and rng.random() < 0.2:
         return replace(kernel, bits=rng.choice([8, 16, 32]), signed=rng.random() < 0.5, note="other bits")
     if kernel.core and rng.random() < 0.2:
-        (start, end), *rest = kernel.core
-        start, end = start + rng.choice([0, 0, 1, 32]), end + rng.choice([0, -1, -32])
-        return replace(kernel, core=((start, end), *rest), note="other bytes of the other core")
+        first, *rest = kernel.core
+        end = (first.end or 0) + rng.choice([0, -1, -32])
+        moved = replace(first, start=first.start + rng.choice([0, 0, 1, 32]), end=end)
+        return replace(kernel, core=(moved, *rest), note="other bytes of the other core")
     where, index = rng.choice(parts)
     old = getattr(kernel, where)
     part = old[index]
     roll = rng.random()
-    copies = sum(isinstance(p, Tile) for p in (*kernel.before, *kernel.body, *kernel.after))
-    if roll < 0.08 and len(old) > 1 and not (copies == 1 and isinstance(part, Tile)):
+    copies = sum(isinstance(p, DrawnCopy) for p in (*kernel.before, *kernel.body, *kernel.after))
+    if roll < 0.08 and len(old) > 1 and not (copies == 1 and isinstance(part, DrawnCopy)):
         new = old[:index] + old[index + 1 :]
         return _with(kernel, "left out", where, new)
     if roll < 0.16 and index + 1 < len(old):
@@ -265,13 +193,13 @@ def mutant_of(rng: random.Random, kernel: Kernel) -> Kernel:
     return _with(kernel, f"{part} -> {changed}", where, (*old[:index], changed, *old[index + 1 :]))
 
 
-def _with(kernel: Kernel, note: str, where: str, parts: tuple[object, ...]) -> Kernel:
+def _with(kernel: DrawnKernel, note: str, where: str, parts: tuple[object, ...]) -> DrawnKernel:
     change: dict[str, Any] = {"note": note, where: parts}
     return replace(kernel, **change)
 
 
 def _changed(rng: random.Random, part: object, item: int) -> object:
-    if isinstance(part, Tile):
+    if isinstance(part, DrawnCopy):
         names = (
             ["gm", "ub", "rows", "length", "gm_pitch", "ub_pitch"]
             + (["pad"] if part.pad else [])
@@ -295,7 +223,9 @@ def _changed(rng: random.Random, part: object, item: int) -> object:
             return replace(part, source=part.dest, dest=part.source)
         return replace(part, event=((part.event or 0) + rng.choice([1, 2])) % 8)
     if isinstance(part, Arrive):
-        return Arrive(rng.choice(["V", "MTE2", "MTE3", ""]))
+        return replace(part, pipe=rng.choice(["V", "MTE2", "MTE3", ""]), flag=rng.choice([part.flag, part.flag, 5]))
+    if isinstance(part, Let):
+        return replace(part, pipe=rng.choice(["V", "MTE2", "MTE3", "ALL"]), flag=rng.choice([part.flag, part.flag, 5]))
     if isinstance(part, Mode):
         return Mode("max" if part.name != "max" else "none")
     if isinstance(part, Vector):
@@ -308,4 +238,15 @@ def _changed(rng: random.Random, part: object, item: int) -> object:
     return part
 
 
-__all__ = ["Arrive", "Fence", "Kernel", "Mode", "Sync", "Tile", "Vector", "kernel_of", "mutant_of"]
+__all__ = [
+    "Arrive",
+    "DrawnCopy",
+    "DrawnFence",
+    "DrawnKernel",
+    "Let",
+    "Mode",
+    "Sync",
+    "Vector",
+    "kernel_of",
+    "mutant_of",
+]

@@ -18,10 +18,12 @@ from dmaverify.execute import Execution, TooLarge, execute
 from dmaverify.execute.address import batches, region_of
 from dmaverify.language import wellformed
 from dmaverify.lower.programs import Trouble, derived_program, given_program, space_of
-from dmaverify.plan.read import PlanTransfer, read_plan_text
+from dmaverify.plan.plan import PlanTransfer
+from dmaverify.plan.read import read_plan_text
 from dmaverify.program.command import Command
-from dmaverify.program.move import Tensor, Transfer
+from dmaverify.program.move import Transfer
 from dmaverify.program.space import Space
+from dmaverify.program.tensor import Tensor
 from dmaverify.prove.move import core
 from dmaverify.prove.move.check import Options, check_transfer
 from dmaverify.prove.move.outcome import OBLIGATIONS, CoreResult
@@ -29,7 +31,7 @@ from dmaverify.prove.move.scene import Scene, Side
 from dmaverify.prove.move.witness import finding_of
 from dmaverify.prove.smt import RLIMIT, Session
 from dmaverify.targets.target import Target
-from dmaverify.testing.random_plans import Plan
+from dmaverify.testing.drawn_plan import DrawnPlan
 from dmaverify.verdict import Status
 
 ROUTES = ("default", "solver")
@@ -140,7 +142,7 @@ class Examined:
     unread: bool = False  # core/consumes was not judged
 
 
-def examine(plan: Plan, target: Target, *, folder: str, routes: Sequence[str] = ROUTES) -> Examined:
+def examine(plan: DrawnPlan, target: Target, *, folder: str, routes: Sequence[str] = ROUTES) -> Examined:
     """Reads the text of a plan again, runs its commands, and holds every route of the proof and the verdict against
     the run.
 

@@ -15,7 +15,8 @@ from dmaverify.language.expr import ONE, Expr
 from dmaverify.plan.config_text import format_sequencer
 from dmaverify.plan.texts import units
 from dmaverify.program.command import Sequencer
-from dmaverify.program.move import PLACES, Tensor, Transfer
+from dmaverify.program.move import Transfer
+from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.targets.target import Target
 
 

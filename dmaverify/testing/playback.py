@@ -34,7 +34,7 @@ from dmaverify.report.order import findings_in_order, in_order
 from dmaverify.verdict import Finding, Status, Verdict
 
 if TYPE_CHECKING:
-    from dmaverify.plan.read import Plan, PlanTransfer
+    from dmaverify.plan.plan import Plan, PlanTransfer
     from dmaverify.targets.target import Target
 
 RUN_UNITS = 1 << 22  # most units that a replay executes; beyond, the witness alone is evaluated
@@ -145,7 +145,8 @@ def replay(
     Raises InputErrors or InputError where the file or the transfer cannot be read any more.
     """
     __tracebackhide__ = True
-    from dmaverify.plan.read import read_plan, select
+    from dmaverify.plan.plan import select
+    from dmaverify.plan.read import read_plan
 
     plan = select(read_plan(path, target=target), name)
     left = set(rules)

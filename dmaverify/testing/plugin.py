@@ -18,9 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from dmaverify.language.files import write_text
+
 if TYPE_CHECKING:
     from dmaverify.language.expr import Expr
-    from dmaverify.plan.read import Plan
+    from dmaverify.plan.plan import Plan
     from dmaverify.prove.move.equiv import Equivalence
     from dmaverify.verdict import Verdict
 
@@ -114,7 +116,8 @@ def _mapping(text: str | Expr, axes: Mapping[str, int]) -> Expr:
 def _read(plan: str | Path, name: str | None, target: str | None) -> Plan:
     __tracebackhide__ = True
     from dmaverify.errors import InputError, InputErrors
-    from dmaverify.plan.read import read_plan, read_plan_text, select
+    from dmaverify.plan.plan import select
+    from dmaverify.plan.read import read_plan, read_plan_text
     from dmaverify.report.text import render_error
 
     text = str(plan)
@@ -183,7 +186,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
     seen = {(verdict.path, verdict.name): verdict for verdict in session.config.stash.get(_REFUTED, [])}
     kept = [verdict for (path, _), verdict in seen.items() if path and not path.startswith("<")]
-    Path(file).write_text(playback_text(kept), encoding="utf-8")
+    write_text(file, playback_text(kept))
 
 
 class PlanFile(pytest.File):
@@ -248,7 +251,7 @@ class PlanItem(JudgedItem):
 
     def verdicts(self) -> Sequence[Verdict]:
         from dmaverify.jobs.verdicts import verdicts_of
-        from dmaverify.plan.read import select
+        from dmaverify.plan.plan import select
 
         return verdicts_of(select(self.plan, self.name))
 

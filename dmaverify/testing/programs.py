@@ -19,7 +19,7 @@ BANKS, WIDTH = 16, 8
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class DrawnSequencer:
     """One sequencer: `loops` (count, stride) outer to inner, then `packet` bytes in a row."""
 
     tier: str
@@ -47,8 +47,8 @@ class DrawnStep:
     kind: str  # "transfer", "fetch", "commit"
     lane: str
     after: tuple[int, ...]
-    read: Side | None
-    write: Side | None
+    read: DrawnSequencer | None
+    write: DrawnSequencer | None
     engine: int | None = None
     context: str = ""
     slices: int = 1
@@ -212,8 +212,8 @@ def draw_program(draw: random.Random) -> DrawnProgram:
     return DrawnProgram(tuple(steps), draw.choice(["contexts", "contexts", "contexts", "none", "written"]))
 
 
-def _side(draw: random.Random, counts: Sequence[int], packet: int, tier: str) -> Side:
+def _side(draw: random.Random, counts: Sequence[int], packet: int, tier: str) -> DrawnSequencer:
     strides = [packet, 0, 8, 16, 24, 32, 64, 128, 40, 3, -8] + ([SLICE] if tier == "dm" else [])
     loops = tuple((count, draw.choice(strides)) for count in counts)
     least = sum(min(0, (count - 1) * stride) for count, stride in loops)
-    return Side(tier, draw.randrange(0, 200, draw.choice([1, 8])) - least, loops, packet)
+    return DrawnSequencer(tier, draw.randrange(0, 200, draw.choice([1, 8])) - least, loops, packet)

@@ -17,7 +17,8 @@ from math import prod
 from typing import Any
 
 from dmaverify.language.expr import ONE, Broadcast, Expr, Kind, Modulo, Padding, Stride, Symbol, pair, terms_of, walk
-from dmaverify.program.move import PLACES, Stream, Tensor
+from dmaverify.program.move import Stream
+from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.targets.target import Target
 from dmaverify.testing.draw import Draw
 from dmaverify.testing.random_mappings import axes as draw_axes
@@ -27,7 +28,7 @@ MOST_UNITS = 4096
 
 
 @dataclass(frozen=True)
-class Move:
+class DrawnMove:
     """Source and destination of one move. `stream` is one that fits both, None where the two cut an axis
     incompatibly.
     """
@@ -115,7 +116,7 @@ def _spread(
 ) -> dict[str, list[Expr]] | None:
     """The terms by place; None where they do not fit."""
     found = target.tiers[tier]
-    names = [place for place in found.places if place == "slice" or not whole]
+    names = [place for place in found.walked if place == "slice" or not whole]
     places: dict[str, list[Expr]] = {place: [] for place in PLACES}
     for term in terms:
         place = draw.choice(("element", "element", "element", *names)) if names else "element"
@@ -156,7 +157,7 @@ def tensor(
     base = draw.choice((0, 0, 1, 3, 8, 16) if bits <= 8 else (0, 0, bits // 8, 8, 16))
     if room and base * 8 + fields["element"].size * bits > room * 8:
         base = 0
-    for place in found.places:
+    for place in found.walked:
         if draw.chance(15):
             fields[f"at_{place}"] = draw.integer(0, max(0, min(2, found.sizes.get(place, 1) - fields[place].size)))
     return Tensor(tier, base=base, **fields)
@@ -186,7 +187,7 @@ def _apart(source: Tensor, dest: Tensor, bits: int, target: Target) -> Tensor | 
 # ---------------------------------------------------------------- moves
 
 
-def move(draw: Draw, target: Target, *, valid: bool | None = None, tiers: Sequence[str] = ()) -> Move:
+def move(draw: Draw, target: Target, *, valid: bool | None = None, tiers: Sequence[str] = ()) -> DrawnMove:
     """A move between two tiers of `target`, of at most a few thousand elements.
 
     `valid=True`: cuts are compatible, paddings agree, a stream exists. Otherwise anything goes: incompatible cuts,
@@ -200,18 +201,18 @@ def move(draw: Draw, target: Target, *, valid: bool | None = None, tiers: Sequen
     return smallest_move(draw, target, names)
 
 
-def smallest_move(draw: Draw, target: Target, names: Sequence[str]) -> Move:
+def smallest_move(draw: Draw, target: Target, names: Sequence[str]) -> DrawnMove:
     dtype = draw.choice(list(target.dtypes))
     two = Symbol("A", 2)
     source, dest = (Tensor(draw.choice(names), two) for _ in range(2))
-    return Move({"A": 2}, dtype, source, replace(dest, base=16), Stream(two, ONE))
+    return DrawnMove({"A": 2}, dtype, source, replace(dest, base=16), Stream(two, ONE))
 
 
-def _size(found: Move) -> int:
+def _size(found: DrawnMove) -> int:
     return max(found.source.mapping.size, found.dest.mapping.size)
 
 
-def _move(draw: Draw, target: Target, valid: bool, names: Sequence[str]) -> Move | None:
+def _move(draw: Draw, target: Target, valid: bool, names: Sequence[str]) -> DrawnMove | None:
     dtype = draw.choice(list(target.dtypes))
     bits = target.dtypes[dtype]
     tiers = [draw.choice(names), draw.choice(names)]
@@ -242,7 +243,9 @@ def _move(draw: Draw, target: Target, valid: bool, names: Sequence[str]) -> Move
     if valid and any(isinstance(node, Broadcast) and node.size > 1 for node in walk(pair(dest.chip, dest.cluster))):
         return None  # an engine has no way to say which replica it writes
     behind = _apart(source, dest, bits, target)
-    return None if behind is None else Move(sizes, dtype, source, behind, _stream(draw, source, dest, walked, zeroed))
+    return (
+        None if behind is None else DrawnMove(sizes, dtype, source, behind, _stream(draw, source, dest, walked, zeroed))
+    )
 
 
 def _all_zeroed(parts: Sequence[_Axis]) -> list[_Axis]:
@@ -277,7 +280,7 @@ def _replicate(draw: Draw, sizes: dict[str, int], held: tuple[list[Expr], list[E
     return False
 
 
-def _wild_move(draw: Draw, target: Target, dtype: str, tiers: Sequence[str]) -> Move | None:
+def _wild_move(draw: Draw, target: Target, dtype: str, tiers: Sequence[str]) -> DrawnMove | None:
     sizes = draw_axes(draw)
     sides = []
     for tier in tiers:
@@ -285,7 +288,7 @@ def _wild_move(draw: Draw, target: Target, dtype: str, tiers: Sequence[str]) -> 
         room = found.slice_stride_bytes * 8 // target.dtypes[dtype] if found.slice_stride_bytes else 64
         places: dict[str, Any] = {
             place: mapping(draw, sizes, 2, most=min(3, found.sizes.get(place, 1)))
-            for place in found.places
+            for place in found.walked
             if draw.chance(35)
         }
         element = mapping(draw, sizes, 3, most=max(1, room), flagged=True, windows=draw.chance(5))
@@ -294,7 +297,7 @@ def _wild_move(draw: Draw, target: Target, dtype: str, tiers: Sequence[str]) -> 
     if draw.chance(40):
         stream = Stream(pair(*draw.shuffled([Symbol(n, s) for n, s in sizes.items()])), ONE)
     behind = _apart(sides[0], sides[1], target.dtypes[dtype], target)
-    return None if behind is None else Move(sizes, dtype, sides[0], behind, stream)
+    return None if behind is None else DrawnMove(sizes, dtype, sides[0], behind, stream)
 
 
 # ---------------------------------------------------------------- streams

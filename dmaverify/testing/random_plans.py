@@ -12,51 +12,23 @@ format.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
 from dmaverify.lower.derive import derive
-from dmaverify.lower.programs import given_program, space_of
+from dmaverify.lower.programs import space_of
 from dmaverify.program.command import Command, Engine, Entry, GivenCommand, Sequencer
 from dmaverify.program.move import Transfer
-from dmaverify.program.space import Space, unit_bits_of
+from dmaverify.program.space import unit_bits_of
 from dmaverify.targets.target import Target
 from dmaverify.testing.draw import Draw, Seeded
-from dmaverify.testing.plan_text import plan_lines
-from dmaverify.testing.random_moves import Move, move, smallest_move
-
-
-@dataclass(frozen=True)
-class Plan:
-    """A transfer with the axes it is about. `fault` names what `with_fault` broke ("" for nothing), `broke` says
-    where.
-    """
-
-    axes: Mapping[str, int]
-    transfer: Transfer
-    fault: str = ""
-    broke: str = ""
-    seed: str = field(default="", compare=False)
-
-    def commands(self, target: Target) -> tuple[Command, ...] | None:
-        """The printed commands, paired; None where two sides make no command."""
-        bits = target.dtypes[self.transfer.dtype]
-        found = given_program(self.transfer.given, self.transfer.source, self.transfer.dest, bits, target)
-        return None if isinstance(found, list) else found
-
-    def spaces(self, target: Target) -> tuple[Space, Space]:
-        return space_of(target, self.transfer.source.tier), space_of(target, self.transfer.dest.tier)
-
-    def text(self, target: Target) -> str:
-        """The plan as the text of a plan file."""
-        fault = [f"# {self.fault}: {self.broke}"] if self.fault else []
-        return "\n".join([*fault, *plan_lines(self.axes, self.transfer, target)]) + "\n"
-
+from dmaverify.testing.drawn_plan import DrawnPlan
+from dmaverify.testing.random_moves import DrawnMove, move, smallest_move
 
 # ---------------------------------------------------------------- plans
 
 
-def plan(draw: Draw, target: Target, *, valid: bool | None = None, tiers: Sequence[str] = ()) -> Plan:
+def plan(draw: Draw, target: Target, *, valid: bool | None = None, tiers: Sequence[str] = ()) -> DrawnPlan:
     """A plan of one transfer with printed commands, and often a stream.
 
     `valid=True`: proved, but for the machine's own rules (alignment and the like). `valid=False`: one fault is drawn
@@ -69,22 +41,22 @@ def plan(draw: Draw, target: Target, *, valid: bool | None = None, tiers: Sequen
     return _plan(draw, target, valid, tiers)
 
 
-def _plan(draw: Draw, target: Target, valid: bool | None, tiers: Sequence[str]) -> Plan:
+def _plan(draw: Draw, target: Target, valid: bool | None, tiers: Sequence[str]) -> DrawnPlan:
     found = valid_move(draw, target, tiers) if valid else move(draw, target, valid=valid, tiers=tiers)
     commands = derived(found, target)
     given = tuple(printed(command, target) for command in commands or wild_commands(draw, found, target))
     if commands:
         given = tuple(retold(draw, one) for one in given)
     stream = found.stream if commands and draw.chance(40) else None
-    return Plan(found.axes, Transfer("move", target.name, found.dtype, found.source, found.dest, stream, given))
+    return DrawnPlan(found.axes, Transfer("move", target.name, found.dtype, found.source, found.dest, stream, given))
 
 
-def seeded_plan(seed: int | str, target: Target, *, valid: bool | None = None, tiers: Sequence[str] = ()) -> Plan:
+def seeded_plan(seed: int | str, target: Target, *, valid: bool | None = None, tiers: Sequence[str] = ()) -> DrawnPlan:
     """The plan of a seed (see `plan`): the same on every machine."""
     return replace(plan(Seeded(seed), target, valid=valid, tiers=tiers), seed=str(seed))
 
 
-def valid_move(draw: Draw, target: Target, tiers: Sequence[str] = ()) -> Move:
+def valid_move(draw: Draw, target: Target, tiers: Sequence[str] = ()) -> DrawnMove:
     """A move whose stream has commands that keep the promise."""
     for _ in range(12):
         found = move(draw, target, valid=True, tiers=tiers)
@@ -93,7 +65,7 @@ def valid_move(draw: Draw, target: Target, tiers: Sequence[str] = ()) -> Move:
     return smallest_move(draw, target, list(tiers) or list(target.tiers))
 
 
-def derived(found: Move, target: Target) -> tuple[Command, ...] | None:
+def derived(found: DrawnMove, target: Target) -> tuple[Command, ...] | None:
     """The commands of a move's stream; None where it has none."""
     if found.stream is None:
         return None
@@ -141,7 +113,7 @@ def retold(draw: Draw, one: GivenCommand) -> GivenCommand:
     return replace(one, read=replace(one.read, entries=tuple(read)), write=replace(one.write, entries=tuple(write)))
 
 
-def wild_commands(draw: Draw, found: Move, target: Target) -> list[Command]:
+def wild_commands(draw: Draw, found: DrawnMove, target: Target) -> list[Command]:
     """Nests that go where they like: any strides, any bases near the tensors."""
     from dmaverify.program.command import Loop, Port
 
@@ -158,7 +130,7 @@ def wild_commands(draw: Draw, found: Move, target: Target) -> list[Command]:
         ports = []
         for tensor_ in (found.source, found.dest):
             base = tensor_.base * 8 // unit_bits + draw.choice((0, 0, 0, 1, 2, 4, -1))
-            base += tensor_.at_slice * slice_units if "slice" in target.tiers[tensor_.tier].places else 0
+            base += tensor_.at_slice * slice_units if target.tiers[tensor_.tier].is_sliced else 0
             ports.append(Port(tensor_.tier, base, tensor_.at_chip, tensor_.at_cluster))
         out.append(Command(ports[0], ports[1], loops, draw.integer(1, 4), 1, Engine(), unit_bits))
     return out

@@ -22,7 +22,7 @@ class Drawn:
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _SizedTerm:
     """A term of a mapping over one axis: its text, its size, its weight in the axis."""
 
     text: str
@@ -73,29 +73,29 @@ def _range(rng: random.Random, most: int) -> dict[str, int]:
     return {"min": rng.choice((1, 1, multiple, 2)), "max": most, **({"multiple_of": multiple} if multiple > 1 else {})}
 
 
-def _parts(rng: random.Random, name: str, ranges: dict[str, dict[str, int]]) -> list[_Part]:
+def _parts(rng: random.Random, name: str, ranges: dict[str, dict[str, int]]) -> list[_SizedTerm]:
     multiple = ranges[name].get("multiple_of", 1)
     if multiple > 1 and rng.random() < 0.5:
         cut = rng.choice([k for k in (2, 4, 8) if multiple % k == 0])
         if rng.random() < 0.3:
             return [
-                _Part(f"{name} / ({name} / {cut})", str(cut), f"{name}/{cut}", name),
-                _Part(f"{name} % ({name} / {cut})", f"{name}/{cut}", "1", name),
+                _SizedTerm(f"{name} / ({name} / {cut})", str(cut), f"{name}/{cut}", name),
+                _SizedTerm(f"{name} % ({name} / {cut})", f"{name}/{cut}", "1", name),
             ]
         return _halves(name, cut, "/")
     if rng.random() < 0.12:
         cut = rng.choice((2, 3))
         return _halves(name, cut, "//")
-    return [_Part(name, name, "1", name)]
+    return [_SizedTerm(name, name, "1", name)]
 
 
-def _halves(name: str, cut: int, sign: str) -> list[_Part]:
-    low = _Part(f"{name} % {cut}", str(cut), "1", name)
-    return [_Part(f"{name} / {cut}", f"{name}{sign}{cut}", str(cut), name), low]
+def _halves(name: str, cut: int, sign: str) -> list[_SizedTerm]:
+    low = _SizedTerm(f"{name} % {cut}", str(cut), "1", name)
+    return [_SizedTerm(f"{name} / {cut}", f"{name}{sign}{cut}", str(cut), name), low]
 
 
-def _strides(side: list[_Part]) -> dict[_Part, str]:
-    out: dict[_Part, str] = {}
+def _strides(side: list[_SizedTerm]) -> dict[_SizedTerm, str]:
+    out: dict[_SizedTerm, str] = {}
     inside: list[str] = []
     for part in reversed(side):
         out[part] = "*".join(inside) if inside else "1"
@@ -103,7 +103,7 @@ def _strides(side: list[_Part]) -> dict[_Part, str]:
     return out
 
 
-def _mapping(side: list[_Part], pad: str = "") -> str:
+def _mapping(side: list[_SizedTerm], pad: str = "") -> str:
     texts = [part.text for part in side] or ["1"]
     return ", ".join([texts[0] + pad, *texts[1:]])
 

@@ -22,18 +22,19 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from dmaverify.language.expr import Expr
-from dmaverify.program.move import Stream, Tensor
+from dmaverify.program.move import Stream
+from dmaverify.program.tensor import Tensor
 from dmaverify.targets.target import Target, load_target
 from dmaverify.testing import random_mappings as mapping_room
 from dmaverify.testing import random_moves as move_room
 from dmaverify.testing import random_plans as plan_room
 from dmaverify.testing.draw import Draw
+from dmaverify.testing.drawn_plan import DrawnPlan
 from dmaverify.testing.fault_kinds import FAULTS, NotApplicable, with_fault
-from dmaverify.testing.random_moves import Move
-from dmaverify.testing.random_plans import Plan
+from dmaverify.testing.random_moves import DrawnMove
 from dmaverify.testing.random_templates import Drawn, random_template
 from dmaverify.testing.wide_templates import wide_template
-from dmaverify.testing.written import Written, written
+from dmaverify.testing.written import WrittenPlan, written
 
 T = TypeVar("T")
 
@@ -103,7 +104,7 @@ def tensors(target: Target | None = None, tier: str = "hbm") -> SearchStrategy[T
 
 def moves(
     target: Target | None = None, *, valid: bool | None = None, tiers: Sequence[str] = ()
-) -> SearchStrategy[Move]:
+) -> SearchStrategy[DrawnMove]:
     """Moves between two tiers (those of `target`, or some of them): source, destination, dtype, and a stream where
     one fits.
 
@@ -113,11 +114,11 @@ def moves(
     return drawn(lambda draw: move_room.move(draw, machine, valid=valid, tiers=tiers))
 
 
-def streams(target: Target | None = None) -> SearchStrategy[tuple[Move, Stream]]:
+def streams(target: Target | None = None) -> SearchStrategy[tuple[DrawnMove, Stream]]:
     """A move with a stream that walks it rightly: the pieces of every axis in some order, the last in the packet."""
     machine = _target(target)
 
-    def make(draw: Draw) -> tuple[Move, Stream]:
+    def make(draw: Draw) -> tuple[DrawnMove, Stream]:
         found = plan_room.valid_move(draw, machine)
         assert found.stream is not None
         return found, found.stream
@@ -127,7 +128,7 @@ def streams(target: Target | None = None) -> SearchStrategy[tuple[Move, Stream]]
 
 def plans(
     target: Target | None = None, *, valid: bool | None = None, tiers: Sequence[str] = ()
-) -> SearchStrategy[Plan]:
+) -> SearchStrategy[DrawnPlan]:
     """Plans of one transfer with printed commands, often several, and often a stream.
 
     `valid=True`: every core obligation holds (`core/consumes` apart). `valid=False`: with one fault, named by
@@ -137,18 +138,20 @@ def plans(
     return drawn(lambda draw: plan_room.plan(draw, machine, valid=valid, tiers=tiers))
 
 
-def written_plans(kind: str = "", fault: str | None = None) -> SearchStrategy[Written]:
+def written_plans(kind: str = "", fault: str | None = None) -> SearchStrategy[WrittenPlan]:
     """Plan files of a kind (any of `KINDS`), right or with exactly one named fault (None: either, "": right)."""
     return drawn(lambda draw: written(draw, kind, fault))
 
 
-def faults(target: Target | None = None, *, names: Sequence[str] = FAULTS) -> SearchStrategy[tuple[Plan, Plan]]:
+def faults(
+    target: Target | None = None, *, names: Sequence[str] = FAULTS
+) -> SearchStrategy[tuple[DrawnPlan, DrawnPlan]]:
     """A valid plan and the same plan with one fault of a kind among `names` (kinds that a plan cannot have are passed
     over).
     """
     machine = _target(target)
 
-    def make(draw: Draw) -> tuple[Plan, Plan]:
+    def make(draw: Draw) -> tuple[DrawnPlan, DrawnPlan]:
         base = plan_room.plan(draw, machine, valid=True)
         for name in draw.shuffled(names):
             try:

@@ -17,7 +17,7 @@ Entry = list[str]
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _WideTerm:
     """A term of a mapping: its text, how often it is live, how many positions it has on a side that pads it."""
 
     text: str
@@ -76,20 +76,20 @@ def _range(draw: _Drawing, multiples: tuple[int, ...] = (1, 1, 1, 2, 4, 8)) -> t
     return f"{{ min = {least}{end}{suffix} }}", multiple
 
 
-def _parts(draw: _Drawing, name: str) -> list[_Part]:
+def _parts(draw: _Drawing, name: str) -> list[_WideTerm]:
     text, multiple = _range(draw)
     draw.axes[name] = text
     kind = draw.rng.random()
     if kind < 0.2 and multiple > 1:
         cut = str(draw.rng.choice([k for k in (2, 4, 8) if multiple % k == 0]))
         if draw.chance(0.4):
-            return [_Part(f"{name} / ({name}/{cut})", cut), _Part(f"{name} % ({name}/{cut})", f"{name}/{cut}")]
-        return [_Part(f"{name} / {cut}", f"{name}/{cut}"), _Part(f"{name} % {cut}", cut)]
+            return [_WideTerm(f"{name} / ({name}/{cut})", cut), _WideTerm(f"{name} % ({name}/{cut})", f"{name}/{cut}")]
+        return [_WideTerm(f"{name} / {cut}", f"{name}/{cut}"), _WideTerm(f"{name} % {cut}", cut)]
     if kind < 0.35 and "K" not in draw.free:
         draw.free["K"] = "{ min = 1, max = 64 }"
         if draw.chance(0.85):
             draw.assume.append(f"K | {name}")
-        return [_Part(f"{name} / K", f"{name}/K"), _Part(f"{name} % K", "K")]
+        return [_WideTerm(f"{name} / K", f"{name}/K"), _WideTerm(f"{name} % K", "K")]
     if kind < 0.5:
         by, more = draw.rng.choice((2, 3, 4)), draw.rng.choice((1, 1, 2))
         tick = f"{name}'"
@@ -99,11 +99,11 @@ def _parts(draw: _Drawing, name: str) -> list[_Part]:
         else:
             whole = f"({name} + {by - 1})//{by}*{by}"
         draw.lets.append(f'"{tick}" = "{name} # ({whole})"')
-        return [_Part(f"{tick} / {by}", f"({whole})/{by}"), _Part(f"{tick} % {by}", str(by))]
-    return [_Part(name, name)]
+        return [_WideTerm(f"{tick} / {by}", f"({whole})/{by}"), _WideTerm(f"{tick} % {by}", str(by))]
+    return [_WideTerm(name, name)]
 
 
-def _padded(draw: _Drawing, side: list[_Part], name: str) -> list[_Part]:
+def _padded(draw: _Drawing, side: list[_WideTerm], name: str) -> list[_WideTerm]:
     """One term of a side with more positions than it needs."""
     if not draw.chance(0.3):
         return side
@@ -122,7 +122,7 @@ def _padded(draw: _Drawing, side: list[_Part], name: str) -> list[_Part]:
     return [*side[:at], replace(part, slots=slots), *side[at + 1 :]]
 
 
-def _strides(side: list[_Part], width: int) -> dict[str, str]:
+def _strides(side: list[_WideTerm], width: int) -> dict[str, str]:
     out: dict[str, str] = {}
     inside: list[str] = [] if width == 1 else [str(width)]
     for part in reversed(side):
@@ -131,7 +131,7 @@ def _strides(side: list[_Part], width: int) -> dict[str, str]:
     return out
 
 
-def _mapping(side: list[_Part]) -> str:
+def _mapping(side: list[_WideTerm]) -> str:
     return ", ".join(part.shown for part in side) or "1"
 
 
@@ -141,7 +141,7 @@ def _transfer(draw: _Drawing) -> Drawn:
     parts = [part for name in names[:-1] for part in _parts(draw, name)]
     if draw.chance(0.7):  # rows of words of 8 bytes
         draw.axes[names[-1]] = _range(draw, (8, 8, 16, 32))[0]
-        parts.append(_Part(names[-1], names[-1]))
+        parts.append(_WideTerm(names[-1], names[-1]))
     else:
         parts += _parts(draw, names[-1])
     source, dest, order = (rng.sample(parts, len(parts)) for _ in range(3))
@@ -267,12 +267,12 @@ def _access(draw: _Drawing) -> Drawn:
     outer = [part for name in "AB"[: rng.randint(1, 2)] for part in _parts(draw, name)]
     draw.axes["C"] = f"{{ min = 8, max = {rng.choice((24, 32, 64))}, multiple_of = 8 }}"
     slots = rng.choice(("32", "64", "C", "C", "C + 8"))
-    inner = _Part("C", "C", "" if slots == "C" else slots)
+    inner = _WideTerm("C", "C", "" if slots == "C" else slots)
     memory, order = rng.sample(outer, len(outer)), rng.sample(outer, len(outer))
     repeat = draw.chance(0.25)
     if repeat:
         draw.axes["T"] = _range(draw, (1,))[0]
-    time = _mapping([*([_Part("T", "T")] if repeat else []), *order])
+    time = _mapping([*([_WideTerm("T", "T")] if repeat else []), *order])
     lines = [
         "[access.t]", f'engine = "{rng.choice(("fetch", "commit"))}"', 'dtype = "i8"',
         f'memory = {{ tier = "dm", slice = "256", element = "{_mapping([*memory, inner])}" }}',

@@ -20,7 +20,7 @@ from dmaverify.testing.draw import Draw, Seeded
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenPlan:
     """A plan file and the entry that is meant. `fault` "": right by construction."""
 
     kind: str
@@ -65,16 +65,16 @@ KINDS: Mapping[str, tuple[Maker, tuple[str, ...]]] = {
 }
 
 
-def written(draw: Draw, kind: str = "", fault: str | None = None) -> Written:
+def written(draw: Draw, kind: str = "", fault: str | None = None) -> WrittenPlan:
     """A plan of a kind (any), right or with a fault (None: either)."""
     name = kind or draw.choice(list(KINDS))
     make, faults = KINDS[name]
     chosen = fault if fault is not None else draw.choice(("", *faults)) if draw.chance(60) else ""
     text, entry = make(draw, chosen)
-    return Written(name, text, entry, chosen)
+    return WrittenPlan(name, text, entry, chosen)
 
 
-def seeded(seed: str, kind: str = "", fault: str | None = None) -> Written:
+def seeded(seed: str, kind: str = "", fault: str | None = None) -> WrittenPlan:
     """The plan of a seed."""
     found = written(Seeded(seed), kind, fault)
-    return Written(found.kind, found.text, found.name, found.fault, seed)
+    return WrittenPlan(found.kind, found.text, found.name, found.fault, seed)

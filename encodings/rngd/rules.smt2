@@ -58,9 +58,28 @@
 (define-fun rngd/route ((route Int)) Bool (= route 1))
 (define-fun rngd/host-route ((route Int)) Bool (= route 1))
 (define-fun rngd/spm-same-chip ((same_chip Int)) Bool (= same_chip 1))
+(define-fun rngd/spm-one-dmn ((stride_low Int) (stride_high Int) (spm_stride Int)) Bool
+  (and (< (- spm_stride) stride_low) (< stride_high spm_stride)))
+(define-fun rngd/spm-dmns ((slice_end Int) (spm_dmns_max Int)) Bool
+  (<= slice_end spm_dmns_max))
 (define-fun rngd/pcie ((same_chip Int)) Bool (= same_chip 1))
 (define-fun rngd/dmn-local ((same_dmn Int)) Bool (= same_dmn 1))
 (define-fun rngd/cross-cluster-sync ((same_cluster Int)) Bool (= same_cluster 1))
+
+; advice with a price: told where a tenth of the cycles or more could be saved
+(define-fun rngd/packet-small ((packet_bytes Int) (best_packet_bytes Int) (cycles Int) (packet_cycles Int)) Bool
+  (or (>= packet_bytes best_packet_bytes) (<= (* 10 (- cycles packet_cycles)) cycles)))
+(define-fun rngd/hbm-windows ((crossing_windows Int) (partial_windows Int) (cycles Int) (aligned_cycles Int)) Bool
+  (or (= 0 (+ crossing_windows partial_windows)) (<= (* 10 (- cycles aligned_cycles)) cycles)))
+(define-fun rngd/one-stack ((channels_used Int) (channels_all Int) (cycles Int) (spread_cycles Int)) Bool
+  (or (> (* 2 channels_used) channels_all) (<= (* 10 (- cycles spread_cycles)) cycles)))
+(define-fun rngd/one-dmn ((port_groups Int) (cycles Int) (alternating_cycles Int)) Bool
+  (or (>= port_groups 2) (<= (* 10 (- cycles alternating_cycles)) cycles)))
+(define-fun rngd/engine-dmn ((engines_away Int)) Bool (= 0 engines_away))
+(define-fun rngd/tensor-unit ((switch_size Int) (cycles Int)) Bool
+  (or (< cycles 0) (= switch_size 0) (>= switch_size 256)))
+(define-fun rngd/pcie-receiver ((link_senders Int) (link_cycles Int) (cycles Int)) Bool
+  (or (<= link_senders 1) (<= (* 10 link_cycles) cycles)))
 
 ; types
 (define-fun rngd/dtype-known ((dtype_known Int)) Bool (= dtype_known 1))

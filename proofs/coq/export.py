@@ -22,8 +22,8 @@ from dmaverify.language.expr import Broadcast, Drop, Expr, Modulo, Padding, Pair
 from dmaverify.lower.adapters import derived_access, given_access, slice_move
 from dmaverify.lower.programs import space_of
 from dmaverify.program.command import Command
-from dmaverify.program.move import PLACES, Tensor
 from dmaverify.program.space import SPAN, Space, unit_bits_of
+from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.prove.move.fold import fold
 
 CHECKER = independent_checker()

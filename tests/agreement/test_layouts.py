@@ -14,8 +14,8 @@ from dmaverify.language.meaning import Index, Pad, cell, finalize
 from dmaverify.layout.addresses import BYTE, Layout
 from dmaverify.layout.refine import Drive, Nest, drive
 from dmaverify.lower.programs import space_of
-from dmaverify.program.move import PLACES, Tensor
 from dmaverify.program.space import Space, layout_of, unit_bits_of
+from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.prove.move.fold import fold
 from dmaverify.targets.target import load_target
 from dmaverify.testing import Plan, moves, plans, tensors

@@ -8,8 +8,9 @@ import pytest
 from dmaverify.language.parse import parse
 from dmaverify.lower.derive import derive
 from dmaverify.program.command import Command, Loop, Port
-from dmaverify.program.move import Stream, Tensor
+from dmaverify.program.move import Stream
 from dmaverify.program.space import Space
+from dmaverify.program.tensor import Tensor
 from dmaverify.prove.move.core import judge_core
 from dmaverify.prove.smt import Session
 from dmaverify.testing import compare

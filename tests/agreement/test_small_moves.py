@@ -29,8 +29,9 @@ from dmaverify.language.expr import (
 from dmaverify.language.meaning import Index, cell, finalize
 from dmaverify.lower.derive import derive
 from dmaverify.program.command import Command, Loop, Port
-from dmaverify.program.move import Stream, Tensor
+from dmaverify.program.move import Stream
 from dmaverify.program.space import Space, layout_of
+from dmaverify.program.tensor import Tensor
 from dmaverify.testing.oracle import compare
 
 PADDED = [(Kind.TOP, 56), (Kind.ZERO, 88), (Kind.BOTTOM, 28), (None, 28)]  # the outer source axis, and moves proved

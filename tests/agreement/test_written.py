@@ -9,12 +9,12 @@ from hypothesis import given, settings
 
 from dmaverify.execute.interpret import interpret
 from dmaverify.execute.work import Beyond
-from dmaverify.plan.execution import Execution
+from dmaverify.plan.execution import PlanExecution
 from dmaverify.testing.against import complaint, judged_twice, shrunk
 from dmaverify.testing.draw import Seeded
 from dmaverify.testing.drawn_views import twin
 from dmaverify.testing.strategies import written_plans
-from dmaverify.testing.written import KINDS, Written, seeded
+from dmaverify.testing.written import KINDS, WrittenPlan, seeded
 
 PLAIN = str(Path(__file__).parents[1] / "fuzz" / "plain")
 EACH = 16
@@ -42,7 +42,7 @@ def test_a_drawn_fault_breaks_a_promise_now_and_then(kind: str) -> None:
         for number in range(40):
             drawn = seeded(f"{kind} {fault} {number}", kind, fault)
             try:
-                answers.append(interpret(*Execution(drawn.text, target=PLAIN).work(drawn.name)))
+                answers.append(interpret(*PlanExecution(drawn.text, target=PLAIN).work(drawn.name)))
             except Beyond:
                 continue
             if answers[-1].wrong:
@@ -81,11 +81,11 @@ def test_a_disagreement_is_shrunk_to_a_smaller_plan() -> None:
 
 @given(written_plans())
 @settings(max_examples=25, deadline=None, derandomize=True)
-def test_what_hypothesis_draws_is_what_a_seed_draws(drawn: Written) -> None:
+def test_what_hypothesis_draws_is_what_a_seed_draws(drawn: WrittenPlan) -> None:
     assert drawn.kind in KINDS
     assert drawn.fault in ("", *KINDS[drawn.kind][1])
     try:
-        found = interpret(*Execution(drawn.text, target=PLAIN).work(drawn.name))
+        found = interpret(*PlanExecution(drawn.text, target=PLAIN).work(drawn.name))
     except Beyond:
         return
     assert not (drawn.holds and found.wrong), drawn.text

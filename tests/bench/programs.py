@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 
 from dmaverify import api
-from dmaverify.program.schedule import Order, Piece
+from dmaverify.program.schedule import LaneWork, Order
 from dmaverify.prove.flow.bank_runs import AccessNest, Banks, bank_runs
 from dmaverify.prove.flow.hazards import hazards
 from dmaverify.prove.flow.touches import Touch
@@ -46,7 +46,7 @@ def nests(count: int) -> list[float]:
 def pairs(count: int) -> tuple[list[float], int]:
     """Nests that interleave: intervals meet, so that columns, residues or the solver must decide."""
     draw, times, met = random.Random(2), [], 0
-    order = Order((Piece(0, "a"), Piece(1, "b")), (0, 0), ((0,), (1,)))
+    order = Order((LaneWork(0, "a"), LaneWork(1, "b")), (0, 0), ((0,), (1,)))
     for _ in range(count):
         touches = []
         for step, lane in ((0, "a"), (1, "b")):

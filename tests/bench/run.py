@@ -25,8 +25,8 @@ from dmaverify.language.expr import Expr, Modulo, Pair, Stride, Symbol
 from dmaverify.lower.programs import derived_program, space_of
 from dmaverify.plan.read import read_plan_text
 from dmaverify.program.command import Port
-from dmaverify.program.move import Tensor
 from dmaverify.program.space import Space
+from dmaverify.program.tensor import Tensor
 from dmaverify.prove.move.check import Options, check_transfer
 from dmaverify.prove.move.core import judge_core
 from dmaverify.prove.smt import Session

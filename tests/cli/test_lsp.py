@@ -261,3 +261,39 @@ def test_blocks_are_none_where_entries_depend_on_each_other() -> None:
     assert blocks(many(2)) is not None
     assert blocks(many(2) + "\n[program.p]\nstep = []\n") is None
     assert blocks(many(2) + "\n# dmaverify: allow(core/covers) why\n") is None
+
+
+KINDS = [
+    ("plan.toml", WRONG, "[transfer", "B=8:128", "write stride of `B`"),
+    ("kernel.rs", unexpected(EXAMPLES / "start" / "rust.rs"), "input.to_dm", "Row, Col]>", "positions"),
+    ("load.mlir", unexpected(EXAMPLES / "pto" / "ping-pong-broken.mlir"), "func.func", "func.func", "REFUTED"),
+    ("tile.job", "0x40\n0x10000000\n0x10002000\n0\n0\n8\n8\n0\n0\nnone\n", "0x40", "0x40", ""),
+]
+
+
+def test_one_editor_talks_about_all_four_kinds_of_files(talk: Any) -> None:
+    """Diagnostics, lens, hover, completion and actions of each kind, as a client gets them, in one session."""
+
+    async def talking(editor: Editor) -> None:
+        for name, text, _, _, _ in KINDS:
+            editor.open(name, text)
+        for name, text, entry, place, said in KINDS:
+            await editor.diagnostics(name, 1)
+            whole = lt.TextDocumentIdentifier(editor.uri(name))
+            lenses = await editor.client.text_document_code_lens_async(lt.CodeLensParams(whole))
+            assert lenses is not None
+            words = {one.command.title.split(",")[0].split()[0] for one in lenses if one.command is not None}
+            assert words <= {"PROVED", "REFUTED", "UNKNOWN", "ERROR"}
+            assert words, name
+            hover = await editor.client.text_document_hover_async(lt.HoverParams(*editor.at(name, text, place, 2)))
+            if said:
+                assert hover is not None, name
+                assert isinstance(hover.contents, lt.MarkupContent)
+                assert said in hover.contents.value
+            where = editor.at(name, text, entry, 1)[1]
+            found = list((editor.got[editor.uri(name)])[0].diagnostics)
+            asked = lt.CodeActionParams(whole, lt.Range(where, where), lt.CodeActionContext(found))
+            assert await editor.client.text_document_code_action_async(asked) is not None
+            await editor.client.text_document_completion_async(lt.CompletionParams(whole, where))
+
+    talk(talking)

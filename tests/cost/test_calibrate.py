@@ -18,7 +18,7 @@ from click.testing import CliRunner
 
 from dmaverify.cli.app import cli
 from dmaverify.cost.bands import band_of, classes_of, run_of
-from dmaverify.cost.calibrate import CLOCK, Fit, fit, fit_older, quality, relative_fit, section, seen_by, written
+from dmaverify.cost.calibrate import CLOCK, FitRow, fit, fit_older, quality, relative_fit, section, seen_by, written
 from dmaverify.cost.constants import TICKS, cost_data, profiles
 from dmaverify.cost.leave_out import bands, left_out, main, quantile, rank_correlation, spread_of
 from dmaverify.cost.model import cost
@@ -41,7 +41,7 @@ def all_points() -> list[Point]:
 
 
 @cache
-def unseen() -> list[Fit]:
+def unseen() -> list[FitRow]:
     """Every row of schedules, predicted from the others."""
     return left_out(all_points(), SCHEDULE)
 

@@ -19,7 +19,7 @@ from cost_programs import SLICE, command, dm, hbm
 from dmaverify.cli.app import cli
 from dmaverify.cost.gathers import RowMoves, gather_cost
 from dmaverify.cost.model import cost
-from dmaverify.cost.sharing import Piece, in_time, loads_of
+from dmaverify.cost.sharing import WorkPiece, in_time, loads_of
 from dmaverify.cost.simulate import simulate
 from dmaverify.cost.turns import EACH, turns_cost
 from dmaverify.program.command import Command, Loop, Port
@@ -139,18 +139,18 @@ def test_many_iterations_are_priced_by_kind() -> None:
 
 
 def test_two_that_share_nothing_take_their_own_time() -> None:
-    timed = in_time([Piece(100, (), {"a": 90}), Piece(70, (), {"b": 70})])
+    timed = in_time([WorkPiece(100, (), {"a": 90}), WorkPiece(70, (), {"b": 70})])
     assert [(t.start, t.end, t.slowed_by) for t in timed] == [(0, 100, ""), (0, 70, "")]
 
 
 def test_two_that_fill_one_channel_take_twice_as_long() -> None:
-    timed = in_time([Piece(100, (), {"a": 100}), Piece(100, (), {"a": 100}), Piece(10, (0, 1))])
+    timed = in_time([WorkPiece(100, (), {"a": 100}), WorkPiece(100, (), {"a": 100}), WorkPiece(10, (0, 1))])
     assert [(t.start, t.end) for t in timed] == [(0, 200), (0, 200), (200, 210)]
     assert [t.slowed_by for t in timed] == ["a", "a", ""]
 
 
 def test_what_is_left_goes_on_at_its_own_pace() -> None:
-    timed = in_time([Piece(100, (), {"a": 100}), Piece(50, (), {"a": 50})])
+    timed = in_time([WorkPiece(100, (), {"a": 100}), WorkPiece(50, (), {"a": 50})])
     assert [round(t.end, 6) for t in timed] == [150, 100]
 
 
@@ -161,8 +161,8 @@ def test_time_lies_between_alone_and_one_after_the_other() -> None:
         for number in range(draw.randint(1, 8)):
             cycles = float(draw.randint(0, 100))
             loads = {part: cycles * draw.random() for part in draw.sample("abcd", draw.randint(0, 3))}
-            pieces.append(Piece(cycles, tuple(n for n in range(number) if draw.random() < 0.3), loads))
-        free = in_time([Piece(p.cycles, p.after) for p in pieces])
+            pieces.append(WorkPiece(cycles, tuple(n for n in range(number) if draw.random() < 0.3), loads))
+        free = in_time([WorkPiece(p.cycles, p.after) for p in pieces])
         timed = in_time(pieces)
         assert all(t.end >= f.end - 1e-6 for t, f in zip(timed, free, strict=True))
         assert max(t.end for t in timed) <= sum(p.cycles for p in pieces) + 1e-6

@@ -23,7 +23,8 @@ import dmaverify as dv
 from dmaverify.cli import app as cli
 from dmaverify.errors import Span
 from dmaverify.language.meaning import Index, cell
-from dmaverify.plan.read import read_plan_text, select
+from dmaverify.plan.plan import select
+from dmaverify.plan.read import read_plan_text
 from dmaverify.program.command import Sequencer
 from dmaverify.verdict import Finding, Status, Verdict
 

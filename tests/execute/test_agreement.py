@@ -24,8 +24,8 @@ from dmaverify.language.expr import (
 )
 from dmaverify.language.meaning import Index, OutOfBounds, Pad, cell, combine, finalize
 from dmaverify.program.command import Command, Loop, Port
-from dmaverify.program.move import Tensor
 from dmaverify.program.space import Space
+from dmaverify.program.tensor import Tensor
 
 CHIP, CLUSTER = 1 << 56, 1 << 52
 SLICE_BYTES = 64

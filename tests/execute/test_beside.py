@@ -12,8 +12,8 @@ import pytest
 from dmaverify.execute.beside import Beside, Task, broken_by
 from dmaverify.language.parse import parse
 from dmaverify.program.command import Command, Loop, Port
-from dmaverify.program.move import Tensor
 from dmaverify.program.space import Space
+from dmaverify.program.tensor import Tensor
 
 ROOT = Path(__file__).resolve().parents[2]
 HOST = Space("host", ("element",))

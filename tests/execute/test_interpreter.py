@@ -7,13 +7,13 @@ import pytest
 from dmaverify.execute.interpret import interpret
 from dmaverify.execute.outcome import Outcome
 from dmaverify.execute.work import Beyond, start_at
-from dmaverify.plan.execution import Execution
+from dmaverify.plan.execution import PlanExecution
 
 HEAD = 'schema = 1\ntarget = "rngd"\n[axes]\nA = 8\nN = 1\nC = 8\nR = 4\nK = 2\nW = 8\nM = 31\n'
 
 
 def run(body: str, name: str = "x") -> Outcome:
-    return interpret(*Execution(HEAD + body).work(name))
+    return interpret(*PlanExecution(HEAD + body).work(name))
 
 
 def store(view: str, *, small: str = "A = 4, C", time: str = "A = 4", loop: str = "") -> str:
@@ -122,13 +122,13 @@ def test_a_nest_copies_its_nth_unit_to_its_nth_unit(write: str, broken: set[str]
 def test_a_packet_moved_upwards_is_many_requests(by: int, right: bool) -> None:
     head = HEAD.replace("C = 8", "C = 4096")
     text = copy("[C=4096:1]:4096", "[C=4096:1]:4096", source=0, dest=by, element="C")
-    assert interpret(*Execution(head + text).work("x")).right == right
+    assert interpret(*PlanExecution(head + text).work("x")).right == right
 
 
 def test_a_packet_moved_upwards_within_one_request_is_read_before_it_is_written() -> None:
     head = HEAD.replace("C = 8", "C = 200")
     text = copy("[C=200:1]:200", "[C=200:1]:200", source=0, dest=8, element="C")
-    assert interpret(*Execution(head + text).work("x")).right
+    assert interpret(*PlanExecution(head + text).work("x")).right
 
 
 def test_zero_padding_ends_as_zero() -> None:
@@ -271,4 +271,4 @@ def test_steps_that_wait_for_each_other_never_start() -> None:
 
 def test_what_is_too_large_is_no_answer() -> None:
     with pytest.raises(Beyond):
-        interpret(*Execution(HEAD.replace("A = 8", "A = 100000000") + LOAD).work("load"))
+        interpret(*PlanExecution(HEAD.replace("A = 8", "A = 100000000") + LOAD).work("load"))

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from dmaverify.execute import promise as promise_module
-from dmaverify.execute.address import Batch, Region, batches, counters_of, region_of
+from dmaverify.execute.address import Batch, DeclaredRegion, batches, counters_of, region_of
 from dmaverify.execute.promise import Promise, cell_words, promise_of, rows_of_tags, steps_of
 from dmaverify.language.expr import Broadcast, Expr, Kind, Pair, Stride, Symbol, axes_of, pair
 from dmaverify.language.meaning import Pad, cell, finalize, live_indices
 from dmaverify.language.parse import parse
 from dmaverify.program.command import Command, Loop, Port
-from dmaverify.program.move import Tensor
 from dmaverify.program.space import Space
+from dmaverify.program.tensor import Tensor
 
 AXES = {"A": 4, "B": 3, "C": 8}
 TEXTS = [
@@ -143,7 +143,9 @@ def test_unit_indices_and_addresses_name_each_other() -> None:
 
 
 def test_a_region_of_half_bytes_begins_at_its_byte() -> None:
-    assert region_of(Tensor("hbm", m("A"), base=3), Space("hbm", ("element",)), 4) == Region(6, (("element", 4, 1),))
+    assert region_of(Tensor("hbm", m("A"), base=3), Space("hbm", ("element",)), 4) == DeclaredRegion(
+        6, (("element", 4, 1),)
+    )
 
 
 @pytest.mark.parametrize("chunk", [1, 4, 5, 6, 24, 1000])

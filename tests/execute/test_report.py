@@ -7,8 +7,8 @@ from dmaverify.execute import Execution, execute, report_json, report_text
 from dmaverify.execute.report import kept, place_text
 from dmaverify.language.parse import parse
 from dmaverify.program.command import Command, Loop, Port
-from dmaverify.program.move import Tensor
 from dmaverify.program.space import Space
+from dmaverify.program.tensor import Tensor
 
 SLICE = 4 << 20
 HBM = Space("hbm", ("chip", "element"))

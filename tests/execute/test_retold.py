@@ -1,13 +1,21 @@
-"""The second opinion: a proof that a run of the text contradicts is no verdict."""
+"""The second opinion: a proof or a refutation that a run of the text contradicts is no verdict."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import pytest
 
 from dmaverify.errors import Disagreement
+from dmaverify.jobs.load import program_of
 from dmaverify.jobs.retold import retell
+from dmaverify.lower.programs import space_of
+from dmaverify.plan.read import read_plan_text
+from dmaverify.prove.move.outcome import Broken
+from dmaverify.prove.move.scene import Scene, Side
+from dmaverify.prove.move.witness import finding_of
 from dmaverify.prove.options import Options
-from dmaverify.verdict import Status, Verdict
+from dmaverify.verdict import Finding, Severity, Status, Verdict
 
 TEXT = """
 schema = 1
@@ -35,3 +43,36 @@ def test_only_proofs_of_small_moves_are_run() -> None:
     retell(TEXT.format(rows=1 << 20), "x", "rngd", PROVED, SMALL)
     retell(TEXT.format(rows=4), "x", "rngd", PROVED, Options(cross_check=0))
     retell(TEXT.format(rows=4), "x", "rngd", Verdict("x", "rngd", Status.UNKNOWN), SMALL)
+
+
+REFUTED = Verdict("x", "rngd", Status.REFUTED, (Finding("core/covers", Severity.ERROR, "", witness={"address": 0}),))
+
+
+def test_a_refutation_that_no_run_shows_is_a_disagreement() -> None:
+    with pytest.raises(Disagreement, match="refuted by core/covers, but every run"):
+        retell(TEXT.format(rows=3), "x", "rngd", REFUTED, SMALL)
+
+
+@pytest.mark.parametrize(
+    ("rows", "cross_check", "by"),
+    [(4, 1 << 16, "a run of the text"), (1 << 20, 1 << 16, "its witness"), (4, 0, "its witness")],
+)
+def test_a_refutation_says_what_confirms_it(rows: int, cross_check: int, by: str) -> None:
+    told = retell(TEXT.format(rows=rows), "x", "rngd", REFUTED, Options(cross_check=cross_check))
+    assert told.confirmed == by
+
+
+def test_what_no_run_can_show_is_not_asked_of_one() -> None:
+    only = replace(REFUTED, findings=(Finding("core/well-formed", Severity.ERROR, ""),))
+    assert retell(TEXT.format(rows=3), "x", "rngd", only, SMALL) == only
+
+
+def test_a_cell_that_some_command_writes_is_no_witness_of_a_missing_write() -> None:
+    plan = read_plan_text(TEXT.format(rows=4))
+    move, commands = plan.transfers[0].transfer, program_of(plan, "x")
+    spaces = [space_of(plan.targets["rngd"], tensor.tier) for tensor in (move.source, move.dest)]
+    scene = Scene(Side(move.source, spaces[0], 8), Side(move.dest, spaces[1], 8), commands)
+    missing = finding_of(Broken("core/covers", "", position=1048576 + 3 * 64), scene)
+    assert missing.witness["coordinates"] == {"A": 3, "C": 0}
+    with pytest.raises(Disagreement, match="core/covers"):
+        finding_of(Broken("core/covers", "", position=1048576 + 2 * 64 + 63), scene)

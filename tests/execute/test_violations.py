@@ -9,8 +9,8 @@ from dmaverify.execute import Aliased, Execution, TooLarge, execute
 from dmaverify.language.expr import Expr
 from dmaverify.language.parse import parse
 from dmaverify.program.command import Command, Loop, Port
-from dmaverify.program.move import Tensor
 from dmaverify.program.space import Space
+from dmaverify.program.tensor import Tensor
 
 SLICE = 4 << 20
 CHIP, CLUSTER = 1 << 56, 1 << 52

@@ -16,12 +16,13 @@ from dmaverify.prove.move.check import check_transfer
 from dmaverify.prove.move.witness import Disagreement
 from dmaverify.prove.options import Options
 from dmaverify.targets.target import load_target
-from dmaverify.testing.random_plans import Plan, seeded_plan
+from dmaverify.testing.drawn_plan import DrawnPlan
+from dmaverify.testing.random_plans import seeded_plan
 
 LAB = Path(__file__).parent / "lab"
 
 
-def broken_by_running(plan: Plan) -> frozenset[str] | None:
+def broken_by_running(plan: DrawnPlan) -> frozenset[str] | None:
     """What a run of every unit breaks, unread cells apart; None where it is too large."""
     target = load_target(str(LAB))
     commands = plan.commands(target)

@@ -17,7 +17,7 @@ from dmaverify.machines.idma.engine import Request
 from dmaverify.machines.idma.forms import read_image, write_image
 from dmaverify.machines.idma.jobs import request_options
 from dmaverify.machines.idma.nd import Descriptor, Dim, starts
-from dmaverify.machines.idma.text import Told
+from dmaverify.machines.idma.text import ToldDescriptor
 from dmaverify.plan.read import InputErrors
 from dmaverify.testing.idma import FORMS, Mutant, moved, mutants, random_plan
 from dmaverify.verdict import Severity
@@ -106,7 +106,7 @@ def run_emit(count: int, seed: int = 1) -> list[str]:
     for number in range(count):
         form = FORMS[number % len(FORMS)]
         some = [some_descriptor(rng, form) for _ in range(rng.randrange(1, 4))]
-        text = write_image(form, [Told(d, request_options(d.request)) for d in some])
+        text = write_image(form, [ToldDescriptor(d, request_options(d.request)) for d in some])
         wide = 64 if form in ("nd", "desc64") or form.startswith("reg64") else 32
         image = read_image(text, width=wide)
         got = [p for t in image.told for p in starts(t.descriptor, 64).tolist()]

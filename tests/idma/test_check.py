@@ -26,7 +26,7 @@ from dmaverify.machines.idma.engine import (
 from dmaverify.machines.idma.judge import burst_facts, starts_of
 from dmaverify.machines.idma.legalizer import legalize
 from dmaverify.machines.idma.setup import presets, setup_of
-from dmaverify.prove.flow.listed import Item, judge_listed
+from dmaverify.prove.flow.listed import ListedItem, judge_listed
 from dmaverify.targets.modules import Derived
 from dmaverify.targets.target import load_target
 from dmaverify.verdict import Severity, Status, Verdict
@@ -67,7 +67,7 @@ def test_the_examples_are_as_they_say(path: str) -> None:
 def judged(
     request: Request, read: list[tuple[int, int]], write: list[tuple[int, int]], backend: Backend = BACKEND
 ) -> set[str]:
-    item = Item("x", None, tuple(burst_facts(backend, request, read, write)))
+    item = ListedItem("x", None, tuple(burst_facts(backend, request, read, write)))
     verdict = judge_listed([item], IDMA, name="x", path="", unit="transfers")
     assert (verdict.status is Status.PROVED) == (not verdict.errors)
     return {f.rule.removeprefix("idma/") for f in verdict.errors}
@@ -352,5 +352,5 @@ def test_starts_repeat_with_the_page() -> None:
 
 def test_nothing_to_judge_is_no_pass() -> None:
     assert judge_listed([], IDMA, name="x", path="", unit="transfers").status is Status.ERROR
-    lacking = Item("x", None, (Derived("burst", {"protocol": AXI}, "burst"),))
+    lacking = ListedItem("x", None, (Derived("burst", {"protocol": AXI}, "burst"),))
     assert judge_listed([lacking], IDMA, name="x", path="", unit="transfers").status is Status.REFUTED

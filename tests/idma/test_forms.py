@@ -12,14 +12,14 @@ from dmaverify.machines.idma.engine import AXI, OBI, Request
 from dmaverify.machines.idma.forms import form_of, given_of, one_d, padded, read_image, write_image
 from dmaverify.machines.idma.jobs import Job, JobError, llen_of, read_jobs, request_options, write_jobs
 from dmaverify.machines.idma.nd import Descriptor, Dim, starts
-from dmaverify.machines.idma.text import Told
+from dmaverify.machines.idma.text import ToldDescriptor
 
 REQUEST = Request(0x1000, 0x20000, 64, AXI, OBI, True, False, True, 3, False, 0)
 THREE_D = Descriptor(REQUEST, (Dim(8, 64, 128), Dim(4, 1000, -8)))
 
 
-def told(descriptor: Descriptor) -> Told:
-    return Told(descriptor, request_options(descriptor.request))
+def told(descriptor: Descriptor) -> ToldDescriptor:
+    return ToldDescriptor(descriptor, request_options(descriptor.request))
 
 
 def addresses(descriptors: Sequence[Descriptor], width: int = 64) -> list[list[int]]:
@@ -101,7 +101,7 @@ def test_repetitions_count_once_where_dimensions_are_not_enabled() -> None:
 def test_memory_order_depends_on_the_fetch_bus(fetch: int, first: str, last: str) -> None:
     order = sorted(desc64.LAYOUTS[fetch], key=lambda name: desc64.LAYOUTS[fetch][name])
     assert (order[0], order[-1]) == (first, last)
-    word = desc64.Word(0x40, 7, 0x0A, 0x60, 0x1111, 0x2222)
+    word = desc64.DescriptorWords(0x40, 7, 0x0A, 0x60, 0x1111, 0x2222)
     assert desc64.unpacked(0x40, desc64.packed(word, fetch), fetch) == word
     with pytest.raises(InputError, match="32 bits"):
         desc64.packed(word, 32)

@@ -20,9 +20,9 @@ from dmaverify.machines.idma.law import (
     RPC_DRAM,
     SRAM,
     Beats,
+    BurstRun,
     Depth,
-    Memory,
-    Run,
+    MemorySystem,
     Totals,
     bounds,
     closed,
@@ -43,9 +43,9 @@ def quantile(values: Sequence[float], share: float) -> float:
     return sorted(values)[min(len(values) - 1, int(share * len(values)))]
 
 
-def of_row(row: dict[str, str]) -> tuple[list[Run], Depth]:
+def of_row(row: dict[str, str]) -> tuple[list[BurstRun], Depth]:
     backend = replace(BASE, data_width=int(row["data_width"]), ax_in_flight=int(row["num_ax_in_flight"]))
-    memory = Memory(row["mem"], int(row["mem_latency"]), int(row["mem_outstanding"]))
+    memory = MemorySystem(row["mem"], int(row["mem_latency"]), int(row["mem_outstanding"]))
     runs = fragments(backend, int(row["src"], 16), int(row["dst"], 16), int(row["total"]), int(row["frag"]))
     return runs, Depth.of(backend, memory)
 
@@ -113,7 +113,7 @@ def test_the_law_is_the_literal_recurrence_on_any_bursts() -> None:
             r, w = -(-(so + n) // word), -(-(do + n) // word)
             raw.append((r, w, n, so, do))
             beats.append(Beats(r, w, so > do))
-        assert exact([Run(tuple(beats))], depth) == literal(raw, word, depth)
+        assert exact([BurstRun(tuple(beats))], depth) == literal(raw, word, depth)
 
 
 def test_a_repeated_pattern_is_worth_its_repetitions() -> None:
@@ -124,7 +124,7 @@ def test_a_repeated_pattern_is_worth_its_repetitions() -> None:
         )
         depth = Depth(rng.choice((2, 5)), rng.choice((6, 9)), rng.choice((SRAM, RPC_DRAM)))
         times = rng.randrange(1, 300)
-        assert exact([Run(pattern, times)], depth) == exact([Run(pattern * times)], depth)
+        assert exact([BurstRun(pattern, times)], depth) == exact([BurstRun(pattern * times)], depth)
     assert exact([], Depth(2, 5, SRAM)) == 0
 
 
@@ -137,7 +137,7 @@ def test_one_transfer_takes_its_beats_and_two_latencies() -> None:
 # ---------------------------------------------------------------- the paper
 
 
-def share(memory: Memory, outstanding: int, fragment: int) -> float:
+def share(memory: MemorySystem, outstanding: int, fragment: int) -> float:
     points = sweep(BASE, memories=[memory], sizes=[fragment], outstanding=[outstanding])
     return points[0].share
 
@@ -171,7 +171,7 @@ def test_8_kib_over_64_bit_take_no_less_than_their_data_and_no_more_than_the_pap
 def test_the_first_read_request_comes_in_the_second_cycle() -> None:
     """One clock after the accepting edge, cycle 2 inclusive: a one-word copy is that, and the two latencies."""
     for memory in (SRAM, RPC_DRAM, HBM):
-        one_word = exact([Run((Beats(1, 1),))], Depth(2, 5, memory))
+        one_word = exact([BurstRun((Beats(1, 1),))], Depth(2, 5, memory))
         assert one_word - 2 * memory.latency - 1 == 2
 
 

@@ -10,7 +10,7 @@ from dmaverify.errors import InputError
 from dmaverify.machines.idma.engine import Request
 from dmaverify.machines.idma.midends import (
     Event,
-    Region,
+    StripedRegion,
     distributed,
     distributed_by_tree,
     event_facts,
@@ -23,7 +23,7 @@ from dmaverify.machines.idma.midends import (
 )  # fmt: skip
 from dmaverify.machines.idma.nd import Dim
 
-L1 = Region(0x10000, 0x20000, 256)
+L1 = StripedRegion(0x10000, 0x20000, 256)
 
 
 def copied(request: Request) -> list[tuple[int, int]]:
@@ -35,7 +35,7 @@ def key_of(request: Request) -> int:
 
 
 def test_split_pieces_are_the_whole_in_order_and_cross_no_boundary_on_all_small_requests() -> None:
-    region, count = Region(32, 64, 4), 0
+    region, count = StripedRegion(32, 64, 4), 0
     for src, dst, length in product(range(28, 40), (0, 1, 33, 34), range(1, 12)):
         request = Request(src, dst, length)
         pieces = mp_split(request, region)
@@ -76,7 +76,7 @@ def test_a_distributor_needs_its_request_in_one_row() -> None:
     with pytest.raises(InputError, match="3 back-ends"):
         distributed(Request(0x10000, 0, 512), L1, 3)
     with pytest.raises(InputError, match="regions of 48 bytes"):
-        Region(0, 64, 48)
+        StripedRegion(0, 64, 48)
     assert mp_split(Request(0, 0, 0), L1) == [Request(0, 0, 0)]
 
 

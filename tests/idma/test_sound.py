@@ -20,7 +20,7 @@ from dmaverify.machines.idma.jobs import request_options
 from dmaverify.machines.idma.legalizer import burst_count, legalize
 from dmaverify.machines.idma.nd import Descriptor, Dim, starts
 from dmaverify.machines.idma.search import synthesize
-from dmaverify.machines.idma.text import Told
+from dmaverify.machines.idma.text import ToldDescriptor
 from dmaverify.plan.read import InputErrors, read_plan_text
 from dmaverify.testing.idma import FORMS, moved, mutants, random_plan
 from dmaverify.verdict import Severity, Status, Verdict
@@ -267,12 +267,12 @@ def test_no_mutant_of_any_form_is_proved() -> None:
     assert judged_ > 30
 
 
-def addresses(told: Sequence[Told]) -> list[list[int]]:
+def addresses(told: Sequence[ToldDescriptor]) -> list[list[int]]:
     return [[*pair, t.descriptor.request.length] for t in told for pair in starts(t.descriptor, 64).tolist()]
 
 
 def test_wide_strides_are_refused_by_forms_that_cannot_hold_them() -> None:
-    far = Told(Descriptor(Request(0, 1 << 40, 8), (Dim(2, 1 << 33, 8),)), request_options(Request(0, 0, 1)))
+    far = ToldDescriptor(Descriptor(Request(0, 1 << 40, 8), (Dim(2, 1 << 33, 8),)), request_options(Request(0, 0, 1)))
     assert addresses(read_image(write_image("reg64_2d", [far])).told) == addresses([far])
     for form in ("inst64", "job", "reg32_2d"):
         with pytest.raises(InputError, match="do not hold"):

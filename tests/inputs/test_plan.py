@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from dmaverify.errors import InputError, Span
 from dmaverify.language.expr import Expr, Padding, Symbol, walk
-from dmaverify.plan.read import InputErrors, Plan, PlanTransfer, read_plan, read_plan_text, select
+from dmaverify.plan.plan import Plan, PlanTransfer, select
+from dmaverify.plan.read import InputErrors, read_plan, read_plan_text
 from dmaverify.plan.schema import json_schema
 from dmaverify.program.access import Access
 from dmaverify.program.command import Engine
@@ -321,7 +322,7 @@ def problems_of(text: str) -> list[tuple[str, str, str]]:
     [
         ('"hbm", base = 0', '"hbm", base = 0, slice = "A"', "hbm has no slice", "slice"),
         ('"hbm", base = 0', '"hbm", base = { cluster = 1 }', "hbm has no cluster", "cluster"),
-        ('"dm", base = 0', '"spm", base = { slice = 0 }', "spm has no slice", "slice"),
+        ('"dm", base = 0', '"hbm", base = { slice = 0 }', "hbm has no slice", "slice"),
         ('"dm", base = 0', '"host", base = 0, chip = "1"', "host has no chip", "chip"),
     ],
 )
@@ -366,7 +367,7 @@ def test_an_axis_of_size_zero_and_an_undeclared_axis_are_readable() -> None:
     plan = read_plan_text(
         SMALL.replace("A = 8", "A = 8\nB = 0").replace('element = "A" }\ndest', 'element = "Y" }\ndest')
     )
-    assert [(p.message, p.span.text) for p in plan.problems] == [("axis `B` has size 0", "0")]
+    assert [(p.message, p.span.text) for p in plan.problems] == [("the axis `B` has size 0", "0")]
     assert plan.transfers[0].transfer.source.element == Symbol("Y", 0)
 
 
@@ -460,7 +461,7 @@ def test_a_fault_in_a_plan_is_told_at_its_place(old: str, new: str, message: str
         ('read = "[A=8:1]:8"\nwrite = "[A=8:1]"', "the packet is missing", "", "]:packet"),
         ("read = 3", "`read` must be text in quotes, not 3", "3", "quotes"),
         ('unit = "byte"', '`unit` must be bytes or elements, not "byte"', "byte", "did you mean `bytes`?"),
-        ("engine = 3", "`engine` must be a table, not 3", "3", "dmn = 0"),
+        ("engine = 3", "`engine` must be a table, not 3", "3", "dmn = 3"),
         ("engine = { dm = 1 }", "unknown key `dm`", "dm", "did you mean `dmn`?"),
         ("engine = { dmn = -1 }", "`dmn` cannot be negative: -1", "-1", "from 0"),
         ("limits = { entrees = 8 }", "rngd has no limit 'entrees'", "entrees", "entries"),

@@ -167,7 +167,7 @@ def refused(data: bytes) -> InputError:
     ("text", "message", "line", "column"),
     [
         ("A' = 3", "Expected '=' after a key", 1, 2),
-        ("a = 1\na = b", "Invalid value", 2, 5),
+        ("a = 1\na = b", "`b` needs quotes", 2, 5),
         ("a = {\n x = 1 }", "Invalid initial character", 1, 6),
         ('a = "x\nb = 1', "Illegal character", 1, 7),
         ('a = "\\q"', "Unescaped", 1, 6),

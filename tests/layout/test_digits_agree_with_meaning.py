@@ -25,13 +25,13 @@ from dmaverify.language.expr import (
     axes_of,
 )
 from dmaverify.language.meaning import Index, OutOfBounds, Pad, cell, finalize
-from dmaverify.layout.digits import Form, Gap, NotDigits, coalesce, compile_digits, digits_of
+from dmaverify.layout.digits import DigitForm, Gap, NotDigits, coalesce, compile_digits, digits_of
 from dmaverify.layout.digits import finalize as finalize_form
 
 SIZES = {"A": 4, "B": 3, "C": 6}
 
 
-def cell_of_form(form: Form, position: int) -> object:
+def cell_of_form(form: DigitForm, position: int) -> object:
     """The cell that the normal form gives, found by trying every digit vector: slow, and unlike any code under test."""
     found = [
         values

@@ -9,8 +9,8 @@ import pytest
 from dmaverify.language.parse import parse
 from dmaverify.layout.addresses import Layout
 from dmaverify.layout.fuse import fuse, parts_of
-from dmaverify.program.move import Tensor
 from dmaverify.program.space import Space, layout_of
+from dmaverify.program.tensor import Tensor
 
 MEMORY = Space("mem", ("element",))
 

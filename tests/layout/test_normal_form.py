@@ -9,21 +9,21 @@ import pytest
 from dmaverify.language.expr import Kind
 from dmaverify.language.parse import parse
 from dmaverify.layout.addresses import cut_digit
-from dmaverify.layout.digits import Form, Gap, compile_digits, digits_of
+from dmaverify.layout.digits import DigitForm, Gap, compile_digits, digits_of
 from dmaverify.layout.refine import Nest, _separable, cut_piece, drive, missing_cell
-from dmaverify.program.move import Tensor
 from dmaverify.program.space import Space, layout_of
+from dmaverify.program.tensor import Tensor
 
 AXES = {"A": 5, "B": 4, "C": 6}
 HOST = Space("host", ("element",))
 DM = Space("dm", ("slice", "element"), (("slice", 16),))
 
 
-def form(text: str) -> Form:
+def form(text: str) -> DigitForm:
     return digits_of(parse(text, AXES))
 
 
-def kind_at(found: Form, *values: int) -> object:
+def kind_at(found: DigitForm, *values: int) -> object:
     return next((g.kind for g in found.guards if g.value(values) >= g.bound), None)
 
 

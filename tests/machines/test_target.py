@@ -101,7 +101,9 @@ def test_rngd_and_toy_ship_and_the_core_is_no_target() -> None:
 # ------------------------------------------------------------------------------------------ rngd in numbers
 
 def test_rngd_has_the_geometry_of_the_documents() -> None:
-    assert RNGD.constants == {"slice_stride": 4 * 2**20, "DMN_stride": 32 * 4 * 2**20}
+    assert RNGD.constants == {
+        "slice_stride": 4 * 2**20, "DMN_stride": 32 * 4 * 2**20, "SPM_stride": 2**40,
+    }  # fmt: skip
     dm, hbm = RNGD.tiers["dm"], RNGD.tiers["hbm"]
     assert (dm.places, dict(dm.sizes)) == (("chip", "cluster", "slice"), {"chip": 4, "cluster": 2, "slice": 256})
     assert (dm.capacity_bytes, dm.slice_stride_bytes, dm.part_strides["dmn"]) == (512 * 1024, 4 * 2**20, 64 * 4 * 2**20)

@@ -13,9 +13,11 @@ import pytest
 
 from dmaverify import api
 from dmaverify.execute import TooLarge, execute
-from dmaverify.jobs.certify import facts_of, independent_checker
+from dmaverify.jobs.certify import independent_checker
+from dmaverify.jobs.sealed import facts_of
 from dmaverify.targets.target import load_target
-from dmaverify.testing.random_plans import Plan, seeded_plan
+from dmaverify.testing.drawn_plan import DrawnPlan
+from dmaverify.testing.random_plans import seeded_plan
 
 ROOT = Path(__file__).resolve().parents[2]
 FILE = ROOT / "proofs" / "checker.py"
@@ -64,11 +66,11 @@ def test_it_accepts_the_examples_that_are_proved_and_names_what_it_cannot_read(p
             assert rules, verdict["name"]
 
 
-def lab_text(plan: Plan) -> str:
+def lab_text(plan: DrawnPlan) -> str:
     return re.sub(r"^target = .*$", 'target = "lab"', plan.text(LAB), flags=re.MULTILINE)
 
 
-def broken_by_running(plan: Plan) -> frozenset[str] | None:
+def broken_by_running(plan: DrawnPlan) -> frozenset[str] | None:
     commands = plan.commands(LAB)
     if commands is None:
         return frozenset({"no commands"})

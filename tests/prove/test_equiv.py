@@ -12,8 +12,8 @@ from dmaverify.errors import InputError
 from dmaverify.language.expr import Expr, Kind, Symbol, axes_of, pair
 from dmaverify.language.meaning import Index, Several, cell, finalize
 from dmaverify.program.command import Command, Engine, Loop, Port
-from dmaverify.program.move import Tensor
 from dmaverify.program.space import Space, layout_of
+from dmaverify.program.tensor import Tensor
 from dmaverify.prove.move import equiv, units
 from dmaverify.prove.move.copies import TooManySteps, find_copy, in_half_bytes
 from dmaverify.prove.move.equiv import Equivalence, equivalent_mappings, equivalent_plans

@@ -12,8 +12,8 @@ from dmaverify.layout.addresses import Layout
 from dmaverify.layout.fuse import fuse
 from dmaverify.layout.refine import Nest, drive
 from dmaverify.program.command import Command, Engine, Loop, Port
-from dmaverify.program.move import Tensor
 from dmaverify.program.space import Space, layout_of
+from dmaverify.program.tensor import Tensor
 from dmaverify.prove.move.core import judge_core
 from dmaverify.prove.move.obligations import Subject, nest_claims
 from dmaverify.prove.move.overlap import written_early

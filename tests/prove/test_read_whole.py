@@ -3,8 +3,8 @@
 import pytest
 
 from dmaverify.language.parse import parse
-from dmaverify.program.move import Tensor
 from dmaverify.program.space import Space, layout_of
+from dmaverify.program.tensor import Tensor
 from dmaverify.prove.move.core import _one_to_one
 
 HOST = Space("host", ("element",))

@@ -14,7 +14,8 @@ import pytest
 
 from dmaverify import api
 from dmaverify.cli import app as cli
-from dmaverify.jobs.certify import check_certificate, seal_of, write_certificate
+from dmaverify.jobs.certify import check_certificate
+from dmaverify.jobs.sealed import seal_of, write_certificate
 from dmaverify.prove.certify.certificate import MANIFEST, SCRIPT, is_script
 from dmaverify.prove.options import Options
 

@@ -12,7 +12,7 @@ from typing import Any
 import cvc5
 import pytest
 
-from dmaverify.prove.flow.bank_runs import AccessNest, Banks, Level, Run, Summaries, longest_run, summaries
+from dmaverify.prove.flow.bank_runs import AccessNest, BankRun, Banks, RunLevel, Summaries, longest_run, summaries
 from dmaverify.prove.flow.starvation import RunProof, lookup, prove_run
 from dmaverify.prove.smt import Session
 
@@ -78,7 +78,7 @@ TURNING = AccessNest(((5, 40), (20, 128), (3, 8)), 16, None, 8)
 RUN = longest_run(TURNING, BANKS)
 
 
-def refuted_by(run: Run = RUN, claims: Summaries | None = None) -> RunProof:
+def refuted_by(run: BankRun = RUN, claims: Summaries | None = None) -> RunProof:
     proof = prove_run(TURNING, BANKS, Session(), run, claims)
     assert proof.status == "refuted"
     return proof
@@ -100,7 +100,7 @@ def test_a_longer_run_has_a_miss_and_a_shorter_one_is_exceeded() -> None:
         replace(RUN, start=(4, 19, 2), length=RUN.length),
     ],
 )
-def test_a_run_outside_of_the_nest_is_refuted(run: Run) -> None:
+def test_a_run_outside_of_the_nest_is_refuted(run: BankRun) -> None:
     assert RUN.length > 1
     assert refuted_by(run).failed == ("placed",)
 
@@ -153,7 +153,7 @@ def test_tables_of_another_nest_are_refused(changes: dict[str, Any], says: str) 
 def test_an_inflated_table_proves_no_longer_run() -> None:
     claims = summaries(TURNING, BANKS)
     top = claims.levels[-1]
-    more = Level(top.length, top.prefix, top.suffix, tuple(best + 1 for best in top.best))
+    more = RunLevel(top.length, top.prefix, top.suffix, tuple(best + 1 for best in top.best))
     changed = replace(claims, levels=(*claims.levels[:-1], more))
     assert refuted_by(claims=changed).failed == ("longest",)
     assert "run" in refuted_by(replace(RUN, length=RUN.length + 1), changed).failed

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from itertools import product
 
-from dmaverify.program.views import Affine, Window, visible_positions
+from dmaverify.program.views import Affine, TileWindow, visible_positions
 from dmaverify.prove.flow.bank_runs import AccessNest, Banks, follow
 from dmaverify.prove.flow.tile_union import Boxes, grid
 from dmaverify.prove.flow.touches import runs_of
@@ -98,10 +98,10 @@ def test_rows_as_runs_are_the_same_rows() -> None:
 
 
 def test_the_positions_that_a_view_shows_are_those_of_its_windows() -> None:
-    def window(stride: int, size: int, length: int, room: int = 0) -> Window:
-        return Window("slice", "", stride, size, size, length, Affine(0), "A", 1, room or size)
+    def window(stride: int, size: int, length: int, room: int = 0) -> TileWindow:
+        return TileWindow("slice", "", stride, size, size, length, Affine(0), "A", 1, room or size)
 
-    def shown(size: int, *windows: Window) -> set[int]:
+    def shown(size: int, *windows: TileWindow) -> set[int]:
         loops = visible_positions(size, windows)
         return {
             sum(c * s for c, (_, s) in zip(at, loops, strict=True)) for at in product(*(range(n) for n, _ in loops))

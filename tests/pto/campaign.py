@@ -21,13 +21,15 @@ from math import prod
 import numpy as np
 
 from dmaverify.api import check
-from dmaverify.cli.pto import named_in, same_functions
-from dmaverify.cli.pto_emit import in_surface
+from dmaverify.cli.pto import same_functions
 from dmaverify.errors import Source
 from dmaverify.machines.pto.check import check_text
-from dmaverify.machines.pto.execute import Run, run_kernel
+from dmaverify.machines.pto.execute import KernelRun, run_kernel
+from dmaverify.machines.pto.named import named_in
 from dmaverify.machines.pto.read import read_kernels
-from dmaverify.testing.kernels import Kernel, Tile, kernel_of, mutant_of
+from dmaverify.machines.pto.surfaces import in_surface
+from dmaverify.testing.kernel_text import DrawnCopy, DrawnKernel
+from dmaverify.testing.kernels import kernel_of, mutant_of
 from dmaverify.verdict import Status, Verdict
 
 CATEGORY = {
@@ -70,7 +72,7 @@ class Outcome:
         return self.proved == self.ran
 
 
-def outcome(kernel: Kernel) -> Outcome:
+def outcome(kernel: DrawnKernel) -> Outcome:
     text = kernel.text()
     source = Source("kernel.mlir", text)
     (verdict,) = check_text(source)
@@ -83,11 +85,11 @@ def categories(verdict: Verdict) -> frozenset[str]:
     return frozenset(CATEGORY.get(f.rule, f.rule) for f in verdict.errors)
 
 
-def claim_of(kernel: Kernel, mutant: Kernel) -> str | None:
+def claim_of(kernel: DrawnKernel, mutant: DrawnKernel) -> str | None:
     """A plan that claims of the mutant's load what the kernel's load does; None for kernels in loops."""
     if kernel.body or kernel.core:
         return None
-    load = next(p for p in kernel.before if isinstance(p, Tile))
+    load = next(p for p in kernel.before if isinstance(p, DrawnCopy))
     item, (inner, outer) = kernel.item, (*[n for n, _, _ in load.loops], 1, 1)[:2]
     columns, wide, pitch = load.length // item, load.gm_pitch // item, load.ub_pitch // item
     filled = columns if load.pad is None else -(-(load.length + load.pad[1] * item) // 32) * 32 // item
@@ -103,7 +105,7 @@ def claim_of(kernel: Kernel, mutant: Kernel) -> str | None:
     )
 
 
-def claim_agrees(kernel: Kernel, mutant: Kernel) -> bool | None:
+def claim_agrees(kernel: DrawnKernel, mutant: DrawnKernel) -> bool | None:
     """Whether the claimed move of a mutant is refuted exactly where its bytes are not those of the kernel."""
     plan = claim_of(kernel, mutant)
     if plan is None:
@@ -119,7 +121,7 @@ def claim_agrees(kernel: Kernel, mutant: Kernel) -> bool | None:
     if runs[1].found & {"capacity", "rows"} or runs[1].copies[0][0] != 1:
         return None
     right, made = moved(runs[0]), moved(runs[1])
-    load = next(p for p in kernel.before if isinstance(p, Tile))
+    load = next(p for p in kernel.before if isinstance(p, DrawnCopy))
     region = range(load.ub, load.ub + load.rows * load.ub_pitch * prod(n for n, _, _ in load.loops))
     wrong = any(made.get(at) != byte for at, byte in right.items()) or any(at not in region for at in made)
     wrong = wrong or any(byte >= kernel.tensors["src"] for byte in made.values())
@@ -128,21 +130,21 @@ def claim_agrees(kernel: Kernel, mutant: Kernel) -> bool | None:
     return refuted == wrong
 
 
-def moved(run: Run) -> dict[int, int]:
+def moved(run: KernelRun) -> dict[int, int]:
     """Which byte of the source the first copy put at each byte of the destination."""
     _, _, reads, _, writes = run.copies[0]
     return dict(zip(writes.tolist(), reads.tolist(), strict=True))
 
 
-def padded(kernel: Kernel, run: Run) -> list[int]:
+def padded(kernel: DrawnKernel, run: KernelRun) -> list[int]:
     """Bytes that the first load of the kernel pads, as they are in the end; those that nothing wrote are -1."""
     memory = run.memory["ub"]
     return [int(memory.bytes_[at]) if memory.state[at] == 1 else -1 for at in padding(kernel)]
 
 
-def padding(kernel: Kernel) -> list[int]:
+def padding(kernel: DrawnKernel) -> list[int]:
     """Where the first load of the kernel pads."""
-    load = next((p for p in kernel.before if isinstance(p, Tile) and p.kind == "load"), None)
+    load = next((p for p in kernel.before if isinstance(p, DrawnCopy) and p.kind == "load"), None)
     if load is None or load.pad is None:
         return []
     end = -(-(load.length + load.pad[1] * kernel.item) // 32) * 32
@@ -167,7 +169,7 @@ class Equality:
         return self.other == "same" and not (self.changed and self.mutant == "same")
 
 
-def equality(kernel: Kernel, mutant: Kernel) -> Equality:
+def equality(kernel: DrawnKernel, mutant: DrawnKernel) -> Equality:
     """Both questions about one kernel."""
     text = kernel.text()
     (function,) = named_in(Source("kernel.mlir", text))

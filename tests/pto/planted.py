@@ -20,7 +20,7 @@ from pathlib import Path
 
 from dmaverify.errors import InputError, Source
 from dmaverify.machines.pto.check import check_text
-from dmaverify.machines.pto.execute import Stuck, run_kernel
+from dmaverify.machines.pto.execute import Undetermined, run_kernel
 from dmaverify.machines.pto.read import read_kernels
 from dmaverify.plan.notes import Notes, read_notes
 from dmaverify.verdict import Status
@@ -145,7 +145,7 @@ def answers_of(text: str) -> tuple[str, str]:
         try:
             found |= run_kernel(kernels[0], tensors, values, others=notes.core).found
             ran += 1
-        except (Stuck, TimeoutError, KeyError, MemoryError, ZeroDivisionError):
+        except (Undetermined, TimeoutError, KeyError, MemoryError, ZeroDivisionError):
             continue
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)

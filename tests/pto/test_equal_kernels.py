@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from dmaverify.cli.pto import Named, named_in, same_functions, same_kernels
-from dmaverify.cli.pto_emit import in_surface
+from dmaverify.cli.pto import same_functions, same_kernels
 from dmaverify.errors import InputError, Source
+from dmaverify.machines.pto.named import NamedFunction, named_in
+from dmaverify.machines.pto.surfaces import in_surface
 from dmaverify.prove.flow.same_kernel import Sameness
 from dmaverify.testing.kernels import kernel_of, mutant_of
 
@@ -27,7 +28,7 @@ GU, UG = "!pto.ptr<f32, gm>, !pto.ptr<f32, ub>", "!pto.ptr<f32, ub>, !pto.ptr<f3
 ARGS = "%a: !pto.ptr<f32, gm>, %b: !pto.ptr<f32, gm>, %n: i64, %m: i64"
 
 
-def named(body: str, args: str = ARGS, notes: str = "") -> Named:
+def named(body: str, args: str = ARGS, notes: str = "") -> NamedFunction:
     (one,) = named_in(Source("k.mlir", f"{notes}func.func @k({args}) {{\n{HEAD}{body}  return\n}}\n"))
     return one
 
@@ -270,7 +271,7 @@ def test_flags_are_compared_in_their_order() -> None:
 # ---------------------------------------------------------------- both surfaces
 
 
-def back(one: Named, surface: str) -> tuple[str, Named]:
+def back(one: NamedFunction, surface: str) -> tuple[str, NamedFunction]:
     text = in_surface([one], surface)
     (other,) = named_in(Source("other.mlir", text))
     return text, other

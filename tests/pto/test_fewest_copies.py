@@ -13,15 +13,16 @@ import numpy as np
 import pytest
 
 from dmaverify import api
-from dmaverify.cli.pto import named_in, same_functions
-from dmaverify.cli.pto_emit import in_surface
+from dmaverify.cli.pto import same_functions
 from dmaverify.cli.pto_synth import synthesis_text, synthesize_copies, write_certificate
 from dmaverify.errors import InputError, Source
 from dmaverify.language.meaning import live_index
 from dmaverify.machines.pto.execute import run_kernel
+from dmaverify.machines.pto.named import named_in
+from dmaverify.machines.pto.surfaces import in_surface
 from dmaverify.plan.read import read_plan_text
-from dmaverify.synth.copies import LIMITS, Fewest, Limits, fewest
-from dmaverify.synth.nests import Level, Nest, covers
+from dmaverify.synth.copies import LIMITS, CopyLimits, Fewest, fewest
+from dmaverify.synth.nests import Level, RowNest, covers
 from dmaverify.verdict import Status
 
 UNIT = 32
@@ -119,7 +120,7 @@ def addresses(extents: tuple[int, ...], order: tuple[int, ...], dest_pad: int, s
 def searched(points: Points, levels: int) -> Fewest:
     found = covers(np.array([p[0] for p in points]), np.array([p[1] for p in points]), UNIT)
     assert len(found[0]) == 1
-    made = [fewest(n, "load", [None] * len(n), UNIT, Limits(levels=levels)) for n in found]
+    made = [fewest(n, "load", [None] * len(n), UNIT, CopyLimits(levels=levels)) for n in found]
     assert made[0].optimal
     return min(made, key=lambda f: f.issues)
 
@@ -157,7 +158,7 @@ def test_what_a_nest_moves_is_what_was_asked() -> None:
 
 def single(level: Level, kind: str = "load", row: int = 64) -> list[int]:
     """Instructions and hardware counts of one level."""
-    found = fewest([Nest(0, 0, row, (level,))], kind, [None], 1)
+    found = fewest([RowNest(0, 0, row, (level,))], kind, [None], 1)
     return [found.issues, *(v.count for v in found.plans[0][0].hardware)]
 
 
@@ -175,11 +176,11 @@ def test_counts_and_strides_at_the_edges_of_their_fields() -> None:
 
 
 def test_packed_rows_stay_the_innermost_level() -> None:
-    found = fewest([Nest(0, 0, 40, (Level(4, 64, 40), Level(3, 512, 160)))], "load", [None], 4)
+    found = fewest([RowNest(0, 0, 40, (Level(4, 64, 40), Level(3, 512, 160)))], "load", [None], 4)
     assert found.issues == 1
     assert all(plan[0].hardware[0].write == 40 for plan in found.plans)
     with pytest.raises(InputError, match="no choice of levels"):
-        fewest([Nest(0, 0, 40, (Level(4, -64, 40),))], "load", [None], 4)
+        fewest([RowNest(0, 0, 40, (Level(4, -64, 40),))], "load", [None], 4)
 
 
 # ---------------------------------------------------------------- moves

@@ -166,6 +166,7 @@ def test_what_runs_on_the_cube_core_is_counted_and_holds_no_copy_of_ub() -> None
     cube = """  pto.section.cube {
     pto.mte_l1_l0a %x, %y, %c8_i64 : i64
     pto.set_flag["PIPE_MTE1", "PIPE_M", "EVENT_ID0"]
+    pto.wait_flag["PIPE_MTE1", "PIPE_M", "EVENT_ID0"]
     pto.tload ins(%v : !pto.partition_view<16x16xf32>) outs(%t : !pto.tile_buf<mat, 16x16xf32>)
   }
 """
@@ -175,12 +176,14 @@ def test_what_runs_on_the_cube_core_is_counted_and_holds_no_copy_of_ub() -> None
 
 
 def test_a_kernel_of_the_cube_core_has_no_verdict() -> None:
-    cube = "func.func @c(%a: !pto.ptr<f32, gm>) attributes {pto.kernel_kind = #pto.kernel_kind<cube>} {\n"
-    other = f'{cube}  pto.mte_l1_l0a %a, %a, %c8 : i64\n  pto.set_flag["PIPE_M", "PIPE_FIX", "EVENT_ID0"]\n  return\n}}\n'
+    cube = "func.func @c(%a: !pto.ptr<f32, gm>, %b: !pto.ptr<f32, gm>) attributes {pto.kernel_kind = #pto.kernel_kind<cube>} {\n"
+    other = f"{cube}  pto.mte_l1_l0a %a, %b, %c8 : i64\n  return\n}}\n"
     assert proved(other + kernel(UB + MOVE)).name == "k"
     with pytest.raises(InputError, match="no DMA operation"):
         check(other)
     unknown(cube + CONSTANTS + UB + LOAD + TAIL, "runs on the cube core")
+    left = other.replace("  return", '  pto.set_flag["PIPE_M", "PIPE_FIX", "EVENT_ID0"]\n  return')
+    assert [f.rule for f in check(left).errors] == ["core/flags"]
 
 
 # ---------------------------------------------------------------- buffers with a shape
@@ -622,9 +625,6 @@ def test_a_copy_of_the_cube_side_writes_the_buffer_that_it_names() -> None:
 @pytest.mark.parametrize(
     "op",
     [
-        "pto.sync.set <PIPE_FIX>, 1",
-        "pto.wait_flag_dev <PIPE_V>, 2",
-        "pto.set_cross_core %c0_i64, 2 : i64",
         "pto.store_vfsimt_info %c8_i64 : i64",
         'pto.print ins("%d", %c8_i64 : i64)',
         "%tid = pto.get_tid_x : i32",
@@ -653,7 +653,7 @@ def test_renamed_values_keep_their_place_in_the_text() -> None:
     )
     assert [f.called for f in functions] == [True, False]
     (block,) = [s for s in functions[1].body if isinstance(s, ops.Block)]
-    copy = next(s for s in block.body if isinstance(s, ops.Copy))
+    copy = next(s for s in block.body if isinstance(s, ops.CopyOp))
     assert copy.name_span.line == next(i for i, line in enumerate(CALLED.splitlines(), 1) if "mte_gm_ub" in line)
 
 

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from dmaverify.cli.pto import named_in, same_functions
-from dmaverify.cli.pto_emit import in_surface
+from dmaverify.cli.pto import same_functions
 from dmaverify.errors import Source
 from dmaverify.language.affine import Lin, World
 from dmaverify.machines.pto.check import check_text
 from dmaverify.machines.pto.execute import run_kernel
+from dmaverify.machines.pto.named import named_in
 from dmaverify.machines.pto.read import read_kernels
+from dmaverify.machines.pto.surfaces import in_surface
 from dmaverify.verdict import Status, Verdict
 
 CORPUS = Path(__file__).parent / "corpus"

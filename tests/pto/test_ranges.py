@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 
 from dmaverify.language.affine import ONE, Cond, Lin, World, both, compare
-from dmaverify.program.instructions import Loop, Place, Touch, Use
+from dmaverify.program.instructions import CopyTouch, KernelLoop, Place, Use
 from dmaverify.prove.flow.ask import Asker
 from dmaverify.prove.flow.lifted import lifted
 from dmaverify.prove.flow.pipe_meets import Meetings
@@ -65,20 +65,20 @@ def test_ranges_say_never_and_give_values_only_where_that_is_so(least: bool) -> 
     assert decided > 1000  # most of what kernels ask is as simple as this
 
 
-def rows(touch: Touch, at: int) -> set[int]:
+def rows(touch: CopyTouch, at: int) -> set[int]:
     starts = [touch.place.address.const + dict(touch.place.address.terms).get("i", 0) * at]
     for count, stride in touch.steps:
         starts = [s + stride.const * i for i in range(count.const) for s in starts]
     return {s + k for s in starts for k in range(touch.length.const)}
 
 
-def touch_of(rng: random.Random, kind: str, factor: int = 0) -> Touch:
+def touch_of(rng: random.Random, kind: str, factor: int = 0) -> CopyTouch:
     steps = tuple((Lin(rng.randint(1, 3)), Lin(rng.choice([0, 4, 6, 8, 16]))) for _ in range(rng.randint(0, 2)))
     address = Lin(rng.randint(0, 40), (("i", factor),) if factor else ())
-    return Touch(kind, Place("ub", "", address), Lin(0), Lin(rng.randint(1, 8)), steps)
+    return CopyTouch(kind, Place("ub", "", address), Lin(0), Lin(rng.randint(1, 8)), steps)
 
 
-def use(number: int, touches: tuple[Touch, ...], when: tuple[Cond, ...] = ()) -> Use:
+def use(number: int, touches: tuple[CopyTouch, ...], when: tuple[Cond, ...] = ()) -> Use:
     return Use(number, "V", touches, NOWHERE, "", when)  # type: ignore[arg-type]
 
 
@@ -102,7 +102,7 @@ def test_a_lifted_loop_touches_what_its_iterations_touch() -> None:
         trip = rng.randint(1, 5)
         world.free("i", 0, trip - 1)
         touches = tuple(touch_of(rng, "data", rng.choice([0, 4, 8, 32])) for _ in range(2))
-        loop = Loop("i", Lin(trip), (use(1, touches),), NOWHERE)  # type: ignore[arg-type]
+        loop = KernelLoop("i", Lin(trip), (use(1, touches),), NOWHERE)  # type: ignore[arg-type]
         made = lifted(loop, world, ("V",))
         assert made is not None
         for before, after in zip(touches, made[0].touches, strict=True):
@@ -115,15 +115,15 @@ def test_what_is_not_the_same_in_every_iteration_stays_a_loop() -> None:
     other = world.free("n", 0, 9)
     place = Place("ub", "", counter * 4)
     for touch in (
-        Touch("data", place, counter, ONE, ()),  # the offset moves too
-        Touch("data", place, Lin(0), counter, ()),  # so does the length
-        Touch("data", Place("ub", "", world.modulo(counter, 2)), Lin(0), ONE, ()),  # the parity is no constant step
-        Touch("data", place, Lin(0), Lin(0), (), None, True),  # an extent that is not known
+        CopyTouch("data", place, counter, ONE, ()),  # the offset moves too
+        CopyTouch("data", place, Lin(0), counter, ()),  # so does the length
+        CopyTouch("data", Place("ub", "", world.modulo(counter, 2)), Lin(0), ONE, ()),  # the parity is no constant step
+        CopyTouch("data", place, Lin(0), Lin(0), (), None, True),  # an extent that is not known
     ):
-        loop = Loop("i", Lin(8), (use(1, (touch,)),), NOWHERE)  # type: ignore[arg-type]
+        loop = KernelLoop("i", Lin(8), (use(1, (touch,)),), NOWHERE)  # type: ignore[arg-type]
         assert lifted(loop, world, ("V",)) is None
-    plain = Touch("data", place, Lin(0), ONE, ())
-    unordered = Loop("i", Lin(8), (use(1, (plain,)),), NOWHERE)  # type: ignore[arg-type]
+    plain = CopyTouch("data", place, Lin(0), ONE, ())
+    unordered = KernelLoop("i", Lin(8), (use(1, (plain,)),), NOWHERE)  # type: ignore[arg-type]
     assert lifted(unordered, world, ("S",)) is None
-    (made,) = lifted(Loop("i", other, (use(1, (plain,)),), NOWHERE), world, ("V",)) or []  # type: ignore[arg-type]
+    (made,) = lifted(KernelLoop("i", other, (use(1, (plain,)),), NOWHERE), world, ("V",)) or []  # type: ignore[arg-type]
     assert made.when == (compare("lt", -other),)  # it happens if there is an iteration

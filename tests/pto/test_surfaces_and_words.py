@@ -10,12 +10,12 @@ import pytest
 import z3
 
 from dmaverify.cli.pto import same_kernels, words_json
-from dmaverify.cli.pto_emit import emitted
 from dmaverify.cli.pto_synth import synthesize_copies
 from dmaverify.errors import InputError, Source
 from dmaverify.machines.pto.emit import canonical, fields_of
 from dmaverify.machines.pto.meaning import meaning_of
 from dmaverify.machines.pto.read import read_kernels
+from dmaverify.machines.pto.surfaces import emitted
 from dmaverify.machines.pto.values import Setting
 from dmaverify.machines.pto.words import GM_WORDS, LOCAL_WORDS, misfits, pack, round_trip, unpack
 from dmaverify.plan.read import read_plan_text

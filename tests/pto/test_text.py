@@ -40,21 +40,21 @@ def verdict(body: str) -> Verdict:
 
 def test_both_surfaces_are_read_over_several_lines_with_comments_between_operands() -> None:
     (load,) = statements(LOAD)
-    assert isinstance(load, ops.Copy)
+    assert isinstance(load, ops.CopyOp)
     assert (load.kind, load.inline, len(load.levels)) == ("load", True, 1)
     (copy,) = statements(
         "  pto.copy_gm_to_ubuf %a, %u,   // from, to\n      %c0, %c8, %c128, // stream, rows, bytes\n"
         "      %c0, %c0, %off, %c0, %c128, %c128 {has_pad}\n      : !pto.ptr<f32, gm>, !pto.ptr<f32, ub>, i64, i64,\n"
         "        i64, i64, i64, i1, i64, i64, i64\n"
     )
-    assert isinstance(copy, ops.Copy)
+    assert isinstance(copy, ops.CopyOp)
     assert not copy.inline
     assert copy.roles["dst_stride"].name == "%c128"
 
 
 def test_the_generic_form_of_a_copy_is_read() -> None:
     (copy,) = statements('  "pto.copy_ubuf_to_gm"(%u, %a, %c0, %c8, %c128, %c0, %c128, %c128) : (i64) -> ()\n')
-    assert isinstance(copy, ops.Copy)
+    assert isinstance(copy, ops.CopyOp)
     assert copy.kind == "store"
 
 
@@ -90,7 +90,7 @@ def test_loop_groups_are_aliases_and_pad_takes_one_or_three_values() -> None:
         "  pto.mte_gm_ub %a, %u, %c0, %c128 nburst(%c8, %c128, %c128) loop1(%c1, %c0, %c0) loop(%c1, %c0, %c0)\n"
         "    pad(%c0, %c0, %c1) : !pto.ptr<f32, gm>, !pto.ptr<f32, ub>, i64, i64, i64, i64, i64, pad i64, i64, i64\n"
     )
-    assert isinstance(load, ops.Copy)
+    assert isinstance(load, ops.CopyOp)
     assert len(load.levels) == 3
     assert load.pad is not None
     assert load.pad.right is not None

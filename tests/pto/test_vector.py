@@ -565,7 +565,7 @@ def test_indices_of_a_memref_count_its_strides(kind: str, strides: tuple[int, ..
 }}
 """
     _, (function,) = read_kernels(Source("k.mlir", text))
-    (access,) = [s for s in function.body if isinstance(s, ops.Access)]
+    (access,) = [s for s in function.body if isinstance(s, ops.AccessOp)]
     assert tuple(n for _, n in access.offsets) == strides
     assert (access.form, access.item_bytes, access.pointer.name) == ("vector", 4, "%m")
 
@@ -574,7 +574,7 @@ def test_a_memref_whose_strides_are_not_numbers_is_open() -> None:
     kind = "memref<16x64xf32, strided<[?, 1]>, #pto.address_space<vec>>"
     text = f"func.func @k(%m: {kind}, %i: index) {{\n  %v = pto.vlds %m[%i, %i] : {kind} -> !pto.vreg<64xf32>\n}}\n"
     _, (function,) = read_kernels(Source("k.mlir", text))
-    (access,) = [s for s in function.body if isinstance(s, ops.Access)]
+    (access,) = [s for s in function.body if isinstance(s, ops.AccessOp)]
     assert access.form == "open"
 
 

@@ -14,19 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dmaverify.errors import InputError, Source, Span
-from dmaverify.report.machine import (
-    FORMATS,
-    dumps,
-    error_json,
-    github,
-    json_lines,
-    json_text,
-    junit,
-    plain,
-    verdict_json,
-    write,
-)
+from dmaverify.report.data import dumps, plain
+from dmaverify.report.machine import error_json, github, json_lines, json_text, junit, verdict_json
 from dmaverify.report.sarif import sarif, sarif_json
+from dmaverify.report.write import FORMATS, write
 from dmaverify.verdict import Finding, Label, Obligation, Severity, Status, Verdict
 
 SOURCE = Source("plans/a b.toml", "x = 1\npacket = 4099\ny = 2\n")

@@ -462,7 +462,7 @@ def test_errors_with_one_place_and_one_help_are_one_with_the_others_below() -> N
     assert one.fix == edit
 
 
-@pytest.mark.parametrize("other", ["hint", "place", "severity", "family", "no hint"])
+@pytest.mark.parametrize("other", ["hint", "place", "severity", "family"])
 def test_errors_that_differ_in_place_help_or_weight_stay_apart(other: str) -> None:
     source = Source("a.toml", 'write = "[B=8:128]:256"')
     one = Finding("core/covers", Severity.ERROR, "a", span=Span(source, 14, 17), hint="write 256")
@@ -472,6 +472,31 @@ def test_errors_that_differ_in_place_help_or_weight_stay_apart(other: str) -> No
         "place": (one, replace(two, span=Span(source, 14, 16))),
         "severity": (one, replace(two, severity=Severity.WARNING)),
         "family": (one, replace(two, rule="rngd/packet-max")),
-        "no hint": (replace(one, hint=""), replace(two, hint="")),
     }
     assert [finding.rule for finding in by_cause(pairs[other])] == [finding.rule for finding in pairs[other]]
+
+
+def test_what_is_missed_is_told_below_what_goes_elsewhere_instead() -> None:
+    source = Source("a.toml", 'write = "[B=8:128]:256"\ndest = "B, C"')
+    wrong = Finding("core/same-element", Severity.ERROR, "a goes to b", span=Span(source, 14, 17))
+    missed = Finding("core/covers", Severity.ERROR, "b is never written", span=Span(source, 31, 35))
+    unread = Finding("core/consumes", Severity.WARNING, "c is never read", span=Span(source, 31, 35))
+    rule = Finding("pto/row-overlap", Severity.ERROR, "rows overlap", span=Span(source, 14, 17), hint="a longer stride")
+    (one,) = by_cause([missed, unread, wrong, rule])
+    assert one.rule == "core/same-element"
+    assert one.notes == (
+        "and core/covers: b is never written",
+        "and core/consumes: c is never read",
+        "and pto/row-overlap: rows overlap",
+    )
+    assert one.hint == "a longer stride"
+    other = replace(wrong, message="d goes to e")
+    assert len(by_cause([missed, wrong, other])) == 3  # which of them misses it is not known here
+
+
+def test_rules_of_the_machine_on_one_line_are_one_error() -> None:
+    source = Source("a.toml", 'stream = { time = "B, A", packet = "1" }')
+    spans = enumerate((Span(source, 9, 40), Span(source, 36, 37), Span(source, 36, 37)))
+    found = [Finding(f"rngd/rule-{n}", Severity.ERROR, f"m{n}", span=span, hint="align") for n, span in spans]
+    (one,) = by_cause(found)
+    assert one.notes == ("and rngd/rule-1: m1", "and rngd/rule-2: m2")

@@ -185,3 +185,39 @@ def test_the_name_of_the_crate_in_a_template_is_the_crate(tmp_path) -> None:
     main = "use {{ crate_name }}::kernel::A;\nfn f(x: &HbmTensor<i8, m![1], m![A]>) { x.to_hbm::<{ Dma::Tensor }, m![A]>(c); }\n"
     (tmp_path / "src" / "run.rs").write_text(main, encoding="utf-8")
     assert [v.status for v in dv.check(tmp_path / "src" / "run.rs")] == [Status.PROVED]
+
+
+LOADED = """
+struct Model { n: HbmTensor<bf16, Chip, m![A]>, v: Vec<HbmTensor<bf16, Chip, m![B]>>, c: Cache }
+enum Cache { Named { k: HbmTensor<i8, Chip, m![A, B]> }, Placed(HbmTensor<i8, Chip, m![B]>) }
+async fn load<E: M>(ctx: &mut Context, name: &str) -> Result<HbmTensor<bf16, Chip, E>, Box<dyn std::error::Error>> {
+    let host: HostTensor<bf16, E> = HostTensor::from_vec(vec![]);
+    Ok(host.to_hbm(&mut ctx.pdma).await)
+}
+async fn many<D: S, E: M>(ctx: &mut Context, count: usize) -> Vec<HbmTensor<D, Chip, E>> {
+    let mut all = Vec::with_capacity(count);
+    for _ in 0..count { all.push(HostTensor::<D, E>::zero().to_hbm(&mut ctx.pdma).await); }
+    all
+}
+async fn rows<E: M, F>(ctx: &mut Context, mut value: F) -> HbmTensor<f32, Chip, E> where F: FnMut(usize) -> f32 {
+    HostTensor::<f32, E>::from_vec((0..4).map(|n| value(n)).collect()).to_hbm(&mut ctx.pdma).await
+}
+async fn build(ctx: &mut Context) -> Result<Model, Box<dyn std::error::Error>> {
+    let n = load(ctx, "x").await?;
+    let v = many(ctx, 3).await;
+    let c = Cache::Named { k: HostTensor::<i8, m![A, B]>::zero().to_hbm(&mut ctx.pdma).await };
+    let d = Cache::Placed(HostTensor::<i8, m![B]>::zero().to_hbm(&mut ctx.pdma).await);
+    let r = rows::<m![A], _>(ctx, |n| n as f32).await;
+    Ok(Model { n, v, c })
+}
+"""
+
+
+def test_results_are_named_by_fields_variants_containers_and_closures_that_do_not_matter() -> None:
+    assert [v.status for v in verdicts(plan(LOADED))] == [Status.PROVED] * 5
+
+
+def test_a_wrong_type_that_only_a_later_use_names_is_found() -> None:
+    wrong = LOADED.replace("v: Vec<HbmTensor<bf16, Chip, m![B]>>", "v: Vec<HbmTensor<bf16, Chip, m![B]>>, w: HbmTensor<i8, Chip, m![A = 8]>")
+    wrong = wrong.replace("    Ok(Model { n, v, c })", "    let host: HostTensor<i8, m![A]> = HostTensor::zero();\n    let w = host.to_hbm(&mut ctx.pdma).await;\n    Ok(Model { n, v, w, c })")
+    assert broken(plan(wrong))[-1] == {"core/consumes"}

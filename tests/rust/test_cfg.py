@@ -3,7 +3,10 @@
 import pytest
 
 import dmaverify as dv
+from dmaverify.jobs.verdicts import verdicts_of
 from dmaverify.machines.rngd.rust.cfg import configured, features_of
+from dmaverify.machines.rngd.rust.plans import read_kernel_plan_text
+from dmaverify.prove.move.check import Options
 from dmaverify.verdict import Status
 
 KERNEL = """use furiosa_opt_std::prelude::*;
@@ -30,11 +33,11 @@ fn g(ctx: &mut Context, x: &HbmTensor<i8, Chip, m![A, B]>) {
 @pytest.mark.parametrize(
     ("defaults", "asked", "statuses"),
     [
-        ("", "", ["proved", "unknown", "refuted"]),
-        ('"small"', "", ["refuted", "refuted", "unknown"]),
-        ('"more"', "", ["refuted", "refuted", "unknown"]),
-        ("", "small", ["refuted", "refuted", "unknown"]),
-        ("", "other", ["proved", "unknown", "refuted"]),
+        ("", "", ["proved", "refuted", "refuted"]),
+        ('"small"', "", ["refuted", "refuted", "refuted"]),
+        ('"more"', "", ["refuted", "refuted", "refuted"]),
+        ("", "small", ["refuted", "refuted", "refuted"]),
+        ("", "other", ["proved", "refuted", "refuted"]),
     ],
 )
 def test_names_mean_what_the_build_has(tmp_path, monkeypatch, defaults, asked, statuses) -> None:
@@ -45,9 +48,10 @@ def test_names_mean_what_the_build_has(tmp_path, monkeypatch, defaults, asked, s
     (tmp_path / "src" / "lib.rs").write_text(KERNEL, encoding="utf-8")
     verdicts = dv.check(tmp_path / "src" / "lib.rs")
     assert [v.status for v in verdicts] == [Status(one) for one in statuses]
-    told = [f.message for v in verdicts if v.status is Status.UNKNOWN for f in v.findings]
+    told = [v.assumptions[0] for v in verdicts if v.assumptions and v.assumptions[0].startswith("read with")]
     assert len(told) == 1
-    assert "leaves `g` out of this build" in told[0]
+    build = "read with the feature `small`" if statuses[0] == "proved" else "read without the feature `small`"
+    assert told[0].startswith(build)
 
 
 @pytest.mark.parametrize(
@@ -72,3 +76,80 @@ def test_features_come_with_what_they_bring_along(tmp_path, monkeypatch) -> None
     assert features_of(None) == {"x", "y"}
     (tmp_path / "Cargo.toml").write_text("features = 7\n[", encoding="utf-8")
     assert features_of(tmp_path) == {"x", "y"}
+
+
+HEAD = """use furiosa_opt_std::prelude::*;
+type Chip = m![1];
+type Cluster = m![1 # 2];
+axes![A = 256, B = 64];
+"""
+GOOD, BAD = "m![B]", "m![B = 32]"
+
+
+def twins(text: str) -> list[tuple[str, str]]:
+    """(status, build) of every call."""
+    made = verdicts_of(read_kernel_plan_text(HEAD + text, "kernel.rs"), Options())
+    return [(v.status.value, next((a.split(":")[0] for a in v.assumptions if a.startswith("read ")), "")) for v in made]
+
+
+STATEMENTS = """fn f(ctx: &mut Context, x: &HbmTensor<i8, Chip, m![A, B]>) {
+    #[cfg(feature = "half")]
+    let y: DmTensor<i8, Chip, Cluster, m![A], FIRST> = x.to_dm(&mut ctx.tdma);
+    // the other
+    #[cfg(not(feature = "half"))]
+    let y: DmTensor<i8, Chip, Cluster, m![A], SECOND> = x.to_dm(&mut ctx.tdma);
+}"""
+QUESTION = """fn f(ctx: &mut Context, x: &HbmTensor<i8, Chip, m![A, B]>) {
+    let y = if cfg!(feature = "half") {
+        let y: DmTensor<i8, Chip, Cluster, m![A], FIRST> = x.to_dm(&mut ctx.tdma);
+    } else {
+        let y: DmTensor<i8, Chip, Cluster, m![A], SECOND> = x.to_dm(&mut ctx.tdma);
+    };
+}"""
+METHODS = """struct S;
+impl S {
+    #[cfg(feature = "half")]
+    fn f(&self, ctx: &mut Context, x: &HbmTensor<i8, Chip, m![A, B]>) {
+        let y: DmTensor<i8, Chip, Cluster, m![A], FIRST> = x.to_dm(&mut ctx.tdma);
+    }
+    #[cfg(not(feature = "half"))]
+    fn f(&self, ctx: &mut Context, x: &HbmTensor<i8, Chip, m![A, B]>) {
+        let y: DmTensor<i8, Chip, Cluster, m![A], SECOND> = x.to_dm(&mut ctx.tdma);
+    }
+}"""
+CONSTANTS = """#[cfg(feature = "half")]
+const N: usize = 32;
+#[cfg(not(feature = "half"))]
+const N: usize = 64;
+fn f(ctx: &mut Context, x: &HbmTensor<i8, Chip, m![A, B]>) {
+    let y: DmTensor<i8, Chip, Cluster, m![A], m![B = { N }]> = x.to_dm(&mut ctx.tdma);
+}"""
+ARMS = """fn f(ctx: &mut Context, x: &HbmTensor<i8, Chip, m![A, B]>, n: u8) {
+    match n {
+        #[cfg(feature = "half")]
+        0 => { let y: DmTensor<i8, Chip, Cluster, m![A], FIRST> = x.to_dm(&mut ctx.tdma); }
+        _ => { let y: DmTensor<i8, Chip, Cluster, m![A], SECOND> = x.to_dm(&mut ctx.tdma); }
+    }
+}"""
+
+
+@pytest.mark.parametrize("text", [STATEMENTS, QUESTION, METHODS, ARMS])
+@pytest.mark.parametrize(("first", "second"), [(GOOD, GOOD), (GOOD, BAD), (BAD, GOOD)])
+def test_both_twins_are_judged_each_in_its_build(text: str, first: str, second: str) -> None:
+    found = twins(text.replace("FIRST", first).replace("SECOND", second))
+    expected = ["proved" if one == GOOD else "refuted" for one in (first, second)]
+    assert found == [(expected[0], "read with the feature `half`"), (expected[1], "")]
+
+
+@pytest.mark.parametrize(("features", "status"), [("", "proved"), ("half", "refuted")])
+def test_a_constant_is_the_one_of_the_build(tmp_path, monkeypatch, features: str, status: str) -> None:
+    monkeypatch.setenv("DMAVERIFY_FEATURES", features)
+    (tmp_path / "src").mkdir()
+    (tmp_path / "Cargo.toml").write_text('[package]\nname = "k"\n[features]\nhalf = []\n', encoding="utf-8")
+    (tmp_path / "src" / "lib.rs").write_text(HEAD + CONSTANTS, encoding="utf-8")
+    assert [v.status.value for v in dv.check(tmp_path / "src" / "lib.rs")] == [status]
+
+
+def test_conditions_that_no_feature_decides_leave_nothing_out() -> None:
+    text = STATEMENTS.replace('feature = "half"', 'backend = "npu"').replace("FIRST", GOOD).replace("SECOND", BAD)
+    assert [status for status, _ in twins(text)] == ["proved", "refuted"]

@@ -3,9 +3,11 @@
 # ruff: noqa: E501  (kernel text reads best on one line)
 
 import pytest
-from kernels import body, broken, plan, verdicts, warned
+from kernels import HEAD, body, broken, plan, verdicts, warned
 
+import dmaverify as dv
 from dmaverify.errors import InputError
+from dmaverify.jobs.page import run_page
 from dmaverify.machines.rngd.rust.plans import select_kernel
 from dmaverify.verdict import Status, exit_code
 
@@ -348,3 +350,91 @@ def test_a_selected_function_knows_the_comments_of_the_others() -> None:
 
 def test_documentation_and_texts_say_nothing_to_dmaverify() -> None:
     assert verdicts(body('/// dmaverify: check\nlet s = "http://dmaverify: x";\n' + SHORT, ROWS))[0].findings
+
+
+INDEXED = """
+axes![K = 8, T = 16, W = 128];
+#[device(chip = 1)]
+fn gather(ctx: &mut Context, table: &HbmTensor<bf16, Chip, m![T, W]>, index: &HbmTensor<i32, Chip, m![K]>) -> HbmTensor<bf16, Chip, m![K, W]> {
+    let v: DmTensor<bf16, Chip, m![1 # 2], m![K # 256], m![W]> = table.dma_gather_scaled(index);
+    v.to_hbm(&mut ctx.tdma)
+}
+#[device(chip = 1)]
+fn unscaled(ctx: &mut Context, table: &HbmTensor<bf16, Chip, m![T, W]>, index: &HbmTensor<i32, Chip, m![K]>) -> HbmTensor<bf16, Chip, m![K, W]> {
+    let staged: DmTensor<i32, Chip, m![1 # 2], m![1 # 256], m![K]> = index.to_dm(&mut ctx.tdma);
+    let v: DmTensor<bf16, Chip, m![1 # 2], m![K # 256], m![W]> = table.dma_gather_unscaled(&staged);
+    v.to_hbm(&mut ctx.tdma)
+}
+#[device(chip = 1)]
+fn scatter(ctx: &mut Context, data: &HbmTensor<bf16, Chip, m![K, W]>, index: &HbmTensor<i32, Chip, m![K]>, table: &mut HbmTensor<bf16, Chip, m![T, W]>) {
+    let v: DmTensor<bf16, Chip, m![1 # 2], m![K # 256], m![W]> = data.to_dm(&mut ctx.tdma);
+    v.dma_scatter::<m![K], _, _>(index, table);
+}
+async fn host(ctx: &mut Context) {
+    let mut table: HbmTensor<bf16, Chip, m![T, W]> = HostTensor::<bf16, m![T, W]>::zero().to_hbm(&mut ctx.pdma).await;
+    let data: HbmTensor<bf16, Chip, m![K, W]> = HostTensor::<bf16, m![K, W]>::zero().to_hbm(&mut ctx.pdma).await;
+    let row = (W::SIZE * std::mem::size_of::<bf16>()) as i32;
+    let index: HbmTensor<i32, Chip, m![K]> = HostTensor::<i32, m![K]>::from_vec(VALUES).to_hbm(&mut ctx.pdma).await;
+    launch(CALL).await;
+}
+"""
+SCALED, UNSCALED = "gather, (&mut *ctx, &table, &index)", "unscaled, (&mut *ctx, &table, &index)"
+SCATTERED = "scatter, (&mut *ctx, &data, &index, &mut table)"
+
+
+@pytest.mark.parametrize(
+    ("call", "values", "fine"),
+    [
+        (SCALED, "(0..K::SIZE as i32).map(|i| i * row).collect::<Vec<_>>()", True),
+        (SCALED, "(0..8).rev().map(|i: i32| (2 * i + 1) * row).collect::<Vec<_>>()", True),
+        (SCALED, "(0..8).collect::<Vec<i32>>()", False),
+        (SCALED, "(0..8).map(|i| i * 3 * row).collect::<Vec<_>>()", False),
+        (SCALED, "(0..8).map(|i| i * (row / 2)).collect::<Vec<_>>()", False),
+        (SCALED, "vec![0, 256, 512, 3840, 0, 0, 0, 0]", True),
+        (SCALED, "vec![0, 256, 512, 4096, 0, 0, 0, 0]", False),
+        (SCALED, "[1, 2, 3, 4, 5, 6, 7, 8].into_iter().map(|n| n * row).collect::<Vec<_>>()", True),
+        (SCALED, "[9, 10, 11, 12, 13, 14, 15, 16].into_iter().map(|n| n * row).collect::<Vec<_>>()", False),
+        (SCALED, "given", True),
+        (UNSCALED, "(0..8).collect::<Vec<i32>>()", True),
+        (UNSCALED, "(0..8).map(|i| i * row).collect::<Vec<_>>()", False),
+        (UNSCALED, "vec![15; 8]", True),
+        (UNSCALED, "vec![16; 8]", False),
+        (SCATTERED, "(0..8).map(|i| i * row).collect::<Vec<_>>()", True),
+        (SCATTERED, "vec![0, 256, 512, 768, 1024, 1280, 1536, 0]", False),
+        (SCATTERED, "vec![256; 8]", False),
+        (SCATTERED, "(0..8).map(|i| i + 8).collect::<Vec<i32>>()", False),
+    ],
+)
+def test_the_values_of_an_index_are_places_of_the_table(call: str, values: str, fine: bool) -> None:
+    made = plan(INDEXED.replace("VALUES", values).replace("CALL", call))
+    found = {rule for rules in broken(made) for rule in rules}
+    assert found == (set() if fine else {"core/indirect"})
+
+
+CROWDED = """axes![E = 131072];
+#[device(chip = 1)]
+fn f(ctx: &mut Context, x: &HbmTensor<bf16, Chip, m![A, E]>, p: &mut HbmTensor<bf16, Chip, m![A, E]>) {
+    let early: DmTensor<bf16, Chip, Cluster, m![A], m![E]> = x.to_dm(&mut ctx.tdma);
+    early.view().to_hbm_view(&mut ctx.tdma, p.view_mut());
+    let b: DmTensor<bf16, Chip, Cluster, m![A], m![E]> = x.to_dm(&mut ctx.tdma);
+    let c: DmTensor<bf16, Chip, Cluster, m![A], m![E]> = x.to_dm(&mut ctx.tdma);
+    let d: DmTensor<bf16, Chip, Cluster, m![A], m![E]> = x.to_dm(&mut ctx.tdma);
+    b.view().to_hbm_view(&mut ctx.tdma, p.view_mut());
+    c.view().to_hbm_view(&mut ctx.tdma, p.view_mut());
+    d.view().to_hbm_view(&mut ctx.tdma, p.view_mut());
+}"""
+
+
+def test_the_picture_of_a_crowded_slice_says_who_lives_when() -> None:
+    (finding,) = [f for v in verdicts(plan(CROWDED)) for f in v.findings if "at once" in f.message]
+    assert finding.notes[0].startswith("who lives when")
+    assert [line.split()[2] for line in finding.notes[1:]] == ["#...", ".##!", "..#!", "...!"]
+    assert [line.split()[3] for line in finding.notes[1:]] == ["early", "b", "c", "d"]
+
+
+def test_the_page_of_a_kernel_prices_what_is_proved(tmp_path) -> None:
+    file = tmp_path / "kernel.rs"
+    file.write_text(HEAD + "fn f(ctx: &mut Context, x: &HbmTensor<i8, Chip, m![A, B]>) {\n    let y: DmTensor<i8, Chip, Cluster, m![A], m![B]> = x.to_dm(&mut ctx.tdma);\n}\n")
+    page = run_page(dv.check(file), "0", 0)
+    assert "<h2>Cost" in page
+    assert "cheapest proved plan" in page

@@ -14,9 +14,9 @@ from dmaverify.prove.options import Options
 from dmaverify.prove.sizes.attempt import attempt
 from dmaverify.prove.sizes.check import check_template, samples, verdict_at
 from dmaverify.prove.sizes.conditions import conditions
+from dmaverify.prove.sizes.divisors import traced
 from dmaverify.prove.sizes.facts import Template, with_floors
 from dmaverify.prove.sizes.shadow import number_of
-from dmaverify.prove.sizes.trace import Trace
 from dmaverify.report.guards import guard
 from dmaverify.testing import symbolic_plans
 from dmaverify.testing.random_templates import Drawn, random_template
@@ -184,7 +184,7 @@ def test_no_region_of_a_run_holds_sizes_that_the_ordinary_checker_judges_otherwi
 
 
 def test_what_a_remainder_rests_on_is_recorded_each_time_it_is_asked() -> None:
-    trace = Trace({"A": 3, "B": 9}, (), generic=True)
+    trace = traced({"A": 3, "B": 9}, (), generic=True)
     rest = number_of(trace, "A") % 5
     assert rest + number_of(trace, "B") >= 12
     first, trace.facts = set(trace.facts), {}
@@ -193,7 +193,7 @@ def test_what_a_remainder_rests_on_is_recorded_each_time_it_is_asked() -> None:
 
 
 def test_no_cache_answers_in_another_span_of_a_trace() -> None:
-    trace = Trace({"A": 3}, (), generic=True)
+    trace = traced({"A": 3}, (), generic=True)
     one = number_of(trace, "A")
     before = hash(one)
     trace.span += 1

@@ -9,7 +9,7 @@ from itertools import permutations, product
 from dmaverify.cost.constants import TICKS, CostData, cost_data
 from dmaverify.cost.model import cost
 from dmaverify.cost.nest import image
-from dmaverify.cost.sides import Side, pairs_of
+from dmaverify.cost.sides import SideCost, pairs_of
 from dmaverify.program.command import Command
 from dmaverify.program.move import Transfer
 from dmaverify.synth.legal import Law
@@ -47,7 +47,7 @@ def price(program: Sequence[Command], data: CostData) -> float:
     address (the closed form leaves some of them out).
     """
     pairs, least = pairs_of(program, data), cost(program, data).cycles
-    chips: dict[int, list[Side]] = {}
+    chips: dict[int, list[SideCost]] = {}
     for pair in pairs:
         for side in pair:
             if side.port.tier == "hbm":

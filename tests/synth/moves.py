@@ -6,7 +6,8 @@ import random
 from math import prod
 
 from dmaverify.language.parse import parse
-from dmaverify.program.move import Stream, Tensor, Transfer
+from dmaverify.program.move import Stream, Transfer
+from dmaverify.program.tensor import Tensor
 
 AXES = "ABCD"
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import random
 
 from dmaverify.cost.constants import cost_data
-from dmaverify.cost.nest import Nest, image
+from dmaverify.cost.nest import PacketNest, image
 from dmaverify.synth.ends import written_in_part
 
 DATA = cost_data("book")
 
 
-def walked(nest: Nest) -> list[int]:
+def walked(nest: PacketNest) -> list[int]:
     found, window = [0] * DATA.hbm_channels, DATA.hbm.window
     starts = [nest.base]
     for count, step in nest.loops:
@@ -29,10 +29,10 @@ def test_windows_written_in_part_are_those_that_a_walk_finds():
         size = rng.choice((8, 120, 255, 256, 257, 300, 384, 510, 511))
         steps = rng.choices((size, 384, 512, 1000, 4096, 65536), k=rng.randint(0, 3))
         loops = tuple((rng.randint(2, 5), step) for step in steps)
-        nest = Nest(rng.randrange(0, 2048, 8), loops, size, (False,) * len(loops))
+        nest = PacketNest(rng.randrange(0, 2048, 8), loops, size, (False,) * len(loops))
         assert written_in_part(nest, DATA) == walked(nest), nest
 
 
 def test_longer_packets_are_left_to_the_model():
-    assert written_in_part(Nest(8, (), 512), DATA) is None
-    assert written_in_part(Nest(8, (), 511), DATA) is not None
+    assert written_in_part(PacketNest(8, (), 512), DATA) is None
+    assert written_in_part(PacketNest(8, (), 511), DATA) is not None

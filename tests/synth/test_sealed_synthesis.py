@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from dmaverify.cli import app
-from dmaverify.jobs.certify import check_certificate, seal_of
+from dmaverify.jobs.certify import check_certificate
+from dmaverify.jobs.sealed import seal_of
 from dmaverify.prove.certify.certificate import MANIFEST, cvc5_answer
 
 pytestmark = pytest.mark.xdist_group("sealed_synthesis")

@@ -15,10 +15,11 @@ from dmaverify.language.expr import Pair, axes_of
 from dmaverify.language.meaning import live_index
 from dmaverify.language.parse import parse
 from dmaverify.language.wellformed import problems
-from dmaverify.lower.derive import Derivation, Problem, coalesce, derive, label_of
+from dmaverify.lower.derive import Derivation, StreamProblem, coalesce, derive, label_of
 from dmaverify.program.command import Command, Engine
-from dmaverify.program.move import Stream, Tensor
+from dmaverify.program.move import Stream
 from dmaverify.program.space import SPAN, Space, global_address, unit_bits_of
+from dmaverify.program.tensor import Tensor
 
 SLICE, DMN = 4 << 20, 128 << 20
 HBM = Space("hbm", ("chip", "element"))
@@ -41,9 +42,9 @@ def derived(source: Tensor, dest: Tensor, how: Stream, bits: int = 8, engine: En
     return found
 
 
-def refused(source: Tensor, dest: Tensor, how: Stream, bits: int = 8) -> Problem:
+def refused(source: Tensor, dest: Tensor, how: Stream, bits: int = 8) -> StreamProblem:
     found = derive(source, dest, (SPACES[source.tier], SPACES[dest.tier]), bits, how)
-    assert isinstance(found, Problem)
+    assert isinstance(found, StreamProblem)
     return found
 
 
@@ -502,7 +503,7 @@ def test_every_derived_unit_lands_on_its_own_element_exactly_once(move):
     source, dest, how, bits = move
     spaces = (SPACES[source.tier], SPACES[dest.tier])
     found = derive(source, dest, spaces, bits, how)
-    if isinstance(found, Problem):
+    if isinstance(found, StreamProblem):
         assert found.cuts, found
         assert found.cuts[0] % found.cuts[1], found
         return
@@ -538,5 +539,5 @@ def test_a_stream_over_more_engines_than_any_machine_has_is_refused_at_once():
     found = derive(
         mem(axes, "A, B"), mem(axes, "A, B"), (MEM, MEM), 8, stream(axes, chip="A", time="1", packet="B")
     )  # fmt: skip
-    assert isinstance(found, Problem)
+    assert isinstance(found, StreamProblem)
     assert "4,194,304 engines" in found.message

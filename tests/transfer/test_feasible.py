@@ -15,8 +15,9 @@ from dmaverify.language.parse import parse
 from dmaverify.language.served import first_unserved
 from dmaverify.layout.held import first_absent, one_nest, values_of
 from dmaverify.lower.programs import space_of
-from dmaverify.program.move import Tensor, Transfer
+from dmaverify.program.move import Transfer
 from dmaverify.program.space import layout_of
+from dmaverify.program.tensor import Tensor
 from dmaverify.prove.move.check import Options, check_transfer
 from dmaverify.prove.move.feasible import entangled, missing
 from dmaverify.targets.target import load_target

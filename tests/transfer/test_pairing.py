@@ -13,7 +13,7 @@ from dmaverify.errors import Source, Span
 from dmaverify.language.expr import ONE
 from dmaverify.lower.pairing import Mismatch, PortRule, pair, split_burst
 from dmaverify.program.command import Command, Engine, Entry, GivenCommand, Loop, Port, Sequencer
-from dmaverify.program.move import Tensor
+from dmaverify.program.tensor import Tensor
 
 SLICE = 4 << 20
 HBM = PortRule(("chip",), {})

@@ -18,8 +18,8 @@ from dmaverify.errors import InputError
 from dmaverify.program.command import Entry, Sequencer
 from dmaverify.prove.flow.bank_runs import (
     AccessNest,
+    BankRun,
     Banks,
-    Run,
     Runs,
     bank_runs,
     layout_proposals,
@@ -119,7 +119,7 @@ def test_an_unknown_base_is_the_worst_of_all_bases(loops: list[tuple[int, int]],
 
 
 def test_a_column_of_rows_of_128_bytes_stays_on_one_bank_and_136_rotate() -> None:
-    assert longest_run(AccessNest(((64, 128),), 8, 40), BANKS) == Run(64, 5, (0,), 40)
+    assert longest_run(AccessNest(((64, 128),), 8, 40), BANKS) == BankRun(64, 5, (0,), 40)
     assert longest_run(AccessNest(((64, 136),), 8, 40), BANKS).length == 1
 
 
@@ -132,13 +132,13 @@ def test_a_loop_of_stride_0_counts_each_time_and_joins_its_neighbours() -> None:
 def test_a_run_crosses_the_seam_between_two_iterations() -> None:
     """0, 8, ..., 120 back to 0: bank 15 then bank 0; backwards and forwards by turns: bank 0 twice."""
     assert longest_run(AccessNest(((2, 0), (16, 8)), 8, 0), BANKS).length == 1
-    assert longest_run(AccessNest(((2, 128), (2, 120)), 16, 0), BANKS) == Run(4, 0, (0, 0), 0)
+    assert longest_run(AccessNest(((2, 128), (2, 120)), 16, 0), BANKS) == BankRun(4, 0, (0, 0), 0)
     assert longest_run(AccessNest(((2, 120), (2, 8)), 8, 0), BANKS).length == 1
-    assert longest_run(AccessNest(((2, 8), (2, 8)), 8, 0), BANKS) == Run(2, 1, (0, 1), 0)
+    assert longest_run(AccessNest(((2, 8), (2, 8)), 8, 0), BANKS) == BankRun(2, 1, (0, 1), 0)
 
 
 def test_negative_strides_walk_banks_backwards() -> None:
-    assert longest_run(AccessNest(((70, -128),), 8, 8), BANKS) == Run(70, 1, (0,), 8)
+    assert longest_run(AccessNest(((70, -128),), 8, 8), BANKS) == BankRun(70, 1, (0,), 8)
     assert [run.start for run in bank_runs(AccessNest(((16, -8),), 8, 0), BANKS).per_bank] == [
         (-bank % 16,) for bank in range(16)
     ]
@@ -160,13 +160,13 @@ def test_a_bank_that_is_never_touched_has_a_run_of_0() -> None:
 def test_counts_beyond_enumeration_are_exact() -> None:
     """2^40 accesses and more, where the answer is plain."""
     loops = ((1 << 20, 128), (1 << 20, 0))
-    assert longest_run(AccessNest(loops, 8, 0), BANKS) == Run(1 << 40, 0, (0, 0), 0)
+    assert longest_run(AccessNest(loops, 8, 0), BANKS) == BankRun(1 << 40, 0, (0, 0), 0)
     turning = AccessNest(((1 << 30, 8), (1 << 10, 4096)), 8, 0)
-    assert longest_run(turning, BANKS) == Run(1 << 10, 0, (0, 0), 0)
+    assert longest_run(turning, BANKS) == BankRun(1 << 10, 0, (0, 0), 0)
     nested = AccessNest(((1 << 16, 128), (1 << 16, 0), (256, 128), (3, 8)), 8, 0)
     assert nested.accesses > 1 << 41
     assert longest_run(nested, BANKS).length == 1
-    assert longest_run(replace(nested, width_bytes=24), BANKS) == Run(3 << 40, 2, (0, 0, 0, 0), 0)
+    assert longest_run(replace(nested, width_bytes=24), BANKS) == BankRun(3 << 40, 2, (0, 0, 0, 0), 0)
 
 
 def test_counters_and_position_are_inverse() -> None:

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from dmaverify.language.expr import Expr, axes_of, terms_of
 from dmaverify.language.parse import parse
-from dmaverify.lower.derive import Problem, coalesce, derive
+from dmaverify.lower.derive import StreamProblem, coalesce, derive
 from dmaverify.lower.tables import (
-    Table,
+    DerivationTable,
     access_bytes_of,
     config_text,
     contiguous_run,
@@ -24,8 +24,9 @@ from dmaverify.lower.tables import (
     table_json,
     table_of,
 )
-from dmaverify.program.move import Stream, Tensor
+from dmaverify.program.move import Stream
 from dmaverify.program.space import Space
+from dmaverify.program.tensor import Tensor
 
 MEMORY = Space("mem", ("element",))
 
@@ -34,11 +35,11 @@ def stream_of(time: str, packet: str, axes: dict[str, int]) -> Stream:
     return Stream(parse(time, axes), parse(packet, axes))
 
 
-def table(buffer: str, time: str, packet: str, **axes: int) -> Table:
+def table(buffer: str, time: str, packet: str, **axes: int) -> DerivationTable:
     return table_of(parse(buffer, axes), stream_of(time, packet, axes))
 
 
-def full_rows(found: Table) -> list[tuple[str, str, str, str]]:
+def full_rows(found: DerivationTable) -> list[tuple[str, str, str, str]]:
     assert found.problem is None
     return [(row.term, row.entry, row.source, row.after) for row in found.rows]
 
@@ -338,20 +339,20 @@ def test_the_json_has_every_row_and_the_config():
 # ---------------------------------------------------------------- against derive
 
 
-def derived_entries(buffer: Expr, stream: Stream) -> list[tuple[int, int]] | Problem:
+def derived_entries(buffer: Expr, stream: Stream) -> list[tuple[int, int]] | StreamProblem:
     """(count, stride) of the memory side as `derive` finds them, which knows layouts and no volumes."""
     memory = Tensor("mem", buffer)
     found = derive(memory, memory, (MEMORY, MEMORY), 8, stream)
-    return found if isinstance(found, Problem) else [(f.count, f.read) for f in found.fragments]
+    return found if isinstance(found, StreamProblem) else [(f.count, f.read) for f in found.fragments]
 
 
 def assert_agrees(buffer: Expr, stream: Stream) -> bool:
     """Whether both derive something. Where a table has a problem, `derive` has one or a piece is named twice."""
     mine, other = table_of(buffer, stream), derived_entries(buffer, stream)
     if mine.problem is not None:
-        assert isinstance(other, Problem) or "add up" in mine.problem.message, (str(buffer), stream)
+        assert isinstance(other, StreamProblem) or "add up" in mine.problem.message, (str(buffer), stream)
         return False
-    assert not isinstance(other, Problem), (str(buffer), str(stream.mapping), other.message)
+    assert not isinstance(other, StreamProblem), (str(buffer), str(stream.mapping), other.message)
     moving = [e for e in mine.entries if e[0] > 1]
     if "#" in str(buffer):  # layouts may keep a cut of padding that moves nothing: the merged entries decide
         moving, other = coalesce(moving), coalesce(other)
@@ -367,7 +368,7 @@ def test_the_strides_are_those_of_derive_on_every_example(example):
 
 def test_both_refuse_the_incompatible_example():
     buffer, time, packet, axes = INCOMPATIBLE
-    assert isinstance(derived_entries(parse(buffer, axes), stream_of(time, packet, axes)), Problem)
+    assert isinstance(derived_entries(parse(buffer, axes), stream_of(time, packet, axes)), StreamProblem)
     assert not assert_agrees(parse(buffer, axes), stream_of(time, packet, axes))
 
 

@@ -18,12 +18,12 @@ from dmaverify.machines.idma.engine import NAMES
 from dmaverify.machines.idma.forms import form_of, period_facts, read_image
 from dmaverify.machines.idma.jobs import image_of, read_jobs
 from dmaverify.machines.idma.judge import burst_facts
-from dmaverify.machines.idma.lists import Listed, listed_of, looks_like_lists, read_lists
+from dmaverify.machines.idma.lists import ListedTransfer, listed_of, looks_like_lists, read_lists
 from dmaverify.machines.idma.nd import absolute, normal
-from dmaverify.machines.idma.order import Found, behind, itself
+from dmaverify.machines.idma.order import OrderInstances, behind, itself
 from dmaverify.machines.idma.setup import Setup, engine_options, setup_of
-from dmaverify.machines.idma.text import Image, Told
-from dmaverify.prove.flow.listed import Item, judge_listed
+from dmaverify.machines.idma.text import Image, ToldDescriptor
+from dmaverify.prove.flow.listed import ListedItem, judge_listed
 from dmaverify.targets.target import Target, load_target
 from dmaverify.verdict import Verdict
 
@@ -80,10 +80,10 @@ def _of_driver(
     values = dict(_define(one) for one in defines)
     driver = read_driver(source, values, setup_of(target, given).front_end if given else "")
 
-    def items() -> Iterator[Item | InputError]:
+    def items() -> Iterator[ListedItem | InputError]:
         for entry in driver.entries:
             for item in _items(Image(entry.told, waits=entry.waits), target, given):
-                if isinstance(item, Item):
+                if isinstance(item, ListedItem):
                     item = replace(item, name=f"{entry.name}: {item.name}")
                     met = next((fact for fact in item.facts if fact.scope == "after"), None)
                     if met is not None and entry.foreign:
@@ -95,7 +95,7 @@ def _of_driver(
                 text = str(doubt.part)
                 shown = text if len(text) <= 100 else f"{text[:97]}..."
                 called = f"line {doubt.part.span.line}, {entry.name}: `{shown}`"
-                yield Item(called, doubt.part.span, (), open=f"not read: {doubt.why}")
+                yield ListedItem(called, doubt.part.span, (), open=f"not read: {doubt.why}")
 
     name = Path(source.name).stem
     verdict = judge_listed(items(), target, name=name, path=source.name, unit="launches", readings=readings)
@@ -117,9 +117,9 @@ def image_of_file(source: Source, dims: int | None = None, width: int = 32) -> I
     return image_of(read_jobs(source.text, dims, source=source, width=width))
 
 
-def item_of(listed: Listed, name: str) -> Item:
+def item_of(listed: ListedTransfer, name: str) -> ListedItem:
     """One listed transfer with its bursts."""
-    return Item(name, listed.span, tuple(burst_facts(listed.backend, listed.request, listed.read, listed.write)))
+    return ListedItem(name, listed.span, tuple(burst_facts(listed.backend, listed.request, listed.read, listed.write)))
 
 
 def judged_list(row: object) -> Verdict:
@@ -128,7 +128,7 @@ def judged_list(row: object) -> Verdict:
     return judge_listed([item], load_target("idma"), name="bursts", path="<stdin>", unit="transfers")
 
 
-def setup_for(told: Told, target: Target, given: Mapping[str, int | str] | None = None) -> Setup:
+def setup_for(told: ToldDescriptor, target: Target, given: Mapping[str, int | str] | None = None) -> Setup:
     """The engine for a descriptor: as given, else the base engine with its protocols and enough dimensions."""
     options: dict[str, int | str] = {**told.options, **(given or {})}
     if "variant" not in options and "preset" not in options:
@@ -147,7 +147,9 @@ _TESTS = frozenset({"idma/zero-length"})
 """What the jobs of test benches do on purpose, and a back-end that rejects it answers with an error."""
 
 
-def _items(image: Image, target: Target, given: Mapping[str, int | str] | None = None) -> Iterator[Item | InputError]:
+def _items(
+    image: Image, target: Target, given: Mapping[str, int | str] | None = None
+) -> Iterator[ListedItem | InputError]:
     if image.ordered:  # jobs of test benches fail on purpose
         yield from (InputError(*problem) for problem in image.problems)
     known: dict[tuple[object, ...], Setup] = {}
@@ -163,15 +165,15 @@ def _items(image: Image, target: Target, given: Mapping[str, int | str] | None =
             request = d.request
             facts = list(descriptor_facts(setup, request.src, request.dst, request.length, dims, "", promised=False))
         own = itself(d, setup)
-        other = behind(image.told, number, setup, image.waits) if image.ordered else Found()
+        other = behind(image.told, number, setup, image.waits) if image.ordered else OrderInstances()
         facts += [*own.facts, *other.facts]
         mild = _TESTS if not image.ordered and setup.backend.reject_zero else frozenset()
-        yield Item(
+        yield ListedItem(
             f"descriptor {number}", told.span, facts, ("mem", "mem"), open=own.open or other.open,
             mild=mild | (own.mild if not image.ordered else frozenset()),
         )  # fmt: skip
     if image.periods:
         setup = setup_for(image.told[0], target)
-        yield Item("events", image.told[0].span, period_facts(image, setup), counted=False)
+        yield ListedItem("events", image.told[0].span, period_facts(image, setup), counted=False)
     if image.facts:
-        yield Item("chain", image.told[0].span, image.facts, counted=False)
+        yield ListedItem("chain", image.told[0].span, image.facts, counted=False)

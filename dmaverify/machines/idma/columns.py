@@ -13,7 +13,7 @@ from typing import Any
 
 from dmaverify.errors import InputError
 from dmaverify.machines.idma.engine import Backend, Request, protocol_named, refusal, variant_named
-from dmaverify.machines.idma.law import Memory
+from dmaverify.machines.idma.law import MemorySystem
 from dmaverify.machines.idma.nd import Descriptor, Dim
 
 NEEDED = ("src_addr", "dst_addr", "length")
@@ -141,7 +141,7 @@ def descriptor_of_row(row: Mapping[str, Any]) -> tuple[Descriptor, int]:
     return found, width
 
 
-def copy_of_row(row: Mapping[str, Any]) -> tuple[Backend, Memory, int, int, int, int]:
+def copy_of_row(row: Mapping[str, Any]) -> tuple[Backend, MemorySystem, int, int, int, int]:
     """A copy of `total` bytes in fragments of `frag`: back-end, memory, source, destination (text: hexadecimal), total,
     fragment. Raises InputError.
     """
@@ -162,7 +162,7 @@ def copy_of_row(row: Mapping[str, Any]) -> tuple[Backend, Memory, int, int, int,
         variant_named("rw_axi"), whole["data_width"], 64, ax_in_flight=whole["num_ax_in_flight"],
         buffer_depth=whole["buffer_depth"], system_depth=whole["system_depth"],
     )  # fmt: skip
-    memory = Memory(str(row.get("mem", "memory")), whole["mem_latency"], whole["mem_outstanding"])
+    memory = MemorySystem(str(row.get("mem", "memory")), whole["mem_latency"], whole["mem_outstanding"])
     return backend, memory, src, dst, whole["total"], whole["frag"]
 
 

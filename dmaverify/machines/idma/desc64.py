@@ -24,7 +24,7 @@ from dmaverify.errors import InputError, Source, Span
 from dmaverify.machines.idma.engine import AXI, Request
 from dmaverify.machines.idma.jobs import request_options
 from dmaverify.machines.idma.nd import Descriptor
-from dmaverify.machines.idma.text import Image, Line, Told, bits, lines_of, reserved
+from dmaverify.machines.idma.text import Image, Line, ToldDescriptor, bits, lines_of, reserved
 from dmaverify.program.form import Word as Part
 from dmaverify.program.form import part_spans
 from dmaverify.targets.modules import Derived
@@ -44,7 +44,7 @@ _WIDTHS = {"length": 4, "flags": 4, "next": 8, "src": 8, "dest": 8}
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class DescriptorWords:
     """One descriptor as it lies in memory."""
 
     place: int
@@ -55,7 +55,7 @@ class Word:
     dest: int
 
 
-def packed(word: Word, fetch: int) -> bytes:
+def packed(word: DescriptorWords, fetch: int) -> bytes:
     """The 32 bytes of a descriptor for a fetch bus. Raises InputError for an unsupported width."""
     out = bytearray(SIZE)
     for name, at in layout_of(fetch).items():
@@ -63,9 +63,9 @@ def packed(word: Word, fetch: int) -> bytes:
     return bytes(out)
 
 
-def unpacked(place: int, data: bytes, fetch: int) -> Word:
+def unpacked(place: int, data: bytes, fetch: int) -> DescriptorWords:
     values = {n: int.from_bytes(data[at : at + _WIDTHS[n]], "little") for n, at in layout_of(fetch).items()}
-    return Word(place, **values)
+    return DescriptorWords(place, **values)
 
 
 def layout_of(fetch: int) -> Mapping[str, int]:
@@ -91,13 +91,13 @@ def flags_of(request: Request, *, irq: bool = False, axi_id: int = 0) -> int:
     )  # fmt: skip
 
 
-def request_of(word: Word) -> Request:
+def request_of(word: DescriptorWords) -> Request:
     f = word.flags
     reduced = bool(f & 0x80)
     return Request(word.src, word.dest, word.length, AXI, AXI, bool(f & 0x20), bool(f & 0x40), reduced, 0, reduced, 0)
 
 
-def write(told: Sequence[Told], *, head: int = 0x8000, fetch: int = 256) -> str:
+def write(told: Sequence[ToldDescriptor], *, head: int = 0x8000, fetch: int = 256) -> str:
     """A chain of 1D descriptors, one behind the other from `head` on; the last one raises the interrupt."""
     layout_of(fetch)
     if head % SIZE:
@@ -117,7 +117,7 @@ def write(told: Sequence[Told], *, head: int = 0x8000, fetch: int = 256) -> str:
         ):
             if not 0 <= value < (1 << width):
                 raise InputError(f"{name} is {value}", None, f"it has {width} bits")
-        word = Word(
+        word = DescriptorWords(
             place,
             d.request.length,
             flags_of(d.request, irq=last),
@@ -165,7 +165,7 @@ class Ranges:
 class _Chain:
     """The descriptors from the head on; `again` is where it comes back to; `ends` whether it ends well."""
 
-    words: tuple[Word, ...]
+    words: tuple[DescriptorWords, ...]
     again: int | None
     ends: bool
 
@@ -209,7 +209,7 @@ def read(text: str, source: Source, offset: int, begins: int = 0) -> Image:
         cells = [memory[one.place + 4 * i] for i in range(SIZE // 4)]
         parts = _parts(one.place, cells, fetch, begins)
         span = cells[0].span.to(cells[-1].span)
-        told.append(Told(Descriptor(request_of(one)), request_options(request_of(one)), span, parts))
+        told.append(ToldDescriptor(Descriptor(request_of(one)), request_options(request_of(one)), span, parts))
     facts = [fact for number, each in enumerate(told) for fact in _facts(chain, number, each)]
     reached = {one.place + 4 * i for one in chain.words for i in range(SIZE // 4)}
     idle = [(at, cell) for at, cell in sorted(memory.items()) if at not in reached]
@@ -237,7 +237,7 @@ def _place_words(line: Line, memory: dict[int, _Cell]) -> None:
 
 
 def _follow(head: int, memory: Mapping[int, _Cell], fetch: int) -> _Chain:
-    words: list[Word] = []
+    words: list[DescriptorWords] = []
     seen: set[int] = set()
     place = head
     while place != END:
@@ -279,7 +279,7 @@ KNOWN_FLAGS = 0x00FF_FFFF
 """Bits 31:24 mean nothing to v0.7.0."""
 
 
-def _facts(chain: _Chain, number: int, told: Told) -> Iterator[Derived]:
+def _facts(chain: _Chain, number: int, told: ToldDescriptor) -> Iterator[Derived]:
     words, word = chain.words, chain.words[number]
 
     low, high = word.place, word.place + SIZE

@@ -18,7 +18,7 @@ from dmaverify.machines.idma.forms import NAMES, PAPER, read_commands, write_ima
 from dmaverify.machines.idma.jobs import request_options
 from dmaverify.machines.idma.registers import MAPS
 from dmaverify.machines.idma.setup import STANDARD_HEAD, Setup, setup_of
-from dmaverify.machines.idma.text import Told
+from dmaverify.machines.idma.text import ToldDescriptor
 from dmaverify.plan.machine_forms import merged_options
 from dmaverify.program.access import PlanProblem
 from dmaverify.program.command import Command
@@ -79,7 +79,7 @@ def _written(setup: Setup, commands: Sequence[Command], name: str) -> str:
         raise InputError(
             f"addresses of {setup.backend.address_width} bits in {name}", None, f"it has {MAPS[name].width} bits"
         )
-    told = [Told(d, request_options(d.request)) for d in (descriptor_of(setup, c) for c in commands)]
+    told = [ToldDescriptor(d, request_options(d.request)) for d in (descriptor_of(setup, c) for c in commands)]
     return write_image(
         name, told, width=setup.backend.address_width, head=setup.chain_head, fetch=setup.fetch_width
     )  # fmt: skip

@@ -21,11 +21,12 @@ from dmaverify.machines.idma.midends import Event, event_facts
 from dmaverify.machines.idma.nd import Descriptor, Dim, absolute, signed
 from dmaverify.machines.idma.price import descriptor_cycles
 from dmaverify.machines.idma.setup import Setup, setup_of
-from dmaverify.machines.idma.text import Image, Line, Told, lines_of
+from dmaverify.machines.idma.text import Image, Line, ToldDescriptor, lines_of
 from dmaverify.plan.machine_forms import Formed
 from dmaverify.program.command import Entry, GivenCommand, Sequencer
 from dmaverify.program.form import Form, Word
 from dmaverify.targets.modules import Derived
+from dmaverify.targets.table import suggestion
 from dmaverify.targets.target import Target
 
 PAPER = {one.paper: name for name, one in registers.MAPS.items()}
@@ -88,7 +89,7 @@ def _failing(jobs: Sequence[Job]) -> Iterator[tuple[str, Span | None, str]]:
             )  # fmt: skip
 
 
-def write_image(form: str, told: Sequence[Told], **settings: int) -> str:
+def write_image(form: str, told: Sequence[ToldDescriptor], **settings: int) -> str:
     """Descriptors in a form. Raises InputError for what the form cannot say."""
     name = PAPER.get(form, form)
     if name in registers.MAPS:
@@ -113,11 +114,14 @@ def padded(descriptor: Descriptor, dims: int) -> Descriptor:
     return replace(descriptor, dims=(*descriptor.dims, *(Dim(1, 0, 0) for _ in range(more))))
 
 
-def one_d(told: Told) -> list[Told]:
+def one_d(told: ToldDescriptor) -> list[ToldDescriptor]:
     """A descriptor as 1D descriptors, in order."""
     from dmaverify.machines.idma.nd import requests
 
-    return [Told(Descriptor(replace(r, last=True)), told.options, told.span) for r in requests(told.descriptor, 64)]
+    return [
+        ToldDescriptor(Descriptor(replace(r, last=True)), told.options, told.span)
+        for r in requests(told.descriptor, 64)
+    ]
 
 
 # ---------------------------------------------------------------- requests as keys and values
@@ -151,7 +155,10 @@ class _Begun:
             self.period = line.number(1, "the period")
         elif name in ("src_protocol", "dst_protocol") and len(line.words) > 1:
             word = line.words[1][0]
-            self.values[name] = protocol_named(int(word) if word.isdecimal() else word)
+            try:
+                self.values[name] = protocol_named(int(word) if word.isdecimal() else word)
+            except InputError as error:
+                line.refuse(error.message, error.hint or "", 1)
         elif name in _REQUEST:
             value = self.values[name] = line.number(1, name)
             if name in _MOST and not 0 <= value <= _MOST[name]:
@@ -159,7 +166,9 @@ class _Begun:
             if name in ("src", "dst", "length"):
                 self.words.append(line.part(1, name, name, 64, begins))
         elif name != "launch":
-            hint = "the form rt3d has events" if name == "event" else f"{', '.join(_REQUEST)}, dim, launch"
+            known = (*_REQUEST, "dim", "launch")
+            near = suggestion(name, known) or f"known: {', '.join(known)}"
+            hint = "the form rt3d has events" if name == "event" else near
             line.refuse(f"`{name}` is no part of a request", hint, 0)
 
     def _dim(self, line: Line, begins: int, width: int) -> None:
@@ -177,14 +186,14 @@ class _Begun:
         for number, part in enumerate((f"reps{k}", f"src_stride{k}", f"dst_stride{k}"), 1):
             self.words.append(line.part(number, part, f"dim {k}, number {number}", width if number > 1 else 32, begins))
 
-    def told(self, line: Line) -> Told:
+    def told(self, line: Line) -> ToldDescriptor:
         """The request as it stands: options are those that were written."""
         for needed in ("src", "dst", "length"):
             if needed not in self.values:
                 line.refuse(f"`{needed}` is missing", "a request has src, dst and length")
         request = Request(**{k: bool(v) if k in _BOOLS else v for k, v in self.values.items()})  # type: ignore[arg-type]
         options = {k: v for k, v in request_options(request).items() if k in self.values}
-        return Told(Descriptor(request, tuple(self.dims)), options, self.span, tuple(self.words))
+        return ToldDescriptor(Descriptor(request, tuple(self.dims)), options, self.span, tuple(self.words))
 
 
 _MOST = {
@@ -200,7 +209,7 @@ def _nd(text: str, source: Source, offset: int, begins: int, rt: bool, width: in
     In the form `rt3d`, `event = PERIOD` makes a request periodic (cycles), and `bypass = CYCLES` says how long a
     transfer of others may take.
     """
-    told: list[Told] = []
+    told: list[ToldDescriptor] = []
     periods: list[tuple[int, int]] = []
     bypass, begun = 0, _Begun()
     lines = list(lines_of(source, offset, text))
@@ -227,7 +236,7 @@ def _nd(text: str, source: Source, offset: int, begins: int, rt: bool, width: in
     return Image(tuple(told), (), tuple(periods), bypass, waits=tuple(waits))
 
 
-def _nd_text(told: Sequence[Told], name: str) -> str:
+def _nd_text(told: Sequence[ToldDescriptor], name: str) -> str:
     out = [name]
     for one in told:
         r = one.descriptor.request
@@ -242,7 +251,7 @@ def _nd_text(told: Sequence[Told], name: str) -> str:
 # ---------------------------------------------------------------- descriptors as commands of a plan
 
 
-def given_of(told: Told, unit_bits: int = 8) -> GivenCommand:
+def given_of(told: ToldDescriptor, unit_bits: int = 8) -> GivenCommand:
     """A descriptor as the two sequencers that a plan would print: strides per index, outermost first."""
     d, scale = told.descriptor, 8 // unit_bits
     dims = absolute(d.dims)
@@ -304,7 +313,7 @@ def read_commands(
     )
 
 
-def _at(told: Told) -> Span | None:
+def _at(told: ToldDescriptor) -> Span | None:
     """The word that makes a descriptor move nothing."""
     word = told.word("length") if told.descriptor.request.length == 0 else told.word("reps0")
     return word.span if word is not None else told.span
@@ -326,7 +335,7 @@ def _narrow(form: str | None, setup: Setup, image: Image) -> list[tuple[str, Spa
     )]  # fmt: skip
 
 
-def _wrong(told: Told) -> tuple[str, str]:
+def _wrong(told: ToldDescriptor) -> tuple[str, str]:
     """What is said of a descriptor that moves nothing, and what to do."""
     if told.descriptor.empty:
         return (

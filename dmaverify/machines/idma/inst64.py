@@ -22,7 +22,7 @@ from dmaverify.errors import InputError, Source
 from dmaverify.machines.idma.engine import AXI, Request
 from dmaverify.machines.idma.jobs import request_options
 from dmaverify.machines.idma.nd import Descriptor, Dim, signed
-from dmaverify.machines.idma.text import Image, Line, Told, field_of, lines_of, reserved, stride_of
+from dmaverify.machines.idma.text import Image, Line, ToldDescriptor, field_of, lines_of, reserved, stride_of
 from dmaverify.targets.modules import Derived
 
 OPCODE = 0x2B
@@ -64,7 +64,7 @@ def decoded(word: int) -> tuple[str, int, int, int]:
     return names[word >> 25], word >> 7 & 31, word >> 15 & 31, word >> 20 & 31
 
 
-def write(told: Sequence[Told]) -> str:
+def write(told: Sequence[ToldDescriptor]) -> str:
     """The instructions of some descriptors: three for 1D, at most six for 2D; state that is there already is kept."""
     out = ["inst64"]
     held: dict[str, tuple[int, ...]] = {}
@@ -103,7 +103,7 @@ def read(text: str, source: Source, offset: int, begins: int = 0) -> Image:
     `begins` is where the text of the form begins in `source`; `offset` is where its instructions do.
     """
     held: dict[str, Line] = {}
-    told: list[Told] = []
+    told: list[ToldDescriptor] = []
     facts: list[Derived] = []
     waits: list[int] = []
     line = None
@@ -142,7 +142,7 @@ _PARTS = {
 }  # fmt: skip
 
 
-def _launched(line: Line, held: dict[str, Line], begins: int) -> Told:
+def _launched(line: Line, held: dict[str, Line], begins: int) -> ToldDescriptor:
     words = [
         one.part(number + 1, part, f"{name} operand {number + 1}", 32, begins, shift)
         for name, one in held.items()
@@ -160,4 +160,4 @@ def _launched(line: Line, held: dict[str, Line], begins: int) -> Told:
     strides = [signed(values.get(part, 0), STRIDE_WIDTH) for part in ("src_stride0", "dst_stride0")]
     dims = (Dim(values.get("reps0", 0), *strides),) if cfg & TWO_D else ()
     options = {k: v for k, v in request_options(request).items() if "protocol" not in k}
-    return Told(Descriptor(request, dims), options, line.span, tuple(words))
+    return ToldDescriptor(Descriptor(request, dims), options, line.span, tuple(words))

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.machines.idma.engine import MOST_BEATS, NAMES, Request
 from dmaverify.machines.idma.nd import Descriptor, Dim, signed
-from dmaverify.machines.idma.text import Image, Line, Told, lines_of, stride_of
+from dmaverify.machines.idma.text import Image, Line, ToldDescriptor, lines_of, stride_of
 from dmaverify.program.form import Word
 
 MOST_DIMS = 8
@@ -214,7 +214,7 @@ def image_of(jobs: Sequence[Job], offset: int | None = None, width: int = 32) ->
         if job.errors:
             options["on_error"] = job.errors[0].action
         words = () if offset is None else job.words(offset, width)
-        told.append(Told(job.descriptor, options, job.span, words))
+        told.append(ToldDescriptor(job.descriptor, options, job.span, words))
     return Image(tuple(told), ordered=False)
 
 

@@ -33,7 +33,7 @@ MEASURED = "measured on RTL of iDMA v0.7.0"
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class MemorySystem:
     """A memory system: cycles of latency on read data and on the write response, requests that it tracks."""
 
     name: str
@@ -41,10 +41,10 @@ class Memory:
     outstanding: int
 
 
-SRAM = Memory("SRAM", 3, 8)
-RPC_DRAM = Memory("RPC-DRAM", 13, 16)
-HBM = Memory("HBM", 100, 64)
-IDEAL = Memory("ideal", 1, 1024)
+SRAM = MemorySystem("SRAM", 3, 8)
+RPC_DRAM = MemorySystem("RPC-DRAM", 13, 16)
+HBM = MemorySystem("HBM", 100, 64)
+IDEAL = MemorySystem("ideal", 1, 1024)
 MEMORIES = {memory.name.lower(): memory for memory in (SRAM, RPC_DRAM, HBM, IDEAL)}
 """The systems of the paper, 4.4, and one that answers at once."""
 
@@ -66,7 +66,7 @@ class Beats:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class BurstRun:
     """The same bursts several times in a row."""
 
     pattern: tuple[Beats, ...]
@@ -104,7 +104,7 @@ class Meter:
             yield Beats(read, write, request.src % word > request.dst % word)
 
 
-def fragments(backend: Backend, src: int, dst: int, total: int, size: int) -> list[Run]:
+def fragments(backend: Backend, src: int, dst: int, total: int, size: int) -> list[BurstRun]:
     """`total` bytes moved in 1D transfers of `size` bytes and a shorter last one, AXI to AXI, coupled."""
     meter = Meter(backend)
     whole, rest = divmod(total, size)
@@ -126,8 +126,8 @@ def fragments(backend: Backend, src: int, dst: int, total: int, size: int) -> li
     left = [*one[: whole % least]]
     if rest:
         left.append(meter.beats(Request(src + whole * size, dst + whole * size, rest)))
-    repeated = Run(tuple(b for beats in one[:least] for b in beats), whole // least)
-    return [repeated, Run(tuple(b for beats in left for b in beats))]
+    repeated = BurstRun(tuple(b for beats in one[:least] for b in beats), whole // least)
+    return [repeated, BurstRun(tuple(b for beats in left for b in beats))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,10 +136,10 @@ class Depth:
 
     outstanding: int
     metadata: int
-    memory: Memory
+    memory: MemorySystem
 
     @classmethod
-    def of(cls, backend: Backend, memory: Memory) -> Depth:
+    def of(cls, backend: Backend, memory: MemorySystem) -> Depth:
         n = backend.ax_in_flight
         return cls(n, n + backend.buffer_depth + backend.system_depth, memory)
 
@@ -200,7 +200,7 @@ class _State:
         return by
 
 
-def exact(runs: Sequence[Run], depth: Depth) -> int:
+def exact(runs: Sequence[BurstRun], depth: Depth) -> int:
     """Cycles from the accepting edge of the first request to the last response, inclusive. 0 without bursts.
 
     The recurrence looks back `sight` bursts and knows only differences of times: once it stands as it stood a whole
@@ -245,7 +245,7 @@ class Totals:
     last: int = 1
 
     @classmethod
-    def of(cls, runs: Iterable[Run]) -> Totals:
+    def of(cls, runs: Iterable[BurstRun]) -> Totals:
         r = w = m = n = 0
         last = 1
         for run in runs:

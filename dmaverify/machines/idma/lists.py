@@ -23,7 +23,7 @@ from dmaverify.machines.idma.engine import Backend, Request
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedTransfer:
     """One transfer with the bursts that somebody made of it."""
 
     backend: Backend
@@ -41,7 +41,7 @@ def looks_like_lists(path: str, text: str) -> bool:
     return path.endswith(".jsonl") and first.startswith("{") and '"src_addr"' in first
 
 
-def read_lists(source: Source) -> Iterator[Listed | InputError]:
+def read_lists(source: Source) -> Iterator[ListedTransfer | InputError]:
     """Every line as what it lists, or what is wrong with it. Raises InputError where the table has no columns."""
     lines = source.text.split("\n")
     offsets = source.line_starts
@@ -58,11 +58,11 @@ def read_lists(source: Source) -> Iterator[Listed | InputError]:
             yield _guarded(lambda line=line: _object(line), span)
 
 
-def _guarded(read: Any, span: Span) -> Listed | InputError:
+def _guarded(read: Any, span: Span) -> ListedTransfer | InputError:
     try:
         row, lists = read()
         backend, request = request_of(row)
-        return Listed(backend, request, lists[0], lists[1], span)
+        return ListedTransfer(backend, request, lists[0], lists[1], span)
     except InputError as error:
         return InputError(error.message, span, error.hint)
 
@@ -119,9 +119,9 @@ def object_of(row: Any) -> tuple[dict[str, Any], list[Any]]:
     return {k: v for k, v in row.items() if k not in ("read", "write")}, lists
 
 
-def listed_of(row: Any) -> Listed:
+def listed_of(row: Any) -> ListedTransfer:
     """One JSON object as what it lists. Raises InputError."""
     columns, lists = object_of(row)
     backend, request = request_of(columns)
     source = Source("<stdin>", "")
-    return Listed(backend, request, lists[0], lists[1], Span(source, 0, 0))
+    return ListedTransfer(backend, request, lists[0], lists[1], Span(source, 0, 0))

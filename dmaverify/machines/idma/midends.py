@@ -26,7 +26,7 @@ from dmaverify.targets.modules import Derived
 
 
 @dataclass(frozen=True, slots=True)
-class Region:
+class StripedRegion:
     """Memory [start, end) that back-ends share out in strips of `width` bytes, a power of two."""
 
     start: int
@@ -56,7 +56,7 @@ def tensor_nd(descriptor: Descriptor, width: int) -> Iterator[Request]:
     return requests(descriptor, width)
 
 
-def mp_split(request: Request, region: Region) -> list[Request]:
+def mp_split(request: Request, region: StripedRegion) -> list[Request]:
     """The pieces between multiples of the region's width, on the side that decides; only the last one is marked so."""
     if request.length == 0:
         return [request]
@@ -70,7 +70,7 @@ def _piece(request: Request, start: int, end: int) -> Request:
     return replace(request, src=request.src + start, dst=request.dst + start, length=end - start)
 
 
-def mp_dist(request: Request, region: Region, backends: int) -> list[Request | None]:
+def mp_dist(request: Request, region: StripedRegion, backends: int) -> list[Request | None]:
     """The piece of each back-end, or None for those without one. Raises InputError where the request reaches beyond the
     row of all back-ends' strips.
     """
@@ -91,7 +91,7 @@ def mp_dist(request: Request, region: Region, backends: int) -> list[Request | N
     return out
 
 
-def distributed(request: Request, region: Region, backends: int) -> list[list[Request]]:
+def distributed(request: Request, region: StripedRegion, backends: int) -> list[list[Request]]:
     """mp_split at the row of all strips, then mp_dist: what each back-end gets, in order. Any request will do."""
     row = replace(region, width=_power_above(region.width * backends))
     if row.width != region.width * backends:
@@ -104,7 +104,7 @@ def distributed(request: Request, region: Region, backends: int) -> list[list[Re
     return own
 
 
-def distributed_by_tree(request: Request, region: Region, backends: int) -> list[list[Request]]:
+def distributed_by_tree(request: Request, region: StripedRegion, backends: int) -> list[list[Request]]:
     """The same by a binary tree of mp_dist: each level sends a half of the strips to each side."""
     own: list[list[Request]] = [[] for _ in range(backends)]
     row = replace(region, width=region.width * backends)
@@ -114,7 +114,7 @@ def distributed_by_tree(request: Request, region: Region, backends: int) -> list
     return own
 
 
-def _tree(request: Request, region: Region, backends: int, first: int) -> Iterator[tuple[int, Request]]:
+def _tree(request: Request, region: StripedRegion, backends: int, first: int) -> Iterator[tuple[int, Request]]:
     if backends == 1:
         yield first, request
         return

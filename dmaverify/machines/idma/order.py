@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from dmaverify.machines.idma.engine import NO_ADDRESS
 from dmaverify.machines.idma.nd import Descriptor, absolute, extent, normal
 from dmaverify.machines.idma.setup import Setup
-from dmaverify.machines.idma.text import Told
+from dmaverify.machines.idma.text import ToldDescriptor
 from dmaverify.program.command import Command, Loop, Port
 from dmaverify.prove.meet import Walk, apart, difference, found_meeting, question
 from dmaverify.prove.move.overlap import Early, written_early
@@ -38,7 +38,7 @@ def command_of(descriptor: Descriptor, width: int) -> Command:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class OrderInstances:
     """The instances of scope `order` or `after` of one descriptor, what stayed open, and rules that are warnings where
     nothing is promised of the memory.
     """
@@ -48,32 +48,32 @@ class Found:
     mild: frozenset[str] = frozenset()
 
 
-def itself(descriptor: Descriptor, setup: Setup, place: str = "") -> Found:
+def itself(descriptor: Descriptor, setup: Setup, place: str = "") -> OrderInstances:
     """Whether a descriptor writes some byte of its source before it reads it."""
     request, width = descriptor.request, setup.backend.address_width
     if not descriptor.bytes or {request.src_protocol, request.dst_protocol} & NO_ADDRESS:
-        return Found()
+        return OrderInstances()
     read, write = extent(descriptor, "read", width), extent(descriptor, "write", width)
     if read.end <= write.low or write.end <= read.low:
-        return Found()
+        return OrderInstances()
     early = written_early([command_of(descriptor, width)], Session(RLIMIT), setup.backend.word)
     if early == "unknown":
-        return Found((), "whether a byte is written before it is read depends on where bus words begin")
+        return OrderInstances((), "whether a byte is written before it is read depends on where bus words begin")
     if not isinstance(early, Early):
-        return Found()
+        return OrderInstances()
     inside = early.write[1][:-1] == early.read[1][:-1]
     facts = (Derived("order", {"early": early.address}, place),)
-    return Found(facts, mild=frozenset() if inside else frozenset({"idma/overlap"}))
+    return OrderInstances(facts, mild=frozenset() if inside else frozenset({"idma/overlap"}))
 
 
-def behind(told: Sequence[Told], number: int, setup: Setup, waits: Sequence[int]) -> Found:
+def behind(told: Sequence[ToldDescriptor], number: int, setup: Setup, waits: Sequence[int]) -> OrderInstances:
     """Whether a launch reads what an earlier one writes that nobody has waited for.
 
     `waits` are numbers of launches in front of which all before them are complete.
     """
     later, width = told[number].descriptor, setup.backend.address_width
     if not later.bytes or later.request.src_protocol in NO_ADDRESS:
-        return Found()
+        return OrderInstances()
     since = max((w for w in waits if w <= number), default=0)
     earlier = [n for n in range(since, number) if told[n].descriptor.bytes]
     span = extent(later, "read", width)
@@ -90,11 +90,11 @@ def behind(told: Sequence[Told], number: int, setup: Setup, waits: Sequence[int]
             continue
         met = found_meeting(write, read, session) if answer.status == "sat" else None
         if met is None:
-            return Found((), f"whether it reads what launch {n} writes was not decided")
-        return Found((Derived("after", {"early": met.address}, f"behind launch {n}"),))
+            return OrderInstances((), f"whether it reads what launch {n} writes was not decided")
+        return OrderInstances((Derived("after", {"early": met.address}, f"behind launch {n}"),))
     if len(left) > MOST_BEFORE:
-        return Found((), f"it lies near {len(left):,} launches before it")
-    return Found()
+        return OrderInstances((), f"it lies near {len(left):,} launches before it")
+    return OrderInstances()
 
 
 def _near(descriptor: Descriptor, low: int, end: int, width: int) -> bool:

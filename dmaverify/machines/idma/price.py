@@ -12,14 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import prod
+from math import gcd, prod
 from typing import TYPE_CHECKING
 
 from dmaverify.cost.model import Cost, EngineCost, Term
 from dmaverify.errors import InputError
 from dmaverify.machines.idma.derive import descriptor_of, dims_of, length_of
 from dmaverify.machines.idma.engine import Request
-from dmaverify.machines.idma.law import MEMORIES, Beats, Depth, Memory, Meter, Run, Totals, bounds, exact
+from dmaverify.machines.idma.law import MEMORIES, Beats, BurstRun, Depth, MemorySystem, Meter, Totals, bounds, exact
 from dmaverify.machines.idma.legalizer import is_coupled, window_bits
 from dmaverify.machines.idma.nd import Descriptor, requests
 from dmaverify.machines.idma.path import pieces
@@ -60,7 +60,7 @@ def requests_of(setup: Setup, commands: Sequence[Command]) -> Requests:
     return Requests(setup, tuple(commands))
 
 
-def memory_of(setup: Setup) -> Memory:
+def memory_of(setup: Setup) -> MemorySystem:
     """The memory system of the cost model. Raises InputError for an unknown name."""
     found = MEMORIES.get(setup.memory.lower())
     if found is None:
@@ -109,7 +109,7 @@ def _shared_out(setup: Setup, commands: Sequence[Command]) -> Cost:
             own.setdefault(number, []).extend(meter.beats(piece))
     coupled, terms = is_coupled(setup.request), []
     for number, bursts in sorted(own.items()):
-        runs = [Run(tuple(bursts))]
+        runs = [BurstRun(tuple(bursts))]
         bound = bounds(Totals.of(runs), depth)
         cycles = float(exact(runs, depth) if coupled else bound[0].cycles)
         why = f"{len(bursts):,} bursts; {bound[0].name} binds"
@@ -134,7 +134,7 @@ def descriptor_cycles(setup: Setup, descriptor: Descriptor) -> int:
     bursts = [b for r in requests(descriptor, setup.backend.address_width) for b in meter.beats(r)]
     later = sum(1 for name in setup.midends if name != "tensor_nd")
     if is_coupled(setup.request):
-        return exact([Run(tuple(bursts))], depth) + later
+        return exact([BurstRun(tuple(bursts))], depth) + later
     slow = 2 * depth.memory.latency + 2
     return sum(b.read + b.write + slow for b in bursts) + later
 
@@ -164,7 +164,7 @@ def _why(setup: Setup, commands: Sequence[Command]) -> str:
     return f"{count} descriptor{'s' if count != 1 else ''} through {setup.front_end}; later ones overlap the transfers"
 
 
-def measured(setup: Setup, commands: Sequence[Command]) -> tuple[Totals, list[Run]]:
+def measured(setup: Setup, commands: Sequence[Command]) -> tuple[Totals, list[BurstRun]]:
     """The totals of all bursts; the bursts themselves where they are few enough."""
     found = requests_of(setup, commands)
     at_least = sum(_burst_floor(setup, command) for command in commands)
@@ -176,7 +176,7 @@ def measured(setup: Setup, commands: Sequence[Command]) -> tuple[Totals, list[Ru
             if len(bursts) > EXACT:
                 break
         if len(bursts) <= EXACT:
-            runs = [Run(tuple(bursts))]
+            runs = [BurstRun(tuple(bursts))]
             return Totals.of(runs), runs
     sums = [_beat_floor(setup, command) for command in commands]
     read, write = sum(r for r, _ in sums), sum(w for _, w in sums)
@@ -206,23 +206,26 @@ def _burst_floor(setup: Setup, command: Command) -> int:
     ):
         window = 1 << window_bits(setup.backend, protocol, reduced, llen)
         lies = _residues(command, side, window)
-        most = max(most, int((lies * -(-(np.arange(window) + length) // window)).sum()))
+        most = max(most, int((lies * -(-(np.arange(window, dtype=lies.dtype) + length) // window)).sum()))
     return most
 
 
 def _residues(command: Command, side: str, modulus: int) -> NDArray[np.int64]:
-    """How many 1D transfers of a command start at each address modulo `modulus`."""
+    """How many 1D transfers of a command start at each address modulo `modulus`; in Python's numbers where there are
+    too many for 63 bits.
+    """
     import numpy as np
 
     port = command.read if side == "read" else command.write
-    found = np.zeros(modulus, dtype=np.int64)
+    bytes_ = prod(dim.reps for dim in dims_of(command)) * (length_of(command) + modulus)
+    found = np.zeros(modulus, dtype=np.int64 if bytes_ < 1 << 62 else object)
     found[port.base * command.unit_bits // 8 % modulus] = 1
     for dim in dims_of(command):
         stride = (dim.src_stride if side == "read" else dim.dst_stride) % modulus
-        period = modulus // np.gcd(stride, modulus) if stride else 1
-        whole, rest = divmod(dim.reps, int(period))
+        period = modulus // gcd(stride, modulus) if stride else 1
+        whole, rest = divmod(dim.reps, period)
         grown = np.zeros_like(found)
-        for step in range(min(int(period), dim.reps)):
+        for step in range(min(period, dim.reps)):
             grown += np.roll(found, step * stride) * (whole + (step < rest))
         found = grown
     return found

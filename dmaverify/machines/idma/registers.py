@@ -22,7 +22,7 @@ from dmaverify.errors import InputError, Source, Span
 from dmaverify.machines.idma.engine import NAMES, Request
 from dmaverify.machines.idma.jobs import request_options
 from dmaverify.machines.idma.nd import Descriptor, Dim, signed
-from dmaverify.machines.idma.text import Image, Line, Told, bits, field_of, lines_of, reserved, stride_of
+from dmaverify.machines.idma.text import Image, Line, ToldDescriptor, bits, field_of, lines_of, reserved, stride_of
 from dmaverify.program.form import Word
 from dmaverify.targets.modules import Derived
 
@@ -32,7 +32,7 @@ STREAMS = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Map:
+class RegisterMap:
     """One register map. `dims` counts outer dimensions; `nd_bits` is the width of enable_nd in `conf`."""
 
     name: str
@@ -76,12 +76,12 @@ class Map:
         return (1 << (10 + self.nd_bits + 6)) - 1
 
 
-def _map32(name: str, dims: int, paper: str) -> Map:
-    return Map(name, 32, dims, 3 if dims == 2 else 2, 0xD0, 0xD4, 0xD8, 0xE0, 0xF8, paper)
+def _map32(name: str, dims: int, paper: str) -> RegisterMap:
+    return RegisterMap(name, 32, dims, 3 if dims == 2 else 2, 0xD0, 0xD4, 0xD8, 0xE0, 0xF8, paper)
 
 
-def _map64(name: str, dims: int, paper: str) -> Map:
-    return Map(name, 64, dims, 2, 0xD0, 0xD8, 0xE0, 0x100, 0x118, paper)
+def _map64(name: str, dims: int, paper: str) -> RegisterMap:
+    return RegisterMap(name, 64, dims, 2, 0xD0, 0xD8, 0xE0, 0x100, 0x118, paper)
 
 
 MAPS = {
@@ -93,7 +93,7 @@ MAPS = {
 }  # fmt: skip
 
 
-def conf_of(map_: Map, request: Request, enable_nd: int) -> int:
+def conf_of(map_: RegisterMap, request: Request, enable_nd: int) -> int:
     """The conf register. Raises InputError for a field that does not fit."""
     at = 10 + map_.nd_bits
     fields = (
@@ -110,7 +110,7 @@ def conf_of(map_: Map, request: Request, enable_nd: int) -> int:
     return sum(field_of(int(value), low, width, name) for name, value, low, width in fields)
 
 
-def write(map_: Map, told: Sequence[Told]) -> str:
+def write(map_: RegisterMap, told: Sequence[ToldDescriptor]) -> str:
     """The image of some descriptors, one launch each. Raises InputError for what the map cannot say."""
     out = [map_.name]
     for one in told:
@@ -149,13 +149,13 @@ class _Held:
     line: Line
 
 
-def read(map_: Map, text: str, source: Source, offset: int, begins: int = 0) -> Image:
+def read(map_: RegisterMap, text: str, source: Source, offset: int, begins: int = 0) -> Image:
     """The launches of an image. Registers keep their values, and are 0 after reset. Raises InputError.
 
     `begins` is where the text of the form begins in `source`; `offset` is where its registers do.
     """
     held: dict[int, _Held] = {}
-    told: list[Told] = []
+    told: list[ToldDescriptor] = []
     facts: list[Derived] = []
     lines = list(lines_of(source, offset, text))
     waits: list[int] = []
@@ -189,13 +189,13 @@ def read(map_: Map, text: str, source: Source, offset: int, begins: int = 0) -> 
     return Image(tuple(told), tuple(facts), waits=tuple(waits))
 
 
-def _known(map_: Map, line: Line, register: int) -> None:
+def _known(map_: RegisterMap, line: Line, register: int) -> None:
     if register not in map_.parts:
         shown = ", ".join(f"0x{r:X}" for r in sorted(map_.parts))
         line.refuse(f"{map_.name} has no register 0x{register:X} to write", shown, 0)
 
 
-def _words(map_: Map, held: dict[int, _Held], begins: int) -> tuple[Word, ...]:
+def _words(map_: RegisterMap, held: dict[int, _Held], begins: int) -> tuple[Word, ...]:
     parts = map_.parts
     return tuple(
         one.line.part(1, parts[register][0], f"0x{register:02X}", 32, begins, parts[register][1])
@@ -203,7 +203,7 @@ def _words(map_: Map, held: dict[int, _Held], begins: int) -> tuple[Word, ...]:
     )
 
 
-def _launched(map_: Map, held: dict[int, _Held], span: Span, begins: int) -> Told:
+def _launched(map_: RegisterMap, held: dict[int, _Held], span: Span, begins: int) -> ToldDescriptor:
     def value(at: int, words: int = map_.words) -> int:
         return sum(held[at + 4 * w].value << (32 * w) for w in range(words) if at + 4 * w in held)
 
@@ -223,4 +223,4 @@ def _launched(map_: Map, held: dict[int, _Held], span: Span, begins: int) -> Tol
         dims.append(Dim(reps, signed(src, map_.width), signed(dst, map_.width)))
     if dims and enabled < map_.dims and all(dim.reps == 0 for dim in dims):
         dims.append(Dim(1, 0, 0))  # what is not enabled counts once, so that not all are 0
-    return Told(Descriptor(request, tuple(dims)), request_options(request), span, _words(map_, held, begins))
+    return ToldDescriptor(Descriptor(request, tuple(dims)), request_options(request), span, _words(map_, held, begins))

@@ -32,7 +32,7 @@ from dmaverify.program.command import Command, Entry, GivenCommand, Sequencer
 from dmaverify.program.move import Transfer
 from dmaverify.program.space import layout_of, unit_bits_of
 from dmaverify.prove.move.check import Options, check_transfer
-from dmaverify.synth.regions import Box, Cover, NoPlan, covers
+from dmaverify.synth.regions import AtomNest, Cover, NoPlan, covers
 from dmaverify.synth.result import Before, Synthesis
 from dmaverify.targets.target import Target
 from dmaverify.verdict import Severity, Status
@@ -58,7 +58,7 @@ SHOWN_RUNS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
+class BoxLoop:
     """`count` steps of `read` and `write` units."""
 
     count: int
@@ -68,13 +68,13 @@ class Loop:
 
 
 @dataclass(frozen=True, slots=True)
-class Nest:
+class BoxNest:
     """A box as a contiguous run of `length` units under loops, at its base addresses."""
 
     read: int
     write: int
     length: int
-    loops: tuple[Loop, ...]
+    loops: tuple[BoxLoop, ...]
 
 
 def synthesize(
@@ -104,15 +104,15 @@ def synthesize(
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _FoundBox:
     program: tuple[GivenCommand, ...]
-    nests: tuple[Nest, ...]
+    nests: tuple[BoxNest, ...]
     how: str
     tried: int
-    live: tuple[Nest, ...] = ()  # the runs of live bytes alone
+    live: tuple[BoxNest, ...] = ()  # the runs of live bytes alone
 
 
-def _found(move: Transfer, target: Target, setup: Setup, most: int) -> _Found:
+def _found(move: Transfer, target: Target, setup: Setup, most: int) -> _FoundBox:
     bits = target.dtypes[move.dtype]
     layouts = []
     for tensor in (move.source, move.dest):
@@ -126,7 +126,7 @@ def _found(move: Transfer, target: Target, setup: Setup, most: int) -> _Found:
     if unit != 8:
         raise NoPlan("core/well-formed", "the engine moves bytes; a type below a byte does not fill them", "pack it")
     tried = 0
-    best: tuple[tuple[float, int], _Found] | None = None
+    best: tuple[tuple[float, int], _FoundBox] | None = None
     every = covers(layouts[0], layouts[1])
     alone = next((cover for cover in every if WALKED not in cover.how), None)
     live = tuple(nest_of(box, setup.length_max) for box in alone.boxes) if alone is not None else ()
@@ -139,7 +139,7 @@ def _found(move: Transfer, target: Target, setup: Setup, most: int) -> _Found:
                 continue
             rank = (price_on(setup, made).cycles, len(program))
             if best is None or rank < best[0]:
-                best = rank, _Found(program, nests, cover.how, tried, live)
+                best = rank, _FoundBox(program, nests, cover.how, tried, live)
     if best is None:
         raise NoPlan(
             "idma/dims-max", f"more than {most:,} descriptors of {setup.dims} dimensions would be needed",
@@ -150,7 +150,7 @@ def _found(move: Transfer, target: Target, setup: Setup, most: int) -> _Found:
 
 def _programs(
     cover: Cover, setup: Setup, most: int, tiers: tuple[str, str], trim: Layout | None
-) -> Iterator[tuple[tuple[GivenCommand, ...], tuple[Nest, ...]]]:
+) -> Iterator[tuple[tuple[GivenCommand, ...], tuple[BoxNest, ...]]]:
     """Descriptor lists of a cover: the fewest descriptors, in several orders of their loops. With `trim`, the layout
     of the destination, runs end at their last live byte.
     """
@@ -171,11 +171,11 @@ def _programs(
         yield tuple(program), nests
 
 
-def nest_of(box: Box, length_max: int) -> Nest:
+def nest_of(box: AtomNest, length_max: int) -> BoxNest:
     """The longest contiguous run of a box that fits the length field, and the rest as loops, merged where they can be,
     the largest write stride first.
     """
-    loops = [Loop(a.count, a.read, a.write, a.label) for a in box.atoms if a.count > 1]
+    loops = [BoxLoop(a.count, a.read, a.write, a.label) for a in box.atoms if a.count > 1]
     length = 1
     while True:
         inner = next((x for x in loops if x.read == x.write == length), None)
@@ -184,15 +184,15 @@ def nest_of(box: Box, length_max: int) -> Nest:
         loops.remove(inner)
         fits = _largest_divisor(inner.count, length_max // length)
         if fits < inner.count:
-            loops.append(Loop(inner.count // fits, length * fits, length * fits, inner.label))
+            loops.append(BoxLoop(inner.count // fits, length * fits, length * fits, inner.label))
             length *= fits
             break
         length *= inner.count
     merged = _merged(loops)
-    return Nest(box.read, box.write, length, tuple(sorted(merged, key=lambda x: (-abs(x.write), -abs(x.read)))))
+    return BoxNest(box.read, box.write, length, tuple(sorted(merged, key=lambda x: (-abs(x.write), -abs(x.read)))))
 
 
-def trimmed(nest: Nest, dest: Layout) -> Nest:
+def trimmed(nest: BoxNest, dest: Layout) -> BoxNest:
     """The nest with runs that end at their last live byte: padding behind it need not move.
 
     Iterations further out have no more live bytes than the first: live values are those below a bound, digit by digit
@@ -212,7 +212,7 @@ def _largest_divisor(number: int, limit: int) -> int:
     )
 
 
-def _merged(loops: Sequence[Loop]) -> list[Loop]:
+def _merged(loops: Sequence[BoxLoop]) -> list[BoxLoop]:
     """Any two loops that step as one, as one: order has no meaning here."""
     out = list(loops)
     while True:
@@ -228,10 +228,10 @@ def _merged(loops: Sequence[Loop]) -> list[Loop]:
         a, b = pair
         out = [x for x in out if x is not a and x is not b]
         label = " ".join(name for name in (a.label, b.label) if name)
-        out.append(Loop(a.count * b.count, b.read, b.write, label))
+        out.append(BoxLoop(a.count * b.count, b.read, b.write, label))
 
 
-def _fewest(nest: Nest, outer: int) -> tuple[tuple[Loop, ...], tuple[Loop, ...]]:
+def _fewest(nest: BoxNest, outer: int) -> tuple[tuple[BoxLoop, ...], tuple[BoxLoop, ...]]:
     """The loops that the mid-end takes, and those that software unrolls: the choice with the fewest descriptors."""
     more = len(nest.loops) - outer
     if more <= 0:
@@ -241,7 +241,7 @@ def _fewest(nest: Nest, outer: int) -> tuple[tuple[Loop, ...], tuple[Loop, ...]]
 
 
 def _descriptors(
-    nest: Nest, inside: Sequence[Loop], unrolled: Sequence[Loop], tiers: tuple[str, str]
+    nest: BoxNest, inside: Sequence[BoxLoop], unrolled: Sequence[BoxLoop], tiers: tuple[str, str]
 ) -> Iterator[GivenCommand]:
     for steps in product(*(range(loop.count) for loop in unrolled)):
         read = nest.read + sum(s * loop.read for s, loop in zip(steps, unrolled, strict=True))
@@ -257,7 +257,7 @@ def _descriptors(
 
 
 def _proved(
-    move: Transfer, original: Transfer, target: Target, axes: Mapping[str, int], setup: Setup, found: _Found,
+    move: Transfer, original: Transfer, target: Target, axes: Mapping[str, int], setup: Setup, found: _FoundBox,
     readings: Mapping[str, str],
 ) -> Synthesis:  # fmt: skip
     plan = replace(move, given=found.program)
@@ -301,7 +301,7 @@ def floor_of(setup: Setup, commands: Sequence[Command]) -> float:
     return max((term.cycles for term in bounds(totals, Depth.of(setup.backend, memory_of(setup)))), default=0.0) + later
 
 
-def live_runs(nests: Sequence[Nest]) -> NDArray[np.int64] | None:
+def live_runs(nests: Sequence[BoxNest]) -> NDArray[np.int64] | None:
     """The runs of live bytes as rows (read, write, length), by write address; None where they are too many."""
     import numpy as np
 
@@ -357,7 +357,7 @@ def _touched(runs: NDArray[np.int64], side: int, size: int) -> int:
     return int(np.maximum(0, last - np.maximum(first - 1, before)).sum())
 
 
-def runs_are_maximal(nests: Sequence[Nest]) -> bool:
+def runs_are_maximal(nests: Sequence[BoxNest]) -> bool:
     """Whether no run ends where another begins on both sides, so that every plan has at least these runs.
 
     Looked at run by run, up to `SHOWN_RUNS`; beyond, it is not claimed.
@@ -376,7 +376,7 @@ def runs_are_maximal(nests: Sequence[Nest]) -> bool:
 
 
 def _evidence(
-    setup: Setup, found: _Found, commands: Sequence[Command], cost: Cost, bound: float | None, forced: bool
+    setup: Setup, found: _FoundBox, commands: Sequence[Command], cost: Cost, bound: float | None, forced: bool
 ) -> tuple[str, ...]:
     """What supports the plan and the bound, in sentences."""
     count, runs = len(commands), sum(prod(loop.count for loop in nest.loops) for nest in found.nests)

@@ -16,7 +16,8 @@ from typing import Any
 
 from dmaverify.errors import InputError
 from dmaverify.machines.idma.engine import AXI, AXIS, INIT, Backend, Request, protocol_named, variant_named
-from dmaverify.machines.idma.midends import Region
+from dmaverify.machines.idma.midends import StripedRegion
+from dmaverify.targets.table import suggestion
 from dmaverify.targets.target import Target
 
 ENGINE = (
@@ -53,7 +54,7 @@ class Setup:
     fetch_given: bool = False  # else the layout follows the text
     chain_head: int = STANDARD_HEAD
     head_given: bool = False
-    region: Region | None = None  # that the back-ends share, where the engine has mp_split or mp_dist
+    region: StripedRegion | None = None  # that the back-ends share, where the engine has mp_split or mp_dist
     backends: int = 1
 
     @property
@@ -104,7 +105,7 @@ def setup_of(target: Target, options: Mapping[str, int | str] | tuple[tuple[str,
     preset = _text(given, "preset", "")
     known = presets(target)
     if preset and preset not in known:
-        raise InputError(f"no preset {preset!r}", None, f"known: {', '.join(known)}")
+        raise InputError(f"no preset {preset!r}", None, suggestion(preset, known) or f"known: {', '.join(known)}")
     full: dict[str, Any] = {**target.raw["machine"]["default"], **(known[preset] if preset else {}), **given}
     if "length_width" not in given and isinstance(full["address_width"], int):
         full["length_width"] = min(full["length_width"], full["address_width"])
@@ -149,14 +150,16 @@ def setup_of(target: Target, options: Mapping[str, int | str] | tuple[tuple[str,
     )
 
 
-def _region(full: Mapping[str, Any]) -> Region | None:
+def _region(full: Mapping[str, Any]) -> StripedRegion | None:
     """The memory that back-ends share out; None for engines without such mid-ends, or without a word about it."""
     given = [name for name in ("region_start", "region_end", "region_width") if name in full]
     if not given or not {"mp_split", "mp_dist"} & set(full["midends"]):
         return None
     if "region_width" not in full or "region_end" not in full:
         raise InputError(f"option `{given[0]}` alone makes no region", None, "region_start, region_end, region_width")
-    return Region(_number(full, "region_start"), _number(full, "region_end", 1), _number(full, "region_width", 1))
+    return StripedRegion(
+        _number(full, "region_start"), _number(full, "region_end", 1), _number(full, "region_width", 1)
+    )
 
 
 def _fetch(full: Mapping[str, Any], data_width: int) -> int:

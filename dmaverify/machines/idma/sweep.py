@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from dmaverify.machines.idma.engine import Backend
-from dmaverify.machines.idma.law import HBM, RPC_DRAM, SRAM, Depth, Memory, exact, fragments, utilization
+from dmaverify.machines.idma.law import HBM, RPC_DRAM, SRAM, Depth, MemorySystem, exact, fragments, utilization
 
 FRAGMENTS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 OUTSTANDING = (2, 4, 8, 16, 32, 64)
@@ -21,7 +21,7 @@ TOTAL = 65536
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class SweepPoint:
     """One copy: `share` of the bus used."""
 
     memory: str
@@ -32,9 +32,9 @@ class Point:
 
 
 def sweep(
-    backend: Backend, *, memories: Sequence[Memory] = SYSTEMS, sizes: Sequence[int] = FRAGMENTS,
+    backend: Backend, *, memories: Sequence[MemorySystem] = SYSTEMS, sizes: Sequence[int] = FRAGMENTS,
     outstanding: Sequence[int] = OUTSTANDING, total: int = TOTAL, src: int = 0, dst: int = 0x100000,
-) -> list[Point]:  # fmt: skip
+) -> list[SweepPoint]:  # fmt: skip
     """Every combination, in the order memory, outstanding, fragment. `total` bytes from `src` to `dst`."""
     points = []
     bursts = {size: fragments(backend, src, dst, total, size) for size in sizes}
@@ -43,5 +43,5 @@ def sweep(
             depth = Depth.of(replace(backend, ax_in_flight=count), memory)
             for size in sizes:
                 cycles = exact(bursts[size], depth)
-                points.append(Point(memory.name, count, size, cycles, utilization(total, backend.word, cycles)))
+                points.append(SweepPoint(memory.name, count, size, cycles, utilization(total, backend.word, cycles)))
     return points

@@ -19,7 +19,7 @@ from dmaverify.targets.modules import Derived
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ToldDescriptor:
     """One descriptor as a form gives it: strides relative, options of `Setup` by name, where it stands."""
 
     descriptor: Descriptor
@@ -43,7 +43,7 @@ class Image:
     that may come before any of them.
     """
 
-    told: tuple[Told, ...]
+    told: tuple[ToldDescriptor, ...]
     facts: tuple[Derived, ...] = ()
     periods: tuple[tuple[int, int], ...] = ()
     bypass: int = 0

@@ -22,7 +22,7 @@ from dmaverify.machines.pto.lanes import Demand, demands_of
 from dmaverify.machines.pto.ops import Operand
 from dmaverify.machines.pto.sources import Origin, sources_of
 from dmaverify.machines.pto.values import Lanes, Setting, Value
-from dmaverify.program.instructions import Place, Source, Touch, Use
+from dmaverify.program.instructions import CopyTouch, Place, StoredSource, Use
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ _OPEN = _Extent(ZERO, False, (), True)
 class Accesses(Carried):
     """Loads and stores of the vector and scalar units."""
 
-    def __init__(self, function: ops.Function, setting: Setting) -> None:
+    def __init__(self, function: ops.KernelFunction, setting: Setting) -> None:
         super().__init__(function, setting)
         self.unit: VectorUnit = vector_unit()
         self.demands: dict[int, Demand] = demands_of(function.body, self.unit)
@@ -90,7 +90,7 @@ class Accesses(Carried):
 
     # ------------------------------------------------------------ one access
 
-    def _access(self, stmt: ops.Access) -> list[Use] | None:
+    def _accessop(self, stmt: ops.AccessOp) -> list[Use] | None:
         self.values |= dict.fromkeys(stmt.results)
         pointer = self.value(stmt.pointer)
         if not isinstance(pointer, Place) or self.world.roots(pointer.address) & self.opaque:
@@ -121,7 +121,7 @@ class Accesses(Carried):
                 out.append(replace(use, load=self.origins.loads.get(id(stmt), 0), **self._comes_from(stmt)))
         return out
 
-    def _comes_from(self, stmt: ops.Access) -> dict[str, Any]:
+    def _comes_from(self, stmt: ops.AccessOp) -> dict[str, Any]:
         """Where what an access stores comes from."""
         held = self.origins.stores.get(id(stmt), frozenset())
         numbered = {number: self.lanes_of.get(mask) for mask, number in self.origins.masks.items()}
@@ -135,12 +135,12 @@ class Accesses(Carried):
             plain = origin.plain and all(lanes.sure for lanes, _ in masks)
             bound = None if limit == whole else limit
             shape = (origin.load, origin.unit, origin.bytes, origin.per)
-            sources.append(Source(*shape, bound, plain, origin.past, origin.first))
+            sources.append(StoredSource(*shape, bound, plain, origin.past, origin.first))
         known = self.unit.distribution("w", stmt.dist or "NORM") if stmt.form == "vector" else None
         share = (known.bytes, known.register) if known is not None and known.register else (1, 1)
         return {"sources": tuple(sources), "bytes": share[0], "per": share[1]}
 
-    def _offset(self, stmt: ops.Access, item_bytes: int) -> Lin | None:
+    def _offset(self, stmt: ops.AccessOp, item_bytes: int) -> Lin | None:
         """Bytes from the pointer; None where an index has no value."""
         total = ZERO
         for index, elements in stmt.offsets:
@@ -151,19 +151,19 @@ class Accesses(Carried):
             total = total + value * (elements * item_bytes)
         return total
 
-    def _touches(self, stmt: ops.Access, place: Place, extent: _Extent, unsure: bool) -> tuple[Touch, ...]:
+    def _touches(self, stmt: ops.AccessOp, place: Place, extent: _Extent, unsure: bool) -> tuple[CopyTouch, ...]:
         kinds = {"r": ("read",), "w": ("data",), "rw": ("read", "data")}[stmt.way]
         written = "data" if extent.sure and not unsure else "maybe"
         out = []
         for kind in kinds:
             kind = written if kind == "data" else kind
             if extent.open or extent.length != ZERO:
-                out.append(Touch(kind, place, ZERO, extent.length, extent.blocks, None, extent.open))
+                out.append(CopyTouch(kind, place, ZERO, extent.length, extent.blocks, None, extent.open))
         return tuple(out)
 
     # ------------------------------------------------------------ extents
 
-    def _extent(self, stmt: ops.Access, pointer: Place) -> _Extent:
+    def _extent(self, stmt: ops.AccessOp, pointer: Place) -> _Extent:
         item = stmt.item_bytes or pointer.item_bytes
         if stmt.form == "scalar":
             return _Extent(Lin(item))
@@ -178,7 +178,7 @@ class Accesses(Carried):
                 return self._by_distribution(stmt, known) if stmt.way == "w" else _Extent(Lin(known.bytes))
         return _OPEN
 
-    def _by_distribution(self, stmt: ops.Access, known: Distribution) -> _Extent:
+    def _by_distribution(self, stmt: ops.AccessOp, known: Distribution) -> _Extent:
         """What a store writes: so much of its register as the mask lets through, in the distribution's proportion."""
         if stmt.mask is None:
             return _Extent(Lin(known.bytes), not known.partly)
@@ -190,7 +190,7 @@ class Accesses(Carried):
         length = self.world.divide(active * known.bytes + (known.register - 1), known.register)
         return _Extent(self.world.least(length, Lin(known.bytes)), sure and not known.partly)
 
-    def _active(self, stmt: ops.Access, lane_bytes: int) -> tuple[Lin, bool]:
+    def _active(self, stmt: ops.AccessOp, lane_bytes: int) -> tuple[Lin, bool]:
         """Bytes of the register up to the last lane that the mask may let through, and whether it lets all through."""
         size = self._size(stmt)
         lanes = self._lanes(stmt.mask)
@@ -200,10 +200,10 @@ class Accesses(Carried):
         sure = lanes.sure and (not lane_bytes or lanes.lane_bytes == lane_bytes)
         return self.world.least(lanes.count * width, Lin(size)), sure
 
-    def _size(self, stmt: ops.Access) -> int:
+    def _size(self, stmt: ops.AccessOp) -> int:
         return stmt.lanes * stmt.lane_bytes or self.unit.register_bytes
 
-    def _blocks(self, stmt: ops.Access) -> _Extent:
+    def _blocks(self, stmt: ops.AccessOp) -> _Extent:
         stride = None if stmt.stride is None else self.value(stmt.stride)
         if not isinstance(stride, Lin) or self.world.roots(stride) & self.opaque:
             return _OPEN
@@ -217,12 +217,12 @@ class Accesses(Carried):
 
     # ------------------------------------------------------------ demand
 
-    def narrowed(self, uses: Sequence[Use], stmt: ops.Access) -> list[Use]:
+    def narrowed(self, uses: Sequence[Use], stmt: ops.AccessOp) -> list[Use]:
         """The same, bytes that no result needs as surplus; all values of the block around are known by now."""
         needed = self._needed(stmt)
         return list(uses) if needed is None else [replace(u, touches=self._split(u.touches, needed)) for u in uses]
 
-    def _needed(self, stmt: ops.Access) -> Lin | None:
+    def _needed(self, stmt: ops.AccessOp) -> Lin | None:
         """How many bytes of memory matter, from the first on; None for all."""
         demand = self.demands.get(id(stmt))
         name = stmt.dist or ("NORM" if stmt.form == "vector" else "")
@@ -246,8 +246,8 @@ class Accesses(Carried):
         length = self.world.divide(most * known.bytes + (known.register - 1), known.register)
         return self.world.least(self.world.round_up(length, known.unit), Lin(known.bytes))
 
-    def _split(self, touches: Sequence[Touch], needed: Lin) -> tuple[Touch, ...]:
-        out: list[Touch] = []
+    def _split(self, touches: Sequence[CopyTouch], needed: Lin) -> tuple[CopyTouch, ...]:
+        out: list[CopyTouch] = []
         for touch in touches:
             rest = touch.length - needed
             if touch.kind != "read" or touch.open or rest == ZERO:

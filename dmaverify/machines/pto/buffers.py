@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from dmaverify.errors import InputError
 from dmaverify.machines.pto.copies import CopyReader
-from dmaverify.machines.pto.mlir import Op, Token
+from dmaverify.machines.pto.mlir import MlirToken, Op
 from dmaverify.machines.pto.ops import (
     COPY_ROLES,
     INDEX,
@@ -26,12 +26,12 @@ from dmaverify.machines.pto.ops import (
     AddPtr,
     Arith,
     CastPtr,
-    Opaque,
+    OpaqueOp,
     Operand,
     Stmt,
-    Type,
+    ValueType,
 )
-from dmaverify.machines.pto.types import SPACES, Cursor, bits_of, number_type
+from dmaverify.machines.pto.types import SPACES, TokenCursor, bits_of, number_type
 
 LOADS = re.compile(r"pto\.(load|load_scalar|ldg\w*|lds|tile_get\w*|t?getval\w*)|memref\.load|affine\.load|llvm\.load")
 _BLOCKS = ("pto.get_block_", "pto.get_subblock_")
@@ -43,8 +43,8 @@ class BufferReader(CopyReader):
 
     # ------------------------------------------------------------ pointers
 
-    def _typed_cast(self, cursor: Cursor) -> list[Type]:
-        found: list[Type] = []
+    def _typed_cast(self, cursor: TokenCursor) -> list[ValueType]:
+        found: list[ValueType] = []
         if cursor.to_types():
             while (token := cursor.peek()) is not None:
                 if token.text in (",", "to", "into", "->", "(", ")"):
@@ -54,7 +54,7 @@ class BufferReader(CopyReader):
         return found
 
     def _cast_pointer(self, op: Op) -> Stmt:
-        cursor = Cursor(op)
+        cursor = TokenCursor(op)
         cursor.take("(")
         source = cursor.operand()
         types = self._typed_cast(cursor)
@@ -62,7 +62,7 @@ class BufferReader(CopyReader):
             return self._results_of(op)
         return self._pointer_at(op, source, types[-1])
 
-    def _pointer_at(self, op: Op, source: Operand, kind: Type) -> Stmt:
+    def _pointer_at(self, op: Op, source: Operand, kind: ValueType) -> Stmt:
         (result,) = op.results
         known = self._of(source)
         kind = kind if kind.space else replace(kind, space=known.space or self.roles.get(result, ""))
@@ -70,7 +70,7 @@ class BufferReader(CopyReader):
         return CastPtr(op.span, result, source, kind)
 
     def _add_pointer(self, op: Op) -> Stmt:
-        cursor = Cursor(op)
+        cursor = TokenCursor(op)
         cursor.take("(")
         args = cursor.operands()
         if len(args) != 2:
@@ -97,7 +97,7 @@ class BufferReader(CopyReader):
 
     def _buffer_at(self, op: Op) -> Stmt:
         """`pto.pointer_cast(%address) %rows, %columns {config} : memref<...>`: a byte address; several are a choice."""
-        cursor = Cursor(op)
+        cursor = TokenCursor(op)
         addresses = cursor.grouped()
         types = self._typed_cast(cursor)
         kind = types[-1] if types else OTHER
@@ -108,12 +108,12 @@ class BufferReader(CopyReader):
             return self._unknown_pointer(op, kind, said)
         return self._pointer_at(op, addresses[0], replace(kind, space=kind.space or "ub"))
 
-    def _unknown_pointer(self, op: Op, kind: Type, why: str) -> Stmt:
+    def _unknown_pointer(self, op: Op, kind: ValueType, why: str) -> Stmt:
         self.types[op.results[0]] = kind
-        return Opaque(op.span, op.results[:1], (kind,), None, op.name, why=why)
+        return OpaqueOp(op.span, op.results[:1], (kind,), None, op.name, why=why)
 
     def _view(self, op: Op) -> Stmt | list[Stmt]:
-        cursor = Cursor(op)
+        cursor = TokenCursor(op)
         cursor.take("(")
         source = cursor.operand()
         behind = cursor.at
@@ -141,7 +141,7 @@ class BufferReader(CopyReader):
         return self._moved_by(op, source, kind, offsets, strides)
 
     def _moved_by(
-        self, op: Op, source: Operand, kind: Type, offsets: Sequence[Operand], strides: Sequence[int]
+        self, op: Op, source: Operand, kind: ValueType, offsets: Sequence[Operand], strides: Sequence[int]
     ) -> list[Stmt]:
         """The sum of offsets times strides as statements, then the pointer."""
         (result,) = op.results
@@ -158,7 +158,7 @@ class BufferReader(CopyReader):
 
     def _tile(self, op: Op) -> Stmt | list[Stmt] | None:
         """`pto.alloc_tile addr = %a : !pto.tile_buf<...>`: a buffer of UB, or of the memory that its type names."""
-        cursor = Cursor(op)
+        cursor = TokenCursor(op)
         while (token := cursor.peek()) is not None and token.text not in ("addr", ":"):
             cursor.at += 1
         if not cursor.take("addr") or len(op.results) != 1:
@@ -170,17 +170,17 @@ class BufferReader(CopyReader):
         space = next((SPACES[w.text] for w in words if w.text in SPACES), "ub")
         kinds = (w.text.rsplit("x", 1)[-1] if w.text[:1] in "x0123456789" else w.text for w in words)
         element = next((k for k in kinds if bits_of(k)), "")
-        return self._pointer_at(op, address, Type("pointer", element, bits_of(element), space))
+        return self._pointer_at(op, address, ValueType("pointer", element, bits_of(element), space))
 
     # ------------------------------------------------------------ values that memory gives
 
     def _loaded(self, op: Op) -> Stmt | list[Stmt]:
-        types = self._typed_cast(Cursor(op))
+        types = self._typed_cast(TokenCursor(op))
         kinds = tuple(types[-len(op.results) :]) if types and op.results else (OTHER,) * len(op.results)
         kinds = tuple(number_type(k.name) if k.kind == "pointer" else k for k in kinds)
         kinds = (*kinds, *(OTHER,) * (len(op.results) - len(kinds)))
         self.types |= dict(zip(op.results, kinds, strict=True))
-        made = Opaque(op.span, op.results, kinds, None, op.name, loaded=True)
+        made = OpaqueOp(op.span, op.results, kinds, None, op.name, loaded=True)
         return [*self._read_of(op), made]
 
     def _read_of(self, op: Op) -> list[Stmt]:
@@ -190,11 +190,11 @@ class BufferReader(CopyReader):
     # ------------------------------------------------------------ what nothing here defines
 
     def _results_of(self, op: Op) -> Stmt:
-        types = self._typed_cast(Cursor(op))
+        types = self._typed_cast(TokenCursor(op))
         kinds = tuple(types[-len(op.results) :]) if len(types) >= len(op.results) > 0 else (OTHER,) * len(op.results)
         self.types |= dict(zip(op.results, kinds, strict=True))
         least = {"idx": 0, "num": 1}.get(op.name[-3:]) if op.name.startswith(_BLOCKS) else None
-        return Opaque(op.span, op.results, kinds, least, op.name)
+        return OpaqueOp(op.span, op.results, kinds, least, op.name)
 
 
 def _flat(op: Op) -> list[Op]:
@@ -205,7 +205,7 @@ def _sides(kind: str) -> tuple[str, str]:
     return ("ub", "gm") if kind == STORE else ("ub", "ub") if kind == LOCAL else ("gm", "ub")
 
 
-def _lists(op: Op, tokens: Sequence[Token]) -> dict[str, list[Operand]]:
+def _lists(op: Op, tokens: Sequence[MlirToken]) -> dict[str, list[Operand]]:
     """Operands in brackets by the word in front of them (`offset: [...]`); the first without a word under ``."""
     out: dict[str, list[Operand]] = {}
     name, found = "", None
@@ -219,6 +219,6 @@ def _lists(op: Op, tokens: Sequence[Token]) -> dict[str, list[Operand]]:
         elif found is None and token.kind == "word":
             name = token.text
         elif found is not None and token.kind in ("value", "number"):
-            value = None if token.kind == "value" else int(token.text) if token.text.lstrip("-").isdigit() else None
+            value = None if token.kind == "value" else int(token.text) if token.text.lstrip("-").isdecimal() else None
             found.append(Operand(token.text if token.kind == "value" else "", op.at(token), value))
     return out

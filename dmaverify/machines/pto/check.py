@@ -21,23 +21,23 @@ from dmaverify.language.files import read_text
 from dmaverify.machines.pto.emit import fields_of
 from dmaverify.machines.pto.meaning import meaning_of
 from dmaverify.machines.pto.moves import KNOBS, ORDERED_PIPES, SOURCES, UB_MEMORY, touches_of
-from dmaverify.machines.pto.ops import Function
+from dmaverify.machines.pto.ops import KernelFunction
 from dmaverify.machines.pto.read import read_kernels
 from dmaverify.machines.pto.values import Kernel, Setting
 from dmaverify.machines.pto.words import misfits
 from dmaverify.plan.notes import Notes, read_notes
-from dmaverify.program.instructions import Arrival, Copy, Remark, Touch
+from dmaverify.program.instructions import Arrival, Copy, CopyTouch, Release, Remark
 from dmaverify.program.rewrite import every
 from dmaverify.prove.boundary import guarded
 from dmaverify.prove.flow.ask import term_text
-from dmaverify.prove.flow.kernels import Judged, judge_kernel
+from dmaverify.prove.flow.kernels import JudgedKernel, judge_kernel
 from dmaverify.prove.options import Options
 from dmaverify.targets.target import Target, load_target
 from dmaverify.verdict import Finding, Label, Obligation, Severity, Status, Verdict
 
 if TYPE_CHECKING:
     from dmaverify.plan.kernels import PlanKernel, PlanMove
-    from dmaverify.plan.read import Plan
+    from dmaverify.plan.plan import Plan
 
 SUFFIXES = (".pto", ".mlir")
 STANDARD = Options()
@@ -104,7 +104,7 @@ def settings_of(notes: Notes, readings: Mapping[str, str]) -> Setting:
 
 
 def check_function(
-    function: Function,
+    function: KernelFunction,
     name: str,
     notes: Notes,
     target: Target,
@@ -115,9 +115,12 @@ def check_function(
     """The verdict on one function, whose copies should make `moves`; None where it has nothing to do with DMA."""
     started = time.perf_counter()
     kernel = meaning_of(function, settings_of(notes, options.readings))
-    if not kernel.copies and all(r.kind == "note" for r in kernel.remarks):
+    idle = not kernel.copies and all(r.kind == "note" for r in kernel.remarks)
+    if idle and not kernel.cube:
         return None
     judged = _judged(kernel, target, options, notes, moves)
+    if idle and not any(f.severity is Severity.ERROR for f in judged.findings):
+        return None  # what runs on the cube core alone is no claim of its own
     if asked is not None:
         asked += judged.asked
     findings = [*map(finding_of, (*kernel.remarks, *_idle(notes, kernel))), *judged.findings]
@@ -193,7 +196,7 @@ def _plan_verdict(
     return replace(verdict, expect=expect, path=plan.path, line=entry.line)
 
 
-def _judged(kernel: Kernel, target: Target, options: Options, notes: Notes, moves: Sequence[PlanMove]) -> Judged:
+def _judged(kernel: Kernel, target: Target, options: Options, notes: Notes, moves: Sequence[PlanMove]) -> JudgedKernel:
     """All that can be said of a kernel, the moves that its copies should make included."""
     shapes = {root: kind.bytes for root, kind in kernel.roots.items() if kind.bytes and kind.space != UB_MEMORY[0]}
     followed = not any(r.kind == "unresolved" for r in kernel.remarks)
@@ -207,6 +210,7 @@ def _judged(kernel: Kernel, target: Target, options: Options, notes: Notes, move
         others=notes.core,
         outer=("gm",),
         followed=followed,
+        beside=kernel.cube,
     )
     if any(r.kind == "unresolved" and r.always for r in kernel.remarks):  # what was not read may have written them
         doubted = [f for f in judged.findings if f.rule == "core/definite" and f.severity is Severity.ERROR]
@@ -215,14 +219,17 @@ def _judged(kernel: Kernel, target: Target, options: Options, notes: Notes, move
             judged.obligations["core/definite"] = ("unknown", "", "an operation that is not resolved may write them")
     order = ("proved", "reported", "not judged", "unknown", "refuted")
     for move in moves:
-        from dmaverify.prove.flow.claims import Claim, judge_claim
+        from dmaverify.prove.flow.claims import CopyClaim, judge_claim
 
         problems = [p for p in move.problems if p.fatal]
         for p in problems:
             judged.findings.append(Finding("core/well-formed", Severity.ERROR, p.message, "move", p.span, hint=p.hint))
         if problems:
             continue
-        claim = Claim("move", move.copies, move.dtype, move.source, move.dest, move.span)
+        claim = CopyClaim("move", move.copies, move.dtype, move.source, move.dest, move.span, move.copies_span)
+        if not followed and not all(number in {copy.order for copy in kernel.copies} for number in move.copies):
+            judged.obligations["core/same-element"] = ("not judged", "", "a copy of the kernel could not be read")
+            continue
         result = judge_claim(claim, kernel.events, target, options)
         judged.findings += [f for f in result.findings if f not in judged.findings]
         for name, status in result.status.items():
@@ -262,7 +269,7 @@ def _claim(kernel: Kernel) -> str:
 
 def _beside(kernel: Kernel) -> str:
     """What the claim leaves out."""
-    left = ", without the copies of the cube side" if any("of the cube side" in a for a in kernel.assumptions) else ""
+    left = ", of the cube side flags and order alone" if kernel.cube else ""
     return f"{left}, {_never(kernel)}" if _never(kernel) else left
 
 
@@ -279,9 +286,9 @@ def _idle(notes: Notes, kernel: Kernel) -> Iterator[Remark]:
             said = f"this range says nothing: %{name} is no argument, number of a core or value from memory"
             hint = "state the ranges of the arguments that it is computed from"
             yield Remark("note", said, span, hint, always=False)
-        elif what == "core" and not any(isinstance(e, Arrival) for e in every(kernel.events)):
-            said = "this says nothing: the kernel waits for no other core"
-            yield Remark("note", said, span, "write pto.sync.wait where it does", always=False)
+        elif what == "core" and not any(isinstance(e, (Arrival, Release)) for e in every(kernel.events)):
+            said = "this says nothing: the kernel waits for no other core, and lets none go on"
+            yield Remark("note", said, span, "write pto.sync.wait or pto.sync.set where it does", always=False)
         elif what == "gm" and name not in kernel.roots:
             yield Remark("note", f"this extent says nothing: no pointer is called %{name}", span, always=False)
 
@@ -365,7 +372,7 @@ def slice_of(copy: Copy, world: World) -> str:
     return f"line {copy.span.line}: {said(copy.row)} bytes {ends[0]} -> {ends[1]}{where}"
 
 
-def _obligations(kernel: Kernel, judged: Judged, *, claimed: bool) -> tuple[Obligation, ...]:
+def _obligations(kernel: Kernel, judged: JudgedKernel, *, claimed: bool) -> tuple[Obligation, ...]:
     out = dict(judged.obligations)
     if not claimed:
         slices = [slice_of(copy, kernel.world) for copy in kernel.copies]
@@ -392,7 +399,7 @@ def _suppressed(findings: Sequence[Finding], notes: Notes, unknown: set[str]) ->
 
 
 def _alternatives(
-    function: Function,
+    function: KernelFunction,
     kernel: Kernel,
     notes: Notes,
     target: Target,
@@ -427,7 +434,7 @@ def _alternatives(
     return out
 
 
-def _is_open(kernel: Kernel, judged: Judged, notes: Notes) -> bool:
+def _is_open(kernel: Kernel, judged: JudgedKernel, notes: Notes) -> bool:
     """Whether something could not be decided."""
     unknown = any(found[0] == "unknown" for name, found in judged.obligations.items() if name not in notes.allow)
     return unknown or any(r.kind == "unresolved" and r.always for r in kernel.remarks)
@@ -435,6 +442,8 @@ def _is_open(kernel: Kernel, judged: Judged, notes: Notes) -> bool:
 
 def _may_differ(kernel: Kernel, knob: str, readings: Mapping[str, str]) -> bool:
     """Whether a reading can change anything here, without following the kernel again."""
+    if knob == "core-wait":
+        return any(isinstance(e, Arrival) and e.pipe for e in every((*kernel.events, *kernel.cube)))
     if knob in ("local-pipe", "local-unit"):
         return any(copy.kind == "local" for copy in kernel.copies)
     if knob == "loop-order":
@@ -444,6 +453,8 @@ def _may_differ(kernel: Kernel, knob: str, readings: Mapping[str, str]) -> bool:
 
 def _difference(one: Kernel, other: Kernel, knob: str) -> str:
     """The first copy that touches other bytes, in words."""
+    if knob == "core-wait":
+        return "a wait for the other core holds every pipe"
     if knob == "local-pipe":
         return "copies inside UB are ordered with the vector pipe" if any(c.kind == "local" for c in one.copies) else ""
     for a, b in zip(one.copies, other.copies, strict=False):
@@ -455,7 +466,7 @@ def _difference(one: Kernel, other: Kernel, knob: str) -> str:
     return ""
 
 
-def _bytes_of(mine: Sequence[Touch], theirs: Sequence[Touch], one: Kernel, other: Kernel) -> str:
+def _bytes_of(mine: Sequence[CopyTouch], theirs: Sequence[CopyTouch], one: Kernel, other: Kernel) -> str:
     """How the bytes of a row differ: `pads bytes 200..255 of each row, here 200..223`."""
     words = {"fill": "pads", "data": "writes", "unknown": "leaves unknown", "read": "reads", "surplus": "over-reads"}
     for kind, word in words.items():
@@ -475,13 +486,13 @@ def _bytes_of(mine: Sequence[Touch], theirs: Sequence[Touch], one: Kernel, other
     )
 
 
-def _range(touch: Touch) -> str:
+def _range(touch: CopyTouch) -> str:
     if touch.offset.is_const and touch.length.is_const:
         return f"bytes {touch.offset.const}..{touch.offset.const + touch.length.const - 1}"
     return f"{touch.length.shown()} bytes from {touch.offset.shown()}"
 
 
-def _loops(touch: Touch) -> str:
+def _loops(touch: CopyTouch) -> str:
     return " x ".join(f"{count.shown()} at {stride.shown()}" for count, stride in touch.steps)
 
 

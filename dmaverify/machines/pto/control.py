@@ -2,8 +2,8 @@
 
 Knows: the pretty and the generic form of scf, arguments of blocks, sections of either core, functions of the file.
 Does not know: what an operation inside means.
-Law: a region becomes statements that run exactly as often as it runs, or a `Problem`; what runs on the other core is
-counted, and a copy between GM and UB there is a `Problem`.
+Law: a region becomes statements that run exactly as often as it runs, or an `UnreadOp`; what runs on the other core is
+counted, and a copy between GM and UB there is an `UnreadOp`.
 
 Source: MLIR dialects scf, func; PTO sections and vector scopes.
 """
@@ -13,44 +13,50 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
-from dmaverify.errors import InputError
+from dmaverify.errors import InputError, Span
 from dmaverify.machines.pto.buffers import BufferReader
 from dmaverify.machines.pto.generic import is_generic
-from dmaverify.machines.pto.mlir import Op, Text, Token
+from dmaverify.machines.pto.mlir import MlirFile, MlirToken, Op
 from dmaverify.machines.pto.ops import (
+    CUBE,
     INDEX,
     OTHER,
+    AccessOp,
     Assumed,
     Barrier,
     Bind,
     Block,
-    Buffer,
-    Copy,
+    BufferOp,
+    CopyOp,
     Flag,
     For,
+    Foreign,
     If,
+    Mask,
     Operand,
-    Problem,
     SetAtomic,
     SetLoop,
     SetPad,
     Stmt,
-    Type,
+    UnreadOp,
+    ValueType,
+    VectorOp,
     While,
     Yield,
 )
-from dmaverify.machines.pto.types import Cursor
+from dmaverify.machines.pto.types import TokenCursor
 
-DMA = (Copy, Flag, Barrier, Buffer, SetAtomic, SetLoop, SetPad, Problem)
+DMA = (CopyOp, Flag, Barrier, BufferOp, SetAtomic, SetLoop, SetPad, UnreadOp)
 MOST_CALLS = 500
-Argument = tuple[str, Type]
+Argument = tuple[str, ValueType]
 
 
 class ControlReader(BufferReader):
     """Regions of one function. `functions` are those of the file, `calling` those that are being read."""
 
-    def __init__(self, text: Text) -> None:
+    def __init__(self, text: MlirFile) -> None:
         super().__init__(text)
         self.functions: dict[str, Op] = {}
         self.calling: tuple[str, ...] = ()
@@ -82,7 +88,7 @@ class ControlReader(BufferReader):
         return self._arguments(region[0]), region[1:]
 
     def _arguments(self, op: Op) -> list[Argument]:
-        cursor = Cursor(op)
+        cursor = TokenCursor(op)
         found: list[Argument] = []
         cursor.take("(")
         while (token := cursor.peek()) is not None and token.kind == "value":
@@ -107,7 +113,7 @@ class ControlReader(BufferReader):
     # ------------------------------------------------------------ loops and branches
 
     def _for(self, op: Op) -> Stmt:
-        cursor = Cursor(op)
+        cursor = TokenCursor(op)
         carried: list[tuple[str, Operand]] = []
         arguments, ops = self.inside(op)
         if is_generic(op):
@@ -132,7 +138,7 @@ class ControlReader(BufferReader):
         self.types |= dict(zip(op.results, types, strict=False))
         return For(op.span, counter, low, high, step, tuple(carried), op.results, types, self.block(ops))
 
-    def _first_values(self, cursor: Cursor) -> list[tuple[str, Operand]]:
+    def _first_values(self, cursor: TokenCursor) -> list[tuple[str, Operand]]:
         """`(%name = %first, ...)`."""
         found: list[tuple[str, Operand]] = []
         cursor.need("(")
@@ -144,13 +150,13 @@ class ControlReader(BufferReader):
         cursor.need(")")
         return found
 
-    def _result_types(self, op: Op) -> tuple[Type, ...]:
+    def _result_types(self, op: Op) -> tuple[ValueType, ...]:
         """Types behind the last arrow of an operation."""
         arrows = [i for i, t in enumerate(op.tokens) if t.kind == "arrow"]
         if not arrows or not op.results:
             return (OTHER,) * len(op.results)
-        cursor = Cursor(op, op.tokens[arrows[-1] + 1 :])
-        found: list[Type] = []
+        cursor = TokenCursor(op, op.tokens[arrows[-1] + 1 :])
+        found: list[ValueType] = []
         while (token := cursor.peek()) is not None and len(found) < len(op.results):
             if token.text in ("(", ")", ","):
                 cursor.at += 1
@@ -159,7 +165,7 @@ class ControlReader(BufferReader):
         return (*found, *(OTHER,) * (len(op.results) - len(found)))
 
     def _if(self, op: Op) -> Stmt:
-        cursor = Cursor(op)
+        cursor = TokenCursor(op)
         cursor.take("(")
         condition = cursor.operand()
         types = self._result_types(op)
@@ -168,7 +174,7 @@ class ControlReader(BufferReader):
         return If(op.span, condition, op.results, types, then, other)
 
     def _while(self, op: Op) -> Stmt | list[Stmt]:
-        cursor = Cursor(op)
+        cursor = TokenCursor(op)
         if len(op.regions) != 2:
             raise InputError(f"{op.name} has two regions, not {len(op.regions)}", op.name_span, "{ ... } do { ... }")
         arguments, deciding = self.inside(op)
@@ -187,7 +193,7 @@ class ControlReader(BufferReader):
                 op.name_span,
                 "move them behind `do`",
             )
-        last = Cursor(deciding[-1])
+        last = TokenCursor(deciding[-1])
         last.need("(")
         condition, *passed = last.operands()
         last.need(")")
@@ -208,7 +214,7 @@ class ControlReader(BufferReader):
         return While(op.span, tuple(carried), before, condition, tuple(passed), named, body, op.results, kinds)
 
     def _yield(self, op: Op) -> Stmt:
-        cursor = Cursor(op)
+        cursor = TokenCursor(op)
         cursor.take("(")
         return Yield(op.span, tuple(cursor.operands()))
 
@@ -218,7 +224,7 @@ class ControlReader(BufferReader):
     # ------------------------------------------------------------ regions that run once
 
     def _scope(self, op: Op) -> Stmt:
-        cursor = Cursor(op)
+        cursor = TokenCursor(op)
         given = cursor.grouped() if (token := cursor.peek()) is not None and token.text == "(" else []
         arguments, ops = self.inside(op)
         bound = self._bound(op, arguments, given) if arguments else []
@@ -228,7 +234,7 @@ class ControlReader(BufferReader):
         return Block(op.span, (*bound, *body, *rest), op.name, op.results)
 
     def _typed_results(self, op: Op) -> None:
-        types = self._typed_cast(Cursor(op))
+        types = self._typed_cast(TokenCursor(op))
         kinds = types[-len(op.results) :] if len(types) >= len(op.results) > 0 else [OTHER] * len(op.results)
         self.types |= dict(zip(op.results, kinds, strict=True))
 
@@ -238,23 +244,36 @@ class ControlReader(BufferReader):
         return [s for region in op.regions for s in self.on_cube(region)]
 
     def on_cube(self, ops: tuple[Op, ...]) -> list[Stmt]:
-        """What the other core does is counted; a copy between GM and UB cannot be its work."""
+        """What the other core does, as a block of its own; a copy between GM and UB cannot be its work."""
         self.cube += 1
         found = self.block(ops)
         self.cube -= 1
         out: list[Stmt] = []
         for stmt in deep(found):
-            if isinstance(stmt, Copy):
+            if isinstance(stmt, CopyOp):
                 said = "a copy between GM and UB in a part that runs on the cube core"
-                out.append(Problem(stmt.name_span, said, "it belongs to pto.section.vector"))
-            elif isinstance(stmt, Problem) or (isinstance(stmt, Assumed) and stmt.note):
+                out.append(UnreadOp(stmt.name_span, said, "it belongs to pto.section.vector"))
+            elif isinstance(stmt, Assumed) and stmt.note:
                 out.append(stmt)
-        return out
+        span = ops[0].span if ops else Span(self.text.source, 0, 0)
+        return [*out, Block(span, self._of_cube(found), CUBE)]
+
+    def _of_cube(self, body: Sequence[Stmt]) -> tuple[Stmt, ...]:
+        """Statements that say something of the cube core: values, flags, barriers, accesses, loops and branches."""
+        out: list[Stmt] = []
+        for stmt in body:
+            if isinstance(stmt, AccessOp):
+                out.append(Foreign(stmt.span, stmt.pointer, None, 0, "rw", "FIX", stmt.what))
+            elif not isinstance(stmt, (CopyOp, Mask, VectorOp)) and not (isinstance(stmt, Assumed) and stmt.note):
+                names = [p for p in ("before", "body", "then", "other") if hasattr(stmt, p)]
+                parts: Any = {p: self._of_cube(getattr(stmt, p)) for p in names}
+                out.append(replace(stmt, **parts) if parts else stmt)
+        return tuple(out)
 
     # ------------------------------------------------------------ functions
 
     def _call(self, op: Op) -> Stmt | list[Stmt]:
-        cursor = Cursor(op)
+        cursor = TokenCursor(op)
         token = next((t for t in op.tokens if t.kind == "symbol"), None)
         if token is None:
             raise InputError(f"{op.name} names no function", op.name_span, "func.call @name(...)")
@@ -287,7 +306,7 @@ class ControlReader(BufferReader):
         arguments, ops = self.inside(op)
         if arguments or is_generic(op):
             return arguments, ops
-        cursor = Cursor(op)
+        cursor = TokenCursor(op)
         while (token := cursor.peek()) is not None and token.text != "(":
             cursor.at += 1
         return self._arguments(replace(op, tokens=cursor.tokens[cursor.at :])), ops
@@ -298,7 +317,7 @@ class ControlReader(BufferReader):
         out = [*self.open_accesses(op), *self.uses(op)]
         if any(self._of(o).kind == "pointer" and self._of(o).space == "ub" for o in given):
             said = f"@{name} is not in this file: which bytes of UB it reads and writes is open"
-            out.append(Problem(op.name_span, said, "check it together with the function"))
+            out.append(UnreadOp(op.name_span, said, "check it together with the function"))
         if any(self._of(o).kind == "pointer" for o in given):
             out.append(Assumed(op.span, f"@{name} is not in this file: what it does with its pointers was not judged"))
         return [*out, self._results_of(op)] if op.results else out
@@ -317,7 +336,7 @@ def deep(stmts: Sequence[Stmt]) -> Iterator[Stmt]:
 def _renamed(op: Op, suffix: str) -> Op:
     """The operation with a suffix on every value, for one call."""
 
-    def token(one: Token) -> Token:
+    def token(one: MlirToken) -> MlirToken:
         return replace(one, text=one.text + suffix) if one.kind == "value" else one
 
     return replace(

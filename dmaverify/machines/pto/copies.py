@@ -25,19 +25,19 @@ from dmaverify.machines.pto.ops import (
     STORE,
     Assumed,
     Barrier,
-    Buffer,
-    Copy,
+    BufferOp,
+    CopyLevel,
+    CopyOp,
+    CopyPad,
     Flag,
-    Level,
     Operand,
-    Pad,
     SetAtomic,
     SetLoop,
     SetPad,
     Stmt,
-    Type,
+    ValueType,
 )
-from dmaverify.machines.pto.types import GROUPS, Cursor, TypeReader, integer_of
+from dmaverify.machines.pto.types import GROUPS, TokenCursor, TypeReader, integer_of
 
 ATOMIC_TYPES = ("f32", "f16", "bf16", "s32", "s16", "s8", "i32", "i16", "i8")
 """Element types that stores accumulate in, as `pto.set_atomic_f32` names them."""
@@ -48,7 +48,7 @@ class CopyReader(TypeReader):
 
     def _register_copy(self, op: Op) -> Stmt | list[Stmt]:
         kind, names = COPY_ROLES[op.name]
-        cursor = Cursor(op)
+        cursor = TokenCursor(op)
         cursor.take("(")
         args = cursor.operands()
         cursor.take(")")
@@ -69,12 +69,12 @@ class CopyReader(TypeReader):
         kind: str,
         inline: bool,
         roles: Mapping[str, Operand],
-        types: list[Type],
-        levels: tuple[Level, ...] = (),
-        pad: Pad | None = None,
+        types: list[ValueType],
+        levels: tuple[CopyLevel, ...] = (),
+        pad: CopyPad | None = None,
     ) -> Stmt:
         spaces = {LOAD: ("gm", "ub"), STORE: ("ub", "gm"), LOCAL: ("ub", "ub")}[kind]
-        own: list[Type] = []
+        own: list[ValueType] = []
         for index, (role, space) in enumerate(zip(("src", "dst"), spaces, strict=True)):
             written = types[index] if index < len(types) else OTHER
             known = self._of(roles[role])
@@ -99,12 +99,12 @@ class CopyReader(TypeReader):
                     roles[role].span,
                     "the source comes first",
                 )
-            own.append(replace(found, space=space) if found.kind == "pointer" else Type("pointer", "", 8, space))
-        return Copy(op.span, kind, inline, roles, levels, pad, (own[0], own[1]), op.name_span)
+            own.append(replace(found, space=space) if found.kind == "pointer" else ValueType("pointer", "", 8, space))
+        return CopyOp(op.span, kind, inline, roles, levels, pad, (own[0], own[1]), op.name_span)
 
     def _inline_copy(self, op: Op) -> Stmt | list[Stmt]:
         kind, names = INLINE_ROLES[op.name]
-        cursor = Cursor(op)
+        cursor = TokenCursor(op)
         early = op.name.startswith("pto.dma_")
         if is_generic(op):
             if early:
@@ -125,7 +125,7 @@ class CopyReader(TypeReader):
                 f"{op.name} takes {len(names)} operands before its groups, not {len(args)}", op.name_span, hint
             )
         roles = dict(zip(names, args, strict=True))
-        levels: list[Level] = []
+        levels: list[CopyLevel] = []
         pad: list[Operand] | None = None
         while (token := cursor.peek()) is not None and token.kind == "word":
             if token.text not in GROUPS:
@@ -155,7 +155,7 @@ class CopyReader(TypeReader):
                         span,
                         "groups are written inner to outer",
                     )
-                levels.append(Level(group[0], group[1], group[2], span))
+                levels.append(CopyLevel(group[0], group[1], group[2], span))
         if not levels:
             raise InputError(
                 f"{op.name} without nburst(...)", op.name_span, "nburst(count, source stride, destination stride)"
@@ -168,9 +168,9 @@ class CopyReader(TypeReader):
         said = f"{op.name}: its operands are read in the order of pto.{later}"
         return [Assumed(op.span, said), copy]
 
-    def _padding(self, pad: list[Operand]) -> Pad:
+    def _padding(self, pad: list[Operand]) -> CopyPad:
         more = (pad[1], pad[2]) if len(pad) > 1 else (None, None)
-        return Pad(pad[0], self._of(pad[0]), *more)
+        return CopyPad(pad[0], self._of(pad[0]), *more)
 
     def _set_loop(self, op: Op) -> Stmt:
         parts = op.name.removeprefix("pto.set_").rsplit("_", 1)
@@ -178,7 +178,7 @@ class CopyReader(TypeReader):
         what = {"loop_size": "size", "loop1_stride": "loop1", "loop2_stride": "loop2"}.get(parts[0])
         if direction is None or what is None:
             raise InputError(f"{op.name} is no loop register of GM and UB", op.name_span, "it is not understood")
-        cursor = Cursor(op)
+        cursor = TokenCursor(op)
         cursor.take("(")
         args = cursor.operands()
         if len(args) != 2:
@@ -186,7 +186,7 @@ class CopyReader(TypeReader):
         return SetLoop(op.span, direction, what, args[0], args[1])
 
     def _set_pad(self, op: Op) -> Stmt:
-        cursor = Cursor(op)
+        cursor = TokenCursor(op)
         cursor.take("(")
         value = cursor.operand()
         cursor.take(")")
@@ -213,7 +213,7 @@ class CopyReader(TypeReader):
         named = None if pretty else flag_in(op)
         if named is not None and named[2] is not None:
             return Flag(op.span, action, named[0].removeprefix("PIPE_"), named[1].removeprefix("PIPE_"), named[2])
-        cursor = Cursor(op)
+        cursor = TokenCursor(op)
         words: list[str] = []
         event: Operand | None = None
         for token in cursor.tokens:
@@ -222,7 +222,7 @@ class CopyReader(TypeReader):
                 words.append(text.removeprefix("PIPE_"))
             elif token.kind in ("string", "word") and text.startswith("EVENT_ID"):
                 number = text.removeprefix("EVENT_ID")
-                if number.isdigit():
+                if number.isdecimal():
                     event = Operand("", op.at(token), int(number))
             elif token.kind == "value":
                 event = Operand(token.text, op.at(token))
@@ -243,7 +243,7 @@ class CopyReader(TypeReader):
         return Barrier(op.span, pipe.removeprefix("PIPE_"))
 
     def _buffer(self, op: Op) -> Stmt:
-        cursor = Cursor(op)
+        cursor = TokenCursor(op)
         token = cursor.peek()
         while token is not None and not token.text.strip('"').startswith("PIPE_"):
             cursor.at += 1
@@ -258,6 +258,6 @@ class CopyReader(TypeReader):
         if len(args) not in (1, 2):
             raise InputError(f"{op.name} takes a pipe, an id and a mode", op.name_span)
         mode = args[1] if len(args) == 2 else Operand("", args[0].span, 0)
-        return Buffer(
+        return BufferOp(
             op.span, "get" if "get" in op.name else "rls", token.text.strip('"').removeprefix("PIPE_"), args[0], mode
         )

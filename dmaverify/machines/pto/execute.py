@@ -16,15 +16,19 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dmaverify.machines.pto import ops
-from dmaverify.machines.pto.execute_vector import Registers
+from dmaverify.machines.pto.execute_vector import RegisterBytes
+from dmaverify.program.instructions import Shared
 
 UB_BYTES = 262_144
 FAR = 1 << 60  # addresses from here on are in no memory
+PIPES = ("MTE2", "MTE3", "V", "S", "LOCAL", "MTE1", "M", "FIX")
+CORE = "other core"
+CORE_FLAGS = 16
 NEVER, WRITTEN, UNKNOWN, ADDED = 0, 1, 2, 3
 _FIELD = {"n": 21, "len": 21, "left": 6, "right": 6, "l2": 4, "sid": 4}
 
 
-class Stuck(Exception):
+class Undetermined(Exception):
     """A value that a run needs and the text does not give."""
 
 
@@ -44,11 +48,10 @@ class _Event:
     reads: dict[str, np.ndarray]
     writes: dict[str, np.ndarray]
     atomic: tuple[str, str, int] = ("", "", 0)
-    foreign: bool = False
 
 
 @dataclass
-class Run:
+class KernelRun:
     """What happened. `found` holds the kinds of trouble: field, align, capacity, bounds, rows, definite, raw, war, waw,
     flags, state. `copies` are the bytes that each executed copy read, and wrote as data, in order of the rows.
     """
@@ -59,15 +62,15 @@ class Run:
 
 
 def run_kernel(
-    function: ops.Function,
+    function: ops.KernelFunction,
     gm: Mapping[str, int],
     arguments: Mapping[str, int] | None = None,
     readings: Mapping[str, str] | None = None,
     seed: int = 0,
-    others: Sequence[tuple[int, int]] = (),
-) -> Run:
-    """Runs a function. `gm` gives the bytes of every tensor, `arguments` the numbers, `others` bytes of UB (first, end)
-    that the other core has written where a wait for it ends. Raises Stuck.
+    others: Sequence[Shared] = (),
+) -> KernelRun:
+    """Runs a function. `gm` gives the bytes of every tensor, `arguments` the numbers, `others` what the other core
+    does behind the sets and before the waits of its flags. Raises Undetermined.
     """
     machine = _Machine(function, gm, arguments or {}, readings or {}, seed)
     machine.others = others
@@ -77,7 +80,7 @@ def run_kernel(
 class _Machine:
     def __init__(
         self,
-        function: ops.Function,
+        function: ops.KernelFunction,
         gm: Mapping[str, int],
         arguments: Mapping[str, int],
         readings: Mapping[str, str],
@@ -88,7 +91,7 @@ class _Machine:
         memory = {"ub": Memory(rng.integers(0, 256, UB_BYTES, dtype=np.uint8), np.zeros(UB_BYTES, np.int8))}
         for name, size in gm.items():
             memory[name] = Memory(rng.integers(0, 256, size, dtype=np.uint8), np.ones(size, np.int8))
-        self.run = Run(memory)
+        self.run = KernelRun(memory)
         self.values: dict[str, int | tuple[str, int, int]] = {}
         for name, kind, _ in function.args:
             plain = name.lstrip("%")
@@ -98,7 +101,7 @@ class _Machine:
         self.pad: tuple[int, int] | None = None
         self.events: list[_Event] = []
         self.known: list[frozenset[int]] = []
-        self.registers_of = Registers()
+        self.registers_of = RegisterBytes()
         self.inside = 0
         self.knows: dict[str, set[int]] = {}
         self.flags: dict[tuple[str, str, int], set[int]] = {}
@@ -106,9 +109,9 @@ class _Machine:
         self.holding: dict[int, set[str]] = {}
         self.atomic = ("", "")
         self.copy_number: dict[int, int] = {}
-        self.others: Sequence[tuple[int, int]] = ()
+        self.others: Sequence[Shared] = ()
 
-    def go(self) -> Run:
+    def go(self) -> KernelRun:
         self._number(self.function.body)
         self._block(self.function.body)
         if self.flags:
@@ -118,7 +121,7 @@ class _Machine:
 
     def _number(self, body: Sequence[ops.Stmt]) -> None:
         for stmt in body:
-            if isinstance(stmt, ops.Copy):
+            if isinstance(stmt, ops.CopyOp):
                 self.copy_number[id(stmt)] = len(self.copy_number) + 1
             for part in ("body", "then", "other"):
                 self._number(getattr(stmt, part, ()))
@@ -130,18 +133,18 @@ class _Machine:
             return operand.value
         value = self.values.get(operand.name)
         if not isinstance(value, int):
-            raise Stuck(operand.name)
+            raise Undetermined(operand.name)
         return value
 
     def _pointer(self, operand: ops.Operand) -> tuple[str, int, int]:
         value = self.values.get(operand.name)
         if not isinstance(value, tuple):
-            raise Stuck(operand.name)
+            raise Undetermined(operand.name)
         return value
 
     def _value(self, operand: ops.Operand) -> int | tuple[str, int, int]:
         if operand.name not in self.values:
-            raise Stuck(operand.name)
+            raise Undetermined(operand.name)
         return self.values[operand.name]
 
     def _block(self, body: Sequence[ops.Stmt]) -> list[int | tuple[str, int, int]]:
@@ -181,13 +184,13 @@ class _Machine:
             case ops.SetAtomic():
                 mode = (self.atomic[0] or "set") if stmt.mode is None else stmt.mode
                 self.atomic = (mode, (stmt.dtype or self.atomic[1]) if mode else "")
-            case ops.Copy():
+            case ops.CopyOp():
                 self._copy(stmt)
-            case ops.Flag() | ops.Barrier() | ops.Buffer():
+            case ops.Flag() | ops.Barrier() | ops.BufferOp():
                 self._order(stmt)
             case ops.CrossCore():
-                self._wait(stmt)
-            case ops.Access():
+                self._other_core(stmt)
+            case ops.AccessOp():
                 self._access(stmt)
             case ops.For():
                 self._for(stmt)
@@ -211,12 +214,12 @@ class _Machine:
                 self.values[stmt.result] = self._value(stmt.source)
                 if stmt.source.name in self.raw:
                     self.raw[stmt.result] = self.raw[stmt.source.name]
-            case ops.Opaque() if stmt.least is not None:
+            case ops.OpaqueOp() if stmt.least is not None:
                 self.values[stmt.results[0]] = self.arguments.get(stmt.results[0].lstrip("%"), stmt.least)
             case ops.While() | ops.Foreign():
-                raise Stuck("an operation that is not executed")
-            case ops.Problem():
-                raise Stuck(stmt.message)
+                raise Undetermined("an operation that is not executed")
+            case ops.UnreadOp():
+                raise Undetermined(stmt.message)
             case _:
                 pass
 
@@ -225,7 +228,7 @@ class _Machine:
         carried = [self.values[o.name] if o.value is None else o.value for _, o in stmt.carried]
         names = [o.name for _, o in stmt.carried]
         if self._int(stmt.step) < 1:
-            raise Stuck("a step that is not positive")
+            raise Undetermined("a step that is not positive")
         for at in range(self._int(stmt.low), self._int(stmt.high), self._int(stmt.step)):
             self.values[stmt.counter] = at
             self.values |= dict(zip([n for n, _ in stmt.carried], carried, strict=True))
@@ -279,7 +282,7 @@ class _Machine:
 
     # ------------------------------------------------------------ copies
 
-    def _copy(self, stmt: ops.Copy) -> None:
+    def _copy(self, stmt: ops.CopyOp) -> None:
         source, dest = self._pointer(stmt.roles["src"]), self._pointer(stmt.roles["dst"])
         row, loops, pad = self._shape(stmt, dest[2])
         starts = [(source[1], dest[1])]
@@ -303,7 +306,7 @@ class _Machine:
         )
 
     def _shape(
-        self, stmt: ops.Copy, item: int
+        self, stmt: ops.CopyOp, item: int
     ) -> tuple[int, list[tuple[int, int, int]], tuple[int, int, tuple[int, int] | None] | None]:
         """Bytes of a row, loops inner to outer, and padding as (left, right, value) in elements."""
         del item
@@ -348,7 +351,7 @@ class _Machine:
 
     def _limits(
         self,
-        stmt: ops.Copy,
+        stmt: ops.CopyOp,
         source: tuple[str, int, int],
         dest: tuple[str, int, int],
         row: int,
@@ -374,7 +377,7 @@ class _Machine:
 
     def _row(
         self,
-        stmt: ops.Copy,
+        stmt: ops.CopyOp,
         row: int,
         loops: Sequence[tuple[int, int, int]],
         pad: tuple[int, int, tuple[int, int] | None] | None,
@@ -394,7 +397,7 @@ class _Machine:
 
     def _move(
         self,
-        stmt: ops.Copy,
+        stmt: ops.CopyOp,
         source: str,
         dest: str,
         reads: np.ndarray,
@@ -464,7 +467,7 @@ class _Machine:
 
     # ------------------------------------------------------------ order
 
-    def _access(self, stmt: ops.Access) -> None:
+    def _access(self, stmt: ops.AccessOp) -> None:
         place, at, item = self._pointer(stmt.pointer)
         item = stmt.item_bytes or item
         if not stmt.moved:  # a pointer that moves on moves behind the access
@@ -486,14 +489,36 @@ class _Machine:
         self.run.memory[place].state[inside] = np.where(foul[there], UNKNOWN, WRITTEN)
         self._happened(_Event(pipe, {}, {place: inside}))
 
-    def _wait(self, stmt: ops.CrossCore) -> None:
-        """Bytes of the other core are there, for the pipe that waits; without a pipe for all."""
-        if stmt.action != "wait" or not self.others:
-            return
-        given = np.unique(np.concatenate([np.arange(start, end) for start, end in self.others]))
-        self.run.memory["ub"].state[given] = WRITTEN
-        if stmt.pipe not in ("", "S", "ALL"):
-            self._happened(_Event(stmt.pipe, {}, {"ub": given}, foreign=True))
+    def _other_core(self, stmt: ops.CrossCore) -> None:
+        """A set lets the other core work, which knows what the pipe had done; before a wait it has worked, which the
+        pipe that waits knows then, or all pipes where it names none.
+        """
+        flag = None if stmt.number is None else stmt.number % CORE_FLAGS
+        sets = stmt.action == "set"
+        if sets:
+            for pipe in PIPES if stmt.pipe == "ALL" else (stmt.pipe or "S",):
+                self.knows.setdefault(CORE, set()).update(self._done(pipe))
+        for one in self.others:
+            asked = one.after if sets else one.before
+            if asked is None or flag is None or asked == flag:
+                self._works(one, sets=sets)
+        if not sets:
+            alone = stmt.pipe not in ("", "S", "ALL") and self.readings.get("core-wait") != "core"
+            for pipe in (stmt.pipe,) if alone else PIPES:
+                self.knows.setdefault(pipe, set()).update(self._done(CORE))
+
+    def _works(self, one: Shared, *, sets: bool) -> None:
+        """One access of the other core."""
+        place = one.root or one.space
+        state = self.run.memory[place].state
+        bytes_ = np.arange(one.start, len(state) if one.end is None else one.end)
+        bytes_ = bytes_[bytes_ < len(state)]
+        if one.way == "r" and sets and one.space == "ub" and (state[bytes_] != WRITTEN).any():
+            self.run.found.add("definite")
+        if one.way == "w" and not sets:
+            state[bytes_] = WRITTEN
+        work = {place: bytes_}
+        self._happened(_Event(CORE, *(({}, work) if one.way == "w" else (work, {}))))
 
     def _happened(self, event: _Event) -> None:
         self.known.append(frozenset(self.knows.setdefault(event.pipe, set())))
@@ -504,11 +529,9 @@ class _Machine:
         for number, place, needed in self.registers_of.needed():
             self.events[number].reads[place] = np.union1d(self.events[number].reads[place], needed)
         for at, event in enumerate(self.events):
-            if event.foreign:
-                continue  # the other core waits for what came before
             for number, before in enumerate(self.events[:at]):
-                held = before.foreign and before.pipe == event.pipe
-                if held or number in self.known[at] or (before.pipe == event.pipe == "V") or before.pipe == "S":
+                alike = before.pipe == event.pipe and event.pipe in ("V", CORE)
+                if alike or number in self.known[at] or before.pipe == "S":
                     continue
                 for kind, mine, theirs in (
                     ("raw", event.reads, before.writes),
@@ -525,15 +548,17 @@ class _Machine:
         """What is surely done when a pipe has done all that it was given so far."""
         return self.knows.get(pipe, set()) | {n for n, e in enumerate(self.events) if e.pipe == pipe}
 
-    def _order(self, stmt: ops.Flag | ops.Barrier | ops.Buffer) -> None:
+    def _order(self, stmt: ops.Flag | ops.Barrier | ops.BufferOp) -> None:
         if isinstance(stmt, ops.Barrier):
             if stmt.pipe == "ALL":
-                everything = set(range(len(self.events)))
-                for pipe in ("MTE2", "MTE3", "V", "S", "LOCAL"):
+                everything: set[int] = set()
+                for pipe in PIPES:
+                    everything |= self._done(pipe)
+                for pipe in PIPES:
                     self.knows[pipe] = set(everything)
             else:
                 self.knows[stmt.pipe] = self._done(stmt.pipe)
-        elif isinstance(stmt, ops.Buffer):
+        elif isinstance(stmt, ops.BufferOp):
             token, mode = self._int(stmt.token), self._int(stmt.mode)
             holding = self.holding.setdefault(token, set())
             if stmt.action == "rls":

@@ -33,7 +33,7 @@ class _Load:
 
 
 @dataclass
-class Registers:
+class RegisterBytes:
     """What registers hold: for each load, which of their bytes are at its place."""
 
     loads: list[_Load] = field(default_factory=list)
@@ -120,7 +120,7 @@ class Registers:
     # ------------------------------------------------------------ memory
 
     def load(
-        self, stmt: ops.Access, at: int, item: int, event: int, place: str, foul: np.ndarray | None = None
+        self, stmt: ops.AccessOp, at: int, item: int, event: int, place: str, foul: np.ndarray | None = None
     ) -> np.ndarray:
         """Fills registers; all bytes of memory that are read for it, needed or not. `foul` are bytes that hold none."""
         self.foul = np.zeros(0, bool) if foul is None else foul
@@ -158,7 +158,7 @@ class Registers:
         found[inside] = self.foul[source[inside]]
         self.garbage[name] = np.logical_or.reduce(found, axis=1)
 
-    def store(self, stmt: ops.Access, at: int, item: int, stride: int) -> tuple[np.ndarray, np.ndarray]:
+    def store(self, stmt: ops.AccessOp, at: int, item: int, stride: int) -> tuple[np.ndarray, np.ndarray]:
         """The bytes of memory that are written, and which of them with garbage."""
         touched = self._touched(stmt, at, item, stride)
         foul = np.logical_or.reduce([*(self._foul(o.name) for o in stmt.values), np.zeros(REGISTER, bool)])
@@ -173,11 +173,11 @@ class Registers:
             return touched, foul[on[on % width < width // {"PK": 2, "PK4": 4}.get(kind, 1)]]
         return touched, np.full(len(touched), bool(foul.any()))
 
-    def _width(self, stmt: ops.Access, item: int) -> int:
+    def _width(self, stmt: ops.AccessOp, item: int) -> int:
         found = re.search(r"_B(\d+)", stmt.dist)
         return int(found[1]) // 8 if found else stmt.lane_bytes or item
 
-    def _touched(self, stmt: ops.Access, at: int, item: int, stride: int) -> np.ndarray:
+    def _touched(self, stmt: ops.AccessOp, at: int, item: int, stride: int) -> np.ndarray:
         on = self._on(stmt.mask)
         if stmt.form == "scalar":
             return np.arange(at, at + item)

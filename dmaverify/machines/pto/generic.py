@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dmaverify.errors import InputError
-from dmaverify.machines.pto.mlir import Op, Token
-from dmaverify.machines.pto.ops import LOAD, LOCAL, STORE, Level, Operand
-from dmaverify.machines.pto.types import Cursor, integer_of
+from dmaverify.machines.pto.mlir import MlirToken, Op
+from dmaverify.machines.pto.ops import LOAD, LOCAL, STORE, CopyLevel, Operand
+from dmaverify.machines.pto.types import TokenCursor, integer_of
 
 PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
 """Comparisons of arith.cmpi by their number."""
@@ -31,11 +31,11 @@ def is_generic(op: Op) -> bool:
     return op.source.text[op.name_start] == '"'
 
 
-def attributes(op: Op) -> dict[str, tuple[Token, ...]]:
+def attributes(op: Op) -> dict[str, tuple[MlirToken, ...]]:
     """Every attribute of an operation with the tokens behind its `=`; none for a flag."""
-    found: dict[str, tuple[Token, ...]] = {}
+    found: dict[str, tuple[MlirToken, ...]] = {}
     depth, name = 0, None
-    value: list[Token] = []
+    value: list[MlirToken] = []
     for index, token in enumerate(op.tokens):
         mark = token.text if token.kind == "mark" else ""
         if mark == "{" and depth == 0:
@@ -55,7 +55,7 @@ def attributes(op: Op) -> dict[str, tuple[Token, ...]]:
     return found
 
 
-def word_in(tokens: Sequence[Token], prefix: str) -> str:
+def word_in(tokens: Sequence[MlirToken], prefix: str) -> str:
     """The first word with a prefix (`PIPE_`), also in quotes; empty where there is none."""
     return next((t.text.strip('"') for t in tokens if t.text.strip('"').startswith(prefix)), "")
 
@@ -75,7 +75,7 @@ def flag_in(op: Op) -> tuple[str, str, Operand | None] | None:
         if "event" in key and tokens:
             word = word_in(tokens, "EVENT_ID")
             number = word.removeprefix("EVENT_ID") if word else tokens[0].text
-            event = Operand("", op.at(tokens[0]), int(number)) if number.isdigit() else event
+            event = Operand("", op.at(tokens[0]), int(number)) if number.isdecimal() else event
     value = next((t for t in op.tokens if t.kind == "value"), None)
     if event is None and value is not None:
         event = Operand(value.text, op.at(value))
@@ -98,9 +98,9 @@ def buffer_in(op: Op) -> tuple[str, list[Operand]] | None:
     return pipe, args
 
 
-def inline_operands(op: Op, kind: str) -> tuple[dict[str, Operand], list[Level], list[Operand] | None]:
+def inline_operands(op: Op, kind: str) -> tuple[dict[str, Operand], list[CopyLevel], list[Operand] | None]:
     """Roles, levels from the inside out, and padding of a copy whose groups are segments of its operands."""
-    args = Cursor(op).grouped()
+    args = TokenCursor(op).grouped()
     names = _SEGMENTS[kind]
     tokens = attributes(op).get("operandSegmentSizes", ())
     sizes = [integer_of(t.text) for t in tokens if t.kind == "number"]
@@ -125,7 +125,7 @@ def inline_operands(op: Op, kind: str) -> tuple[dict[str, Operand], list[Level],
     if len(parts.get("left", [])) != len(parts.get("right", [])) or (parts.get("left") and not parts["pad"]):
         raise InputError(f"{op.name}: padding is a value, or a value and two counts", op.name_span)
     roles = {n: parts[n][0] for n in ("src", "dst", "l2", "len") if parts.get(n)}
-    levels = [Level(parts["n"][0], parts["nsrc"][0], parts["ndst"][0], parts["n"][0].span)]
-    levels += [Level(c, s, d, c.span) for c, s, d in zip(*loops, strict=True)]
+    levels = [CopyLevel(parts["n"][0], parts["nsrc"][0], parts["ndst"][0], parts["n"][0].span)]
+    levels += [CopyLevel(c, s, d, c.span) for c, s, d in zip(*loops, strict=True)]
     pad = [*parts["pad"], *parts["left"], *parts["right"]] if parts.get("pad") else None
     return roles, levels, pad

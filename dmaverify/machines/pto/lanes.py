@@ -44,7 +44,7 @@ class _Made:
 
 def demands_of(body: Sequence[Stmt], unit: VectorUnit) -> dict[int, Demand]:
     """What is needed of the registers that an access loads, by the id of its statement."""
-    walk = _Walk(unit)
+    walk = _LaneWalk(unit)
     walk.block(body, {}, ())
     out: dict[int, Demand] = {}
     for access, values in walk.loads:
@@ -56,9 +56,9 @@ def demands_of(body: Sequence[Stmt], unit: VectorUnit) -> dict[int, Demand]:
 
 
 @dataclass
-class _Walk:
+class _LaneWalk:
     unit: VectorUnit
-    loads: list[tuple[ops.Access, list[_Value]]] = field(default_factory=list)
+    loads: list[tuple[ops.AccessOp, list[_Value]]] = field(default_factory=list)
     results: dict[tuple[int, int], _Value] = field(default_factory=dict)
     made_in: dict[int, tuple[int, ...]] = field(default_factory=dict)
 
@@ -82,10 +82,10 @@ class _Walk:
             elif isinstance(stmt, ops.Mask):
                 names[stmt.result] = _Made(stmt, loops)
                 self.made_in[id(stmt)] = loops
-            elif isinstance(stmt, (ops.Access, ops.VectorOp)):
+            elif isinstance(stmt, (ops.AccessOp, ops.VectorOp)):
                 made = [_Value(loops) for _ in stmt.results]
                 names |= dict(zip(stmt.results, made, strict=True))
-                if isinstance(stmt, ops.Access):
+                if isinstance(stmt, ops.AccessOp):
                     self.loads.append((stmt, made))
                 for index, value in enumerate(made):
                     self.results[id(stmt), index] = value
@@ -106,7 +106,7 @@ class _Walk:
         return frozenset((frozenset(a for a in atoms if a[0] in inside), unit) for atoms, unit in demand)
 
     def _use(self, stmt: Stmt, index: int, names: Mapping[str, _Value | _Made], loops: tuple[int, ...]) -> Demand:
-        if isinstance(stmt, ops.Access):
+        if isinstance(stmt, ops.AccessOp):
             return self._stored(stmt, names, loops)
         if not isinstance(stmt, ops.VectorOp) or index >= len(stmt.args):
             return ALL
@@ -129,7 +129,7 @@ class _Walk:
             return needed
         return frozenset((atoms | {mask}, unit) for atoms, unit in needed)
 
-    def _stored(self, stmt: ops.Access, names: Mapping[str, _Value | _Made], loops: tuple[int, ...]) -> Demand:
+    def _stored(self, stmt: ops.AccessOp, names: Mapping[str, _Value | _Made], loops: tuple[int, ...]) -> Demand:
         mask = self._mask(stmt.mask, names, loops)
         if stmt.form == "blocks":
             return ALL if mask is None else _term(mask)
@@ -153,7 +153,7 @@ def _operands(stmt: Stmt) -> Sequence[Operand]:
     """Operands in which a register can stand."""
     if isinstance(stmt, (ops.VectorOp, ops.Arith, ops.Yield)):
         return stmt.args
-    if isinstance(stmt, ops.Access):
+    if isinstance(stmt, ops.AccessOp):
         return stmt.values
     if isinstance(stmt, ops.Bind):
         return (stmt.source,)

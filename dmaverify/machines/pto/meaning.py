@@ -16,24 +16,25 @@ from dataclasses import replace
 from dmaverify.language.affine import ONE, ZERO, Lin, compare
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.accesses import Accesses
-from dmaverify.machines.pto.ops import Stmt
+from dmaverify.machines.pto.ops import CUBE, Stmt
 from dmaverify.machines.pto.registers import joined
 from dmaverify.machines.pto.values import Kernel, Register, Setting, Value, copies_in, name_of
 from dmaverify.program.instructions import (
     Arrival,
     Branch,
+    BufferToken,
+    CopyTouch,
     Event,
     Fence,
-    Loop,
+    KernelLoop,
     Place,
+    Release,
     Signal,
-    Token,
-    Touch,
     Use,
 )
 
 
-def meaning_of(function: ops.Function, setting: Setting) -> Kernel:
+def meaning_of(function: ops.KernelFunction, setting: Setting) -> Kernel:
     """The events of a function."""
     meaning = _Meaning(function, setting)
     kernel = meaning.kernel
@@ -41,6 +42,7 @@ def meaning_of(function: ops.Function, setting: Setting) -> Kernel:
     kernel.idle = [stmt.span for stmt in copies_in(function.body) if meaning.order_of[id(stmt)] not in meaning.reached]
     meaning.leave()
     kernel.passed = function.passed
+    kernel.cube = tuple(meaning.cube)
     return kernel
 
 
@@ -51,23 +53,23 @@ class _Meaning(Accesses):
 
     def block(self, body: Sequence[Stmt]) -> list[Event]:
         out: list[Event] = []
-        loads: list[tuple[int, int, ops.Access]] = []
+        loads: list[tuple[int, int, ops.AccessOp]] = []
         before: Stmt | None = None
         read = 0  # accesses that it made
         for stmt in body:
             handler = getattr(self, f"_{type(stmt).__name__.lower()}")
             found = handler(stmt)
             if isinstance(found, list):
-                if isinstance(stmt, ops.Access) and stmt.results:
+                if isinstance(stmt, ops.AccessOp) and stmt.results:
                     loads.append((len(out), len(found), stmt))
                 out += found
             elif found is not None:
                 out.append(found)
             last = out[-1] if out and read == 1 else None
             if (
-                isinstance(stmt, ops.Opaque)
+                isinstance(stmt, ops.OpaqueOp)
                 and stmt.loaded
-                and isinstance(before, ops.Access)
+                and isinstance(before, ops.AccessOp)
                 and isinstance(last, Use)
             ):
                 given = [self.values[name] for name in stmt.results]
@@ -86,19 +88,20 @@ class _Meaning(Accesses):
     def _barrier(self, stmt: ops.Barrier) -> Fence:
         return Fence(stmt.pipe, stmt.span)
 
-    def _buffer(self, stmt: ops.Buffer) -> Token:
+    def _bufferop(self, stmt: ops.BufferOp) -> BufferToken:
         token = self.number_of(stmt.token, "the buffer id") or self.fresh_opaque("%token")
         mode = self.number_of(stmt.mode, "the mode") or self.fresh_opaque("%mode")
-        return Token(stmt.action, stmt.pipe, token, mode, stmt.span)
+        return BufferToken(stmt.action, stmt.pipe, token, mode, stmt.span)
 
-    def _problem(self, stmt: ops.Problem) -> None:
+    def _unreadop(self, stmt: ops.UnreadOp) -> None:
         self.remark(stmt.kind, stmt.message, stmt.span, stmt.hint)
 
-    def _crosscore(self, stmt: ops.CrossCore) -> Arrival | None:
+    def _crosscore(self, stmt: ops.CrossCore) -> Arrival | Release:
+        flag = None if stmt.number is None else stmt.number % self.core_flags
         if stmt.action != "wait":
-            return None
-        self.uses += 1
-        return Arrival(stmt.what, stmt.span, "" if stmt.pipe in ("S", "ALL") else stmt.pipe, -self.uses)
+            return Release(stmt.what, stmt.span, stmt.pipe, flag)
+        held = "" if stmt.pipe in ("S", "ALL") or self.reading("core-wait") == "core" else stmt.pipe
+        return Arrival(stmt.what, stmt.span, held, flag)
 
     def _yield(self, stmt: ops.Yield) -> None:
         self.yielded = [self.value(a) for a in stmt.args]
@@ -109,6 +112,9 @@ class _Meaning(Accesses):
         self.scopes += inside
         events = self.block(stmt.body)
         self.scopes -= inside
+        if stmt.what == CUBE:
+            self.cube += events
+            events = []
         given = [*self.yielded, *[None] * len(stmt.results)]
         self.values |= dict(zip(stmt.results, given, strict=False))
         self.yielded = outside
@@ -128,9 +134,21 @@ class _Meaning(Accesses):
                 return None
             offset, size = ZERO, 0
         place = replace(pointer, address=pointer.address + offset * pointer.item_bytes)
+        if stmt.rows is not None and (tile := self._tile_rows(stmt.rows, place)) is not None:
+            return Use(-self.uses, stmt.pipe, (tile,), stmt.span, stmt.what, self.when)
         kinds = {"r": ("read",), "w": ("maybe",), "rw": ("read", "maybe")}[stmt.way]
-        touches = tuple(Touch(kind, place, ZERO, Lin(size), (), None, size == 0) for kind in kinds)
+        touches = tuple(CopyTouch(kind, place, ZERO, Lin(size), (), None, size == 0) for kind in kinds)
         return Use(-self.uses, stmt.pipe, touches, stmt.span, stmt.what, self.when)
+
+    def _tile_rows(self, rows: ops.Rows, place: Place) -> CopyTouch | None:
+        """Rows of elements that a copy of the other core writes; None where they are not known."""
+        numbers = [self.value(o) for o in (rows.count, rows.columns, rows.stride)]
+        if not all(isinstance(n, Lin) and n.is_const for n in numbers):
+            return None
+        count, columns, stride = (n.const for n in numbers if isinstance(n, Lin))
+        count, columns = count // rows.share[0], columns // rows.share[1]
+        item = place.item_bytes
+        return CopyTouch("data", place, ZERO, Lin(columns * item), ((Lin(count), Lin(stride * item)),))
 
     def _given(self, stmt: ops.Given) -> None:
         when = self.as_condition(self.value(stmt.condition))
@@ -142,7 +160,7 @@ class _Meaning(Accesses):
         if not self.dry and when.op in ("lt", "le") and all(s.stated or s.name == trip for s in roots):
             self.world.symbols[trip] = replace(self.world.symbols[trip], stated=True)  # the condition bounds the loop
 
-    def _while(self, stmt: ops.While) -> Loop | list[Event] | None:
+    def _while(self, stmt: ops.While) -> KernelLoop | list[Event] | None:
         """As a loop that counts to a number that nobody knows; what stands before the condition runs in each round."""
         passed = [ops.Bind(stmt.span, n, o, t) for (n, t), o in zip(stmt.inside, stmt.passed, strict=False)]
         body = (*stmt.before, ops.Given(stmt.span, stmt.condition), *passed, *stmt.body)
@@ -198,7 +216,7 @@ class _Meaning(Accesses):
             self.values[name] = self._select(when, left, right)
         return Branch(when, arms[0], arms[1], stmt.span)
 
-    def _for(self, stmt: ops.For) -> Loop | list[Event] | None:
+    def _for(self, stmt: ops.For) -> KernelLoop | list[Event] | None:
         bounds = [
             self.number_of(o, f"the {w} of the loop")
             for o, w in ((stmt.low, "start"), (stmt.high, "end"), (stmt.step, "step"))
@@ -259,7 +277,7 @@ class _Meaning(Accesses):
         self.bits, self.pad_types = saved_types
         for result, value in zip(stmt.results, forms, strict=False):
             self.values[result] = self.behind(value, rounds, trip)
-        return Loop(name, trip, body, stmt.span)
+        return KernelLoop(name, trip, body, stmt.span)
 
     def _dry(self, stmt: ops.For, closed: Sequence[Value]) -> dict[str, Register]:
         """The registers after one iteration, without remarks."""

@@ -43,7 +43,7 @@ MOST_NESTED = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class MlirToken:
     """One token: `kind` is a group of the pattern, or `region` with the number of the region as its text."""
 
     kind: str
@@ -58,7 +58,7 @@ class Op:
 
     name: str
     results: tuple[str, ...]
-    tokens: tuple[Token, ...]
+    tokens: tuple[MlirToken, ...]
     regions: tuple[tuple[Op, ...], ...]
     source: Source = field(repr=False, compare=False)
     start: int = 0
@@ -74,17 +74,17 @@ class Op:
         length = len(self.name) + (2 if self.source.text[self.name_start] == '"' else 0)
         return Span(self.source, self.name_start, self.name_start + length)
 
-    def at(self, token: Token) -> Span:
+    def at(self, token: MlirToken) -> Span:
         return Span(self.source, token.start, token.end)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Text:
+class MlirFile:
     """A whole file: operations of its top level, type aliases by name, comments by line (text behind `//`)."""
 
     source: Source
     ops: tuple[Op, ...]
-    aliases: dict[str, tuple[Token, ...]]
+    aliases: dict[str, tuple[MlirToken, ...]]
     comments: tuple[tuple[int, str], ...]
 
     def walk(self) -> Iterator[Op]:
@@ -97,15 +97,15 @@ class Text:
                 stack.extend(reversed(region))
 
 
-def read_mlir(source: Source) -> Text:
+def read_mlir(source: Source) -> MlirFile:
     """The operations of a text. Raises InputError with the place of what cannot be read."""
     tokens, comments = _tokens(source)
-    reader = _Reader(source, tokens)
+    reader = _MlirReader(source, tokens)
     ops = reader.block(0, closing=False)
-    return Text(source, ops, reader.aliases, comments)
+    return MlirFile(source, ops, reader.aliases, comments)
 
 
-def _tokens(source: Source) -> tuple[list[Token], tuple[tuple[int, str], ...]]:
+def _tokens(source: Source) -> tuple[list[MlirToken], tuple[tuple[int, str], ...]]:
     text, at, out, comments = source.text, 0, [], []
     match = _TOKEN.match
     while at < len(text):
@@ -114,21 +114,21 @@ def _tokens(source: Source) -> tuple[list[Token], tuple[tuple[int, str], ...]]:
             raise InputError(f"`{text[at]}` begins nothing in MLIR text", Span(source, at, at + 1))
         kind = found.lastgroup or ""
         if kind != "skip":
-            out.append(Token(kind, found.group(), at, found.end()))
+            out.append(MlirToken(kind, found.group(), at, found.end()))
         elif text.startswith("//", at):
             comments.append((at, found.group()[2:].strip()))
         at = found.end()
     return out, tuple(comments)
 
 
-class _Reader:
+class _MlirReader:
     """Walks the tokens once."""
 
-    def __init__(self, source: Source, tokens: list[Token]) -> None:
+    def __init__(self, source: Source, tokens: list[MlirToken]) -> None:
         self.source = source
         self.tokens = tokens
         self.at = 0
-        self.aliases: dict[str, tuple[Token, ...]] = {}
+        self.aliases: dict[str, tuple[MlirToken, ...]] = {}
 
     def block(self, depth: int, *, closing: bool) -> tuple[Op, ...]:
         """Operations up to the closing brace (which is taken), or to the end of the text."""
@@ -192,7 +192,7 @@ class _Reader:
             name = tokens[index].text
             index += 1
             if self._is(index, ":") and index + 1 < len(tokens) and tokens[index + 1].kind == "number":
-                if not tokens[index + 1].text.isdigit() or int(tokens[index + 1].text) > 64:
+                if not tokens[index + 1].text.isdecimal() or int(tokens[index + 1].text) > 64:
                     return (), 0
                 names += [f"{name}#{i}" for i in range(int(tokens[index + 1].text))]
                 index += 2
@@ -217,7 +217,7 @@ class _Reader:
                 f"`{name.text}` begins no operation", self._span(self.at), "an operation is `dialect.name`"
             )
         self.at += 1
-        inside: list[Token] = []
+        inside: list[MlirToken] = []
         regions: list[tuple[Op, ...]] = []
         plain = name.text[1:-1] if name.kind == "string" else name.text
         if name.kind == "label":
@@ -238,7 +238,7 @@ class _Reader:
                 break
             if token.text == "{" and token.kind == "mark" and self._region(plain, inside):
                 self.at += 1
-                inside.append(Token("region", str(len(regions)), token.start, token.end))
+                inside.append(MlirToken("region", str(len(regions)), token.start, token.end))
                 regions.append(self.block(depth + 1, closing=True))
             elif token.text in _OPEN and token.kind == "mark":
                 self._brackets(inside, regions, depth)
@@ -266,14 +266,14 @@ class _Reader:
         ends = ends or (before.kind == "mark" and before.text in ")>]}")
         return ends or (before.kind == token.kind == "value")
 
-    def _label(self, inside: list[Token], regions: list[tuple[Op, ...]], depth: int) -> None:
+    def _label(self, inside: list[MlirToken], regions: list[tuple[Op, ...]], depth: int) -> None:
         """`^name(%argument: type, ...):`, which ends at its colon."""
         if self._is(self.at, "("):
             self._brackets(inside, regions, depth)
         if self._is(self.at, ":"):
             self.at += 1
 
-    def _region(self, name: str, before: list[Token]) -> bool:
+    def _region(self, name: str, before: list[MlirToken]) -> bool:
         """Whether the brace at hand opens a region rather than an attribute dictionary."""
         if before and before[-1].text == "attributes":
             return False
@@ -291,7 +291,7 @@ class _Reader:
             return self.tokens[after + 1].text not in ("=", ",", "}") and self._starts(after)
         return self._starts(after)
 
-    def _dictionary(self, before: list[Token]) -> bool:
+    def _dictionary(self, before: list[MlirToken]) -> bool:
         """Whether `{` is followed by what only attributes have; behind a region also `{flag}` and `{}`."""
         if self.at + 2 >= len(self.tokens):
             return False
@@ -303,7 +303,7 @@ class _Reader:
             return False
         return after.text in ("=", ",") or (after.text == "}" and behind)
 
-    def _brackets(self, inside: list[Token], regions: list[tuple[Op, ...]], depth: int) -> None:
+    def _brackets(self, inside: list[MlirToken], regions: list[tuple[Op, ...]], depth: int) -> None:
         """Takes everything up to the matching bracket; `({...})` of the generic form holds regions."""
         opened, level = self.at, 0
         while self.at < len(self.tokens):
@@ -312,7 +312,7 @@ class _Reader:
                 generic = token.text == "{" and self.tokens[self.at - 1].text in ("(", ",") and level == 1
                 if generic and self._region("", inside):
                     self.at += 1
-                    inside.append(Token("region", str(len(regions)), token.start, token.end))
+                    inside.append(MlirToken("region", str(len(regions)), token.start, token.end))
                     regions.append(self.block(depth + 1, closing=True))
                     continue
                 level += (token.text in _OPEN) - (token.text in _CLOSE)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dmaverify.language.affine import ONE, ZERO, Lin, World
-from dmaverify.program.instructions import Copy, Touch
+from dmaverify.program.instructions import Copy, CopyTouch
 
 BLOCK = 32
 PIPE_OF = {"load": "MTE2", "store": "MTE3", "local": "LOCAL"}
@@ -26,6 +26,7 @@ SOURCES: Mapping[str, str] = {
     "core/hazard-raw": "PTO pipeline synchronisation, 2026-08 (no order across pipes but by flags and barriers)",
     "core/hazard-war": "PTO pipeline synchronisation, 2026-08 (buffers are reused only after a flag back)",
     "core/hazard-waw": "PTO pipeline synchronisation, 2026-08; MindStudio sanitizer (one pipe, overlapping bytes)",
+    "core/other-core": "PTO v0.6, inter-block synchronisation (a set waits for its pipe, a wait holds its pipe)",
     "core/definite": "PTO v0.6; vendor text of 2026-09 (tails of rows)",
     "core/registers": "PTO v0.6 (sticky state); DMA Copy (registers are set before the copy)",
 }
@@ -40,6 +41,7 @@ KNOBS: Mapping[str, tuple[str, str]] = {
     "local-unit": ("blocks", "bytes"),
     "loop-order": ("inner-first", "outer-first"),
     "local-pipe": ("unordered", "vector"),
+    "core-wait": ("pipe", "core"),
 }
 """Readings that change what a program does: the default, then the other."""
 
@@ -48,17 +50,17 @@ def reading_of(readings: Mapping[str, str], name: str) -> str:
     return readings.get(name, KNOBS[name][0])
 
 
-def touches_of(copy: Copy, world: World, readings: Mapping[str, str]) -> tuple[Touch, ...]:
+def touches_of(copy: Copy, world: World, readings: Mapping[str, str]) -> tuple[CopyTouch, ...]:
     """Every byte that a copy reads or changes."""
     reads = tuple((step.count, step.read) for step in copy.steps)
     writes = tuple((step.count, step.write) for step in copy.steps)
     if copy.kind == "load":
         return tuple(_load(copy, world, readings, reads, writes))
-    out = [Touch("read", copy.read, ZERO, copy.row, reads)]
+    out = [CopyTouch("read", copy.read, ZERO, copy.row, reads)]
     if copy.kind == "store":
         surplus = world.round_up(copy.row, BLOCK) - copy.row
-        out += [Touch("surplus", copy.read, copy.row, surplus, reads)] if surplus != ZERO else []
-    return (*out, Touch("data", copy.write, ZERO, copy.row, writes))
+        out += [CopyTouch("surplus", copy.read, copy.row, surplus, reads)] if surplus != ZERO else []
+    return (*out, CopyTouch("data", copy.write, ZERO, copy.row, writes))
 
 
 def _load(
@@ -67,14 +69,14 @@ def _load(
     readings: Mapping[str, str],
     reads: tuple[tuple[Lin, Lin], ...],
     writes: tuple[tuple[Lin, Lin], ...],
-) -> list[Touch]:
+) -> list[CopyTouch]:
     row, fill = copy.row, copy.fill
-    out = [Touch("read", copy.read, ZERO, row, reads)]
+    out = [CopyTouch("read", copy.read, ZERO, row, reads)]
     if reading_of(readings, "over-read") == "block":
         beyond = world.round_up(row, BLOCK) - row
-        out += [Touch("surplus", copy.read, row, beyond, reads)] if beyond != ZERO else []
+        out += [CopyTouch("surplus", copy.read, row, beyond, reads)] if beyond != ZERO else []
     if fill is None:
-        out.append(Touch("data", copy.write, ZERO, row, writes))
+        out.append(CopyTouch("data", copy.write, ZERO, row, writes))
         if reading_of(readings, "tail") == "written":
             out += _tail(copy, world, writes)
         return out
@@ -87,12 +89,12 @@ def _load(
     if reading_of(readings, "pad-extent") == "gap" and copy.steps:
         end = world.least(end, copy.steps[0].write, most=True)
     pattern = pattern_of(fill.value, copy.write.item_bytes, readings)
-    out.append(Touch("data", copy.write, start, row, writes))
+    out.append(CopyTouch("data", copy.write, start, row, writes))
     if start != ZERO:
-        out.append(Touch("fill", copy.write, ZERO, start, writes, pattern))
+        out.append(CopyTouch("fill", copy.write, ZERO, start, writes, pattern))
     behind = end - start - row
     if behind != ZERO:
-        out.append(Touch("fill", copy.write, start + row, behind, writes, pattern))
+        out.append(CopyTouch("fill", copy.write, start + row, behind, writes, pattern))
     return out
 
 
@@ -106,7 +108,7 @@ def pattern_of(value: int | None, item_bytes: int, readings: Mapping[str, str]) 
     return raw[:1] if len(set(raw)) == 1 else raw
 
 
-def _tail(copy: Copy, world: World, writes: tuple[tuple[Lin, Lin], ...]) -> list[Touch]:
+def _tail(copy: Copy, world: World, writes: tuple[tuple[Lin, Lin], ...]) -> list[CopyTouch]:
     """The rest of the last block of a row without padding; of compact rows only that behind the last one."""
     rest = world.round_up(copy.row, BLOCK) - copy.row
     if rest == ZERO:
@@ -115,8 +117,8 @@ def _tail(copy: Copy, world: World, writes: tuple[tuple[Lin, Lin], ...]) -> list
         count, stride = writes[0]
         last = world.times(count - ONE, stride) + copy.row
         length = world.round_up(last, BLOCK) - last
-        return [Touch("unknown", copy.write, last, length, writes[1:])] if length != ZERO else []
-    return [Touch("unknown", copy.write, copy.row, rest, writes)]
+        return [CopyTouch("unknown", copy.write, last, length, writes[1:])] if length != ZERO else []
+    return [CopyTouch("unknown", copy.write, copy.row, rest, writes)]
 
 
 def is_compact(copy: Copy) -> bool:

@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from dmaverify.errors import Span
 
 LOAD, STORE, LOCAL = "load", "store", "local"
+CUBE = "the cube side"
+"""What a block is that the other core runs."""
 COPY_ROLES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "pto.copy_gm_to_ubuf": (
         LOAD,
@@ -52,7 +54,7 @@ EARLY_STORE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Type:
+class ValueType:
     """`kind` is int, float, pointer or other; `bits` of a number or of the element pointed to (0: not known)."""
 
     kind: str
@@ -67,8 +69,8 @@ class Type:
         return max(1, self.bits // 8)
 
 
-OTHER = Type("other", "")
-INDEX = Type("int", "index", 64)
+OTHER = ValueType("other", "")
+INDEX = ValueType("int", "index", 64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,7 @@ class Const(Stmt):
 
     result: str = ""
     value: int = 0
-    type: Type = INDEX
+    type: ValueType = INDEX
     shown: str = ""
 
 
@@ -105,7 +107,7 @@ class Arith(Stmt):
     op: str = ""
     args: tuple[Operand, ...] = ()
     predicate: str = ""
-    type: Type = INDEX
+    type: ValueType = INDEX
     bits: int = 64
 
 
@@ -115,7 +117,7 @@ class CastPtr(Stmt):
 
     result: str = ""
     source: Operand = field(default=None, compare=False)  # type: ignore[assignment]
-    type: Type = OTHER
+    type: ValueType = OTHER
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,15 +127,15 @@ class AddPtr(Stmt):
     result: str = ""
     base: Operand = field(default=None, compare=False)  # type: ignore[assignment]
     offset: Operand = field(default=None, compare=False)  # type: ignore[assignment]
-    type: Type = OTHER
+    type: ValueType = OTHER
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Opaque(Stmt):
+class OpaqueOp(Stmt):
     """Results whose values nothing here defines; `least` where one is known (block indices start at 0)."""
 
     results: tuple[str, ...] = ()
-    types: tuple[Type, ...] = ()
+    types: tuple[ValueType, ...] = ()
     least: int | None = None
     what: str = ""
     loaded: bool = False  # memory gives them: any values, others each time
@@ -141,7 +143,7 @@ class Opaque(Stmt):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Level:
+class CopyLevel:
     """A loop of a copy as written: count and the two strides (or gaps)."""
 
     count: Operand
@@ -151,25 +153,25 @@ class Level:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pad:
+class CopyPad:
     """Padding of an inline copy: the value and its type, the counts where written."""
 
     value: Operand
-    type: Type
+    type: ValueType
     left: Operand | None = None
     right: Operand | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Copy(Stmt):
+class CopyOp(Stmt):
     """A copy. `inline` ones carry their loops (`levels`, inner to outer, nburst first), others use registers."""
 
     kind: str = LOAD
     inline: bool = True
     roles: Mapping[str, Operand] = field(default_factory=dict)
-    levels: tuple[Level, ...] = ()
-    pad: Pad | None = None
-    types: tuple[Type, Type] = (OTHER, OTHER)
+    levels: tuple[CopyLevel, ...] = ()
+    pad: CopyPad | None = None
+    types: tuple[ValueType, ValueType] = (OTHER, OTHER)
     name_span: Span = field(default=None, compare=False, repr=False)  # type: ignore[assignment]
 
 
@@ -188,7 +190,7 @@ class SetPad(Stmt):
     """The padding value, with the type it was set by."""
 
     value: Operand = field(default=None, compare=False)  # type: ignore[assignment]
-    type: Type = OTHER
+    type: ValueType = OTHER
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -217,7 +219,7 @@ class Barrier(Stmt):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Buffer(Stmt):
+class BufferOp(Stmt):
     """`get` or `rls` of a buffer token by a pipe."""
 
     action: str = "get"
@@ -227,7 +229,7 @@ class Buffer(Stmt):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Access(Stmt):
+class AccessOp(Stmt):
     """An access of memory that is no copy, as it was written.
 
     `form` is vector, pair (of registers), blocks, whole (a logical register), scalar, predicate or open (its extent is
@@ -300,7 +302,7 @@ class For(Stmt):
     step: Operand = field(default=None, compare=False)  # type: ignore[assignment]
     carried: tuple[tuple[str, Operand], ...] = ()
     results: tuple[str, ...] = ()
-    types: tuple[Type, ...] = ()
+    types: tuple[ValueType, ...] = ()
     body: tuple[Stmt, ...] = ()
     unbounded: bool = False  # how often it runs is not known; the bounds say nothing
 
@@ -313,10 +315,10 @@ class While(Stmt):
     before: tuple[Stmt, ...] = ()
     condition: Operand = field(default=None, compare=False)  # type: ignore[assignment]
     passed: tuple[Operand, ...] = ()
-    inside: tuple[tuple[str, Type], ...] = ()
+    inside: tuple[tuple[str, ValueType], ...] = ()
     body: tuple[Stmt, ...] = ()
     results: tuple[str, ...] = ()
-    types: tuple[Type, ...] = ()
+    types: tuple[ValueType, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,7 +334,7 @@ class If(Stmt):
 
     condition: Operand = field(default=None, compare=False)  # type: ignore[assignment]
     results: tuple[str, ...] = ()
-    types: tuple[Type, ...] = ()
+    types: tuple[ValueType, ...] = ()
     then: tuple[Stmt, ...] = ()
     other: tuple[Stmt, ...] = ()
 
@@ -352,12 +354,23 @@ class Bind(Stmt):
 
     result: str = ""
     source: Operand = field(default=None, compare=False)  # type: ignore[assignment]
-    type: Type = OTHER
+    type: ValueType = OTHER
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows of elements, with how many parts share the rows and the columns."""
+
+    count: Operand
+    columns: Operand
+    stride: Operand
+    share: tuple[int, int] = (1, 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Foreign(Stmt):
-    """An access of memory by a pipe that is no copy and no vector access; `size` is bytes, 0 where not known."""
+    """An access of memory by a pipe that is no copy and no vector access; `size` is bytes, 0 where not known; `rows`
+    are what it writes, where the text tells."""
 
     pointer: Operand = field(default=None, compare=False)  # type: ignore[assignment]
     offset: Operand | None = None
@@ -365,6 +378,7 @@ class Foreign(Stmt):
     way: str = "rw"
     pipe: str = "S"
     what: str = ""
+    rows: Rows | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,7 +390,7 @@ class Assumed(Stmt):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Problem(Stmt):
+class UnreadOp(Stmt):
     """An operation that concerns DMA and cannot be read, or hides some: never skipped. `kind` as of a remark."""
 
     message: str = ""
@@ -397,11 +411,11 @@ class CrossCore(Stmt):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Function:
+class KernelFunction:
     """One `func.func` (or a fragment without one, `name` empty) with its arguments and statements."""
 
     name: str
-    args: tuple[tuple[str, Type, Span], ...]
+    args: tuple[tuple[str, ValueType, Span], ...]
     body: tuple[Stmt, ...]
     span: Span = field(compare=False, repr=False)
     whole: Span | None = field(default=None, compare=False, repr=False)

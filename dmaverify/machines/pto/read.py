@@ -2,7 +2,7 @@
 
 Knows: the operand lists of both surfaces, pointer types, arith, scf and func as far as kernels use them.
 Does not know: values, what a copy means, rules.
-Law: every operation becomes a statement, a counted passer-by, or a `Problem` at its place; none disappears.
+Law: every operation becomes a statement, a counted passer-by, or a `UnreadOp` at its place; none disappears.
 
 Source: "DMA Copy" (vector instruction set); PTO v0.6 operand lists; MLIR dialects arith, scf, func.
 """
@@ -17,26 +17,28 @@ from dmaverify.errors import InputError, Source, Span
 from dmaverify.machines.pto.buffers import LOADS
 from dmaverify.machines.pto.control import DMA, ControlReader, deep
 from dmaverify.machines.pto.generic import PREDICATES, attributes, is_generic
-from dmaverify.machines.pto.mlir import Op, Text, read_mlir
+from dmaverify.machines.pto.mlir import MlirFile, Op, read_mlir
 from dmaverify.machines.pto.ops import (
     COPY_ROLES,
     INLINE_ROLES,
     OTHER,
-    Access,
+    AccessOp,
     Arith,
     Assumed,
     Block,
     Const,
     CrossCore,
     Foreign,
-    Function,
+    KernelFunction,
     Operand,
-    Problem,
+    Rows,
     Stmt,
-    Type,
+    UnreadOp,
+    ValueType,
 )
-from dmaverify.machines.pto.types import CUBE_SPACES, Cursor, float_bits, integer_of
+from dmaverify.machines.pto.types import CUBE_SPACES, TokenCursor, float_bits, integer_of
 from dmaverify.machines.pto.vector import VectorReader
+from dmaverify.targets.table import suggestion
 from dmaverify.targets.target import load_target
 
 _ARITH = frozenset(
@@ -77,6 +79,15 @@ _TILE = re.compile(r"pto\.t(load|store|prefetch)\w*")
 _CUBE = ("_l1", "_l0", "l0c", "_fb", "cbuf", "_fix", "_bt")
 
 
+_PIPES = (("l0c_", "FIX"), ("_gm_l1", "MTE2"), ("gm_to_cbuf", "MTE2"), ("_ub_", "MTE3"), ("ubuf_to_", "MTE3"))
+SIDE_SPACES = ("l1", "l0a", "l0b", "l0c", "mat", "left", "right", "acc")
+
+
+def _cube_pipe(name: str) -> str:
+    """The pipe that runs a copy of the cube side."""
+    return next((pipe for part, pipe in _PIPES if part in name), "MTE1")
+
+
 def _moves(name: str) -> bool:
     """Whether an operation moves data between memories."""
     return name.startswith("pto.") and (
@@ -90,7 +101,7 @@ def _cube_tile(op: Op) -> bool:
     return _TILE.fullmatch(op.name) is not None and bool(words & set(CUBE_SPACES)) and "vec" not in words
 
 
-def read_kernels(source: Source) -> tuple[Text, tuple[Function, ...]]:
+def read_kernels(source: Source) -> tuple[MlirFile, tuple[KernelFunction, ...]]:
     """The functions of a text in order; operations outside of any function are one fragment. Raises InputError."""
     text = read_mlir(source)
     loose: list[Op] = []
@@ -99,14 +110,14 @@ def read_kernels(source: Source) -> tuple[Text, tuple[Function, ...]]:
     called = _called(known)
     functions = []
     for op, cube in found:
-        reader = _Reader(text, known)
+        reader = _FunctionReader(text, known)
         functions.append(replace(reader.function(op, cube=cube), called=_symbol(op) in called))
     if loose:
-        reader = _Reader(text, known)
+        reader = _FunctionReader(text, known)
         span = loose[0].span.to(loose[-1].span)
         reader.roles_in(loose)
         body = reader.whole(reader.block(tuple(loose)))
-        functions.append(Function("", (), body, loose[0].name_span, span, reader.counted()))
+        functions.append(KernelFunction("", (), body, loose[0].name_span, span, reader.counted()))
     return text, tuple(functions)
 
 
@@ -154,18 +165,19 @@ def _called(functions: Mapping[str, Op]) -> set[str]:
     return found
 
 
-class _Reader(VectorReader, ControlReader):
+class _FunctionReader(VectorReader, ControlReader):
     """Statements of one function. `types` holds the type of every value so far."""
 
-    def __init__(self, text: Text, functions: Mapping[str, Op]) -> None:
+    def __init__(self, text: MlirFile, functions: Mapping[str, Op]) -> None:
         super().__init__(text)
         self.functions = dict(functions)
+        self.numbers: dict[str, int] = {}
         self.cross: list[tuple[bool, str, int | None, Span, str]] = []
 
     def counted(self) -> tuple[tuple[str, int], ...]:
         return tuple(sorted(self.passed.items()))
 
-    def function(self, op: Op, *, cube: bool) -> Function:
+    def function(self, op: Op, *, cube: bool) -> KernelFunction:
         self.roles_in(op.regions[0] if op.regions else ())
         parameters, ops = self.parameters(op)
         places = {t.text: op.at(t) for t in reversed(op.tokens) if t.kind == "value"}
@@ -177,7 +189,7 @@ class _Reader(VectorReader, ControlReader):
         self.own = _symbol(op)
         body = tuple(self.on_cube(ops)) if cube else self.whole(self.block(ops))
         given = tuple((name, kind, places.get(name, op.name_span)) for name, kind in args)
-        return Function(_symbol(op), given, body, op.name_span, op.span, self.counted())
+        return KernelFunction(_symbol(op), given, body, op.name_span, op.span, self.counted())
 
     def whole(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         """The statements of a function, with what was left out on the cube side said in front."""
@@ -199,7 +211,7 @@ class _Reader(VectorReader, ControlReader):
                     self.passed[op.name] += 1
                     self._unknown(op)
                     continue
-                found = Problem(error.span or op.name_span, error.message, error.hint or "")
+                found = UnreadOp(error.span or op.name_span, error.message, error.hint or "")
                 self._unknown(op)
             if found is None:
                 self.passed[op.name] += 1
@@ -243,20 +255,21 @@ class _Reader(VectorReader, ControlReader):
         return self._other(op) if vector is None else vector
 
     def _constant(self, op: Op) -> Stmt:
-        cursor = Cursor(op, attributes(op).get("value", ())) if is_generic(op) else Cursor(op)
+        cursor = TokenCursor(op, attributes(op).get("value", ())) if is_generic(op) else TokenCursor(op)
         cursor.braces()
         token = cursor.peek()
         if token is None or (token.kind != "number" and token.text not in ("true", "false")):
             return self._results_of(op)
         cursor.at += 1
-        kind = self._type(cursor) if cursor.take(":") else Type("int", "i1", 1)
+        kind = self._type(cursor) if cursor.take(":") else ValueType("int", "i1", 1)
         shown = token.text
         value = float_bits(shown, kind.name, kind.bits) if kind.kind == "float" else integer_of(shown)
         self.types[op.results[0]] = kind
+        self.numbers[op.results[0]] = value
         return Const(op.span, op.results[0], value, kind, shown)
 
     def _arith(self, op: Op) -> Stmt:
-        cursor = Cursor(op)
+        cursor = TokenCursor(op)
         cursor.take("(")
         predicate = ""
         token = cursor.peek()
@@ -266,14 +279,14 @@ class _Reader(VectorReader, ControlReader):
             cursor.take(",")
         args = cursor.operands()
         number = attributes(op).get("predicate", ()) if op.name == "arith.cmpi" else ()
-        if number and number[0].text.isdigit() and int(number[0].text) < len(PREDICATES):
+        if number and number[0].text.isdecimal() and int(number[0].text) < len(PREDICATES):
             predicate = PREDICATES[int(number[0].text)]
         types = self._typed_cast(cursor)
         what = op.name[6:]
         wanted = 3 if what == "select" else 1 if what.startswith(("index_", "ext", "trunc")) else 2
         if len(args) != wanted or len(op.results) != 1:
             raise InputError(f"{op.name} takes {wanted} operands, not {len(args)}", op.name_span)
-        result = Type("int", "i1", 1) if what == "cmpi" else types[-1] if types else self._of(args[-1])
+        result = ValueType("int", "i1", 1) if what == "cmpi" else types[-1] if types else self._of(args[-1])
         bits = self._of(args[1 if what == "select" else 0]).bits or (types[0].bits if types and what != "select" else 0)
         one_bit = self._of(args[0]).bits == 1 if what == "extsi" else result.bits == 1 and what == "trunci"
         if one_bit:  # the sign of true is -1; what is left of a number is its last bit
@@ -293,25 +306,28 @@ class _Reader(VectorReader, ControlReader):
                 f"{name}: control flow between blocks is not followed", op.name_span, "use scf.for and scf.if"
             )
         inside = [s for region in op.regions for s in self.block(region)]
+        if self.cube and name.startswith("pto.mad"):
+            return self._product(op)
         if _moves(name):
             if self.cube or any(c in name for c in _CUBE) or _cube_tile(op):
                 return self._cube_copy(op)
             if _TILE.fullmatch(name):
                 said = f"{name} moves a tile: which bytes, and by which copies, is decided later"
                 raise InputError(said, op.name_span, "lower it to pto.mte_gm_ub or pto.mte_ub_gm")
-            known = ", ".join([*COPY_ROLES, *INLINE_ROLES][:6])
-            raise InputError(f"{name} is not understood", op.name_span, f"known: {known}")
+            known = [*COPY_ROLES, *INLINE_ROLES]
+            hint = suggestion(name, known) or f"known: {', '.join(known[:6])}"
+            raise InputError(f"{name} is not understood", op.name_span, hint)
         out: list[Stmt] = []
         if name.startswith(("pto.", "func.call", "call", "llvm.")):
             touched = self.open_accesses(op)
             out += touched
             if touched and not self.cube:
                 said = f"{name} is not known: which bytes of UB it reads and writes is open"
-                out.append(Problem(op.name_span, said, "what it may touch begins at the pointers that it names"))
+                out.append(UnreadOp(op.name_span, said, "what it may touch begins at the pointers that it names"))
         out += self.uses(op)
         if any(isinstance(s, DMA) for s in deep(inside)):
             out.append(
-                Problem(
+                UnreadOp(
                     op.name_span,
                     f"{name}: its region holds DMA operations, and how often it runs is not known",
                     "use scf.for and scf.if",
@@ -351,32 +367,62 @@ class _Reader(VectorReader, ControlReader):
             there = "vector" if cube else "cube"
             if action == "wait":
                 said = f"{name} waits for flag {number} of the other core, and the {there} part never sets it"
-                yield Problem(span, said, "it waits for ever", "flags")
+                yield UnreadOp(span, said, "it waits for ever", "flags")
             else:
                 said = f"{name} sets flag {number}, and the {there} part never waits for it"
-                yield Problem(span, said, "the next kernel finds it set", "flags")
+                yield UnreadOp(span, said, "the next kernel finds it set", "flags")
 
     def _cube_copy(self, op: Op) -> list[Stmt]:
         """A copy of the cube side: what it does to the buffers of UB that it names is not known further."""
         self.passed[op.name] += 1
         self.cube_copies[op.name.removeprefix("pto.")] += 1
-        reads = any(w in op.name for w in ("mte_ub_", "copy_ubuf_", "tstore"))
-        way, pipe = ("r", "MTE3") if reads else ("w", "FIX")
         out: list[Stmt] = [Assumed(op.name_span, f"{op.name}: a copy of the cube side is not judged", note=True)]
-        for token in op.tokens:
-            if token.text == ":":
-                break
-            kind = self.types.get(token.text, OTHER) if token.kind == "value" else OTHER
-            if kind.kind == "pointer" and kind.space == "ub" and not self.cube:
-                out.append(Foreign(op.name_span, Operand(token.text, op.at(token)), None, 0, way, pipe, op.name))
+        pipe = _cube_pipe(op.name)
+        for index, pointer in enumerate(self._named_operands(op)):
+            known = self.types.get(pointer.name, OTHER)
+            if known.kind != "pointer" or (not self.cube and known.space not in ("ub", *SIDE_SPACES)):
+                continue
+            way = "w" if index == 1 else "r"
+            rows = self._result_rows(op) if way == "w" and known.space == "ub" else None
+            out.append(Foreign(op.name_span, pointer, None, 0, way, pipe, op.name, rows))
         return [*out, self._results_of(op)] if op.results else out
+
+    def _named_operands(self, op: Op) -> list[Operand]:
+        """Every value that an operation names before its types."""
+        end = next((i for i, t in enumerate(op.tokens) if t.text == ":"), len(op.tokens))
+        return [Operand(t.text, op.at(t)) for t in op.tokens[:end] if t.kind == "value"]
+
+    def _result_rows(self, op: Op) -> Rows | None:
+        """The rows that `pto.mte_l0c_ub` writes in rows (nz2nd), of one result."""
+        words = [t.text for t in op.tokens]
+        if op.name != "pto.mte_l0c_ub" or "nz2nd" not in words:
+            return None
+        args = TokenCursor(op).operands()
+        if len(args) < 6:
+            return None
+        third = words.index("loop3") if "loop3" in words else None
+        if third is not None and self.numbers.get(words[third + 2]) != 1:
+            return None
+        share = (2, 1) if "split_m" in words else (1, 2) if "split_n" in words else (1, 1)
+        return Rows(args[2], args[3], args[5], share)
+
+    def _product(self, op: Op) -> list[Stmt]:
+        """A matrix product: it reads its operands, and reads and writes its result."""
+        self.passed[op.name] += 1
+        named = [t for t in op.tokens if t.kind == "value" and self.types.get(t.text, OTHER).kind == "pointer"]
+        out: list[Stmt] = []
+        for token in dict.fromkeys(t.text for t in named):
+            space = self.types[token].space
+            way = "rw" if space in ("l0c", "acc") else "r"
+            out.append(Foreign(op.name_span, Operand(token, op.name_span), None, 0, way, "M", op.name))
+        return out
 
     def _read_of(self, op: Op) -> list[Stmt]:
         """What a scalar load reads; nothing where it names no buffer."""
         kinds = [self.types.get(t.text, OTHER) for t in op.tokens if t.kind == "value"]
         if not any(kind.kind == "pointer" for kind in kinds):
             return []
-        return [s for s in self.scalar_read(op) if isinstance(s, Access)]
+        return [s for s in self.scalar_read(op) if isinstance(s, AccessOp)]
 
     def _ignore(self, op: Op) -> None:
         return None

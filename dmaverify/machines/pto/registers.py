@@ -17,18 +17,18 @@ from dmaverify.language.affine import ONE, ZERO, Lin
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.arith import Arithmetic
 from dmaverify.machines.pto.moves import PIPE_OF, touches_of
-from dmaverify.machines.pto.ops import LOAD, LOCAL, STORE, Type
+from dmaverify.machines.pto.ops import LOAD, LOCAL, STORE, ValueType
 from dmaverify.machines.pto.values import Register
 from dmaverify.program.instructions import (
     MIXED,
     UNSAID,
     Copy,
+    CopyStep,
     Fill,
     Place,
-    Step,
 )
 
-Resolved = tuple[list[Step], Lin, Fill | None, dict[str, Lin], dict[str, Span], list[Span]]
+Resolved = tuple[list[CopyStep], Lin, Fill | None, dict[str, Lin], dict[str, Span], list[Span]]
 """Steps, bytes of a row, padding, facts for rules with their places, where registers were set."""
 
 
@@ -66,9 +66,9 @@ class Registers(Arithmetic):
     def _setatomic(self, stmt: ops.SetAtomic) -> None:
         before = self.registers["atomic"].type
         if stmt.mode is None:
-            kind = Type("atomic", before.name or UNSAID, 0, stmt.dtype)
+            kind = ValueType("atomic", before.name or UNSAID, 0, stmt.dtype)
         else:
-            kind = Type("atomic", stmt.mode, 0, before.space if stmt.mode else "")
+            kind = ValueType("atomic", stmt.mode, 0, before.space if stmt.mode else "")
         self.registers["atomic"] = Register(ZERO, ZERO, stmt.span, type=kind)
 
     def _store_mode(self) -> str:
@@ -105,7 +105,7 @@ class Registers(Arithmetic):
                 always=False,
             )
 
-    def _register(self, key: str, what: str, copy: ops.Copy) -> Register | None:
+    def _register(self, key: str, what: str, copy: ops.CopyOp) -> Register | None:
         """The register that a copy depends on; None with a remark where the path decides it."""
         found = self.registers.get(key)
         if found is None or not found.mixed:
@@ -121,7 +121,7 @@ class Registers(Arithmetic):
 
     # ------------------------------------------------------------ copies
 
-    def _copy(self, stmt: ops.Copy) -> Copy | None:
+    def _copyop(self, stmt: ops.CopyOp) -> Copy | None:
         self.number += 1
         number = self.number
         if not self.dry:
@@ -163,7 +163,7 @@ class Registers(Arithmetic):
             self.kernel.copies.append(copy)
         return copy
 
-    def _side(self, stmt: ops.Copy, role: str, index: int) -> Place | None:
+    def _side(self, stmt: ops.CopyOp, role: str, index: int) -> Place | None:
         operand = stmt.roles[role]
         value = self.value(operand, stmt.types[index])
         if isinstance(value, Place) and not (self.world.roots(value.address) & self.opaque):
@@ -183,7 +183,7 @@ class Registers(Arithmetic):
         )
         return None
 
-    def _numbers(self, stmt: ops.Copy, names: Sequence[str]) -> dict[str, Lin] | None:
+    def _numbers(self, stmt: ops.CopyOp, names: Sequence[str]) -> dict[str, Lin] | None:
         out: dict[str, Lin] = {}
         for name in names:
             if name in stmt.roles:
@@ -193,9 +193,9 @@ class Registers(Arithmetic):
                 out[name] = found
         return out
 
-    def _inline(self, stmt: ops.Copy) -> Resolved | None:
+    def _inline(self, stmt: ops.CopyOp) -> Resolved | None:
         own = self._numbers(stmt, ("l2", "len", "sid"))
-        levels: list[tuple[Lin, Lin, Lin, ops.Level]] = []
+        levels: list[tuple[Lin, Lin, Lin, ops.CopyLevel]] = []
         for level in stmt.levels:
             parts = [
                 self.number_of(o, w)
@@ -232,7 +232,7 @@ class Registers(Arithmetic):
             if stmt.pad.left is not None and stmt.pad.right is not None:
                 spans |= {"left_count": stmt.pad.left.span, "right_count": stmt.pad.right.span}
         steps = [
-            Step(c, s, d, "nburst" if i == 0 else f"loop{i}", (lv.count.span, lv.src.span, lv.dst.span))
+            CopyStep(c, s, d, "nburst" if i == 0 else f"loop{i}", (lv.count.span, lv.src.span, lv.dst.span))
             for i, (c, s, d, lv) in enumerate(levels)
         ]
         ports |= self._common_ports(stmt, fill, own.get("l2", ZERO), own.get("sid", ZERO))
@@ -249,7 +249,7 @@ class Registers(Arithmetic):
             spans["stream_id"] = stmt.roles["sid"].span
         return steps, row, fill, ports, spans, []
 
-    def _common_ports(self, stmt: ops.Copy, fill: Fill | None, l2: Lin, sid: Lin) -> dict[str, Lin]:
+    def _common_ports(self, stmt: ops.CopyOp, fill: Fill | None, l2: Lin, sid: Lin) -> dict[str, Lin]:
         item = stmt.types[1].item_bytes
         return {
             "padded": Lin(int(fill is not None)),
@@ -263,7 +263,7 @@ class Registers(Arithmetic):
 
     def _local(
         self,
-        stmt: ops.Copy,
+        stmt: ops.CopyOp,
         row: Lin,
         count: Lin,
         src: Lin,
@@ -284,9 +284,9 @@ class Registers(Arithmetic):
             places = (level.count.span, level.src.span, level.dst.span)
         else:
             places = (stmt.roles["n_burst"].span, stmt.roles["src_stride"].span, stmt.roles["dst_stride"].span)
-        return [Step(count, step[0], step[1], "nburst", places)], size, None, ports, spans, []
+        return [CopyStep(count, step[0], step[1], "nburst", places)], size, None, ports, spans, []
 
-    def _by_registers(self, stmt: ops.Copy) -> Resolved | None:
+    def _by_registers(self, stmt: ops.CopyOp) -> Resolved | None:
         names = [r for r in stmt.roles if r not in ("src", "dst", "select")]
         own = self._numbers(stmt, names)
         if own is None:
@@ -319,7 +319,9 @@ class Registers(Arithmetic):
             fill = self._fill(stmt, own) if selected.known else None
             spans["padded"] = stmt.roles["select"].span
         place = [stmt.roles[r].span for r in ("n_burst", "src_stride", "dst_stride")]
-        steps = [Step(own["n_burst"], own["src_stride"], own["dst_stride"], "nburst", (place[0], place[1], place[2]))]
+        steps = [
+            CopyStep(own["n_burst"], own["src_stride"], own["dst_stride"], "nburst", (place[0], place[1], place[2]))
+        ]
         if stmt.kind == STORE and own.get("l2", ZERO) != ZERO:
             said = "the sixth operand is reserved in the first document, which sets it to 0; read as l2_cache_ctl"
             self.remark("note", said, stmt.roles["l2"].span, "write 0, or use pto.mte_ub_gm", always=False)
@@ -353,7 +355,7 @@ class Registers(Arithmetic):
                 return None
             setup += [register.span] if register.span else []
             steps.append(
-                Step(
+                CopyStep(
                     count,
                     register.first,
                     register.second,
@@ -379,7 +381,7 @@ class Registers(Arithmetic):
             out |= {f"loop{index}_read": sides[0], f"loop{index}_write": sides[1]}
         return out
 
-    def _fill(self, stmt: ops.Copy, own: Mapping[str, Lin]) -> Fill:
+    def _fill(self, stmt: ops.CopyOp, own: Mapping[str, Lin]) -> Fill:
         found = self._register("pad", "the padding value", stmt)
         if found is None:
             if "pad" not in self.registers:
@@ -396,7 +398,7 @@ class Registers(Arithmetic):
         raw = found.first.const
         return Fill(raw if raw >= 0 else None, max(1, found.type.bits // 8), own["left"], own["right"])
 
-    def _stale(self, stmt: ops.Copy, size: Register) -> None:
+    def _stale(self, stmt: ops.CopyOp, size: Register) -> None:
         """Sizes other than (1, 1) that another copy used already, or that an inline copy replaced."""
         key = f"{stmt.kind}.size"
         if size.by != "set":
@@ -422,7 +424,7 @@ class Registers(Arithmetic):
             )
         self.consumed.setdefault(key, stmt.name_span)
 
-    def _after_inline(self, stmt: ops.Copy) -> None:
+    def _after_inline(self, stmt: ops.CopyOp) -> None:
         """Lowered, an inline copy writes the registers of its direction and leaves the sizes at (1, 1)."""
         key = f"{stmt.kind}.size"
         old = self.registers.get(key)

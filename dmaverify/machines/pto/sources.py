@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.distributions import VectorUnit
@@ -69,12 +70,12 @@ class Sources:
 def sources_of(body: Sequence[Stmt], unit: VectorUnit) -> Sources:
     """The origins of every store of a function."""
     out = Sources(unit)
-    _Walk(out).block(body, {})
+    _SourceWalk(out).block(body, {})
     return out
 
 
 @dataclass
-class _Walk:
+class _SourceWalk:
     out: Sources
     masks: dict[str, ops.Mask] = field(default_factory=dict)
     last: tuple[int, Origins] = (-1, NONE)  # where the last access or operation stands, and what it depends on
@@ -90,7 +91,7 @@ class _Walk:
         return given
 
     def _stmt(self, stmt: Stmt, names: dict[str, Origins]) -> None:
-        if isinstance(stmt, ops.Access):
+        if isinstance(stmt, ops.AccessOp):
             self._access(stmt, names)
         elif isinstance(stmt, ops.VectorOp):
             found = self._made(stmt, names)
@@ -122,7 +123,8 @@ class _Walk:
         for _ in range(len(carried) + 2):
             inside = {**names, **{n: held for (n, _), held in zip(stmt.carried, carried, strict=True)}}
             given = self.block(stmt.body, inside)
-            again = [_joined((old, _past(new))) for old, new in zip(carried, given, strict=False)]
+            pairs = zip_longest(carried, given[: len(carried)], fillvalue=LOST)
+            again = [_joined((old, _past(new))) for old, new in pairs]
             if again == carried:
                 break
             carried = again
@@ -133,7 +135,7 @@ class _Walk:
 
     # ------------------------------------------------------------ one statement
 
-    def _access(self, stmt: ops.Access, names: dict[str, Origins]) -> None:
+    def _access(self, stmt: ops.AccessOp, names: dict[str, Origins]) -> None:
         self.last = (stmt.span.start, NONE)
         if stmt.form == "scalar":
             return
@@ -149,7 +151,7 @@ class _Walk:
             names |= dict.fromkeys(stmt.results, frozenset({origin}))
             self.last = (stmt.span.start, frozenset({origin.wide()}))
 
-    def _load(self, stmt: ops.Access, number: int) -> Origin:
+    def _load(self, stmt: ops.AccessOp, number: int) -> Origin:
         name = stmt.dist or ("NORM" if stmt.form == "vector" else "")
         known = self.out.unit.distribution("r", name) if stmt.form == "vector" else None
         if stmt.form == "whole":

@@ -13,28 +13,31 @@ import struct
 from collections import Counter
 
 from dmaverify.errors import InputError
-from dmaverify.machines.pto.mlir import Op, Text, Token
+from dmaverify.machines.pto.mlir import MlirFile, MlirToken, Op
 from dmaverify.machines.pto.ops import (
     OTHER,
     Operand,
-    Type,
+    ValueType,
 )
 
 CUBE_SPACES = ("l1", "l0a", "l0b", "l0c", "fb", "mat", "left", "right", "acc", "bias", "scaling")
 SPACES = {"gm": "gm", "ub": "ub", "vec": "ub", **{name: name for name in CUBE_SPACES}}
 _WIDTH = {"index": 64, "bf16": 16, "hif8": 8, "f8E4M3FN": 8, "f8E5M2": 8, "f4E1M2x2": 8, "f4E2M1x2": 8}
+MOST_BITS = 1024
+"""Bits of a number's type; a wider one is a type that is not known."""
+MOST_TYPES = 4096
 GROUPS = ("nburst", "loop", "loop1", "loop2", "pad", "l2_cache_ctl")
 
 
-class Cursor:
+class TokenCursor:
     """Walks the tokens of one operation."""
 
-    def __init__(self, op: Op, tokens: tuple[Token, ...] | None = None) -> None:
+    def __init__(self, op: Op, tokens: tuple[MlirToken, ...] | None = None) -> None:
         self.op = op
         self.tokens = tuple(t for t in (op.tokens if tokens is None else tokens) if t.kind != "region")
         self.at = 0
 
-    def peek(self, ahead: int = 0) -> Token | None:
+    def peek(self, ahead: int = 0) -> MlirToken | None:
         index = self.at + ahead
         return self.tokens[index] if index < len(self.tokens) else None
 
@@ -123,16 +126,16 @@ def integer_of(text: str) -> int:
 class TypeReader:
     """Types of one text. `types` holds the type of every value so far."""
 
-    def __init__(self, text: Text) -> None:
+    def __init__(self, text: MlirFile) -> None:
         self.text = text
-        self.types: dict[str, Type] = {}
+        self.types: dict[str, ValueType] = {}
         self.roles: dict[str, str] = {}  # the memory that a pointer without a type is used for
         self.moved: set[str] = set()  # views that begin behind the start of their buffer
         self.passed: Counter[str] = Counter()
 
     # ------------------------------------------------------------ types
 
-    def _type(self, cursor: Cursor) -> Type:
+    def _type(self, cursor: TokenCursor) -> ValueType:
         """The type at the cursor, aliases followed; what stands behind its name in angle brackets is taken with it."""
         token = cursor.peek()
         if token is None:
@@ -141,7 +144,7 @@ class TypeReader:
             return self._pointer(cursor)
         cursor.at += 1
         if token.kind == "type" and token.text in self.text.aliases:
-            return self._type(Cursor(cursor.op, self.text.aliases[token.text]))
+            return self._type(TokenCursor(cursor.op, self.text.aliases[token.text]))
         if token.text.endswith(".ptr") and token.kind == "type":
             return self._pointer(cursor)
         if token.text == "memref" and token.kind == "word":
@@ -149,20 +152,20 @@ class TypeReader:
         tail = cursor.peek()
         if tail is not None and tail.text == "<":
             words = self._angle(cursor)
-            number = next((int(w.text) for w in words if w.kind == "number" and w.text.isdigit()), 0)
+            number = next((int(w.text) for w in words if w.kind == "number" and w.text.isdecimal()), 0)
             element = next((w.text.lstrip("x!") for w in words if w.kind in ("word", "type")), "")
-            return Type("other", token.text, number * bits_of(element.split(".")[-1]))
+            return ValueType("other", token.text, number * bits_of(element.split(".")[-1]))
         name = token.text.removeprefix("!pto.")
         return number_type(name)
 
-    def _buffer_type(self, cursor: Cursor) -> Type:
+    def _buffer_type(self, cursor: TokenCursor) -> ValueType:
         """`memref<shape x element, layout, space>` as a pointer, with strides where they are numbers."""
         tail = cursor.peek()
         words = self._angle(cursor) if tail is not None and tail.text == "<" else []
         cut = next((i for i, w in enumerate(words) if w.text == ","), len(words))
         *shape, element = "".join(w.text for w in words[:cut]).split("x") if cut else [""]
         element = element.removeprefix("!pto.")
-        sizes = [int(n) if n.isdigit() else None for n in shape]
+        sizes = [int(n) if n.isdecimal() else None for n in shape]
         space = next((SPACES[w.text] for w in reversed(words[cut:]) if w.text in SPACES), "")
         strides: tuple[int, ...] | None = None
         at = next((i for i, w in enumerate(words) if w.text == "strided"), None)
@@ -179,9 +182,9 @@ class TypeReader:
         total = bits_of(element) // 8
         for size in sizes:
             total *= size or 0
-        return Type("pointer", element, bits_of(element), space, total if dense else 0, strides)
+        return ValueType("pointer", element, bits_of(element), space, total if dense else 0, strides)
 
-    def _angle(self, cursor: Cursor) -> list[Token]:
+    def _angle(self, cursor: TokenCursor) -> list[MlirToken]:
         depth, words = 0, []
         while (token := cursor.peek()) is not None:
             depth += (token.text == "<") - (token.text == ">")
@@ -191,18 +194,18 @@ class TypeReader:
                 break
         return words[1:-1]
 
-    def _pointer(self, cursor: Cursor) -> Type:
+    def _pointer(self, cursor: TokenCursor) -> ValueType:
         tail = cursor.peek()
         if tail is None or tail.text != "<":
-            return Type("pointer", "")
+            return ValueType("pointer", "")
         words = [w for w in self._angle(cursor) if w.kind in ("word", "type")]
         element = words[0].text.removeprefix("!pto.") if words else ""
         space = SPACES.get(words[-1].text, "") if len(words) > 1 else ""
-        return Type("pointer", element, bits_of(element), space)
+        return ValueType("pointer", element, bits_of(element), space)
 
-    def _typed_tail(self, cursor: Cursor) -> list[Type]:
+    def _typed_tail(self, cursor: TokenCursor) -> list[ValueType]:
         """Types behind the colon; words such as `loop` and `pad` between them are passed, `i64 x5` counts five."""
-        found: list[Type] = []
+        found: list[ValueType] = []
         if not cursor.to_types():
             return found
         cursor.take("(")
@@ -212,12 +215,15 @@ class TypeReader:
             else:
                 found.append(self._type(cursor))
                 after = cursor.peek()
-                if after is not None and after.kind == "word" and after.text[0] == "x" and after.text[1:].isdigit():
-                    found += found[-1:] * (int(after.text[1:]) - 1)
+                if after is not None and after.kind == "word" and after.text[0] == "x" and after.text[1:].isdecimal():
+                    times = int(after.text[1:]) if len(after.text) < 6 else MOST_TYPES
+                    if times >= MOST_TYPES:
+                        cursor.refuse(f"a type {times:,} times or more", "a list of types is at most that long")
+                    found += found[-1:] * (times - 1)
                     cursor.at += 1
         return found
 
-    def _of(self, operand: Operand) -> Type:
+    def _of(self, operand: Operand) -> ValueType:
         return self.types.get(operand.name, OTHER)
 
 
@@ -225,14 +231,14 @@ def bits_of(name: str) -> int:
     if name in _WIDTH:
         return _WIDTH[name]
     digits = name.lstrip("uisbf")
-    return int(digits) if digits.isdigit() else 0
+    return int(digits) if digits.isdecimal() and len(digits) <= 4 and int(digits) <= MOST_BITS else 0
 
 
-def number_type(name: str) -> Type:
+def number_type(name: str) -> ValueType:
     bits = bits_of(name)
     if name == "index" or (bits and name.rstrip("0123456789") in ("i", "si", "ui")):
-        return Type("int", name, bits)
-    return Type("float", name, bits) if bits else Type("other", name)
+        return ValueType("int", name, bits)
+    return ValueType("float", name, bits) if bits else ValueType("other", name)
 
 
 def float_bits(text: str, name: str, bits: int) -> int:

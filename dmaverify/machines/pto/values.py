@@ -16,7 +16,8 @@ from dataclasses import dataclass, field, replace
 from dmaverify.errors import Span
 from dmaverify.language.affine import ONE, ZERO, Cond, Lin, World, compare
 from dmaverify.machines.pto import ops
-from dmaverify.machines.pto.ops import Operand, Type
+from dmaverify.machines.pto.moves import reading_of
+from dmaverify.machines.pto.ops import Operand, ValueType
 from dmaverify.program.instructions import (
     Copy,
     Event,
@@ -24,6 +25,8 @@ from dmaverify.program.instructions import (
     Place,
     Remark,
 )
+from dmaverify.targets.table import suggestion
+from dmaverify.targets.target import load_target
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +61,7 @@ class Register:
     span: Span | None = None
     mixed: tuple[Span, ...] = ()
     by: str = "set"
-    type: Type = ops.OTHER
+    type: ValueType = ops.OTHER
 
     def same(self, other: Register | None) -> bool:
         return other is not None and (self.first, self.second, self.mixed, self.type) == (
@@ -69,7 +72,7 @@ class Register:
         )
 
 
-PLAIN = Register(ZERO, ZERO, type=Type("atomic", ""))
+PLAIN = Register(ZERO, ZERO, type=ValueType("atomic", ""))
 """Stores that write; the name of the type is what they do instead, its space the elements that they do it to."""
 
 
@@ -84,19 +87,21 @@ class Kernel:
     copies: list[Copy] = field(default_factory=list)
     remarks: list[Remark] = field(default_factory=list)
     assumptions: dict[str, None] = field(default_factory=dict)
-    roots: dict[str, Type] = field(default_factory=dict)
+    roots: dict[str, ValueType] = field(default_factory=dict)
     passed: tuple[tuple[str, int], ...] = ()
     fits: list[Fit] = field(default_factory=list)
     idle: list[Span] = field(default_factory=list)
     """Copies of the text that no run reaches."""
+    cube: tuple[Event, ...] = ()
+    """What the text says of the cube core, beside the events of the vector core."""
     ranged: set[str] = field(default_factory=set)
     """Names whose values take a range that somebody states."""
 
 
-def copies_in(body: Sequence[ops.Stmt]) -> Iterator[ops.Copy]:
+def copies_in(body: Sequence[ops.Stmt]) -> Iterator[ops.CopyOp]:
     """The copies of the text, in its order, those that never run included."""
     for stmt in body:
-        if isinstance(stmt, ops.Copy):
+        if isinstance(stmt, ops.CopyOp):
             yield stmt
         for part in ("body", "then", "other"):
             yield from copies_in(getattr(stmt, part, ()))
@@ -116,15 +121,16 @@ def name_of(text: str) -> str:
 class Values:
     """What is known so far; the other parts of the walk build on it."""
 
-    def __init__(self, function: ops.Function, setting: Setting) -> None:
+    def __init__(self, function: ops.KernelFunction, setting: Setting) -> None:
         self.setting = setting
         self.world = World()
         self.kernel = Kernel(function.name, function.span, self.world)
         self.fragment = not function.name
         self.values: dict[str, Value] = {}
-        self.floats: dict[str, tuple[int, Type]] = {}
+        self.floats: dict[str, tuple[int, ValueType]] = {}
         self.bits: dict[str, int] = {}
         self.opaque: set[str] = set()
+        self.undefined: set[str] = set()
         self.registers: dict[str, Register] = {"atomic": PLAIN}
         self.consumed: dict[str, Span] = {}
         self.when: tuple[Cond, ...] = ()
@@ -133,11 +139,13 @@ class Values:
         self.order_of = {id(stmt): index for index, stmt in enumerate(copies_in(function.body), 1)}
         self.reached: set[int] = set()  # copies that some run may reach, by their order
         self.waiting: dict[str, tuple[str, Span, bool]] = {}  # loops set for copies that have not come yet
-        self.pad_types: dict[str, Type] = {}
+        self.pad_types: dict[str, ValueType] = {}
         self.counters = 0
         self.trips: dict[str, str] = {}  # for counters of loops that nobody bounds, how often they run
         self.reasons: dict[str, str] = {}
         self.machine: dict[str, str] = {}  # symbols of what the machine gives, by its operation
+        self.cube: list[Event] = []
+        self.core_flags = load_target("pto").limits["core_flags"]
         self.around: list[str] = []  # counters of the loops around, outside in
         self.arguments = {a[0]: f"arg{i}" for i, a in enumerate(function.args)} if setting.canonical else {}
         for name, kind, span in function.args:
@@ -145,7 +153,7 @@ class Values:
 
     # ------------------------------------------------------------ values
 
-    def argument(self, name: str, kind: Type, span: Span) -> Value:
+    def argument(self, name: str, kind: ValueType, span: Span) -> Value:
         if kind.kind == "pointer":
             space = kind.space or "gm"
             root = self.arguments.get(name, name.lstrip("%"))
@@ -175,6 +183,9 @@ class Values:
         self.kernel.ranged.add(plain)
         return self.setting.ranges.get(plain)
 
+    def reading(self, name: str) -> str:
+        return reading_of(self.setting.readings, name)
+
     def assume(self, text: str) -> None:
         if not self.dry:
             self.kernel.assumptions[text] = None
@@ -192,7 +203,7 @@ class Values:
         if not self.dry:
             self.kernel.remarks.append(Remark(kind, message, span, hint, tuple(labels), always))
 
-    def value(self, operand: Operand, kind: Type | None = None) -> Value:
+    def value(self, operand: Operand, kind: ValueType | None = None) -> Value:
         if operand.value is not None:
             return Lin(operand.value)
         if operand.name in self.values:
@@ -206,8 +217,10 @@ class Values:
                 number = int(operand.name == "%true") if named is None else int(named[2]) * (-1 if named[1] else 1)
                 return Lin(number)
             return self.argument(operand.name, ops.INDEX, operand.span)
-        self.remark("unresolved", f"`{operand.name}` is not defined before its use", operand.span)
+        hint = suggestion(operand.name, [name for name, value in self.values.items() if value is not None])
+        self.remark("unresolved", f"`{operand.name}` is not defined before its use", operand.span, hint or "")
         self.values[operand.name] = None
+        self.undefined.add(operand.name)
         return None
 
     def number_of(self, operand: Operand, what: str) -> Lin | None:
@@ -217,6 +230,8 @@ class Values:
             value = self.as_number(value)
         if isinstance(value, Lin) and not (self.world.roots(value) & self.opaque):
             return value
+        if operand.name in self.undefined:
+            return None  # said where it was first used
         self.remark(
             "unresolved",
             f"{what} `{operand.name}` cannot be resolved",
@@ -240,7 +255,7 @@ class Values:
         varies = () if fixed else tuple(self.around)
         return self.world.free(name_of(name), low, None, stated=False, shown=name, varies=varies)
 
-    def from_memory(self, name: str, kind: Type = ops.INDEX) -> Lin:
+    def from_memory(self, name: str, kind: ValueType = ops.INDEX) -> Lin:
         """A value that memory gives: any value, another one each time."""
         stated = self.ranges_of(name)
         low, high = stated or ((0, 1) if kind.bits == 1 else (None, None))
@@ -265,7 +280,7 @@ class Values:
         for name in names:
             self.bits.pop(name, None)
 
-    def _opaque(self, stmt: ops.Opaque) -> None:
+    def _opaqueop(self, stmt: ops.OpaqueOp) -> None:
         self.forget_bits(stmt.results)
         for name, kind in zip(stmt.results, stmt.types, strict=True):
             if stmt.loaded and kind.kind == "int":

@@ -16,21 +16,21 @@ from dataclasses import dataclass, field
 
 from dmaverify.errors import InputError
 from dmaverify.machines.pto.copies import CopyReader
-from dmaverify.machines.pto.mlir import Op, Text, Token
+from dmaverify.machines.pto.mlir import MlirFile, MlirToken, Op
 from dmaverify.machines.pto.ops import (
     OTHER,
-    Access,
+    AccessOp,
     AddPtr,
     CastPtr,
     Mask,
-    Opaque,
+    OpaqueOp,
     Operand,
-    Problem,
     Stmt,
-    Type,
+    UnreadOp,
+    ValueType,
     VectorOp,
 )
-from dmaverify.machines.pto.types import Cursor, bits_of, integer_of
+from dmaverify.machines.pto.types import TokenCursor, bits_of, integer_of
 
 _FORMS = {
     "r": {
@@ -61,7 +61,7 @@ _LANES = re.compile(r"(\d+)x(.+)")
 class _Shape:
     """A type with what accesses need of it: lanes and their bytes, elements that each index of a memref counts."""
 
-    type: Type
+    type: ValueType
     lanes: int = 0
     lane_bytes: int = 0
     strides: tuple[int, ...] | None = ()
@@ -92,7 +92,7 @@ class _Parts:
 class VectorReader(CopyReader):
     """Accesses that are no copies, and what happens to registers."""
 
-    def __init__(self, text: Text) -> None:
+    def __init__(self, text: MlirFile) -> None:
         super().__init__(text)
         self.lane_widths: dict[str, tuple[int, int]] = {}
 
@@ -130,7 +130,7 @@ class VectorReader(CopyReader):
         touched = self.open_accesses(op)
         if touched:
             said = f"{op.name} is not known: which bytes of UB it reads and writes is open"
-            out.append(Problem(op.name_span, said, "what it may touch begins at the pointers that it names"))
+            out.append(UnreadOp(op.name_span, said, "what it may touch begins at the pointers that it names"))
         out = [*touched, *out]
         rest = [r for r in op.results if r not in masks and r not in registers]
         if masks:
@@ -163,7 +163,7 @@ class VectorReader(CopyReader):
                 break
             kind = self.types.get(token.text, OTHER) if token.kind == "value" else OTHER
             if kind.kind == "pointer" and kind.space == "ub":
-                out.append(Access(op.name_span, Operand(token.text, op.at(token)), (), way, op.name))
+                out.append(AccessOp(op.name_span, Operand(token.text, op.at(token)), (), way, op.name))
         return out
 
     # ------------------------------------------------------------ accesses
@@ -199,7 +199,7 @@ class VectorReader(CopyReader):
         loaded = tuple(r for r, s in zip(op.results, parts.made, strict=False) if s.what == "vreg")
         if way == "r" and form in ("vector", "pair") and not loaded:
             loaded = op.results[: 2 if form == "pair" else 1]
-        access = Access(
+        access = AccessOp(
             op.name_span,
             pointer,
             tuple(offsets),
@@ -249,16 +249,16 @@ class VectorReader(CopyReader):
         pattern = parts.named.get("pattern") or next(iter(parts.strings), "")
         pattern = pattern if pattern.startswith("PAT_") or not pattern else f"PAT_{pattern}"
         count = parts.operands[0] if parts.operands else None
-        self.types[op.results[0]] = Type("other", "!pto.mask", bits)
+        self.types[op.results[0]] = ValueType("other", "!pto.mask", bits)
         rest = op.results[1] if len(op.results) > 1 else ""
         if rest:
-            self.types[rest] = parts.made[1].type if len(parts.made) > 1 else Type("int", "i32", 32)
+            self.types[rest] = parts.made[1].type if len(parts.made) > 1 else ValueType("int", "i32", 32)
         return [Mask(op.name_span, op.results[0], what, bits, pattern, count, rest)]
 
     def _opaque(self, op: Op, results: Sequence[str]) -> list[Stmt]:
         if not results:
             return []
-        return [Opaque(op.span, tuple(results), tuple(self._of(Operand(r, op.span)) for r in results), None, op.name)]
+        return [OpaqueOp(op.span, tuple(results), tuple(self._of(Operand(r, op.span)) for r in results), None, op.name)]
 
     def _bits_of_mask(self, parts: _Parts, result: str, op: Op) -> int:
         return parts.made[op.results.index(result)].type.bits
@@ -276,7 +276,7 @@ class VectorReader(CopyReader):
 
     def _parts(self, op: Op) -> _Parts:
         parts = _Parts()
-        cursor = Cursor(op)
+        cursor = TokenCursor(op)
         while (token := cursor.peek()) is not None and token.text != ":":
             if token.text == "[" and parts.operands:
                 cursor.at += 1
@@ -317,11 +317,11 @@ class VectorReader(CopyReader):
         for result in op.results[len(parts.made) :]:
             self.types[result] = OTHER
 
-    def _shape(self, cursor: Cursor) -> _Shape:
+    def _shape(self, cursor: TokenCursor) -> _Shape:
         token = cursor.peek()
         if token is not None and token.kind == "type" and token.text in self.text.aliases:
             cursor.at += 1
-            return self._shape(Cursor(cursor.op, self.text.aliases[token.text]))
+            return self._shape(TokenCursor(cursor.op, self.text.aliases[token.text]))
         start = cursor.at
         kind = self._type(cursor)
         cursor.at += cursor.at == start
@@ -329,7 +329,7 @@ class VectorReader(CopyReader):
         name = words[0].text
         if name.endswith(".mask"):
             bits = next((int(w.text[1:]) for w in words if w.kind == "word" and re.fullmatch(r"b\d+", w.text)), 0)
-            return _Shape(Type("other", name, bits))
+            return _Shape(ValueType("other", name, bits))
         inside = _before_comma(words[2:-1])
         if name == "memref":
             return _Shape(kind, 0, kind.item_bytes, kind.strides, kind.space, indexed=True)
@@ -346,7 +346,7 @@ def _integer(text: str) -> int:
         return 0
 
 
-def _named(tokens: Sequence[Token]) -> dict[str, str]:
+def _named(tokens: Sequence[MlirToken]) -> dict[str, str]:
     """The strings of an attribute dictionary by name."""
     out: dict[str, str] = {}
     for name, mark, value in zip(tokens, tokens[1:], tokens[2:], strict=False):
@@ -355,7 +355,7 @@ def _named(tokens: Sequence[Token]) -> dict[str, str]:
     return out
 
 
-def _before_comma(words: Sequence[Token]) -> str:
+def _before_comma(words: Sequence[MlirToken]) -> str:
     """The text before the first comma of what stands in angle brackets."""
     cut = next((i for i, w in enumerate(words) if w.text == ","), len(words))
     return "".join(w.text for w in words[:cut])

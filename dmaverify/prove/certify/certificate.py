@@ -18,6 +18,7 @@ from importlib import import_module
 from pathlib import Path
 
 from dmaverify.errors import InputError
+from dmaverify.language.files import write_bytes, write_text
 from dmaverify.prove.smt import solver_version
 
 MANIFEST = "MANIFEST.json"
@@ -76,10 +77,10 @@ def write_questions(folder: Path, asked: Mapping[str, Sequence[tuple[str, str, s
         for number, (name, text, status) in enumerate(questions):
             path = folder / f"{stem}.{number:03d}-{_slug(said_of(name))}.smt2"
             data = question_text(plan, name, text, status).encode("utf-8")
-            path.write_bytes(data)
+            write_bytes(path, data)
             written.append(Question(path, plan, name, status, hashlib.sha256(data).hexdigest()))
-    (folder / MANIFEST).write_text(_manifest(written), encoding="utf-8")
-    (folder / SCRIPT).write_text(_SCRIPT, encoding="utf-8")
+    write_text(folder / MANIFEST, _manifest(written))
+    write_text(folder / SCRIPT, _SCRIPT)
     return written
 
 

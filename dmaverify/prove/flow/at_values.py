@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from dmaverify.language.affine import Lin, World
-from dmaverify.program.instructions import Event
+from dmaverify.program.instructions import Event, Shared
 from dmaverify.program.rewrite import put_in, symbols_of
 from dmaverify.prove.flow.ask import BEYOND, Asker
 from dmaverify.prove.flow.definite import DefiniteJudge
@@ -25,7 +25,7 @@ def unwritten_at_values(
     memory: tuple[str, int],
     ordered: Sequence[str],
     *,
-    given: Sequence[tuple[int, int]],
+    given: Sequence[Shared],
 ) -> list[Finding]:
     """What the judge of definite bytes refutes at the first values at which it refutes anything."""
     world = asker.world

@@ -124,7 +124,7 @@ def nest_of(sequencer: Sequencer, access_bytes: int, base: int | None = None, al
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class RunLevel:
     """Summaries for bank 0 of a sub-nest of `length` accesses; index i is the first address `offset + unit * i`."""
 
     length: int
@@ -141,7 +141,7 @@ class Summaries:
     unit: int
     offset: int
     size: int
-    levels: tuple[Level, ...]
+    levels: tuple[RunLevel, ...]
 
     def index(self, address: int) -> int:
         return (address - self.offset) // self.unit % self.size
@@ -256,7 +256,7 @@ def summaries(nest: AccessNest, banks: Banks) -> Summaries:
     """The summaries of every level, innermost first: what a proof of the longest run claims."""
     keys, (unit, offset, size), tables = _tables(nest, banks)
     levels = tuple(
-        Level(t.length, tuple(t.prefix), tuple(t.suffix), tuple(key >> keys.bits for key in t.key)) for t in tables
+        RunLevel(t.length, tuple(t.prefix), tuple(t.suffix), tuple(key >> keys.bits for key in t.key)) for t in tables
     )
     return Summaries(unit, offset, size, levels)
 
@@ -265,7 +265,7 @@ def summaries(nest: AccessNest, banks: Banks) -> Summaries:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class BankRun:
     """`length` consecutive accesses that touch `bank`, the first at counters `start`, when the nest lies at `base`.
 
     Among runs of that length the one of the lowest base, then the earliest. With length 0, `start` is the first access.
@@ -281,10 +281,10 @@ class Run:
 class Runs:
     """The longest run of every bank, over all bases that the nest may have."""
 
-    per_bank: tuple[Run, ...]
+    per_bank: tuple[BankRun, ...]
 
     @property
-    def longest(self) -> Run:
+    def longest(self) -> BankRun:
         """The longest; of equals that of the lowest base, then the earliest start, then the lowest bank."""
         return min(self.per_bank, key=lambda run: (-run.length, run.base, run.start, run.bank))
 
@@ -302,11 +302,11 @@ def bank_runs(nest: AccessNest, banks: Banks) -> Runs:
     for bank in range(banks.count):
         best, base = max(((key[(at - bank * step) % size] >> keys.bits, -base) for at, base in starts))
         place = keys.mask - (key[((-base - offset) // unit - bank * step) % size] & keys.mask)
-        found.append(Run(best, bank, nest.counters(place), -base))
+        found.append(BankRun(best, bank, nest.counters(place), -base))
     return Runs(tuple(found))
 
 
-def longest_run(nest: AccessNest, banks: Banks) -> Run:
+def longest_run(nest: AccessNest, banks: Banks) -> BankRun:
     """The longest run of any bank: see Runs.longest for which of equals."""
     return bank_runs(nest, banks).longest
 

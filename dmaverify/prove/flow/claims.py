@@ -18,8 +18,8 @@ from dmaverify.language.expr import Kind, axes_of
 from dmaverify.lower.programs import space_of
 from dmaverify.program.command import Command, Port
 from dmaverify.program.command import Loop as Nest
-from dmaverify.program.instructions import Branch, Copy, Event, Loop, Touch
-from dmaverify.program.move import Tensor
+from dmaverify.program.instructions import Branch, Copy, CopyTouch, Event, KernelLoop
+from dmaverify.program.tensor import Tensor
 from dmaverify.prove.move.core import judge_core
 from dmaverify.prove.move.scene import Scene, Side
 from dmaverify.prove.move.witness import finding_of
@@ -32,7 +32,7 @@ _DATA, _UNTOUCHED, _UNKNOWN = -3, -1, -2
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class CopyClaim:
     """`copies` (by their order in the text, from 1) make this move."""
 
     name: str
@@ -41,6 +41,7 @@ class Claim:
     source: Tensor
     dest: Tensor
     span: Span
+    copies_span: Span | None = None
 
 
 @dataclass
@@ -53,18 +54,22 @@ class ClaimResult:
     units: int = 0
 
 
-def judge_claim(claim: Claim, events: Sequence[Event], target: Target, options: Options) -> ClaimResult:
+def judge_claim(claim: CopyClaim, events: Sequence[Event], target: Target, options: Options) -> ClaimResult:
     """Every obligation of a claimed move."""
     out = ClaimResult()
     placed = {copy.order: (copy, loops) for copy, loops in placed_copies(events, ())}
     commands: list[Command] = []
-    nests: list[tuple[Copy, tuple[Loop, ...]]] = []
+    nests: list[tuple[Copy, tuple[KernelLoop, ...]]] = []
     said = Label(claim.span, "the move that it should make")
     for number in claim.copies:
         if number not in placed:
+            has = f"the kernel has {len(placed)}, counted from 1 in the order of its text" if placed else "it has none"
             out.findings.append(
-                Finding("core/well-formed", Severity.ERROR, f"there is no copy {number}", "move", claim.span)
-            )
+                Finding(
+                    "core/well-formed", Severity.ERROR, f"there is no copy {number}", "move",
+                    claim.copies_span or claim.span, hint=has,
+                )
+            )  # fmt: skip
             out.status["core/well-formed"] = "refuted"
             return out
         mode = placed[number][0].atomic
@@ -107,18 +112,20 @@ def judge_claim(claim: Claim, events: Sequence[Event], target: Target, options: 
     return out
 
 
-def placed_copies(events: Sequence[Event], loops: tuple[Loop, ...]) -> Iterator[tuple[Copy, tuple[Loop, ...]]]:
+def placed_copies(
+    events: Sequence[Event], loops: tuple[KernelLoop, ...]
+) -> Iterator[tuple[Copy, tuple[KernelLoop, ...]]]:
     """Every copy with the loops around it, outer to inner."""
     for event in events:
         if isinstance(event, Copy):
             yield event, loops
-        elif isinstance(event, Loop):
+        elif isinstance(event, KernelLoop):
             yield from placed_copies(event.body, (*loops, event))
         elif isinstance(event, Branch):
             yield from placed_copies((*event.then, *event.other), loops)
 
 
-def command_of(copy: Copy, loops: Sequence[Loop], tensors: tuple[Tensor, Tensor], span: Span) -> Command | str:
+def command_of(copy: Copy, loops: Sequence[KernelLoop], tensors: tuple[Tensor, Tensor], span: Span) -> Command | str:
     """The data of a copy as one command, loops of the program outermost; or why it is none."""
     del span
     nest: list[Nest] = []
@@ -164,7 +171,9 @@ def _without_zero(expr: Any) -> Any:
     return replace(expr, **changes) if changes else expr
 
 
-def _padding(claim: Claim, nests: Sequence[tuple[Copy, tuple[Loop, ...]]], bits: int, out: ClaimResult) -> None:
+def _padding(
+    claim: CopyClaim, nests: Sequence[tuple[Copy, tuple[KernelLoop, ...]]], bits: int, out: ClaimResult
+) -> None:
     """What lies in the cells that the destination declares as Zero or Bottom padding."""
     import numpy as np
 
@@ -208,7 +217,7 @@ def _padding(claim: Claim, nests: Sequence[tuple[Copy, tuple[Loop, ...]]], bits:
         out.status["core/padding"] = "proved"
 
 
-def _not_zero(claim: Claim, copy: Copy, at: int, state: int, count: int, width: int) -> Finding:
+def _not_zero(claim: CopyClaim, copy: Copy, at: int, state: int, count: int, width: int) -> Finding:
     said = {_UNTOUCHED: "is never written", _UNKNOWN: "holds unknown bytes", _DATA: "holds data"}.get(
         state, f"holds {state:#04x}"
     )
@@ -237,7 +246,7 @@ def _not_zero(claim: Claim, copy: Copy, at: int, state: int, count: int, width: 
     )
 
 
-def _outside(claim: Claim, copy: Copy, outside: dict[str, int], out: ClaimResult) -> None:
+def _outside(claim: CopyClaim, copy: Copy, outside: dict[str, int], out: ClaimResult) -> None:
     """Padding that leaves the destination is wrong; the unknown rest of a block is said."""
     for kind, severity in (("fill", Severity.ERROR), ("unknown", Severity.WARNING)):
         if outside[kind]:
@@ -249,7 +258,7 @@ def _outside(claim: Claim, copy: Copy, outside: dict[str, int], out: ClaimResult
                 out.status["core/in-bounds"] = "refuted"
 
 
-def _lay(state: Any, touch: Touch, loops: Sequence[Loop], base: int) -> int:
+def _lay(state: Any, touch: CopyTouch, loops: Sequence[KernelLoop], base: int) -> int:
     """Writes what a touch leaves into the bytes of the destination; how many bytes lie outside of it."""
     import numpy as np
 

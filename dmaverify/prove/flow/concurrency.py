@@ -27,9 +27,9 @@ from dmaverify.program.command import Command
 from dmaverify.program.schedule import Order, Step, antichains
 from dmaverify.prove.flow.bank_runs import (
     AccessNest,
+    BankRun,
     Banks,
     Proposal,
-    Run,
     Runs,
     bank_runs,
     follow,
@@ -46,8 +46,8 @@ from dmaverify.prove.flow.iterations import (
 )
 from dmaverify.prove.flow.slices import Slices, access_slices, touched_slices
 from dmaverify.prove.flow.starvation import prove_run
-from dmaverify.prove.flow.starvation_limit import Limit, Sum, banks_from, cumulative, limit_from, limits_from
-from dmaverify.prove.flow.touches import Work
+from dmaverify.prove.flow.starvation_limit import AccessSum, Limit, banks_from, cumulative, limit_from, limits_from
+from dmaverify.prove.flow.touches import StepWork
 from dmaverify.prove.smt import Session
 from dmaverify.targets.target import Target
 
@@ -61,7 +61,7 @@ class Culprit:
 
     step: int
     access: Access
-    run: Run
+    run: BankRun
     proposal: Proposal | None = None
     row: str = ""
 
@@ -72,7 +72,7 @@ class Starving:
 
     dma: int
     steps: tuple[int, ...]
-    sum: Sum
+    sum: AccessSum
     culprits: tuple[Culprit, ...]
 
 
@@ -92,7 +92,7 @@ class Starvation:
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _AccessPart:
     """One access of an operation: the nests of its iterations (one, where they follow each other), their longest runs
     bank by bank, the slices that it reaches.
     """
@@ -110,7 +110,7 @@ class _Part:
 
 def starvation(
     steps: Sequence[Step],
-    works: Sequence[Work],
+    works: Sequence[StepWork],
     order: Order,
     target: Target,
     readings: Mapping[str, str],
@@ -153,8 +153,8 @@ def starvation(
 
 
 def _parts(
-    steps: Sequence[Step], works: Sequence[Work], order: Order, target: Target, banks: Banks, unfit: list[str]
-) -> Iterator[_Part]:
+    steps: Sequence[Step], works: Sequence[StepWork], order: Order, target: Target, banks: Banks, unfit: list[str]
+) -> Iterator[_AccessPart]:
     """Accesses to a memory with banks: the tier that has slices."""
     for step, work in enumerate(works):
         for access, command in work.accesses:
@@ -170,7 +170,7 @@ def _parts(
                 apart = len(turns)
             nests = nests_of_iterations(nest, turns, banks, apart)
             lane = order.pieces[order.of_step[step][0]].lane
-            yield _Part(
+            yield _AccessPart(
                 step, access, nests, longest_of([bank_runs(one, banks) for one in nests]),
                 access_slices(access, target), max(1, bits // 8), lane, operations(nest, turns), exact,
             )  # fmt: skip
@@ -191,7 +191,7 @@ def access_nest(access: Access, command: Command, dtype_bits: int) -> AccessNest
         return None
 
 
-def _named_runs(members: Sequence[_Part]) -> dict[str, Runs]:
+def _named_runs(members: Sequence[_AccessPart]) -> dict[str, Runs]:
     return {f"{part.step}:{part.access.name}:{index}": part.runs for index, part in enumerate(members)}
 
 
@@ -199,8 +199,8 @@ def _named_runs(members: Sequence[_Part]) -> dict[str, Runs]:
 
 
 def _beside_dma(
-    works: Sequence[Work], order: Order, parts: Sequence[_Part], target: Target
-) -> Iterator[tuple[int, list[_Part], bool]]:
+    works: Sequence[StepWork], order: Order, parts: Sequence[_AccessPart], target: Target
+) -> Iterator[tuple[int, list[_AccessPart], bool]]:
     """(DMA step, accesses that may all run at once beside it in one slice, whether that slice is theirs in every
     iteration), each set of accesses once.
     """
@@ -222,7 +222,7 @@ def _beside_dma(
         yield dma, [part for _, part in _chosen(parts, mask)], sure
 
 
-def _sure(reached: Slices, piece: int, members: Sequence[_Part], order: Order) -> bool:
+def _sure(reached: Slices, piece: int, members: Sequence[_AccessPart], order: Order) -> bool:
     """Whether there are iterations of all of them that share a slice while nothing orders them: one may move, if the
     loop that moves it is not around another of them.
     """
@@ -232,11 +232,11 @@ def _sure(reached: Slices, piece: int, members: Sequence[_Part], order: Order) -
     return len(moving) <= 1 and alone and all(p.exact for p in members)
 
 
-def _chosen(parts: Sequence[_Part], mask: int) -> list[tuple[int, _Part]]:
+def _chosen(parts: Sequence[_AccessPart], mask: int) -> list[tuple[int, _AccessPart]]:
     return [(i, part) for i, part in enumerate(parts) if mask >> i & 1]
 
 
-def _columns(reached: Slices, parts: Sequence[_Part]) -> set[int]:
+def _columns(reached: Slices, parts: Sequence[_AccessPart]) -> set[int]:
     """Per slice that DMA reaches, the parts (bit i: part i) that reach it too; each set once."""
     out: dict[tuple[object, int], int] = {}
     for i, part in enumerate(parts):
@@ -250,7 +250,7 @@ def _mask(numbers: Iterable[int]) -> int:
     return sum(1 << number for number in numbers)
 
 
-def _dma_slices(works: Sequence[Work], target: Target) -> dict[int, Slices]:
+def _dma_slices(works: Sequence[StepWork], target: Target) -> dict[int, Slices]:
     """Per DMA step, the slices of memory with banks that it reaches."""
     out: dict[int, Slices] = {}
     for index, work in enumerate(works):
@@ -260,7 +260,9 @@ def _dma_slices(works: Sequence[Work], target: Target) -> dict[int, Slices]:
     return out
 
 
-def _first_of_each(bad: Sequence[tuple[int, list[_Part], Sum]]) -> Iterator[tuple[int, list[_Part], Sum]]:
+def _first_of_each(
+    bad: Sequence[tuple[int, list[_AccessPart], AccessSum]],
+) -> Iterator[tuple[int, list[_AccessPart], AccessSum]]:
     """The worst sums; a set that another one holds already says nothing new."""
     shown: list[set[tuple[int, str]]] = []
     for dma, members, total in bad:
@@ -291,7 +293,9 @@ class _Proofs:
         return self.known[alike]
 
 
-def _culprits(members: Sequence[_Part], total: Sum, limit: Limit, banks: Banks, proofs: _Proofs) -> Iterator[Culprit]:
+def _culprits(
+    members: Sequence[_AccessPart], total: AccessSum, limit: Limit, banks: Banks, proofs: _Proofs
+) -> Iterator[Culprit]:
     """The accesses on the worst bank, the longest run first; the first layout that alone would do, for each."""
     touching = sorted((p for p in members if p.runs.lengths[total.bank]), key=lambda p: -p.runs.lengths[total.bank])
     for part in touching:
@@ -302,7 +306,7 @@ def _culprits(members: Sequence[_Part], total: Sum, limit: Limit, banks: Banks, 
 
 
 def _layout(
-    part: _Part, others: Sequence[int], limit: Limit, banks: Banks, proofs: _Proofs
+    part: _AccessPart, others: Sequence[int], limit: Limit, banks: Banks, proofs: _Proofs
 ) -> tuple[Proposal, str] | None:
     """The smallest padding of a row that brings every bank within the limit, its longest run proved again."""
     rows: dict[int, str] = {}
@@ -322,7 +326,11 @@ def _layout(
 
 
 def _chained(
-    sums: Sequence[tuple[int, list[_Part], Sum]], parts: Sequence[_Part], order: Order, limit: Limit, banks: Banks
+    sums: Sequence[tuple[int, list[_AccessPart], AccessSum]],
+    parts: Sequence[_AccessPart],
+    order: Order,
+    limit: Limit,
+    banks: Banks,
 ) -> int:
     """Accesses in a row to one bank if a change of operation ended no run: the operations of each context one after the
     other, all contexts beside one DMA step. 0 where that is within the limit, or cannot be more than what was judged.
@@ -341,7 +349,9 @@ def _chained(
     return worst if worst > limit.allowed else 0
 
 
-def _differs(section: Mapping[str, Any], sums: Sequence[tuple[int, list[_Part], Sum]], limit: Limit) -> tuple[str, ...]:
+def _differs(
+    section: Mapping[str, Any], sums: Sequence[tuple[int, list[_AccessPart], AccessSum]], limit: Limit
+) -> tuple[str, ...]:
     """Other readings under which the program would be judged otherwise."""
     worst = sums[0][2].total - limit.dma
     here = worst + limit.dma <= limit.allowed

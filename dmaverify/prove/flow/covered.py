@@ -14,14 +14,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dmaverify.language.affine import ONE, ZERO, Cond, Lin, both, compare
-from dmaverify.program.instructions import Touch
+from dmaverify.program.instructions import CopyTouch
 from dmaverify.prove.flow.ask import Asker
 from dmaverify.prove.flow.pipe_state import reach_of
 
 Lifted = tuple[tuple[str, Lin], ...]  # counters of loops that are followed once for all iterations, with their trips
 
 
-def covers(asker: Asker, read: Touch, around: Lifted, write: Touch, loops: Lifted, when: Sequence[Cond]) -> bool:
+def covers(
+    asker: Asker, read: CopyTouch, around: Lifted, write: CopyTouch, loops: Lifted, when: Sequence[Cond]
+) -> bool:
     """`read` has the counters of the loops `around` it as symbols; `write` has its `loops` as its last steps."""
     if read.place.memory != write.place.memory or write.open or read.open:
         return False

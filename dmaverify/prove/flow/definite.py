@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dmaverify.language.affine import Cond, Lin, both, compare
-from dmaverify.program.instructions import Arrival, Branch, Copy, Event, Loop, Touch, Use
+from dmaverify.program.instructions import Arrival, Branch, Copy, CopyTouch, Event, KernelLoop, Use
 from dmaverify.prove.flow.lifted import apart_or_alike
 from dmaverify.prove.flow.lifted import lifted as whole_loop
 from dmaverify.prove.flow.written import (
@@ -69,7 +69,7 @@ class DefiniteJudge(WrittenBytes):
         lifted: tuple[tuple[str, Lin], ...] = (),
     ) -> list[Path]:
         for event in events:
-            if isinstance(event, Loop):
+            if isinstance(event, KernelLoop):
                 paths = self._loop(event, paths, at, lifted)
             elif isinstance(event, Branch):
                 paths = self._branch(event, paths, at, lifted)
@@ -131,7 +131,7 @@ class DefiniteJudge(WrittenBytes):
         return self._joined(out) if len(out) > MOST_PATHS else out
 
     def _loop(
-        self, loop: Loop, paths: list[Path], at: Mapping[str, Lin], lifted: tuple[tuple[str, Lin], ...]
+        self, loop: KernelLoop, paths: list[Path], at: Mapping[str, Lin], lifted: tuple[tuple[str, Lin], ...]
     ) -> list[Path]:
         trip = self.world.put(loop.trip, at)
         if trip.is_const and trip.const > 0 and (uses := self._whole(loop)) is not None:
@@ -175,14 +175,14 @@ class DefiniteJudge(WrittenBytes):
             self.asker.needs.append(some)
 
     def _once(
-        self, loop: Loop, paths: list[Path], at: Mapping[str, Lin], lifted: tuple[tuple[str, Lin], ...], here: Lin
+        self, loop: KernelLoop, paths: list[Path], at: Mapping[str, Lin], lifted: tuple[tuple[str, Lin], ...], here: Lin
     ) -> list[Path]:
         """One iteration."""
         return self._renewed(loop, self._run(loop.body, paths, {**at, loop.counter: here}, lifted))
 
     def _rounds(
         self,
-        loop: Loop,
+        loop: KernelLoop,
         trip: Lin,
         paths: list[Path],
         at: Mapping[str, Lin],
@@ -228,7 +228,7 @@ class DefiniteJudge(WrittenBytes):
 
     def _later(
         self,
-        loop: Loop,
+        loop: KernelLoop,
         trip: Lin,
         paths: list[Path],
         at: Mapping[str, Lin],
@@ -279,8 +279,8 @@ class DefiniteJudge(WrittenBytes):
         return self._ended([*ends, *paths], trip)
 
     def _summed(
-        self, loop: Loop, trip: Lin, paths: list[Path], at: Mapping[str, Lin], lifted: tuple[tuple[str, Lin], ...]
-    ) -> list[Touch]:
+        self, loop: KernelLoop, trip: Lin, paths: list[Path], at: Mapping[str, Lin], lifted: tuple[tuple[str, Lin], ...]
+    ) -> list[CopyTouch]:
         """What all iterations together write, on every path, if nothing that they write is lost again."""
         found, unjudged = dict(self.findings), dict(self.unjudged)
         known = tuple(f for f in paths[0].facts if all(f in p.facts for p in paths)) if paths else ()
@@ -294,7 +294,7 @@ class DefiniteJudge(WrittenBytes):
         return self._kept(path.rows, self._lost[before:])
 
     def _all_at_once(
-        self, loop: Loop, trip: Lin, paths: list[Path], at: Mapping[str, Lin], lifted: tuple[tuple[str, Lin], ...]
+        self, loop: KernelLoop, trip: Lin, paths: list[Path], at: Mapping[str, Lin], lifted: tuple[tuple[str, Lin], ...]
     ) -> list[Path]:
         """Iterations that touch other places each: what one writes becomes rows of all when the loop is over."""
         unjudged = dict(self.unjudged)
@@ -339,7 +339,9 @@ class DefiniteJudge(WrittenBytes):
             )
 
         for event in events:
-            if isinstance(event, Loop) and not (same(event.trip) and self._steady(event.body, counter, period, at)):
+            if isinstance(event, KernelLoop) and not (
+                same(event.trip) and self._steady(event.body, counter, period, at)
+            ):
                 return False
             if isinstance(event, Branch) and not (
                 same(event.when) and self._steady((*event.then, *event.other), counter, period, at)
@@ -347,7 +349,7 @@ class DefiniteJudge(WrittenBytes):
                 return False
         return True
 
-    def _whole(self, loop: Loop) -> list[Use] | None:
+    def _whole(self, loop: KernelLoop) -> list[Use] | None:
         """A loop of accesses as one of each, where their order does not matter to what is written before what."""
         if id(loop) not in self._lifted:
             uses = whole_loop(loop, self.world, self.ordered)
@@ -375,10 +377,10 @@ class DefiniteJudge(WrittenBytes):
 
     def _surely(self, events: Sequence[Event]) -> bool:
         """Whether every loop in there has an iteration."""
-        inner = [e for e in events if isinstance(e, Loop)]
+        inner = [e for e in events if isinstance(e, KernelLoop)]
         return all((self.world.interval(e.trip)[0] or 0) > 0 and self._surely(e.body) for e in inner)
 
-    def _renewed(self, loop: Loop, paths: list[Path]) -> list[Path]:
+    def _renewed(self, loop: KernelLoop, paths: list[Path]) -> list[Path]:
         """Behind an iteration: what was said of values that the next one may change holds no more."""
         for path in paths:
             path.facts = tuple(f for f in path.facts if not self.world.changes(f, (loop.counter,)))
@@ -389,7 +391,7 @@ class DefiniteJudge(WrittenBytes):
                 self._perhaps(touch, path)
         return paths
 
-    def _perhaps(self, touch: Touch, path: Path) -> None:
+    def _perhaps(self, touch: CopyTouch, path: Path) -> None:
         """What this wrote is no more known to be written."""
         low, high = self._range(touch)
         path.bytes_[low:high] = path.bytes_[low:high].translate(PERHAPS)
@@ -405,7 +407,7 @@ class DefiniteJudge(WrittenBytes):
             return decided
         return self.asker.possible([*path.facts, condition]).status != "proved"
 
-    def _period(self, loop: Loop, at: Mapping[str, Lin]) -> int | None:
+    def _period(self, loop: KernelLoop, at: Mapping[str, Lin]) -> int | None:
         """After how many iterations the memory of this judge is touched in the same places again."""
         terms = [
             t
@@ -435,11 +437,11 @@ def _handed_on(uses: Sequence[Use]) -> bool:
     )
 
 
-def _touches(events: Sequence[Event]) -> Iterable[Touch]:
+def _touches(events: Sequence[Event]) -> Iterable[CopyTouch]:
     for event in events:
         if isinstance(event, (Copy, Use)):
             yield from event.touches
-        elif isinstance(event, Loop):
+        elif isinstance(event, KernelLoop):
             yield from _touches(event.body)
         elif isinstance(event, Branch):
             yield from _touches(event.then)
@@ -448,7 +450,7 @@ def _touches(events: Sequence[Event]) -> Iterable[Touch]:
 
 def _counters(events: Sequence[Event]) -> Iterable[str]:
     for event in events:
-        if isinstance(event, Loop):
+        if isinstance(event, KernelLoop):
             yield event.counter
             yield from _counters(event.body)
         elif isinstance(event, Branch):
@@ -459,7 +461,11 @@ def _size(events: Sequence[Event]) -> int:
     total = 0
     for event in events:
         inner = (
-            event.body if isinstance(event, Loop) else (*event.then, *event.other) if isinstance(event, Branch) else ()
+            event.body
+            if isinstance(event, KernelLoop)
+            else (*event.then, *event.other)
+            if isinstance(event, Branch)
+            else ()
         )
         total += 1 + _size(inner)
     return total

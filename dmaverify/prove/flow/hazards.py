@@ -20,9 +20,9 @@ from dmaverify.prove.flow.touches import Touch, flat_weights, in_one_unit
 from dmaverify.prove.meet import (
     Equation,
     Meeting,
+    SharedLoops,
     TooDeep,
     Walk,
-    When,
     apart,
     difference,
     found_meeting,
@@ -112,7 +112,9 @@ def hazards(touches: Sequence[Touch], order: Order, session: Session) -> Hazards
     return result
 
 
-def _whens(first: Touch, second: Touch, order: Order, index: Mapping[tuple[int, str], int]) -> Sequence[When | None]:
+def _whens(
+    first: Touch, second: Touch, order: Order, index: Mapping[tuple[int, str], int]
+) -> Sequence[SharedLoops | None]:
     """The iterations in which nothing orders two touches, those of an earlier second one first; None: whatever their
     counters; nothing: all are ordered.
     """
@@ -129,10 +131,10 @@ def _whens(first: Touch, second: Touch, order: Order, index: Mapping[tuple[int, 
     return _when(first, second, [(low, min(high, -1)), (max(low, int(first.step == second.step)), high)])
 
 
-def _when(first: Touch, second: Touch, spans: Sequence[tuple[int, int]]) -> tuple[When, ...]:
+def _when(first: Touch, second: Touch, spans: Sequence[tuple[int, int]]) -> tuple[SharedLoops, ...]:
     sides = tuple(flat_weights(touch.turns) for touch in (first, second))
     alike = first.turns == second.turns
-    return tuple(When(sides[0], sides[1], low, high, alike) for low, high in spans if low <= high)
+    return tuple(SharedLoops(sides[0], sides[1], low, high, alike) for low, high in spans if low <= high)
 
 
 def _close_pairs(touches: Sequence[Touch], walks: dict[int, Walk]) -> Iterator[tuple[int, int]]:
@@ -178,7 +180,7 @@ class _Decider:
         self.session, self.result = session, result
         self.known: dict[Equation, str] = {}
 
-    def answer(self, a: Walk, b: Walk, when: When | None) -> str:
+    def answer(self, a: Walk, b: Walk, when: SharedLoops | None) -> str:
         eq = difference(a, b)
         if apart(eq):
             return self._count("apart by arithmetic", "unsat")

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from dmaverify.program.schedule import DMA_CONTEXT, Order, Program, order_of
 from dmaverify.prove.flow.hazards import Hazard, Hazards, hazards
-from dmaverify.prove.flow.touches import Work, named, where
+from dmaverify.prove.flow.touches import StepWork, named, where
 from dmaverify.prove.smt import Session
 from dmaverify.targets.target import Target, load_obligations
 from dmaverify.verdict import Finding, Label, Severity
@@ -77,7 +77,7 @@ def hazard_finding(hazard: Hazard, program: Program, target: Target) -> Finding:
     )
 
 
-def one_engine(program: Program, works: Sequence[Work], result: Hazards, session: Session) -> list[str]:
+def one_engine(program: Program, works: Sequence[StepWork], result: Hazards, session: Session) -> list[str]:
     """Says so where the order of transfers that name no engine rests on their sharing one."""
     lanes = [
         tuple(f"{lane} {i}" if lane == DMA_CONTEXT and step.context is None else lane for lane in work.lanes)

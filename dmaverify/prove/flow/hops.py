@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from dmaverify.program.move import PLACES, Tensor, Transfer
+from dmaverify.program.move import Transfer
 from dmaverify.program.schedule import Order, Program, Step, box_of
+from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.prove.flow.regions import tensors_of
 from dmaverify.prove.move.check import Options, check_transfer
 from dmaverify.targets.target import Target

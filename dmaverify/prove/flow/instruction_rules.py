@@ -14,7 +14,7 @@ from typing import Any
 
 from dmaverify.errors import Span
 from dmaverify.language.affine import ONE, ZERO, Cond, Lin, World, compare
-from dmaverify.program.instructions import Copy, Place, Touch, accumulate
+from dmaverify.program.instructions import Copy, CopyTouch, Place, accumulate
 from dmaverify.prove.flow.ask import Asker, Reply, condition_of, shown, term_text
 from dmaverify.targets.rule import Rule
 from dmaverify.targets.target import Target
@@ -134,7 +134,7 @@ class RuleJudge:
         assert low is not None and high is not None  # noqa: PT018
         return low, high
 
-    def span_of(self, touch: Touch) -> tuple[Lin, Lin]:
+    def span_of(self, touch: CopyTouch) -> tuple[Lin, Lin]:
         world = self.world
         low = high = touch.place.address + touch.offset
         for count, stride in touch.steps:

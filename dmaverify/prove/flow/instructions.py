@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from dmaverify.language.affine import ONE, ZERO, Cond, Lin, both, compare
-from dmaverify.program.instructions import Copy, Touch, accumulate
+from dmaverify.program.instructions import Copy, CopyTouch, accumulate
 from dmaverify.prove.flow.ask import shown, term_text
 from dmaverify.prove.flow.instruction_rules import RuleJudge
 from dmaverify.prove.flow.units import wrong_reach, wrong_stride
@@ -160,7 +160,7 @@ class CopyJudge(RuleJudge):
                 )
             )
 
-    def _extents(self, writes: Sequence[Touch], depth: int) -> list[Lin]:
+    def _extents(self, writes: Sequence[CopyTouch], depth: int) -> list[Lin]:
         """Bytes that one round of the levels below changes, for each level from the innermost on."""
         world = self.world
         out: list[Lin] = []
@@ -223,10 +223,11 @@ class CopyJudge(RuleJudge):
                 return _meeting([(c.const, s.const) for c, s in steps], extent.const)
         names, parts, ranges = [], [], []
         for index, (count, _) in enumerate(steps):
-            names.append(f"d{index}")
-            ranges.append((f"d{index}", None, None))
-            parts.append(f"(< d{index} {self.world.text(count)}) (< (- d{index}) {self.world.text(count)})")
-        gap = f"(+ {' '.join(f'(* {self.world.text(s)} d{i})' for i, (_, s) in enumerate(steps))} 0)"
+            name = f"$d{index}"  # no symbol of a text begins with a dollar sign
+            names.append(name)
+            ranges.append((name, None, None))
+            parts.append(f"(< {name} {self.world.text(count)}) (< (- {name}) {self.world.text(count)})")
+        gap = f"(+ {' '.join(f'(* {self.world.text(s)} {n})' for n, (_, s) in zip(names, steps, strict=True))} 0)"
         size = self.world.text(extent)
         texts = [
             f"(and {' '.join(parts)})",

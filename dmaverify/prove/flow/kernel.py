@@ -28,7 +28,7 @@ from dmaverify.prove.flow.tiles import judge as judge_tiles
 from dmaverify.prove.flow.tiles import worse
 from dmaverify.prove.flow.tiles_elsewhere import OtherDeclarations
 from dmaverify.prove.flow.tiles_told import tile_findings
-from dmaverify.prove.flow.touches import Work, work_of
+from dmaverify.prove.flow.touches import StepWork, work_of
 from dmaverify.prove.move.check import Options, check_access, check_transfer
 from dmaverify.prove.move.indirect import check_indirect
 from dmaverify.prove.move.indirect_case import RUN_TIME
@@ -126,7 +126,7 @@ class _Case:
 
     # ------------------------------------------------------------ hazards
 
-    def hazards(self, works: list[Work], order: Order) -> None:
+    def hazards(self, works: list[StepWork], order: Order) -> None:
         touches = [touch for work in works for touch in work.touches]
         result = hazards(touches, order, self.session)
         for kind in HAZARDS:
@@ -147,7 +147,7 @@ class _Case:
 
     # ------------------------------------------------------------ tiles
 
-    def tiles(self, works: list[Work], order: Order) -> None:
+    def tiles(self, works: list[StepWork], order: Order) -> None:
         """What views make together of the tensors that they write."""
         steps = self.program.steps
         found = outputs(steps, self.target)
@@ -179,7 +179,7 @@ class _Case:
 
     # ------------------------------------------------------------ regions, starvation, hops
 
-    def regions(self, works: list[Work], order: Order) -> None:
+    def regions(self, works: list[StepWork], order: Order) -> None:
         if not self.program.regions:
             return
         open_: list[str] = []
@@ -191,7 +191,7 @@ class _Case:
             self.status[rule] = "refuted" if any(f.rule == rule for f in found) else left
             self.by[rule] = f"{len(self.program.regions)} regions, by arithmetic"
 
-    def starvation(self, works: list[Work], order: Order) -> None:
+    def starvation(self, works: list[StepWork], order: Order) -> None:
         result = starvation(self.program.steps, works, order, self.target, self.options.readings, self.session)
         if result is None or result.limit is None:
             return
@@ -319,7 +319,12 @@ def _judge(case: _Case) -> None:
             "write it into the loop, or give the steps loops of their own",
         )
         return
-    parts: tuple[Callable[[list[Work], Order], None], ...] = (case.hazards, case.tiles, case.regions, case.starvation)
+    parts: tuple[Callable[[list[StepWork], Order], None], ...] = (
+        case.hazards,
+        case.tiles,
+        case.regions,
+        case.starvation,
+    )
     for part in parts:
         part(works, order)
     if not any(work.troubles for work in works):

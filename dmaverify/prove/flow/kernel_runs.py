@@ -15,10 +15,10 @@ from itertools import islice
 
 from dmaverify.errors import Span
 from dmaverify.language.affine import Lin, World
-from dmaverify.program.instructions import Branch, Copy, Event, Loop
+from dmaverify.program.instructions import Branch, Copy, Event, KernelLoop
 from dmaverify.program.rewrite import put_in
 from dmaverify.prove.flow.same_copies import (
-    Form,
+    CopyForm,
     bytes_of,
     first_difference,
     form_of,
@@ -46,7 +46,7 @@ class Parting:
 
 
 @dataclass(frozen=True, slots=True)
-class Atom:
+class ConcreteOp:
     """An operation with numbers, and the iterations of the loops around it."""
 
     event: Event
@@ -83,10 +83,10 @@ def samples(world: World, names: Sequence[str]) -> Iterator[dict[str, int]]:
 
 def atoms(
     events: Sequence[Event], world: World, values: Mapping[str, Lin], trail: tuple[tuple[int, int], ...] = ()
-) -> Iterator[Atom]:
+) -> Iterator[ConcreteOp]:
     """Every operation in order of issue, with its numbers."""
     for event in events:
-        if isinstance(event, Loop):
+        if isinstance(event, KernelLoop):
             trip = world.put(event.trip, values)
             if not trip.is_const:
                 raise Undefined("an operand has no value")
@@ -98,20 +98,20 @@ def atoms(
                 raise Undefined("a condition has no value")
             yield from atoms(event.then if when else event.other, world, values, trail)
         else:
-            yield Atom(put_in(event, world, values), trail)
+            yield ConcreteOp(put_in(event, world, values), trail)
 
 
 @dataclass(frozen=True)
 class Group:
     """Copies that go one way, with nothing between them, or one other operation."""
 
-    atoms: tuple[Atom, ...]
-    forms: tuple[Form, ...]
+    atoms: tuple[ConcreteOp, ...]
+    forms: tuple[CopyForm, ...]
 
 
-def groups(stream: Iterator[Atom], world: World) -> Iterator[Group]:
-    waiting: list[Atom] = []
-    forms: list[Form] = []
+def groups(stream: Iterator[ConcreteOp], world: World) -> Iterator[Group]:
+    waiting: list[ConcreteOp] = []
+    forms: list[CopyForm] = []
     for atom in stream:
         form = form_of(atom.event, world) if isinstance(atom.event, Copy) else None
         if form is not None and not form.is_const:
@@ -132,7 +132,7 @@ def groups(stream: Iterator[Atom], world: World) -> Iterator[Group]:
         yield Group(tuple(waiting), tuple(forms))
 
 
-def _defined(form: Form) -> bool:
+def _defined(form: CopyForm) -> bool:
     copy = form.copy
     return copy.row.const >= 1 and all(s.count.const >= 1 for s in copy.steps)
 
@@ -204,7 +204,7 @@ def _groups(one: Group, other: Group) -> Parting:
     return Parting("different", f"{said}{at[0].where}", (at[0].event.span, at[1].event.span))
 
 
-def _writer(group: Group, address: tuple[tuple[str, str], int]) -> Atom:
+def _writer(group: Group, address: tuple[tuple[str, str], int]) -> ConcreteOp:
     """The copy of a group that writes an address; the first where none does."""
     import numpy as np
 
@@ -216,7 +216,7 @@ def _writer(group: Group, address: tuple[tuple[str, str], int]) -> Atom:
     return group.atoms[0]
 
 
-def _bytes(one: Sequence[Form], other: Sequence[Form]) -> tuple[str, str, tuple[tuple[str, str], int] | None]:
+def _bytes(one: Sequence[CopyForm], other: Sequence[CopyForm]) -> tuple[str, str, tuple[tuple[str, str], int] | None]:
     """Whether copies change the same bytes alike; the first that differs in words, and where it lies."""
     status = "same"
     for memory in sorted({a.memory for f in (*one, *other) for a in f.areas}):

@@ -8,30 +8,31 @@ Law: what a part leaves open stays open; every assumption that a proof needed is
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from dmaverify.language.affine import ZERO, Lin, World
+from dmaverify.language.affine import World
 from dmaverify.program.instructions import (
     Arrival,
     Branch,
+    BufferToken,
     Copy,
     Event,
     Fit,
-    Loop,
-    Place,
+    KernelLoop,
+    Shared,
     Signal,
-    Token,
-    Touch,
-    Use,
 )
 from dmaverify.prove.flow.ask import Asker, shown, term_text
 from dmaverify.prove.flow.at_values import unwritten_at_values
 from dmaverify.prove.flow.definite import DefiniteJudge
 from dmaverify.prove.flow.fits import judge_fits
 from dmaverify.prove.flow.instructions import CopyJudge
+from dmaverify.prove.flow.other_core import meets_arrival, with_other_core
 from dmaverify.prove.flow.pipe_cases import found_at_values, proved_by_cases
 from dmaverify.prove.flow.pipes import PipeJudge
+from dmaverify.prove.flow.two_cores import RULE as OTHER
+from dmaverify.prove.flow.two_cores import other_core_of
 from dmaverify.prove.flow.uses import judge_uses
 from dmaverify.prove.options import Options
 from dmaverify.prove.smt import solver_version
@@ -39,7 +40,7 @@ from dmaverify.targets.target import Target
 from dmaverify.verdict import Finding
 
 
-class Program(Protocol):
+class KernelProgram(Protocol):
     """What a front end gives: symbols, events in order of issue, the copies among them."""
 
     world: World
@@ -49,7 +50,7 @@ class Program(Protocol):
 
 
 @dataclass
-class Judged:
+class JudgedKernel:
     """Findings, obligations as (status, by, why), assumptions in words."""
 
     findings: list[Finding] = field(default_factory=list)
@@ -60,21 +61,22 @@ class Judged:
 
 
 def judge_kernel(
-    program: Program,
+    program: KernelProgram,
     target: Target,
     options: Options,
     extents: Mapping[str, int],
     ordered: Sequence[str],
     memory: tuple[str, int],
-    others: Sequence[tuple[int, int]] = (),
+    others: Sequence[Shared] = (),
     outer: Sequence[str] = (),
     *,
     followed: bool = True,
-) -> Judged:
+    beside: Sequence[Event] = (),
+) -> JudgedKernel:
     """All that can be said of a kernel under the readings of `options`.
 
-    `others` are bytes of that memory that somebody else has written wherever the kernel waits for them; `followed` is
-    False where values of the kernel are not known, so that no run of it is known either.
+    `others` is what is stated of another core, `beside` its events where the text holds them; `followed` is False
+    where values of the kernel are not known, so that no run of it is known either.
     """
     asker = Asker(program.world, options.rlimit)
     judge = CopyJudge(target, asker, options.readings, extents)
@@ -87,27 +89,34 @@ def judge_kernel(
             judge.judge_number("flag", "event_id", event.event, event.span)
         else:
             judge.judge_number("buffer", "buffer_id", event.token, event.span)
-    out = Judged(list(judge.findings))
+    out = JudgedKernel(list(judge.findings))
     broken = {f.rule for f in out.findings if f.severity.value == "error"}
     for name in sorted(judge.evaluated | judge.used):
         status = "refuted" if name in broken else judge.status.get(name, "proved")
         out.obligations[name] = (status, "for all values" if program.world.symbols else "numbers", "")
-    waits = tuple(_awaited(program.events, others, memory[0])) if others else program.events
+    cores = other_core_of(program.events, beside, others, asker, ordered, outer, memory)
+    others = cores.shared
+    if cores.status:
+        out.obligations[OTHER] = (cores.status, cores.by, cores.why)
+    out.findings += cores.findings
+    out.assumptions += cores.assumptions
+    waits = with_other_core(program.events, others, memory) if others else program.events
+    seen = with_other_core(program.events, others, memory, order=False) if others else program.events
     pipes = _order(waits, asker, ordered, outer, followed=followed)
     out.findings += pipes.findings.values()
     for name, status in pipes.status.items():
         out.obligations[name] = (status, "every path and iteration", pipes.why if status == "unknown" else "")
     out.assumptions += [*judge.said, *pipes.said]
     definite = DefiniteJudge(asker, memory[0], memory[1], ordered=ordered, given=others)
-    definite.judge(program.events)
+    definite.judge(seen)
     if definite.status == "unknown" and definite.endless:  # as fields and bounds, it may be what nobody states
         again = DefiniteJudge(asker, memory[0], memory[1], ordered=ordered, given=others, running=True)
-        again.judge(program.events)
+        again.judge(seen)
         if again.status != "unknown":
             definite = again
     tried = []
     if definite.status != "proved" and followed:
-        tried = unwritten_at_values(asker, program.events, memory, ordered, given=others)
+        tried = unwritten_at_values(asker, seen, memory, ordered, given=others)
     at_values = {f.span: f for f in tried}  # they tell with which values of the symbols
     out.findings += [at_values.pop(f.span, f) for f in definite.findings.values()]
     out.findings += at_values.values()
@@ -119,7 +128,7 @@ def judge_kernel(
             why += f" {memory[0]} 0..1023`)"
         out.obligations["core/definite"] = ("refuted" if tried else definite.status, "every path", why)
     if definite.arrivals:
-        out.assumptions += _given(others, list(definite.arrivals), memory[0])
+        out.assumptions += _given(others, definite.arrivals)
     needed = [*judge.assumed, *(f"{shown(need, program.world)} (core/definite)" for need in definite.supposed)]
     out.assumptions += [f"assumed of values without a stated range: {text}" for text in needed]
     if pipes.apart:
@@ -148,34 +157,19 @@ def _order(
     return pipes
 
 
-def _awaited(events: Sequence[Event], others: Sequence[tuple[int, int]], space: str) -> Iterator[Event]:
-    """The events, with what others wrote behind each wait of a single pipe: only that pipe knows it to be there."""
-    for event in events:
-        if isinstance(event, Loop):
-            yield replace(event, body=tuple(_awaited(event.body, others, space)))
-        elif isinstance(event, Branch):
-            then, other = (tuple(_awaited(side, others, space)) for side in (event.then, event.other))
-            yield replace(event, then=then, other=other)
-        else:
-            yield event
-            if isinstance(event, Arrival) and event.pipe:
-                place = Place(space, "", ZERO)
-                touches = tuple(Touch("data", place, Lin(start), Lin(end - start), ()) for start, end in others)
-                yield Use(event.number, event.pipe, touches, event.span, event.what, foreign=True)
-
-
-def _given(others: Sequence[tuple[int, int]], arrivals: Sequence[str], space: str) -> Iterator[str]:
+def _given(others: Sequence[Shared], arrivals: Mapping[str, Arrival]) -> Iterator[str]:
     """What others are said to have written."""
-    where = ", ".join(arrivals)
-    for start, end in others:
-        yield f"bytes {start:,} to {end - 1:,} of {space.upper()} are written by the other core before {where} goes on"
+    for shared in others:
+        where = ", ".join(line for line, arrival in arrivals.items() if meets_arrival(shared, arrival))
+        if shared.way == "w" and where:
+            yield f"{shared.shown} are written by the other core before {where} goes on"
 
 
-def _ordering(events: Sequence[Event]) -> Iterator[Signal | Token]:
+def _ordering(events: Sequence[Event]) -> Iterator[Signal | BufferToken]:
     for event in events:
-        if isinstance(event, (Signal, Token)):
+        if isinstance(event, (Signal, BufferToken)):
             yield event
-        elif isinstance(event, Loop):
+        elif isinstance(event, KernelLoop):
             yield from _ordering(event.body)
         elif isinstance(event, Branch):
             yield from _ordering((*event.then, *event.other))

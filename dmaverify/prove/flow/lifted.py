@@ -12,19 +12,19 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from dmaverify.language.affine import ONE, ZERO, Cond, Lin, World, compare
-from dmaverify.program.instructions import Copy, Loop, Touch, Use
+from dmaverify.program.instructions import Copy, CopyTouch, KernelLoop, Use
 
 MOST_ACCESSES = 64
 
 
-def lifted(loop: Loop, world: World, ordered: Collection[str]) -> list[Use] | None:
+def lifted(loop: KernelLoop, world: World, ordered: Collection[str]) -> list[Use] | None:
     """The accesses of a loop, each with one level more; None for a loop that must be followed.
 
     Between the iterations nothing needs to be ordered, as all accesses are those of one pipe in `ordered`.
     """
     uses: list[Use] = []
     for event in loop.body:
-        inner = lifted(event, world, ordered) if isinstance(event, Loop) else [event]
+        inner = lifted(event, world, ordered) if isinstance(event, KernelLoop) else [event]
         if inner is None or not all(isinstance(use, Use) for use in inner) or len(uses) > MOST_ACCESSES:
             return None
         uses += [use for use in inner if isinstance(use, Use)]
@@ -46,14 +46,14 @@ def lifted(loop: Loop, world: World, ordered: Collection[str]) -> list[Use] | No
     return out
 
 
-def flattened(loop: Loop, world: World) -> list[Copy | Use] | None:
+def flattened(loop: KernelLoop, world: World) -> list[Copy | Use] | None:
     """The accesses of a loop without order, each with all its iterations as levels more; None for any other loop."""
     out: list[Copy | Use] = []
     if world.loaded(loop.trip) or any(world.symbols[n].varies for n in world.roots(loop.trip)):
         return None  # how often it runs is another number each time
     for event in loop.body:
         own = [event] if isinstance(event, (Copy, Use)) else None
-        inner = flattened(event, world) if isinstance(event, Loop) else own
+        inner = flattened(event, world) if isinstance(event, KernelLoop) else own
         if inner is None or len(out) > MOST_ACCESSES:
             return None
         out += inner
@@ -66,7 +66,7 @@ def flattened(loop: Loop, world: World) -> list[Copy | Use] | None:
     return kept
 
 
-def _whole(touch: Touch, loop: Loop, world: World) -> Touch | None:
+def _whole(touch: CopyTouch, loop: KernelLoop, world: World) -> CopyTouch | None:
     """All iterations of a touch, also of one that stays in its place."""
     made = _lifted(touch, loop, world)
     if made is None or made is not touch:
@@ -78,7 +78,7 @@ def _moves(value: Lin | Cond, counter: str, world: World) -> bool:
     return counter in world.roots(value) or world.changes(value, (counter,))
 
 
-def _lifted(touch: Touch, loop: Loop, world: World) -> Touch | None:
+def _lifted(touch: CopyTouch, loop: KernelLoop, world: World) -> CopyTouch | None:
     address = touch.place.address
     factor = dict(address.terms).get(loop.counter, 0)
     rest = address - Lin(0, ((loop.counter, factor),)) if factor else address
@@ -111,7 +111,7 @@ def apart_or_alike(uses: Sequence[Use], world: World) -> bool:
     return True
 
 
-def rows_apart(touch: Touch) -> bool:
+def rows_apart(touch: CopyTouch) -> bool:
     """Whether the rows of a touch share no byte: from the smallest stride on, each is as long as all before it."""
     extent = touch.length
     steps = [(count, stride) for count, stride in touch.steps if count != ONE]
@@ -124,12 +124,12 @@ def rows_apart(touch: Touch) -> bool:
     return True
 
 
-def _apart(one: Touch, two: Touch, world: World) -> bool:
+def _apart(one: CopyTouch, two: CopyTouch, world: World) -> bool:
     (a, b), (c, d) = ends_of(one, world), ends_of(two, world)
     return (b is not None and c is not None and b <= c) or (d is not None and a is not None and d <= a)
 
 
-def ends_of(touch: Touch, world: World) -> tuple[int | None, int | None]:
+def ends_of(touch: CopyTouch, world: World) -> tuple[int | None, int | None]:
     """First byte and first byte behind all that a touch can reach, whatever the symbols are; None where it is open."""
     if touch.open:
         return None, None

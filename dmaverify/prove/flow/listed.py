@@ -21,7 +21,7 @@ from dmaverify.verdict import Finding, Obligation, Severity, Status, Verdict
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class ListedItem:
     """One thing of a file: what it is called, where it stands, what rules look at."""
 
     name: str
@@ -49,10 +49,10 @@ class _Memo:
             self.rules.setdefault(rule.scope, []).append(rule)
         self.fine: set[tuple[object, ...]] = set()
 
-    def _key(self, rule: Rule, fact: Derived, item: Item) -> tuple[object, ...]:
+    def _key(self, rule: Rule, fact: Derived, item: ListedItem) -> tuple[object, ...]:
         return (rule.id, fact.side, item.tiers, *(fact.values.get(port) for port in rule.ports))
 
-    def doubtful(self, item: Item) -> tuple[list[Instance], list[Rule]]:
+    def doubtful(self, item: ListedItem) -> tuple[list[Instance], list[Rule]]:
         """The facts of an item that some rule was not yet seen to hold for, and these rules."""
         asked: dict[str, Rule] = {}
         facts = []
@@ -67,7 +67,7 @@ class _Memo:
                 facts.append(Instance(fact.scope, fact.values, place, item.span, fact.side, spans=fact.spans))
         return facts, list(asked.values())
 
-    def learn(self, item: Item, asked: Sequence[Rule], broken: set[str]) -> None:
+    def learn(self, item: ListedItem, asked: Sequence[Rule], broken: set[str]) -> None:
         if len(self.fine) > 1 << 20:
             self.fine.clear()
         for rule in asked:
@@ -89,7 +89,7 @@ def _counted(findings: Sequence[Finding]) -> Iterator[Finding]:
 
 
 def judge_listed(
-    items: Iterable[Item | InputError], target: Target, *, name: str, path: str, unit: str,
+    items: Iterable[ListedItem | InputError], target: Target, *, name: str, path: str, unit: str,
     readings: Mapping[str, str] | None = None,
 ) -> Verdict:  # fmt: skip
     """The verdict on all items of a file. `unit` names them in the claim: "transfers"."""

@@ -14,7 +14,7 @@ from itertools import product
 from math import prod
 
 from dmaverify.language.affine import Lin, World
-from dmaverify.program.instructions import Branch, Event, Loop
+from dmaverify.program.instructions import Branch, Event, KernelLoop
 from dmaverify.program.rewrite import every, put_in, symbols_of
 from dmaverify.prove.flow.ask import Asker
 from dmaverify.prove.flow.at_values import chosen_values
@@ -31,7 +31,7 @@ def proved_by_cases(
 ) -> PipeJudge | None:
     """A judge that has proved everything in every case; None where one has not."""
     world = asker.world
-    counters = {event.counter for event in every(events) if isinstance(event, Loop)}
+    counters = {event.counter for event in every(events) if isinstance(event, KernelLoop)}
     trips = list(dict.fromkeys(_trips(events, world, counters, inner=False)))
     inner = list(dict.fromkeys(_trips(events, world, counters, inner=True)))
     period = PipeJudge(asker).rhythm_of(events)
@@ -109,7 +109,7 @@ def _trips(
 ) -> Iterator[str]:
     """The symbols that say how often loops run, the same number each time."""
     for event in events:
-        if isinstance(event, Loop):
+        if isinstance(event, KernelLoop):
             terms = event.trip.terms
             roots = world.roots(event.trip)
             fixed = roots.isdisjoint(counters) and not any(world.symbols[n].varies for n in roots)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dmaverify.language.affine import Cond, Lin, World, compare
-from dmaverify.program.instructions import Copy, Loop, Touch, Use
+from dmaverify.program.instructions import Copy, CopyTouch, KernelLoop, Use
 from dmaverify.prove.flow.ask import Asker
 from dmaverify.prove.flow.lifted import ends_of
 from dmaverify.prove.flow.pipe_state import OLD, At, Instance, placed, reach_of, running, solid
@@ -22,7 +22,7 @@ from dmaverify.prove.flow.pipe_state import OLD, At, Instance, placed, reach_of,
 LOADED = "loaded"  # the answer where a value that memory gives decides
 MOST_ROWS = 4096  # rows of one touch that are compared one by one
 
-Extent = tuple[tuple[str, str], bool, int | None, int | None, Touch]
+Extent = tuple[tuple[str, str], bool, int | None, int | None, CopyTouch]
 """Memory, whether it writes, first byte and first byte behind (None: open), the touch."""
 
 
@@ -31,10 +31,12 @@ class Meetings:
     """Answers for the accesses of one kernel. `loops_of` are the loops around each access, by its number."""
 
     asker: Asker
-    loops_of: dict[int, tuple[Loop, ...]] = field(default_factory=dict)
+    loops_of: dict[int, tuple[KernelLoop, ...]] = field(default_factory=dict)
     _extents: dict[int, tuple[Extent, ...]] = field(default_factory=dict)
     _answers: dict[Any, bool | str | None] = field(default_factory=dict)
     _anew: dict[frozenset[str], Mapping[str, Lin]] = field(default_factory=dict)
+    _kinds: dict[Any, int] = field(default_factory=dict)
+    _kind_of: dict[int, int] = field(default_factory=dict)
     _fresh: int = 0
 
     @property
@@ -50,18 +52,28 @@ class Meetings:
             self._extents[event.number] = found
         return found
 
+    def kind(self, event: Copy | Use) -> int:
+        """A number that two accesses share only if they touch the same bytes, in the same loops and conditions."""
+        found = self._kind_of.get(event.number)
+        if found is None:
+            loops = tuple(id(loop) for loop in self.loops_of.get(event.number, ()))
+            found = self._kinds.setdefault((*_said_of(event), loops), len(self._kinds))
+            self._kind_of[event.number] = found
+        return found
+
     def meet(
         self,
         instance: Instance,
         earlier: Copy | Use,
-        theirs: Touch,
+        theirs: CopyTouch,
         later: Copy | Use,
-        mine: Touch,
+        mine: CopyTouch,
         facts: Sequence[Cond],
         at: At,
     ) -> bool | str | None:
         """Whether both can touch one byte, the earlier one in its iteration; None or LOADED where that is open."""
-        key = (instance, id(theirs), id(mine), tuple(sorted(at.counters.items())), tuple(facts))
+        sides = tuple((self.kind(e), e.touches.index(t)) for e, t in ((earlier, theirs), (later, mine)))
+        key = (sides, instance[1], tuple(sorted(at.counters.items())), tuple(facts))
         if key not in self._answers:
             counters, known = self._instant(instance, at)
             conditions = [
@@ -83,8 +95,8 @@ class Meetings:
     def _soon(
         self,
         instance: Instance,
-        theirs: Touch,
-        mine: Touch,
+        theirs: CopyTouch,
+        mine: CopyTouch,
         counters: Mapping[str, Lin],
         at: At,
         conditions: Sequence[Cond],
@@ -99,7 +111,7 @@ class Meetings:
         second = {**at.counters, **{name: Lin(ages.get(name, 0)) for name in open_}}
         return bool(self.share(placed(theirs, self.world, first), placed(mine, self.world, second), conditions))
 
-    def _loaded(self, one: Touch, two: Touch) -> bool:
+    def _loaded(self, one: CopyTouch, two: CopyTouch) -> bool:
         """Whether a value from memory decides how far two touches lie apart, or how much they touch."""
         gap = two.place.address + two.offset - one.place.address - one.offset
         sizes = [n for t in (one, two) for n in (t.length, *(x for step in t.steps for x in step))]
@@ -135,7 +147,7 @@ class Meetings:
 
     # ------------------------------------------------------------ two touches
 
-    def share(self, one: Touch, two: Touch, conditions: Sequence[Cond]) -> bool | None:
+    def share(self, one: CopyTouch, two: CopyTouch, conditions: Sequence[Cond]) -> bool | None:
         world = self.world
         if one.open or two.open:
             return self._unknown_extent(one, two, conditions)
@@ -165,14 +177,15 @@ class Meetings:
         status = self.asker.possible(conditions).status
         return {"proved": False, "refuted": True}.get(status)
 
-    def _unknown_extent(self, one: Touch, two: Touch, conditions: Sequence[Cond]) -> bool | None:
+    def _unknown_extent(self, one: CopyTouch, two: CopyTouch, conditions: Sequence[Cond]) -> bool | None:
         """An access whose extent is not known touches the buffer that it names: whatever begins at its address."""
         open_, other = (one, two) if one.open else (two, one)
         gap = open_.place.address - other.place.address - other.offset
         low, high = reach_of(other, self.world)
+        high = Lin(1) if other.open else high  # both begin at their address, whatever else they touch
         return self._yes([compare("le", low - gap), compare("lt", gap - high), *conditions])
 
-    def _rows(self, one: Touch, two: Touch, gap: Lin, conditions: Sequence[Cond]) -> bool | None:
+    def _rows(self, one: CopyTouch, two: CopyTouch, gap: Lin, conditions: Sequence[Cond]) -> bool | None:
         """Whether any two rows share a byte: counters of both nests as unknowns."""
         variables: list[tuple[str, int | None, int | None]] = []
         texts: list[str] = []
@@ -183,7 +196,7 @@ class Meetings:
             for index, (count, stride) in enumerate(touch.steps):
                 if count == Lin(1):
                     continue
-                name = f"{prefix}{index}"
+                name = f"${prefix}{index}"  # no symbol of a text begins with a dollar sign
                 variables.append((name, 0, None))
                 texts.append(f"(< {name} {self.world.text(count)})")
                 product = f"(* {self.world.text(stride)} {name})"
@@ -196,7 +209,14 @@ class Meetings:
         return {"proved": False, "refuted": True}.get(reply.status)
 
 
-def _numbers_meet(gap: Lin, one: Touch, two: Touch) -> bool | None:
+def _said_of(event: Copy | Use) -> tuple[Any, ...]:
+    own: Any = (event.inferred, event.foreign) if isinstance(event, Use) else ()
+    if isinstance(event, Copy):
+        own = (event.atomic, event.write, event.row, tuple((s.count, s.read, s.write) for s in event.steps))
+    return event.pipe, type(event), event.touches, event.when, own
+
+
+def _numbers_meet(gap: Lin, one: CopyTouch, two: CopyTouch) -> bool | None:
     """Whether rows share a byte where all is numbers and there are not too many rows; else None."""
     if not gap.is_const:
         return None
@@ -215,7 +235,7 @@ def _numbers_meet(gap: Lin, one: Touch, two: Touch) -> bool | None:
     return False
 
 
-def _starts(touch: Touch, start: int) -> tuple[list[int], int] | None:
+def _starts(touch: CopyTouch, start: int) -> tuple[list[int], int] | None:
     """Where the rows of a touch begin, in order, and their length."""
     if not touch.length.is_const or not all(c.is_const and s.is_const for c, s in touch.steps):
         return None

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dmaverify.language.affine import Cond, Lin, World, compare
-from dmaverify.program.instructions import Branch, Copy, Event, Loop, Place, Touch, Use
+from dmaverify.program.instructions import OTHER_CORE, Branch, Copy, CopyTouch, Event, KernelLoop, Place, Use
 from dmaverify.verdict import Finding, Label, Severity
 
 Ages = tuple[tuple[str, str, int], ...]  # (loop, "now" | "end", age); an age of OLD means OLD or more
@@ -27,7 +27,7 @@ class At:
     """Where the walk is: the counters of the loops around as terms, and those loops from the outside in."""
 
     counters: Mapping[str, Lin]
-    loops: tuple[Loop, ...] = ()
+    loops: tuple[KernelLoop, ...] = ()
 
 
 _MORE = frozenset({"what no pipe is called"})
@@ -97,7 +97,7 @@ def renamed(state: State, change: Any) -> State:
     return State(flags, pending, {k: (known(v[0]), v[1]) for k, v in state.tokens.items()}, state.facts)
 
 
-def placed(touch: Touch, world: World, counters: Mapping[str, Lin]) -> Touch:
+def placed(touch: CopyTouch, world: World, counters: Mapping[str, Lin]) -> CopyTouch:
     if not counters:
         return touch
     put = world.put
@@ -105,10 +105,10 @@ def placed(touch: Touch, world: World, counters: Mapping[str, Lin]) -> Touch:
     place = Place(at.space, at.root, put(at.address, counters), at.item_bytes, at.dtype)
     steps = tuple((put(c, counters), put(s, counters)) for c, s in touch.steps)
     offset, length = put(touch.offset, counters), put(touch.length, counters)
-    return Touch(touch.kind, place, offset, length, steps, touch.pattern, touch.open)
+    return CopyTouch(touch.kind, place, offset, length, steps, touch.pattern, touch.open)
 
 
-def reach_of(touch: Touch, world: World) -> tuple[Lin, Lin]:
+def reach_of(touch: CopyTouch, world: World) -> tuple[Lin, Lin]:
     """First byte and first byte behind, counted from where the first row starts."""
     low, high = Lin(0), touch.length
     for count, stride in touch.steps:
@@ -121,7 +121,7 @@ def reach_of(touch: Touch, world: World) -> tuple[Lin, Lin]:
     return low, high
 
 
-def solid(touch: Touch) -> bool:
+def solid(touch: CopyTouch) -> bool:
     """Whether a touch leaves no byte out between its first and its last."""
     extent = touch.length
     for count, stride in touch.steps:
@@ -137,7 +137,7 @@ def pipes_of(events: Sequence[Event]) -> Iterator[str]:
     for event in events:
         if isinstance(event, (Copy, Use)):
             yield event.pipe
-        elif isinstance(event, Loop):
+        elif isinstance(event, KernelLoop):
             yield from pipes_of(event.body)
         elif isinstance(event, Branch):
             yield from pipes_of(event.then)
@@ -149,7 +149,14 @@ def shown_flag(flag: Flagged) -> str:
 
 
 def hazard(
-    kind: str, instance: Instance, earlier: Copy | Use, later: Copy | Use, space: str, *, doubtful: bool
+    kind: str,
+    instance: Instance,
+    earlier: Copy | Use,
+    later: Copy | Use,
+    space: str,
+    *,
+    doubtful: bool,
+    told: frozenset[str] = frozenset(),
 ) -> Finding:
     """The finding on two accesses of the same bytes that nothing orders; a warning where no text tells the order."""
     one, two = earlier.pipe, later.pipe
@@ -162,8 +169,16 @@ def hazard(
     said = f"{two} {verbs[1]} bytes of {space.upper()} that {one} {verbs[0]}{when}, and nothing orders them"
     label = f"{one} {verbs[0]} them here"
     if isinstance(earlier, Use) and earlier.foreign:
-        said = f"{two} {verbs[1]} bytes of {space.upper()} that the other core writes, and only {one} waits for it"
-        label, hint = f"only {one} is held here", f"let {two} wait for the other core, or {hint}"
+        does = "writes" if verbs[0] == "writes" else "reads"
+        held = " and ".join(sorted(told))
+        waits = f"only {held} waits for it" if held else "nothing waits for it"
+        said = f"{two} {verbs[1]} bytes of {space.upper()} that the other core {does}, and {waits}"
+        label = f"only {held} is held here" if held else f"the other core {does} them from here on"
+        hint = f"let {two} wait for the other core, or hand a flag to {two} from the pipe that waits"
+    elif isinstance(later, Use) and later.foreign:
+        said = f"{OTHER_CORE} {verbs[1]} bytes of {space.upper()} that {one} {verbs[0]}{when}"
+        said += f", and no release comes behind that: it is let go before {one} is done"
+        hint = f"set its flag by {one}, behind that work, or hand a flag from {one} to the pipe that sets it"
     return Finding(
         f"core/hazard-{kind}",
         Severity.WARNING if doubtful else Severity.ERROR,

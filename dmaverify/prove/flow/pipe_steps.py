@@ -19,7 +19,18 @@ from typing import Any
 
 from dmaverify.errors import Span
 from dmaverify.language.affine import Cond, Lin, World, compare
-from dmaverify.program.instructions import Arrival, Copy, Event, Fence, Signal, Token, Use, accumulate
+from dmaverify.program.instructions import (
+    OTHER_CORE,
+    Arrival,
+    BufferToken,
+    Copy,
+    Event,
+    Fence,
+    Release,
+    Signal,
+    Use,
+    accumulate,
+)
 from dmaverify.prove.flow.ask import Asker
 from dmaverify.prove.flow.pipe_meets import LOADED, Meetings
 from dmaverify.prove.flow.pipe_state import (
@@ -38,6 +49,7 @@ from dmaverify.verdict import Finding, Label, Severity
 MOST_NUMBERS = 8  # values of one flag or token that are told apart
 NOBODY: frozenset[str] = frozenset()
 MOST_IDS = 8  # ids that one event may be about
+MOST_ALIKE = 16  # accesses of one pipe and the same bytes that are told apart
 NOTHING: frozenset[Instance] = frozenset()
 
 
@@ -61,7 +73,9 @@ class PipeSteps:
     lost: bool = False  # an event that orders something was not understood: what seems to lack order may have it
     why: str = ""
     pipes: frozenset[str] = frozenset()
+    shared: frozenset[tuple[str, str]] = frozenset()  # memories of which the other core touches something
     _depends: dict[int, frozenset[str]] = field(default_factory=dict)
+    _alike: dict[int, dict[int, None]] = field(default_factory=dict)
     _flag_spans: dict[int, Span] = field(default_factory=dict)
 
     @property
@@ -90,7 +104,7 @@ class PipeSteps:
 
     def _parted(self, event: Event, state: State, at: At) -> list[State]:
         """The state once for each of the few ids that an event may be about, with that as a fact."""
-        if not isinstance(event, (Signal, Token)):
+        if not isinstance(event, (Signal, BufferToken)):
             return [state]
         number = self.world.put(event.event if isinstance(event, Signal) else event.token, at.counters)
         low, high = self.world.interval(number)
@@ -107,26 +121,47 @@ class PipeSteps:
             return self._signal(event, state, at)
         if isinstance(event, Fence):
             return self._fence(event, state)
-        if isinstance(event, Arrival):
+        if isinstance(event, (Arrival, Release)):
             return state
-        assert isinstance(event, Token)
+        assert isinstance(event, BufferToken)
         return self._token(event, state, at)
 
     def _access(self, event: Copy | Use, state: State, at: At) -> State:
         self.accesses[event.number] = event
         self.meetings.loops_of[event.number] = at.loops
         self.steps += len(state.pending) // 16 if at.loops else 0
-        foreign = isinstance(event, Use) and event.foreign
-        for instance, known in state.pending.items() if not foreign else ():
+        for instance, known in state.pending.items():
             earlier = self.accesses[instance[0]]
-            if event.pipe in known or (event.pipe == earlier.pipe and event.pipe in self.ordered):
+            if event.pipe in known or (event.pipe == earlier.pipe and self._in_order(event.pipe)):
                 continue
             self._conflict(instance, earlier, event, state, at)
         ages: Ages = tuple((loop.counter, "now", 0) for loop in at.loops)
         state = self._replaced(event, state, at)
-        pending = dict(state.pending)
-        pending[event.number, ages] = frozenset({event.pipe} if foreign or event.pipe in self.ordered else ())
+        known = frozenset({event.pipe} if self._in_order(event.pipe) else ())
+        pending = self._without_alike(event, ages, known, state)
+        pending[event.number, ages] = known
         return State(state.flags, pending, state.tokens, state.facts)
+
+    def _in_order(self, pipe: str) -> bool:
+        """Whether a pipe does its own work in order; what the other core does to itself is not judged here."""
+        return pipe in self.ordered or pipe == OTHER_CORE
+
+    def _without_alike(
+        self, event: Copy | Use, ages: Ages, known: frozenset[str], state: State
+    ) -> dict[Instance, frozenset[str]]:
+        """What is pending, of many accesses of one pipe to the same bytes only the last ones.
+
+        Whatever orders a later one orders those before it, so what conflicts with one of them conflicts with it.
+        """
+        pending = dict(state.pending)
+        alike = self._alike.setdefault(self.meetings.kind(event), {})
+        alike[event.number] = None
+        if len(alike) > MOST_ALIKE:
+            first = next(iter(alike))
+            del alike[first]
+            if known <= pending.get((first, ages), NOBODY):
+                pending.pop((first, ages), None)
+        return pending
 
     def _replaced(self, event: Copy | Use, state: State, at: At) -> State:
         """The state without earlier instances of an access that touched the same bytes: it stands for them, as nobody
@@ -201,7 +236,7 @@ class PipeSteps:
 
     def _told(self, event: Event, state: State, at: At) -> list[State]:
         """The state, once for each value that the number of a flag or token can have here."""
-        if not isinstance(event, (Signal, Token)):
+        if not isinstance(event, (Signal, BufferToken)):
             return [state]
         number = self.world.put(event.event if isinstance(event, Signal) else event.token, at.counters)
         low, high = self.world.interval(number)
@@ -220,21 +255,36 @@ class PipeSteps:
         return left[0] if len(left) == 1 else None
 
     def _kept(self, pending: Mapping[Instance, frozenset[str]]) -> dict[Instance, frozenset[str]]:
-        """Accesses that every pipe in use knows are done with."""
-        return {i: known for i, known in pending.items() if not self.pipes <= known}
+        """Accesses that every pipe in use knows are done with; the other core needs to know those of its memories."""
+        own = self.pipes - {OTHER_CORE}
+        return {
+            i: known
+            for i, known in pending.items()
+            if not own <= known or (OTHER_CORE in self.pipes - known and self._is_shared(i))
+        }
+
+    def _is_shared(self, instance: Instance) -> bool:
+        return any(t.place.memory in self.shared for t in self.accesses[instance[0]].touches)
 
     def _fence(self, event: Fence, state: State) -> State:
         if event.pipe == "ALL":
-            flags = {k: (NOTHING, v[1]) for k, v in state.flags.items()}
-            tokens = {k: (NOTHING, holders) for k, (_, holders) in state.tokens.items()}
-            return State(flags, {}, tokens, state.facts)
+            own = self.pipes - {OTHER_CORE}
+            pending = {
+                i: known | own if self.accesses[i[0]].pipe != OTHER_CORE or known - {OTHER_CORE} else known
+                for i, known in state.pending.items()
+            }
+            pending = self._kept(pending)
+            left = frozenset(pending)
+            flags = {k: (done & left, at) for k, (done, at) in state.flags.items()}
+            tokens = {k: (done & left, holders) for k, (done, holders) in state.tokens.items()}
+            return State(flags, pending, tokens, state.facts)
         pending = {
             i: known | {event.pipe} if self.accesses[i[0]].pipe == event.pipe else known
             for i, known in state.pending.items()
         }
         return State(state.flags, pending, state.tokens, state.facts)
 
-    def _token(self, event: Token, state: State, at: At) -> State:
+    def _token(self, event: BufferToken, state: State, at: At) -> State:
         number = self.world.put(event.token, at.counters)
         if not number.is_const:
             decided = self._chosen(number, state, at)
@@ -306,7 +356,10 @@ class PipeSteps:
                 elif met:
                     if not doubtful:
                         self.status[f"core/hazard-{kind}"] = "refuted"
-                    self.findings[key] = hazard(kind, instance, earlier, later, mine.place.space, doubtful=doubtful)
+                    told = state.pending[instance] - {OTHER_CORE}
+                    self.findings[key] = hazard(
+                        kind, instance, earlier, later, mine.place.space, doubtful=doubtful, told=told
+                    )
 
     # ------------------------------------------------------------ flags
 

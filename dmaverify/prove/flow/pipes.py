@@ -14,7 +14,8 @@ from math import gcd, lcm
 from typing import Any
 
 from dmaverify.language.affine import Cond, Lin, both, compare
-from dmaverify.program.instructions import Branch, Copy, Event, Loop, Use
+from dmaverify.program.instructions import OTHER_CORE, Branch, Copy, Event, KernelLoop, Signal, Use
+from dmaverify.program.rewrite import every
 from dmaverify.prove.flow.lifted import flattened, lifted, rows_apart
 from dmaverify.prove.flow.pipe_state import EMPTY, OLD, At, Instance, State, pipes_of, renamed, running, shown_flag
 from dmaverify.prove.flow.pipe_steps import PipeSteps
@@ -47,7 +48,11 @@ class PipeJudge(PipeSteps):
     def judge(self, events: Sequence[Event]) -> None:
         for name in ("core/flags", "core/hazard-raw", "core/hazard-war", "core/hazard-waw"):
             self.status.setdefault(name, "proved")
-        self.pipes = frozenset(pipes_of(events))
+        self.pipes = frozenset(pipes_of(events)) | {
+            e.source for e in every(events) if isinstance(e, Signal) and e.dest == OTHER_CORE
+        }
+        others = [e for e in every(events) if isinstance(e, Use) and e.foreign]
+        self.shared = frozenset(t.place.memory for e in others for t in e.touches)
         self.judged = True
         try:
             ends = self._run(events, [EMPTY], At({}))
@@ -66,7 +71,7 @@ class PipeJudge(PipeSteps):
 
     def _run(self, events: Sequence[Event], states: list[State], at: At) -> list[State]:
         for event in events:
-            if isinstance(event, Loop):
+            if isinstance(event, KernelLoop):
                 states = self._loop(event, states, at)
             elif isinstance(event, Branch):
                 states = [after for state in states for after in self._branch(event, state, at)]
@@ -102,7 +107,7 @@ class PipeJudge(PipeSteps):
 
     # ------------------------------------------------------------ loops
 
-    def _loop(self, loop: Loop, states: list[State], at: At) -> list[State]:
+    def _loop(self, loop: KernelLoop, states: list[State], at: At) -> list[State]:
         if id(loop) not in self._lifted:
             self._lifted[id(loop)] = lifted(loop, self.world, self.ordered)
         uses = self._lifted[id(loop)] or self._unordered(loop)
@@ -119,7 +124,7 @@ class PipeJudge(PipeSteps):
         out = self._merged([group[0] if len(group) == 1 else self._either(group, at) for group in alike.values()])
         return self._coarser(out) if self.coarse else out
 
-    def _unordered(self, loop: Loop) -> Sequence[Event] | None:
+    def _unordered(self, loop: KernelLoop) -> Sequence[Event] | None:
         """All iterations of a loop in which nothing orders anything as one of each access, if none of them meet."""
         if id(loop) not in self._flat:
             found = flattened(loop, self.world)
@@ -169,7 +174,7 @@ class PipeJudge(PipeSteps):
         moving = {name for term in at.counters.values() for name, _ in term.terms}
         return moving.isdisjoint(self.world.roots(fact)) and not self.world.changes(fact, at.counters)
 
-    def _iterations(self, loop: Loop, trip: Lin, state: State, at: At) -> list[State]:
+    def _iterations(self, loop: KernelLoop, trip: Lin, state: State, at: At) -> list[State]:
         """States in which the loop ends."""
         exits: list[State] = []
         current = [state]
@@ -215,7 +220,9 @@ class PipeJudge(PipeSteps):
                     period = lcm(period, args[1] // gcd(args[1], factor))
         return period if period <= MOST_STEPS // 3 else 1
 
-    def _cycle(self, loop: Loop, trip: Lin, at: At, history: list[list[State]], first: int, step: int) -> list[State]:
+    def _cycle(
+        self, loop: KernelLoop, trip: Lin, at: At, history: list[list[State]], first: int, step: int
+    ) -> list[State]:
         """All later iterations at once: number `first + j + period * m`, for every m, in the state that repeats."""
         period = step - first
         self._rounds += 1
@@ -246,7 +253,7 @@ class PipeJudge(PipeSteps):
         """After how many iterations the turns of all loops are the same again."""
         out = 1
         for event in events:
-            if isinstance(event, Loop):
+            if isinstance(event, KernelLoop):
                 out = lcm(out, self._rhythm(event.counter), self.rhythm_of(event.body))
             elif isinstance(event, Branch):
                 out = lcm(out, self.rhythm_of((*event.then, *event.other)))
@@ -278,7 +285,7 @@ class PipeJudge(PipeSteps):
             return False  # they speak of nothing in common
         return self.asker.possible([*around, fact.negated()]).status == "proved"
 
-    def _aged(self, loop: Loop, state: State) -> State:
+    def _aged(self, loop: KernelLoop, state: State) -> State:
         def older(instance: Instance) -> Instance:
             number, ages = instance
             return number, tuple(
@@ -289,7 +296,7 @@ class PipeJudge(PipeSteps):
         kept = tuple(f for f in state.facts if not self.world.changes(f, (loop.counter,)))
         return renamed(state.under(kept), older)
 
-    def _left(self, loop: Loop, state: State) -> State:
+    def _left(self, loop: KernelLoop, state: State) -> State:
         """Outside of a loop, an age counts from its end: 1 is the last iteration."""
 
         def ended(instance: Instance) -> Instance:

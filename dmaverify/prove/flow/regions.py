@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from dmaverify.lower.adapters import is_fetch
 from dmaverify.lower.programs import space_of
 from dmaverify.program.access import Access
-from dmaverify.program.move import PLACES, Tensor
 from dmaverify.program.schedule import Box, Order, Program, Region, Step, box_of
-from dmaverify.prove.flow.touches import Memory, Work, touched_box, whole_tensor
+from dmaverify.program.tensor import PLACES, Tensor
+from dmaverify.prove.flow.touches import Memory, StepWork, touched_box, whole_tensor
 from dmaverify.prove.meet import Walk, apart, difference, question
 from dmaverify.prove.smt import Session
 from dmaverify.targets.target import Target
@@ -27,7 +27,7 @@ from dmaverify.verdict import Finding, Label, Severity
 
 
 def region_findings(
-    program: Program, works: list[Work], order: Order, target: Target, session: Session, open_: list[str]
+    program: Program, works: list[StepWork], order: Order, target: Target, session: Session, open_: list[str]
 ) -> Iterator[Finding]:
     """What is wrong with the regions; `open_` receives what could not be decided."""
     index = {step.name: number for number, step in enumerate(program.steps)}
@@ -180,7 +180,7 @@ class _Contents:
     session: Session
     open_: list[str]
 
-    def of(self, number: int, step: Step, work: Work) -> Iterator[Finding]:
+    def of(self, number: int, step: Step, work: StepWork) -> Iterator[Finding]:
         for side, box in _boxes(step, self.target):
             named = step.reads if side == "reads" else step.writes
             for region in self.program.regions:
@@ -196,7 +196,7 @@ class _Contents:
                 if region.name == named or (meets and not dead):
                     yield from _alive(step, number, side, region, self.order, self.index)
 
-    def _reaches(self, work: Work, side: str, region: Region, step: Step) -> bool:
+    def _reaches(self, work: StepWork, side: str, region: Region, step: Step) -> bool:
         """Whether a byte that the step touches on that side lies in the region."""
         undecided = False
         for touch in work.touches:

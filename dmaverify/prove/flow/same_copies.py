@@ -14,7 +14,7 @@ from math import gcd
 from typing import Any
 
 from dmaverify.language.affine import ONE, ZERO, Lin, World
-from dmaverify.program.instructions import Copy, Event, Loop, Touch
+from dmaverify.program.instructions import Copy, CopyTouch, Event, KernelLoop
 from dmaverify.program.sums import depends, linear_in
 
 MOST_UNITS = 1 << 22
@@ -53,7 +53,7 @@ class Area:
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class CopyForm:
     """What one copy, with the loops around it that hold nothing else, changes. `copy` is the copy."""
 
     copy: Copy
@@ -68,11 +68,11 @@ class Form:
         return all(n.is_const for area in self.areas for n in area.numbers)
 
 
-def form_of(event: Event, world: World) -> Form | None:
+def form_of(event: Event, world: World) -> CopyForm | None:
     """The form of a copy, or of loops around one copy alone; None for all else and for steps that are not regular."""
     if isinstance(event, Copy):
-        return Form(event, tuple(_area(event, t) for t in event.touches if t.writes and t.length != ZERO))
-    if not isinstance(event, Loop) or len(event.body) != 1:
+        return CopyForm(event, tuple(_area(event, t) for t in event.touches if t.writes and t.length != ZERO))
+    if not isinstance(event, KernelLoop) or len(event.body) != 1:
         return None
     inner = form_of(event.body[0], world)
     if inner is None:
@@ -89,7 +89,7 @@ def form_of(event: Event, world: World) -> Form | None:
     return replace(inner, areas=tuple(areas))
 
 
-def _area(copy: Copy, touch: Touch) -> Area:
+def _area(copy: Copy, touch: CopyTouch) -> Area:
     back = copy.steps[len(copy.steps) - len(touch.steps) :]
     data = touch.kind == "data"
     levels = tuple((c, s, step.read if data else ZERO) for (c, s), step in zip(touch.steps, back, strict=True))
@@ -106,7 +106,7 @@ def _area(copy: Copy, touch: Touch) -> Area:
     )
 
 
-def progression(forms: Sequence[Form], equal: Equal) -> Form | None:
+def progression(forms: Sequence[CopyForm], equal: Equal) -> CopyForm | None:
     """Copies that differ by a constant distance alone, as one with a level more."""
     first = forms[0]
     if any(f.way != first.way or len(f.areas) != len(first.areas) for f in forms):
@@ -227,7 +227,7 @@ class Bytes:
     collides: bool
 
 
-def bytes_of(forms: Sequence[Form], unit: int) -> Bytes | None:
+def bytes_of(forms: Sequence[CopyForm], unit: int) -> Bytes | None:
     """What constant copies that write one memory change. None where there are too many pieces."""
     import numpy as np
 
@@ -281,7 +281,7 @@ def _walked(area: Area, unit: int) -> tuple[Any, Any]:
     return (write[:, None] + inner).ravel(), (read[:, None] + inner).ravel()
 
 
-def unit_of(forms: Sequence[Form]) -> int:
+def unit_of(forms: Sequence[CopyForm]) -> int:
     """The largest piece of which all copies are made: every start, step and length is a multiple of it."""
     unit = 0
     for form in forms:
@@ -311,7 +311,7 @@ def first_difference(one: Bytes, other: Bytes) -> tuple[int, Any, Any] | None:
     return address, found[0], found[1]
 
 
-def told(value: Any, forms: Sequence[Form]) -> str:
+def told(value: Any, forms: Sequence[CopyForm]) -> str:
     """What a byte gets, for people."""
     if value is None:
         return "nothing"
@@ -329,6 +329,6 @@ def memory_text(memory: tuple[str, str]) -> str:
     return f"{memory[0]}{f' ({memory[1]})' if memory[1] else ''}"
 
 
-def within(form: Form, memory: tuple[str, str]) -> Form:
+def within(form: CopyForm, memory: tuple[str, str]) -> CopyForm:
     """What a form changes of one memory."""
     return replace(form, areas=tuple(a for a in form.areas if a.memory == memory))

@@ -15,13 +15,25 @@ from dataclasses import dataclass, field, replace
 
 from dmaverify.errors import Span
 from dmaverify.language.affine import ONE, ZERO, Cond, Lin, World, compare
-from dmaverify.program.instructions import Arrival, Branch, Copy, Event, Fence, Loop, Signal, Token, Touch, Use
+from dmaverify.program.instructions import (
+    Arrival,
+    Branch,
+    BufferToken,
+    Copy,
+    CopyTouch,
+    Event,
+    Fence,
+    KernelLoop,
+    Release,
+    Signal,
+    Use,
+)
 from dmaverify.program.rewrite import Carrier, every, put_in, symbols_of, unrolled
 from dmaverify.prove.flow.ask import Asker
 from dmaverify.prove.flow.kernel_runs import PATH, parting, samples
 from dmaverify.prove.flow.same_copies import (
     Area,
-    Form,
+    CopyForm,
     apart,
     bytes_of,
     first_difference,
@@ -113,7 +125,7 @@ def _shared(world: World, first: World, second: World) -> tuple[dict[str, Lin], 
 def _cleaned(events: Sequence[Event]) -> Iterator[Event]:
     """Without loops that never run and branches and loops of nothing."""
     for event in events:
-        if isinstance(event, Loop):
+        if isinstance(event, KernelLoop):
             body = tuple(_cleaned(event.body))
             if body and event.trip != ZERO:
                 yield replace(event, body=body)
@@ -206,7 +218,7 @@ class _Comparison:
     def write_out(self, events: list[Event]) -> bool:
         """Replaces a loop of known count in front by its iterations."""
         loop = events[0]
-        if not isinstance(loop, Loop) or not loop.trip.is_const:
+        if not isinstance(loop, KernelLoop) or not loop.trip.is_const:
             return False
         if any(isinstance(e, Use) and e.gives for e in every(loop.body)):
             return False  # each iteration reads another value, and they have one name
@@ -221,7 +233,7 @@ class _Comparison:
         if one is not None and other is not None and self.same_form(one, other):
             self.seen.add(one.copy.span.start)
             return Sameness("same", len(self.seen))
-        if isinstance(a, Loop) and isinstance(b, Loop):
+        if isinstance(a, KernelLoop) and isinstance(b, KernelLoop):
             if not self.equal(a.trip, b.trip):
                 return self.parted(a, b, "the loops run differently often")
             counter = {b.counter: Lin(0, ((a.counter, 1),))}
@@ -260,9 +272,9 @@ class _Comparison:
             return (a.action, a.source, a.dest) == (b.action, b.source, b.dest) and self.equal(a.event, b.event)
         if isinstance(a, Fence) and isinstance(b, Fence):
             return a.pipe == b.pipe
-        if isinstance(a, Arrival) and isinstance(b, Arrival):
-            return (a.what, a.pipe) == (b.what, b.pipe)
-        if isinstance(a, Token) and isinstance(b, Token):
+        if isinstance(a, (Arrival, Release)) and isinstance(b, (Arrival, Release)):
+            return (a.what, a.pipe, a.flag) == (b.what, b.pipe, b.flag)
+        if isinstance(a, BufferToken) and isinstance(b, BufferToken):
             alike = (a.action, a.pipe) == (b.action, b.pipe)
             return alike and self.equal(a.token, b.token) and self.equal(a.mode, b.mode)
         if isinstance(a, Use) and isinstance(b, Use):
@@ -283,7 +295,7 @@ class _Comparison:
                 self.meant[other.name] = mine
                 self.loose -= {one.name, other.name}
 
-    def same_touch(self, s: Touch, t: Touch) -> bool:
+    def same_touch(self, s: CopyTouch, t: CopyTouch) -> bool:
         mine, theirs = ((x.kind, x.place.memory, x.pattern, x.open, len(x.steps)) for x in (s, t))
         if mine != theirs:
             return False
@@ -293,7 +305,7 @@ class _Comparison:
 
     # ------------------------------------------------------------ copies
 
-    def same_form(self, one: Form, other: Form) -> bool:
+    def same_form(self, one: CopyForm, other: CopyForm) -> bool:
         if one.way != other.way or PATH in (one.copy.atomic, other.copy.atomic):
             return False
         if one.copy.touches == other.copy.touches and one.areas == other.areas:
@@ -304,7 +316,7 @@ class _Comparison:
         finally:
             self.counts = []
 
-    def by_levels(self, one: Form, other: Form) -> bool:
+    def by_levels(self, one: CopyForm, other: CopyForm) -> bool:
         """Whether both have one normal form, and in one order unless none matters."""
         forms = [[normal(a, self.world, self.equal) for a in f.areas] for f in (one, other)]
         left = list(forms[1])
@@ -315,7 +327,7 @@ class _Comparison:
             del left[at]
         return not left and (self.in_order(one, other) or self.orderless(forms[0]))
 
-    def in_order(self, one: Form, other: Form) -> bool:
+    def in_order(self, one: CopyForm, other: CopyForm) -> bool:
         """Whether the levels are the same, one by one, in the same order."""
         for a, b in zip(one.areas, other.areas, strict=False):
             levels = [[level for level in area.levels if level[0] != ONE] for area in (a, b)]
@@ -350,9 +362,9 @@ class _Comparison:
         self.seen |= {f.copy.span.start for f in runs[0]}
         return len(runs[0]), len(runs[1])
 
-    def run(self, events: Sequence[Event]) -> list[Form]:
+    def run(self, events: Sequence[Event]) -> list[CopyForm]:
         """The forms of all copies in front that go one way."""
-        out: list[Form] = []
+        out: list[CopyForm] = []
         for event in events:
             form = form_of(event, self.world)
             if form is None or (out and form.way != out[0].way):
@@ -360,7 +372,7 @@ class _Comparison:
             out.append(form)
         return out
 
-    def by_bytes(self, one: Sequence[Form], other: Sequence[Form]) -> bool:
+    def by_bytes(self, one: Sequence[CopyForm], other: Sequence[CopyForm]) -> bool:
         if not all(f.is_const for f in (*one, *other)):
             return False
         memories = {a.memory for f in (*one, *other) for a in f.areas}
@@ -376,7 +388,7 @@ class _Comparison:
 def _size(events: Sequence[Event]) -> int:
     total = 0
     for event in events:
-        if isinstance(event, Loop):
+        if isinstance(event, KernelLoop):
             total += 1 + _size(event.body) * (event.trip.const if event.trip.is_const else 1)
         elif isinstance(event, Branch):
             total += 1 + _size(event.then) + _size(event.other)

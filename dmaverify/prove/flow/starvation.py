@@ -29,7 +29,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import gcd, prod
 
-from dmaverify.prove.flow.bank_runs import AccessNest, Banks, Level, Run, Summaries, longest_run, summaries
+from dmaverify.prove.flow.bank_runs import AccessNest, BankRun, Banks, RunLevel, Summaries, longest_run, summaries
 from dmaverify.prove.smt import Query, Session, all_of, linear, number
 
 Variable = tuple[str, int | None, int | None]
@@ -37,7 +37,7 @@ Reach = tuple[Variable, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class StarvationQuestion:
     """One question by name; its only good answer is `unsat`."""
 
     name: str
@@ -48,7 +48,7 @@ class Question:
 class RunProof:
     """`status` is proved, refuted or unknown; `answers` are (question, answer of the solver), in order."""
 
-    run: Run
+    run: BankRun
     status: str
     answers: tuple[tuple[str, str], ...]
 
@@ -104,7 +104,7 @@ class _Grid:
         return variable, f"(= {there} {linear(0, ((self.size, rounds), (1, end)))})"
 
 
-def _ahead(child: Level, count: int, stride: int, grid: _Grid) -> list[int]:
+def _ahead(child: RunLevel, count: int, stride: int, grid: _Grid) -> list[int]:
     """For each residue: how many children follow each other, all of them full; `count` where a turn of them is."""
     step, reach = grid.step(stride), min(count, grid.turn(stride))
     full = [length == child.length for length in child.prefix]
@@ -120,7 +120,7 @@ def _ahead(child: Level, count: int, stride: int, grid: _Grid) -> list[int]:
 # ---------------------------------------------------------------- questions
 
 
-def _access(nest: AccessNest, banks: Banks, level: Level, grid: _Grid) -> Question:
+def _access(nest: AccessNest, banks: Banks, level: RunLevel, grid: _Grid) -> StarvationQuestion:
     variables: list[Variable] = [grid.index("x"), ("byte", 0, nest.width_bytes), ("there", 0, banks.width_bytes)]
     address = linear(grid.offset, ((grid.unit, "x"), (1, "byte")))
     query = Query(
@@ -130,15 +130,17 @@ def _access(nest: AccessNest, banks: Banks, level: Level, grid: _Grid) -> Questi
             f"(= {lookup(_least(level), 'x')} 0)",
         ),
     )
-    return Question("access", query)
+    return StarvationQuestion("access", query)
 
 
-def _least(level: Level) -> list[int]:
+def _least(level: RunLevel) -> list[int]:
     """What all three tables of one access claim at least: 0 where any of them says that bank 0 is missed."""
     return [min(three) for three in zip(level.prefix, level.suffix, level.best, strict=True)]
 
 
-def _loop(name: str, child: Level, level: Level, count: int, stride: int, grid: _Grid) -> list[Question]:
+def _loop(
+    name: str, child: RunLevel, level: RunLevel, count: int, stride: int, grid: _Grid
+) -> list[StarvationQuestion]:
     """That the tables of a loop follow from those of its child.
 
     `x` is the residue of the loop's first child, `y` that of the child in question, `next` that of the one after it,
@@ -195,10 +197,10 @@ def _loop(name: str, child: Level, level: Level, count: int, stride: int, grid: 
             ],
         ),
     }
-    return [Question(f"{name} {claim}", Query(tuple(v), tuple(c))) for claim, (v, c) in claims.items()]
+    return [StarvationQuestion(f"{name} {claim}", Query(tuple(v), tuple(c))) for claim, (v, c) in claims.items()]
 
 
-def _longest(nest: AccessNest, banks: Banks, level: Level, grid: _Grid, run: Run) -> Question:
+def _longest(nest: AccessNest, banks: Banks, level: RunLevel, grid: _Grid, run: BankRun) -> StarvationQuestion:
     """No base and bank with a longer run: bank b at an address is bank 0 at b bank widths less."""
     if nest.base is None:
         step = gcd(nest.align_bytes, grid.period)
@@ -208,10 +210,12 @@ def _longest(nest: AccessNest, banks: Banks, level: Level, grid: _Grid, run: Run
     variables: list[Variable] = [*bases, ("bank", 0, banks.count), grid.index("x"), ("turns", None, None)]
     seen = f"(- {base} {linear(0, ((banks.width_bytes, 'bank'),))})"
     placed = f"(= {seen} {linear(grid.offset, ((grid.period, 'turns'), (grid.unit, 'x')))})"
-    return Question("longest", Query(tuple(variables), (placed, f"(> {lookup(level.best, 'x')} {run.length})")))
+    return StarvationQuestion(
+        "longest", Query(tuple(variables), (placed, f"(> {lookup(level.best, 'x')} {run.length})"))
+    )
 
 
-def _run(nest: AccessNest, banks: Banks, run: Run) -> Question:
+def _run(nest: AccessNest, banks: Banks, run: BankRun) -> StarvationQuestion:
     """An access of the run that misses the bank: its address, seen from the bank, has no byte in the first width."""
     period, first = banks.period_bytes, nest.position(run.start)
     names = [f"c{i}" for i in range(len(nest.loops))]
@@ -228,10 +232,10 @@ def _run(nest: AccessNest, banks: Banks, run: Run) -> Question:
         f"(= {address} {linear(0, ((period, 'turns'), (1, 'there')))})",
         all_of([f"(<= {banks.width_bytes} there)", f"(<= (+ there {nest.width_bytes}) {period})"]),
     )
-    return Question("run", Query((*variables, ("there", 0, period), ("turns", None, None)), constraints))
+    return StarvationQuestion("run", Query((*variables, ("there", 0, period), ("turns", None, None)), constraints))
 
 
-def lies_in(nest: AccessNest, banks: Banks, run: Run) -> bool:
+def lies_in(nest: AccessNest, banks: Banks, run: BankRun) -> bool:
     """Whether the nest has the accesses, the banks and the base that the run speaks of."""
     known = nest.base is not None
     base_fits = run.base == nest.base if known else run.base % gcd(nest.align_bytes, banks.period_bytes) == 0
@@ -262,7 +266,7 @@ def _grid(nest: AccessNest, banks: Banks, claims: Summaries) -> _Grid:
     return _Grid(unit, offset, size)
 
 
-def questions(nest: AccessNest, banks: Banks, run: Run, claims: Summaries) -> tuple[Question, ...]:
+def questions(nest: AccessNest, banks: Banks, run: BankRun, claims: Summaries) -> tuple[StarvationQuestion, ...]:
     """Everything that is asked of the solver for this run, from these tables.
 
     Raises ValueError for tables that are not about this nest.
@@ -277,7 +281,7 @@ def questions(nest: AccessNest, banks: Banks, run: Run, claims: Summaries) -> tu
 
 
 def prove_run(
-    nest: AccessNest, banks: Banks, session: Session, run: Run | None = None, claims: Summaries | None = None
+    nest: AccessNest, banks: Banks, session: Session, run: BankRun | None = None, claims: Summaries | None = None
 ) -> RunProof:
     """The longest run (computed, or the one that is claimed), proved from the tables (computed, or those that are
     claimed).

@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Any
 
 from dmaverify.errors import InputError
-from dmaverify.prove.flow.bank_runs import Banks, Run, Runs
+from dmaverify.prove.flow.bank_runs import BankRun, Banks, Runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ def _reading(section: Mapping[str, Any], name: str, chosen: Mapping[str, str], v
 
 
 @dataclass(frozen=True, slots=True)
-class Sum:
+class AccessSum:
     """What concurrent accesses and DMA add up to. `bank` is the worst, `total` its sum; `parts` are the accesses that
     touch it.
 
@@ -128,7 +128,7 @@ class Sum:
     total: int
     bank: int
     per_bank: tuple[int, ...]
-    parts: tuple[tuple[str, Run], ...]
+    parts: tuple[tuple[str, BankRun], ...]
     dma: int
 
     def within(self, limit: Limit) -> bool:
@@ -136,7 +136,7 @@ class Sum:
         return self.total <= limit.allowed
 
 
-def cumulative(runs: Mapping[str, Runs], dma: int = 1) -> Sum:
+def cumulative(runs: Mapping[str, Runs], dma: int = 1) -> AccessSum:
     """The sum over everything that may be concurrent: interleaving between accesses does not reset a run.
 
     DMA takes all banks at once, so its pending request counts on each. Unknown bases are taken as independent of each
@@ -150,4 +150,4 @@ def cumulative(runs: Mapping[str, Runs], dma: int = 1) -> Sum:
     bank = per_bank.index(max(per_bank))
     parts = [(name, one.per_bank[bank]) for name, one in runs.items() if one.per_bank[bank].length]
     parts.sort(key=lambda part: -part[1].length)
-    return Sum(per_bank[bank], bank, per_bank, tuple(parts), dma)
+    return AccessSum(per_bank[bank], bank, per_bank, tuple(parts), dma)

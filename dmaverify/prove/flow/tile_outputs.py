@@ -17,9 +17,9 @@ from math import prod
 from dmaverify.errors import Span
 from dmaverify.lower.adapters import is_fetch
 from dmaverify.program.indirect import Indirect, rows_of
-from dmaverify.program.move import Tensor
 from dmaverify.program.schedule import Step
-from dmaverify.program.views import Affine, Turn, View, ViewError, Views, Window
+from dmaverify.program.tensor import Tensor
+from dmaverify.program.views import Affine, TileWindow, Turn, View, ViewError, Views
 from dmaverify.prove.flow.tile_union import Boxes, Digit
 from dmaverify.targets.target import Target
 
@@ -56,7 +56,7 @@ class Tiles:
 
 
 @dataclass(frozen=True)
-class Rows:
+class ScatteredRows:
     """The rows that a scatter writes: `named` surely, `possible` perhaps (first and last; None: none beside those)."""
 
     step: int
@@ -73,7 +73,7 @@ class Output:
     tiles: tuple[Tiles, ...]
     whole: bool
     digits: tuple[Digit, ...]
-    rows: tuple[Rows, ...] = ()
+    rows: tuple[ScatteredRows, ...] = ()
     reads: tuple[Tiles, ...] = ()
 
     def label(self, digit: Digit) -> str:
@@ -127,7 +127,7 @@ def _sides(step: Step) -> Iterator[tuple[Tensor, Views | None, View | None, bool
         yield access.memory, views, view, not fetch
 
 
-def _cutting(view: View) -> list[Window]:
+def _cutting(view: View) -> list[TileWindow]:
     """The windows that leave something out, or move."""
     return [w for w in view.windows if w.size > 1 and (w.length < w.size or w.room > w.size or w.start.constant)]
 
@@ -157,7 +157,7 @@ def _output(tensor: Tensor, found: _Found, target: Target) -> Output | Tensor:
     return Output(tensor, tiles, found.whole, digits, tuple(rows), reads)
 
 
-def _rows(step: int, move: Indirect, target: Target) -> Rows | None:
+def _rows(step: int, move: Indirect, target: Target) -> ScatteredRows | None:
     """The rows of a scatter on the one digit of its table; None where the table has no such digit."""
     try:
         digits = rows_of(move.table, move.axis, move.rows, written=True).digits
@@ -169,10 +169,10 @@ def _rows(step: int, move: Indirect, target: Target) -> Rows | None:
     at, index = (digit.place, digit.stride, digit.slots), move.index
     if index.values is None:
         low, high = index.low or 0, move.rows - 1 if index.high is None else index.high
-        return Rows(step, at, (), (max(0, low), min(move.rows - 1, high)))
+        return ScatteredRows(step, at, (), (max(0, low), min(move.rows - 1, high)))
     unit = digit.stride * target.dtypes[move.dtype] // 8 if index.scaled else 1
     # an offset between two rows is refuted where the scatter is judged by itself; it names none here
-    return Rows(step, at, tuple(v // unit for v in index.values if unit and v % unit == 0))
+    return ScatteredRows(step, at, tuple(v // unit for v in index.values if unit and v % unit == 0))
 
 
 def _common(ranges: set[tuple[str, int, int]]) -> tuple[Digit, ...] | None:
@@ -221,7 +221,7 @@ def _tiles(step: int, views: Views, view: View, digits: Sequence[Digit]) -> Tile
     return Tiles(step, windows, labels, views.turns, moving, view.partial, span, tuple(extra))
 
 
-def _run(windows: Sequence[Window], unit: int, size: int, turns: int) -> tuple[Affine, int, list[tuple[int, int]]]:
+def _run(windows: Sequence[TileWindow], unit: int, size: int, turns: int) -> tuple[Affine, int, list[tuple[int, int]]]:
     """Start, length and loops (count, step) of the positions that windows within one digit show, innermost first."""
     start, length, loops = Affine(0, (0,) * turns), 1, []
     below = 1  # positions of the digit that are decided so far
@@ -243,7 +243,7 @@ def _run(windows: Sequence[Window], unit: int, size: int, turns: int) -> tuple[A
     return start, length, loops
 
 
-def _label(windows: Sequence[Window], digit: Digit, cut: Sequence[Window]) -> str:
+def _label(windows: Sequence[TileWindow], digit: Digit, cut: Sequence[TileWindow]) -> str:
     widest = windows[-1]
     if len(windows) == 1 and (widest.stride, widest.room) == (digit[1], digit[2]):
         return widest.label

@@ -24,8 +24,8 @@ from typing import Protocol
 
 from dmaverify.language.expr import axes_of
 from dmaverify.language.meaning import Index, OutOfBounds, Pad, cell
-from dmaverify.program.move import PLACES, Tensor
 from dmaverify.program.schedule import Order
+from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.program.views import Affine, loop_values
 from dmaverify.prove.flow.tile_outputs import Output, Tiles
 from dmaverify.prove.flow.tile_union import Boxes, Digit, Grid, grid
@@ -45,7 +45,7 @@ class Elsewhere(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Twice:
+class SharedElement:
     """Two tiles that share an element: iterations (values of loops) of two steps, and the position on each digit."""
 
     first: Tiles
@@ -71,7 +71,7 @@ class Together:
     output: Output
     once: str
     covers: str
-    twice: tuple[Twice, ...] = ()
+    twice: tuple[SharedElement, ...] = ()
     unwritten: Unwritten | None = None
     on_purpose: bool = False
     why: str = ""
@@ -85,7 +85,7 @@ def judge(output: Output, order: Order, session: Session, elsewhere: Elsewhere) 
     steps do to its bytes through other declarations.
     """
     made = grid(output.digits, [t.boxes for t in output.tiles])
-    twice: list[Twice] = []
+    twice: list[SharedElement] = []
     once = apart = "proved"
     for i, first in enumerate(output.tiles):
         for j, second in enumerate(output.tiles[i:], i):
@@ -95,7 +95,7 @@ def judge(output: Output, order: Order, session: Session, elsewhere: Elsewhere) 
             apart = "refuted"
             if first is not second:
                 answer = _unread(output, (i, j), order, answer, session, elsewhere)
-            if isinstance(answer, Twice):
+            if isinstance(answer, SharedElement):
                 twice.append(answer)
                 once = "refuted"
             elif answer == "unknown" and once == "proved":
@@ -112,13 +112,18 @@ def _between(first: int, second: int, order: Order, reader: int) -> bool:
 
 
 def _unread(
-    output: Output, pair: tuple[int, int], order: Order, found: Twice | str, session: Session, elsewhere: Elsewhere
-) -> Twice | str:
+    output: Output,
+    pair: tuple[int, int],
+    order: Order,
+    found: SharedElement | str,
+    session: Session,
+    elsewhere: Elsewhere,
+) -> SharedElement | str:
     """What two tiles share less what a step between them reads; "none" where that is nothing."""
     first, second = (output.tiles[i] for i in pair)
     steps = [s for s in range(len(order.of_step)) if _between(first.step, second.step, order, s)]
     readers = [r for r in output.reads if r.step in steps]
-    if not steps or not isinstance(found, Twice):
+    if not steps or not isinstance(found, SharedElement):
         return found
     if any(not r.windows for r in readers):
         return "none"
@@ -138,7 +143,7 @@ def _unread(
     if sides[0] is None or sides[1] is None:
         return "unknown"
     where = {output.label(d): value for d, value in point.items()}
-    return Twice(first, second, sides[0], sides[1], where)
+    return SharedElement(first, second, sides[0], sides[1], where)
 
 
 def _iteration_at(tiles: Tiles, point: Mapping[Digit, int], session: Session) -> dict[str, int] | None:
@@ -157,7 +162,7 @@ def _iteration_at(tiles: Tiles, point: Mapping[Digit, int], session: Session) ->
     return loop_values(tiles.turns, counters)
 
 
-def _twice(output: Output, first: Tiles, second: Tiles, session: Session) -> Twice | str:
+def _twice(output: Output, first: Tiles, second: Tiles, session: Session) -> SharedElement | str:
     """Two tiles with a common element, "none" or "unknown"."""
     if first is second and not first.moving:
         return "none"
@@ -174,7 +179,7 @@ def _twice(output: Output, first: Tiles, second: Tiles, session: Session) -> Twi
         starts = [t.window(digit)[0].at(at) for t, at in zip((first, second), sides, strict=True)]
         where[output.label(digit)] = max(starts)
     at = [loop_values(t.turns, side[: len(t.turns)]) for t, side in zip((first, second), sides, strict=True)]
-    return Twice(first, second, at[0], at[1], where)
+    return SharedElement(first, second, at[0], at[1], where)
 
 
 def _overlap_question(output: Output, first: Tiles, second: Tiles) -> tuple[Query, list[str]]:

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dmaverify.lower.programs import space_of
-from dmaverify.program.move import PLACES
 from dmaverify.program.schedule import Step
+from dmaverify.program.tensor import PLACES
 from dmaverify.prove.flow.tile_outputs import Output
 from dmaverify.prove.flow.touches import Memory, Touch
 from dmaverify.prove.meet import TooDeep, Walk, apart, difference, solvable

@@ -66,7 +66,7 @@ def _start(better: str, tiles: Tiles) -> tuple[Edit, ...]:
     text, before = tiles.span.text, tiles.span.source.text[max(0, tiles.span.start - 1) : tiles.span.start]
     if before in ('"', "'"):
         return (Edit(tiles.span, better),)
-    return (Edit(tiles.span, f'"{better}"'),) if text[:1] in ('"', "'") or text.isdigit() else ()
+    return (Edit(tiles.span, f'"{better}"'),) if text[:1] in ('"', "'") or text.isdecimal() else ()
 
 
 def _iteration(step: Step, at: Mapping[str, int]) -> str:

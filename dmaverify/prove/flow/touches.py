@@ -21,9 +21,10 @@ from dmaverify.lower.programs import Trouble, program_of_transfer, space_of
 from dmaverify.program.access import Access
 from dmaverify.program.command import Command, Loop
 from dmaverify.program.indirect import Indirect
-from dmaverify.program.move import PLACES, Tensor, Transfer
+from dmaverify.program.move import Transfer
 from dmaverify.program.schedule import DMA_CONTEXT, Box, Step, box_of
 from dmaverify.program.space import unit_bits_of
+from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.program.views import Turn, View, Views, turns_of
 from dmaverify.prove.meet import Walk
 from dmaverify.prove.move.views import shift_units
@@ -63,7 +64,7 @@ def flat_weights(turns: Sequence[Turn]) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True)
-class Work:
+class StepWork:
     """One step taken apart. `commands` belong to a transfer, `accesses` to an operation (with the command of each)."""
 
     lanes: tuple[str, ...]
@@ -74,7 +75,7 @@ class Work:
     whole: bool = False  # nothing says how the transfer is made
 
 
-def work_of(index: int, step: Step, target: Target) -> Work:
+def work_of(index: int, step: Step, target: Target) -> StepWork:
     work = (
         _access_work(index, step, target)
         if step.transfer is None
@@ -83,7 +84,7 @@ def work_of(index: int, step: Step, target: Target) -> Work:
     return _around(work, step, target) if step.loops else work
 
 
-def _around(work: Work, step: Step, target: Target) -> Work:
+def _around(work: StepWork, step: Step, target: Target) -> StepWork:
     """The work with the step's loops around every walk: each side moves as its view does."""
     found = [work_views(one) for one in (step.transfer, *step.accesses) if one is not None]
     plain = Views(step.loops, turns_of(step.loops, {}))
@@ -107,7 +108,7 @@ def work_views(work: Transfer | Access | None) -> Views | None:
 # ---------------------------------------------------------------- transfers
 
 
-def _transfer_work(index: int, step: Step, transfer: Transfer, target: Target) -> Work:
+def _transfer_work(index: int, step: Step, transfer: Transfer, target: Target) -> StepWork:
     bits = target.dtypes[transfer.dtype]
     found = program_of_transfer(transfer, bits, target)
     if found is None:
@@ -120,16 +121,16 @@ def _transfer_work(index: int, step: Step, transfer: Transfer, target: Target) -
             touches = known_rows(index, lane, step.indirect, target) or touches
             index_bits = target.dtypes[step.indirect.index.dtype]
             touches += _region(index, lane, step.indirect.index.tensor, index_bits, target, False, "the index")
-        return Work((lane,), tuple(touches), whole=True)
+        return StepWork((lane,), tuple(touches), whole=True)
     if isinstance(found, list):
-        return Work((step.context or DMA_CONTEXT,), (), troubles=tuple(found))
+        return StepWork((step.context or DMA_CONTEXT,), (), troubles=tuple(found))
     lanes = [step.context or lane_of(command) for command in found]
     touches = [
         touch
         for number, (command, lane) in enumerate(zip(found, lanes, strict=True))
         for touch in _command_touches(index, number, command, lane, transfer)
     ]
-    return Work(tuple(dict.fromkeys(lanes)), tuple(touches), tuple(found))
+    return StepWork(tuple(dict.fromkeys(lanes)), tuple(touches), tuple(found))
 
 
 def known_rows(index: int, lane: str, move: Indirect, target: Target) -> list[Touch]:
@@ -271,7 +272,7 @@ def outer_places(tensor: Tensor, view: View | None, place: str, target: Target) 
 # ---------------------------------------------------------------- accesses
 
 
-def _access_work(index: int, step: Step, target: Target) -> Work:
+def _access_work(index: int, step: Step, target: Target) -> StepWork:
     touches: list[Touch] = []
     made: list[tuple[Access, Command]] = []
     troubles: list[Trouble] = []
@@ -303,7 +304,7 @@ def _access_work(index: int, step: Step, target: Target) -> Work:
                     access.memory.span,
                 )
             )
-    return Work((lane,), tuple(touches), (), tuple(made), tuple(troubles))
+    return StepWork((lane,), tuple(touches), (), tuple(made), tuple(troubles))
 
 
 def access_command(access: Access, bits: int, target: Target) -> Command | list[Trouble]:
@@ -334,7 +335,7 @@ def where(touch: Touch, address: int, unit_bits: int, target: Target) -> str:
     stride = target.tiers[tier].strides.get("slice")
     if stride:
         slice_, address = divmod(address, stride * 8 // unit_bits)
-        parts.append(f"slice {slice_}")
+        parts.append(f"{target.tiers[tier].counts.get('slice', 'slice')} {slice_}")
     byte = address * unit_bits // 8
     half = f" (half {address % 2})" if unit_bits == 4 else ""
     return f"{', '.join([tier, *parts])}, byte {byte}{half}"

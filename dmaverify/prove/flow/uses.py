@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from dmaverify.language.affine import Lin, both, compare
-from dmaverify.program.instructions import Branch, Event, Loop, Touch, Use
+from dmaverify.program.instructions import Branch, CopyTouch, Event, KernelLoop, Use
 from dmaverify.prove.flow.ask import shown
 from dmaverify.prove.flow.instructions import CopyJudge
 from dmaverify.verdict import Finding, Severity
@@ -29,13 +29,13 @@ def _uses(events: Sequence[Event]) -> Iterator[Use]:
     for event in events:
         if isinstance(event, Use):
             yield from () if event.inferred == "bytes" else (event,)
-        elif isinstance(event, Loop):
+        elif isinstance(event, KernelLoop):
             yield from _uses(event.body)
         elif isinstance(event, Branch):
             yield from _uses((*event.then, *event.other))
 
 
-def _judge(judge: CopyJudge, use: Use, touches: Sequence[Touch], what: str) -> None:
+def _judge(judge: CopyJudge, use: Use, touches: Sequence[CopyTouch], what: str) -> None:
     place, world = touches[0].place, judge.world
     spans = [judge.span_of(touch) for touch in touches]
     low, end = spans[0]

@@ -15,9 +15,10 @@ from typing import Any
 
 from dmaverify.errors import Span
 from dmaverify.language.affine import ONE, ZERO, Cond, Lin, World, compare
-from dmaverify.program.instructions import Arrival, Copy, Place, Source, Touch, Use
+from dmaverify.program.instructions import Arrival, Copy, CopyTouch, Place, Shared, StoredSource, Use
 from dmaverify.prove.flow.ask import Asker
 from dmaverify.prove.flow.covered import Lifted, covers
+from dmaverify.prove.flow.other_core import meets_arrival
 from dmaverify.verdict import Finding, Label, Severity
 
 NEVER, WRITTEN, TAIL, MAYBE = 0, 1, 2, 3
@@ -27,7 +28,7 @@ MOST_TRIES = 64  # values of symbols that are tried one by one
 
 
 @dataclass(frozen=True)
-class Held:
+class LoadedBytes:
     """What a load took: whether all of it surely was written; else the states of its bytes from `start`, if known."""
 
     sure: bool
@@ -45,10 +46,10 @@ class Path:
     """
 
     bytes_: bytearray
-    rows: list[Touch] = field(default_factory=list)
+    rows: list[CopyTouch] = field(default_factory=list)
     facts: tuple[Cond, ...] = ()
-    whole: list[Touch] = field(default_factory=list)
-    loads: dict[int, Held] = field(default_factory=dict)
+    whole: list[CopyTouch] = field(default_factory=list)
+    loads: dict[int, LoadedBytes] = field(default_factory=dict)
 
     def copy(self) -> Path:
         return Path(bytearray(self.bytes_), list(self.rows), self.facts, list(self.whole), dict(self.loads))
@@ -65,24 +66,26 @@ class WrittenBytes:
     unjudged: dict[str, None] = field(default_factory=dict)
     reads: int = 0
     ordered: Sequence[str] = ()
-    given: Sequence[tuple[int, int]] = ()  # bytes that others have written wherever they are waited for
-    arrivals: dict[str, None] = field(default_factory=dict)
+    given: Sequence[Shared] = ()  # what another core does
+    arrivals: dict[str, Arrival] = field(default_factory=dict)
     trusting: bool = False  # what is stored is taken for written
     doubts: int = 0  # stores of which it is not sure that they store what was written
     _tails: dict[int, Span] = field(default_factory=dict)
     _bases: list[int] = field(default_factory=list)
-    _lost: list[Touch] = field(default_factory=list)
+    _lost: list[CopyTouch] = field(default_factory=list)
     _counters: frozenset[str] = frozenset()
-    _loops: dict[int, tuple[Touch, Lifted, Touch]] = field(default_factory=dict)
-    _worst: dict[int, Held] = field(default_factory=dict)  # of every load so far, on any path
-    _made: dict[int, tuple[Span, Held]] = field(default_factory=dict)  # garbage that a store left, by its first byte
+    _loops: dict[int, tuple[CopyTouch, Lifted, CopyTouch]] = field(default_factory=dict)
+    _worst: dict[int, LoadedBytes] = field(default_factory=dict)  # of every load so far, on any path
+    _made: dict[int, tuple[Span, LoadedBytes]] = field(
+        default_factory=dict
+    )  # garbage that a store left, by its first byte
     _brought: dict[int, Span] = field(default_factory=dict)  # copies by where they stop
 
     @property
     def world(self) -> World:
         return self.asker.world
 
-    def _mine(self, touch: Touch) -> bool:
+    def _mine(self, touch: CopyTouch) -> bool:
         return touch.place.space == self.space and not touch.place.root
 
     def _access(
@@ -108,15 +111,15 @@ class WrittenBytes:
                 path.whole = [r for r in path.whole if self._beside(r, touch)]
             self._write(touch, event, path)
 
-    def _kept(self, rows: Sequence[Touch], lost: Sequence[Touch]) -> list[Touch]:
+    def _kept(self, rows: Sequence[CopyTouch], lost: Sequence[CopyTouch]) -> list[CopyTouch]:
         """Rows of which no iteration makes a byte unknown, in whatever order they come."""
         return [r for r in rows if all(self._beside(r, t) or interleaved(r, t) for t in lost)]
 
-    def _beside(self, row: Touch, touch: Touch) -> bool:
+    def _beside(self, row: CopyTouch, touch: CopyTouch) -> bool:
         (low, high), (first, end) = self._range(row), self._range(touch)
         return high <= first or end <= low
 
-    def _put(self, touch: Touch, at: Mapping[str, Lin], lifted: tuple[tuple[str, Lin], ...]) -> Touch:
+    def _put(self, touch: CopyTouch, at: Mapping[str, Lin], lifted: tuple[tuple[str, Lin], ...]) -> CopyTouch:
         world = self.world
         address, steps = (
             world.put(touch.place.address, at),
@@ -128,9 +131,9 @@ class WrittenBytes:
             steps.append((trip, Lin(factor)))
         place = Place(touch.place.space, touch.place.root, address, touch.place.item_bytes, touch.place.dtype)
         offset, length = world.put(touch.offset, at), world.put(touch.length, at)
-        return Touch(touch.kind, place, offset, length, tuple(steps), touch.pattern, touch.open)
+        return CopyTouch(touch.kind, place, offset, length, tuple(steps), touch.pattern, touch.open)
 
-    def _rows(self, touch: Touch) -> list[tuple[int, int]] | None:
+    def _rows(self, touch: CopyTouch) -> list[tuple[int, int]] | None:
         """(start, end) of every row, rows that touch merged; None where a number is a symbol."""
         if not all(x.is_const for x in (touch.place.address, touch.offset, touch.length)):
             return None
@@ -150,7 +153,7 @@ class WrittenBytes:
 
     # ------------------------------------------------------------ registers
 
-    def _loaded(self, event: Use, touches: Sequence[Touch], path: Path, *, sure: bool) -> None:
+    def _loaded(self, event: Use, touches: Sequence[CopyTouch], path: Path, *, sure: bool) -> None:
         """What registers are loaded with: the states of the bytes of a load of one row, if its address is a number."""
         states, at = None, 0
         spans = [] if sure else [self._rows(t) for t in touches if not t.open and not t.steps]
@@ -160,15 +163,15 @@ class WrittenBytes:
             states = bytes(path.bytes_[at:end])
             if any(self._reach(row, touch) for row in (*path.rows, *path.whole) for touch in touches):
                 states = states.translate(PERHAPS)
-        held = Held(sure, states, event.span, at)
+        held = LoadedBytes(sure, states, event.span, at)
         before = self._worst.get(event.load)
-        self._worst[event.load] = held if before is None or before.sure else before if sure else Held(False)
+        self._worst[event.load] = held if before is None or before.sure else before if sure else LoadedBytes(False)
         path.loads[event.load] = held
 
     def _stores_garbage(
         self,
         event: Use,
-        touches: Sequence[tuple[Touch, Touch]],
+        touches: Sequence[tuple[CopyTouch, CopyTouch]],
         path: Path,
         at: Mapping[str, Lin],
         lifted: tuple[tuple[str, Lin], ...],
@@ -194,18 +197,18 @@ class WrittenBytes:
             end = min(self.size, start.const + len(states))
             path.bytes_[start.const : end] = states[: end - start.const]
             if TAIL in states:
-                because = next((h for s, h in held if h.states is not None), Held(False))
+                because = next((h for s, h in held if h.states is not None), LoadedBytes(False))
                 self._made[start.const] = (event.span, because)
         return True
 
-    def _of(self, source: Source, path: Path, *, once: bool) -> Held:
+    def _of(self, source: StoredSource, path: Path, *, once: bool) -> LoadedBytes:
         """What a load took; of one of earlier iterations nothing before the first, unless all are followed at once."""
         if source.past and source.load > 0:
-            return self._worst.get(source.load, Held(not once))
-        return path.loads.get(source.load, Held(False))
+            return self._worst.get(source.load, LoadedBytes(not once))
+        return path.loads.get(source.load, LoadedBytes(False))
 
     def _computed(
-        self, event: Use, touch: Touch, held: Sequence[tuple[Source, Held]], at: Mapping[str, Lin]
+        self, event: Use, touch: CopyTouch, held: Sequence[tuple[StoredSource, LoadedBytes]], at: Mapping[str, Lin]
     ) -> bytes | None:
         """The state of every byte that a store of one row writes; None where that is not known of each."""
         if touch.steps or touch.open or touch.kind != "data" or not touch.length.is_const:
@@ -220,7 +223,7 @@ class WrittenBytes:
                     out[index] = found
         return bytes(out)
 
-    def _write(self, touch: Touch, event: Copy | Use, path: Path) -> None:
+    def _write(self, touch: CopyTouch, event: Copy | Use, path: Path) -> None:
         state = TAIL if touch.kind == "unknown" else WRITTEN
         if touch.kind == "maybe":
             for first, end in self._possible(touch):
@@ -244,7 +247,7 @@ class WrittenBytes:
             if state == TAIL:
                 self._tails[first] = event.span
 
-    def _possible(self, touch: Touch) -> list[tuple[int, int]]:
+    def _possible(self, touch: CopyTouch) -> list[tuple[int, int]]:
         """Bytes that a touch may change, of which none surely is."""
         if touch.open:
             start = touch.place.address
@@ -252,11 +255,11 @@ class WrittenBytes:
             return [(first, next((b for b in self._bases if b > first), self.size) if start.is_const else self.size)]
         return self._rows(touch) or [self._range(touch)]
 
-    def _blur(self, touch: Touch, path: Path) -> None:
+    def _blur(self, touch: CopyTouch, path: Path) -> None:
         low, high = self._range(touch)
         path.bytes_[low:high] = path.bytes_[low:high].replace(bytes([WRITTEN]), bytes([MAYBE]))
 
-    def _range(self, touch: Touch) -> tuple[int, int]:
+    def _range(self, touch: CopyTouch) -> tuple[int, int]:
         """Bytes that a touch can reach at most."""
         low: Lin = touch.place.address + touch.offset
         high = low + touch.length
@@ -265,11 +268,11 @@ class WrittenBytes:
         first, last = self.world.interval(low)[0], self.world.interval(high)[1]
         return max(0, first or 0), self.size if last is None else min(self.size, max(0, last))
 
-    def _covered(self, read: tuple[Touch, Lifted], event: Copy | Use, path: Path) -> bool:
+    def _covered(self, read: tuple[CopyTouch, Lifted], event: Copy | Use, path: Path) -> bool:
         when = (*path.facts, *event.when)
         return any(covers(self.asker, *read, row, self._loops[id(row)][1], when) for row in (*path.rows, *path.whole))
 
-    def _held(self, read: Touch, plain: tuple[Touch, Lifted], write: Touch, when: Sequence[Cond]) -> bool:
+    def _held(self, read: CopyTouch, plain: tuple[CopyTouch, Lifted], write: CopyTouch, when: Sequence[Cond]) -> bool:
         """As `_holds`; loops around both are at the same iteration."""
         _, loops, written = self._loops[id(write)]
         common = {name for name, _ in plain[1]} & {name for name, _ in loops}
@@ -278,7 +281,7 @@ class WrittenBytes:
             write = self._put(written, {}, tuple(p for p in loops if p[0] not in common))
         return self._holds(read, write, when)
 
-    def _read(self, touch: Touch, event: Copy | Use, path: Path, plain: tuple[Touch, Lifted]) -> bool:
+    def _read(self, touch: CopyTouch, event: Copy | Use, path: Path, plain: tuple[CopyTouch, Lifted]) -> bool:
         """Whether all that is read surely was written before; what is not is found, or not judged."""
         if isinstance(event, Use) and event.inferred == "bytes":
             return True
@@ -307,7 +310,7 @@ class WrittenBytes:
             return self._tried(touch, event, path)
         return True
 
-    def _open_read(self, touch: Touch, event: Copy | Use, path: Path) -> bool:
+    def _open_read(self, touch: CopyTouch, event: Copy | Use, path: Path) -> bool:
         """Of a read whose extent is not known: whether all of the buffer that it begins in was written."""
         start = touch.place.address
         if start.is_const and 0 <= start.const < self.size:
@@ -322,7 +325,7 @@ class WrittenBytes:
         if isinstance(event, Copy) or not event.load:
             self.unjudged[f"line {event.span.line}"] = None
 
-    def _tried(self, touch: Touch, event: Copy | Use, path: Path) -> bool:
+    def _tried(self, touch: CopyTouch, event: Copy | Use, path: Path) -> bool:
         """A read that no rule settles, for all values of symbols that have few; else it is not judged."""
         rows = [row for row in path.rows if self._reach(row, touch)]
         names = {n for t in (touch, *rows) for term in terms_of(t) for n in self.world.roots(term)}
@@ -361,7 +364,7 @@ class WrittenBytes:
             self._unsure(event)
         return sure
 
-    def _reach(self, row: Touch, touch: Touch) -> bool:
+    def _reach(self, row: CopyTouch, touch: CopyTouch) -> bool:
         (low, high), (first, end) = self._range(row), self._range(touch)
         return low < end and first < high
 
@@ -380,13 +383,15 @@ class WrittenBytes:
 
     def _arrived(self, event: Arrival, path: Path) -> None:
         """Behind a wait for others: what they are said to write is written; where nothing is said, they may have."""
-        self.arrivals[f"line {event.span.line}"] = None
-        for start, end in self.given:
-            put_state(path.bytes_, start, end, WRITTEN)
+        self.arrivals[f"line {event.span.line}"] = event
+        for shared in self.given:
+            if shared.way == "w" and (shared.space, shared.root) == (self.space, "") and meets_arrival(shared, event):
+                end = self.size if shared.end is None else min(shared.end, self.size)
+                put_state(path.bytes_, shared.start, end, WRITTEN)
         if not self.given:
             path.bytes_ = path.bytes_.translate(PERHAPS)
 
-    def _holds(self, read: Touch, write: Touch, when: Sequence[Cond]) -> bool:
+    def _holds(self, read: CopyTouch, write: CopyTouch, when: Sequence[Cond]) -> bool:
         """Whether rows written before hold the rows read: the same nest, or fewer of its rows, each no longer."""
         if read.place.memory != write.place.memory or len(read.steps) > len(write.steps):
             return False
@@ -414,7 +419,7 @@ class WrittenBytes:
         return all(self.asker.surely(claim, when) for claim in claims)
 
     def _found(self, event: Copy | Use, at: int, kind: int, count: int) -> None:
-        error = isinstance(event, Copy)
+        error = isinstance(event, Copy) or event.foreign
         key = (event.span.start, kind)
         if key in self.findings:
             return
@@ -444,7 +449,7 @@ class WrittenBytes:
             labels,
         )
 
-    def _path_of(self, made: tuple[Span, Held]) -> tuple[str, tuple[Label, ...]]:
+    def _path_of(self, made: tuple[Span, LoadedBytes]) -> tuple[str, tuple[Label, ...]]:
         """From where garbage came: the store of it, the load that took it, the copy that stops before it."""
         span, held = made
         labels = [Label(span, "stored here")]
@@ -458,7 +463,7 @@ class WrittenBytes:
         return "were computed from bytes that nothing wrote", tuple(labels)
 
 
-def _state_of(place: int, event: Use, source: Source, load: Held, limit: int | None) -> int:
+def _state_of(place: int, event: Use, source: StoredSource, load: LoadedBytes, limit: int | None) -> int:
     """The state of a byte of a register, as far as one of its sources decides it."""
     if load.states is None:
         return MAYBE
@@ -496,7 +501,7 @@ def put_state(memory: bytearray, start: int, end: int, state: int) -> None:
         memory[start:end] = bytes([state]) * (end - start)
 
 
-def terms_of(touch: Touch) -> Iterable[Lin]:
+def terms_of(touch: CopyTouch) -> Iterable[Lin]:
     yield from (touch.place.address, touch.offset, touch.length)
     for step in touch.steps:
         yield from step
@@ -507,7 +512,7 @@ def _around(rows: Sequence[tuple[int, int]], others: Sequence[tuple[int, int]]) 
     return len(rows) == len(others) and all(a <= c and d <= b for (a, b), (c, d) in zip(rows, others, strict=True))
 
 
-def interleaved(one: Touch, two: Touch) -> bool:
+def interleaved(one: CopyTouch, two: CopyTouch) -> bool:
     """Whether the rows of two touches of one nest lie one beside the other."""
     numbers = (one.offset, one.length, two.offset, two.length)
     if one.place.address != two.place.address or one.steps != two.steps or not all(n.is_const for n in numbers):
@@ -525,13 +530,13 @@ def interleaved(one: Touch, two: Touch) -> bool:
     return True
 
 
-def joined_loads(paths: Sequence[Path]) -> dict[int, Held]:
+def joined_loads(paths: Sequence[Path]) -> dict[int, LoadedBytes]:
     """What registers hold on all of these paths."""
     out = dict(paths[0].loads)
     for path in paths[1:]:
         for number, held in path.loads.items():
             if held != out.setdefault(number, held):
-                out[number] = Held(held.sure and out[number].sure)
+                out[number] = LoadedBytes(held.sure and out[number].sure)
     return out
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from dmaverify.language.served import TooLarge, first_unserved
+from dmaverify.language.served import TooManyCells, first_unserved
 from dmaverify.layout.addresses import Layout
 from dmaverify.layout.held import TooMany
 from dmaverify.program.space import layout_of
@@ -90,7 +90,7 @@ def _counted(case: Case) -> None:
     case.by["core/same-element"] = "enumeration of all cells"
     try:
         found = first_unserved(case.transfer.source.mapping, case.transfer.dest.mapping)
-    except TooLarge:
+    except TooManyCells:
         case.status["core/same-element"] = "unknown"
         return
     if found is not None:

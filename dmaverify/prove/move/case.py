@@ -23,10 +23,11 @@ from dmaverify.lower.programs import (
 )
 from dmaverify.program.access import PlanProblem
 from dmaverify.program.command import Command, GivenCommand
-from dmaverify.program.move import Tensor, Transfer
+from dmaverify.program.move import Transfer
 from dmaverify.program.space import Space, layout_of, unit_bits_of
+from dmaverify.program.tensor import Tensor
 from dmaverify.prove.move.core import judge_core
-from dmaverify.prove.move.feasible import Run
+from dmaverify.prove.move.feasible import ContiguousRun
 from dmaverify.prove.move.names import other_size
 from dmaverify.prove.move.outcome import OBLIGATIONS, CoreResult
 from dmaverify.prove.move.preconditions import Work, unmet
@@ -346,7 +347,7 @@ class Case:
         ]
         return ruling.judge(instances)
 
-    def alignment_alone(self, run: Run) -> RuleReport:
+    def alignment_alone(self, run: ContiguousRun) -> RuleReport:
         """The rules of a command on the best packet that a stream could have: 8 bytes of a run, or what 8 leaves of
         it.
         """

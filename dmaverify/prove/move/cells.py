@@ -27,8 +27,8 @@ from dmaverify.language.expr import (
 )
 from dmaverify.layout.addresses import BYTE, Layout
 from dmaverify.layout.digits import Gap
-from dmaverify.program.move import PLACES, Tensor
 from dmaverify.program.space import opaque_axis
+from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.prove.smt import all_of, any_of, linear, negation, number
 
 
@@ -120,7 +120,7 @@ class TreeText:
 
 def tree_text(expr: Expr, at: str, quotients: Quotients) -> TreeText:
     """The finalized cell of `expr` at position `at` (a text, at least 0), by its tree alone. Raises WindowRelation."""
-    tree = _Tree(quotients)
+    tree = _GuardedTree(quotients)
     tree.visit(expr, at)
     sizes = axes_of(expr)
     coordinates = {axis: linear(0, parts) for axis, parts in tree.sums.items()}
@@ -134,7 +134,7 @@ def tree_text(expr: Expr, at: str, quotients: Quotients) -> TreeText:
     return TreeText(live, {kind: any_of(parts) for kind, parts in kinds.items()}, coordinates)
 
 
-class _Tree:
+class _GuardedTree:
     """The guarded encoding: a quotient and a remainder per pair, never `div` or `mod`."""
 
     def __init__(self, quotients: Quotients) -> None:
@@ -201,7 +201,7 @@ def has_window(tensor: Tensor) -> Window | None:
 
 def _from_tree(layout: Layout, terms: Sequence[str], tensor: Tensor, prefix: str) -> CellText:
     quotients = Quotients(prefix)
-    tree = _Tree(quotients)
+    tree = _GuardedTree(quotients)
     sizes: dict[str, int] = {}
     coordinates: dict[str, str] = {}
     for place in PLACES:

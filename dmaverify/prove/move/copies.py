@@ -19,7 +19,7 @@ MOST_STEPS = 200_000  # of one search for counters; nests whose strides nest nee
 
 
 @dataclass(frozen=True, slots=True)
-class Copy:
+class UnitCopy:
     """One unit that a command copies: counters of its loops, then the unit in the burst. Addresses are global."""
 
     command: int
@@ -52,7 +52,7 @@ class TooManySteps(Exception):
     """Strides interleave so much that looking for an address takes more than `MOST_STEPS` steps."""
 
 
-def find_copy(program: Sequence[Command], write: int, read: int | None = None) -> Copy | None:
+def find_copy(program: Sequence[Command], write: int, read: int | None = None) -> UnitCopy | None:
     """A copy of the program that writes the global address `write` (from `read`, if given). Raises TooManySteps."""
     for index, command in enumerate(program):
         away_write = write - global_address(command.write, command.write.base)
@@ -60,7 +60,7 @@ def find_copy(program: Sequence[Command], write: int, read: int | None = None) -
         counters = _counters_of(loops_of(command), away_write, away_read)
         if counters is not None:
             local = sum(r * c for (_, r, _), c in zip(loops_of(command), counters, strict=True))
-            return Copy(index, counters, global_address(command.read, command.read.base + local), write)
+            return UnitCopy(index, counters, global_address(command.read, command.read.base + local), write)
     return None
 
 

@@ -22,8 +22,8 @@ from dmaverify.layout.fuse import fuse
 from dmaverify.layout.refine import Joint, drive, missing_cell
 from dmaverify.layout.unread import first_unread
 from dmaverify.program.command import Command
-from dmaverify.program.move import Tensor
 from dmaverify.program.space import Space, aliased_place, beyond_every_memory, layout_of, unit_bits_of
+from dmaverify.program.tensor import Tensor
 from dmaverify.prove.move.cells import WindowRelation, has_window
 from dmaverify.prove.move.fold import Family, fold
 from dmaverify.prove.move.obligations import (

@@ -25,9 +25,9 @@ from dmaverify.language.expr import (
     Symbol,
     axes_of,
 )
-from dmaverify.program.move import PLACES, Tensor
 from dmaverify.program.space import SPAN, Space, unit_bits_of
-from dmaverify.prove.move.script import Writer, conjunction, disjunction, text_of
+from dmaverify.program.tensor import PLACES, Tensor
+from dmaverify.prove.move.script import ScriptWriter, conjunction, disjunction, text_of
 from dmaverify.prove.smt import number
 
 OUT = "out"
@@ -38,7 +38,7 @@ class NotCovered(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class CellNames:
     """Names of conditions, and the coordinate of each axis as text. `byte` counts within the element."""
 
     live: str
@@ -63,7 +63,7 @@ def width_of(dtype_bits: int) -> int:
 
 
 def position_of(
-    writer: Writer, side: str, tensor: Tensor, space: Space, dtype_bits: int, port: tuple[int, int], address: Lin
+    writer: ScriptWriter, side: str, tensor: Tensor, space: Space, dtype_bits: int, port: tuple[int, int], address: Lin
 ) -> Position:
     """The positions of an address, by named quotients. `port` are chip and cluster, which an address does not reach."""
     unit, width = unit_bits_of(dtype_bits), width_of(dtype_bits)
@@ -100,7 +100,7 @@ def address_of(tensor: Tensor, space: Space, dtype_bits: int, at: Position) -> L
     return out
 
 
-def cell_at(writer: Writer, side: str, tensor: Tensor, at: Position) -> Cell:
+def cell_at(writer: ScriptWriter, side: str, tensor: Tensor, at: Position) -> CellNames:
     """The finalized cell of a tensor at a position. Raises NotCovered for windows."""
     tree = _Tree(writer, side)
     sizes: dict[str, int] = {}
@@ -115,7 +115,7 @@ def cell_at(writer: Writer, side: str, tensor: Tensor, at: Position) -> Cell:
         tree.holds(f"(not (core/digit-live {text} {number(sizes[axis])}))", Kind.TOP)
     live = writer.truth(f"{side}.live", conjunction([f"(not {c})" for c, _ in tree.kinds] or ["true"]))
     named = {kind: writer.truth(f"{side}.{kind_name(kind)}", tree.first_is(kind)) for kind in (*Kind, OUT)}
-    return Cell(live, named[Kind.BOTTOM], named[Kind.ZERO], named[OUT], tree.sums, text_of(at.byte))
+    return CellNames(live, named[Kind.BOTTOM], named[Kind.ZERO], named[OUT], tree.sums, text_of(at.byte))
 
 
 def kind_name(kind: Kind | str) -> str:
@@ -125,7 +125,7 @@ def kind_name(kind: Kind | str) -> str:
 class _Tree:
     """Conditions in order of precedence (the major side of a pair first), coordinates as sums."""
 
-    def __init__(self, writer: Writer, side: str) -> None:
+    def __init__(self, writer: ScriptWriter, side: str) -> None:
         self.writer, self.side = writer, side
         self.kinds: list[tuple[str, Kind | str]] = []
         self.sums: dict[str, str] = {}

@@ -22,13 +22,13 @@ from dmaverify.errors import Disagreement, InputError
 from dmaverify.language.expr import Expr, Kind, Pair, Window, axes_of, terms_of, walk
 from dmaverify.language.meaning import Cell, cell, cell_json, cells_array, finalize, finalize_array
 from dmaverify.layout.addresses import Layout
-from dmaverify.layout.digits import Digit, Form, Gap, NotDigits, digits_of
+from dmaverify.layout.digits import Digit, DigitForm, Gap, NotDigits, digits_of
 from dmaverify.lower.programs import space_of
 from dmaverify.program.command import Command
 from dmaverify.program.move import Transfer
 from dmaverify.program.space import SPAN, layout_of
 from dmaverify.prove.move.cells import Quotients, TreeText, tree_text
-from dmaverify.prove.move.copies import Copy, TooManySteps, find_copy, in_half_bytes
+from dmaverify.prove.move.copies import TooManySteps, UnitCopy, find_copy, in_half_bytes
 from dmaverify.prove.move.obligations import Subject
 from dmaverify.prove.move.scene import Side, named_counters, where
 from dmaverify.prove.move.units import Comparison, compare
@@ -293,7 +293,7 @@ def _digit_text(key: tuple[str, int, int]) -> str:
     return f"{axis}{f' / {weight}' if weight > 1 else ''} % {slots}"
 
 
-def _guards_text(forms: tuple[Form, Form]) -> str:
+def _guards_text(forms: tuple[DigitForm, DigitForm]) -> str:
     counts = [sorted(str(guard.kind.value) for guard in form.guards) for form in forms]
     if counts[0] != counts[1]:
         texts = [", ".join(found) or "none" for found in counts]
@@ -371,7 +371,7 @@ def _first_unit(plan: Plan) -> dict[str, Any]:
 
 
 def _copied(
-    copy: Copy, plans: tuple[Plan, Plan], programs: Sequence[Sequence[Command]], only_in: int, halves: bool
+    copy: UnitCopy, plans: tuple[Plan, Plan], programs: Sequence[Sequence[Command]], only_in: int, halves: bool
 ) -> dict[str, Any]:
     """The unit that one program copies alone, and what the other does at the same destination."""
     transfer, _, machine = plans[only_in]

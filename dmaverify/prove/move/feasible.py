@@ -49,7 +49,7 @@ class Missing:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class ContiguousRun:
     """The longest run contiguous on both sides, in units, and what divides all addresses at which such runs start."""
 
     units: int
@@ -166,7 +166,7 @@ def _place_any(digits: list[Digit], value: int) -> int | None:
 # ---------------------------------------------------------------- runs
 
 
-def longest_run(source: Layout, dest: Layout) -> Run:
+def longest_run(source: Layout, dest: Layout) -> ContiguousRun:
     """Walks inwards to outwards while both sides step alike. Top padding that follows in the destination may be
     written; padding that both sides have alike is walked through.
     """
@@ -199,7 +199,7 @@ def longest_run(source: Layout, dest: Layout) -> Run:
     reads = [
         d.step for i, d in enumerate(source.digits) if i not in source.beyond_index and d.live > 1 and d.step >= common
     ]
-    return Run(run, gcd(source.origin, *reads), gcd(dest.origin, *strides))
+    return ContiguousRun(run, gcd(source.origin, *reads), gcd(dest.origin, *strides))
 
 
 def _partner(source: Layout, digit: Digit, run: int) -> tuple[int, Digit] | None:

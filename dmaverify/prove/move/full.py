@@ -12,8 +12,8 @@ from __future__ import annotations
 from dmaverify.errors import Disagreement
 from dmaverify.prove.move.case import Case
 from dmaverify.prove.move.outcome import OBLIGATIONS
-from dmaverify.prove.move.questions import Subject, questions_of
-from dmaverify.prove.move.script import LOGIC, Script, Step
+from dmaverify.prove.move.questions import QuestionSubject, questions_of
+from dmaverify.prove.move.script import LOGIC, Script, ScriptQuestion
 from dmaverify.prove.smt import answers_to, number
 from dmaverify.targets.target import core_definitions
 from dmaverify.verdict import Severity
@@ -53,7 +53,7 @@ def _scripts(case: Case) -> tuple[list[Script], list[str]]:
     texts: set[str] = set()
     for number_of, (_, commands) in enumerate(case.programs):
         name = f"program {number_of}, " if len(case.programs) > 1 else ""
-        subject = Subject(
+        subject = QuestionSubject(
             transfer.source, transfer.dest, case.spaces, case.bits, commands, case.options.readings,
             core_definitions("mapping.smt2", "sequencer.smt2"), status, name,
         )  # fmt: skip
@@ -77,7 +77,7 @@ def rules_script(case: Case) -> Script:
     lines += dict.fromkeys(text for _, text, _, _ in asked)
     steps = []
     for index, (rule, _, ports, place) in enumerate(asked):
-        steps.append(Step(place, rule))
+        steps.append(ScriptQuestion(place, rule))
         call = f"({rule} {' '.join(map(number, ports))})" if ports else rule
         lines += [f"; {index}: {rule}: {place}: unsat", "(push 1)", f"(assert (not {call}))", "(check-sat)", "(pop 1)"]
     return Script("rules", "\n".join(lines) + "\n", tuple(steps))

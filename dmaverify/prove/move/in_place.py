@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from dmaverify.program.command import Command
-from dmaverify.program.move import PLACES, Tensor
 from dmaverify.program.space import LOCAL_LIMIT, unit_bits_of
+from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.prove.move.case import Case
 from dmaverify.prove.move.overlap import Early, relies_on_order, written_early
 from dmaverify.prove.move.scene import full_counters, named_counters

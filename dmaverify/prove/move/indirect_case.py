@@ -19,9 +19,10 @@ from dmaverify.errors import Span
 from dmaverify.language.expr import Broadcast, axes_of, terms_of
 from dmaverify.lower.programs import program_of_transfer, space_of
 from dmaverify.program.command import Command, Entry, Loop, Sequencer
-from dmaverify.program.indirect import Indirect, Rows, rows_of, without_axis
-from dmaverify.program.move import PLACES, Transfer
+from dmaverify.program.indirect import Indirect, RowDigits, rows_of, without_axis
+from dmaverify.program.move import Transfer
 from dmaverify.program.space import Space, unit_bits_of
+from dmaverify.program.tensor import PLACES
 from dmaverify.program.views import ViewError
 from dmaverify.prove.move.check import Options, check_transfer
 from dmaverify.prove.move.preconditions import unmet
@@ -52,18 +53,18 @@ class IndirectCase:
         return self.target.dtypes[self.move.dtype]
 
     @cached_property
-    def table(self) -> Rows:
+    def table(self) -> RowDigits:
         return rows_of(self.move.table, self.move.axis, self.move.rows, written=self.move.scatter)
 
     @cached_property
-    def keyed_table(self) -> Rows | None:
+    def keyed_table(self) -> RowDigits | None:
         """The key as the table holds it, if it does: key k then lies there as well, beside the row."""
         if self.move.key not in axes_of(self.move.table.mapping) or self.move.keys < 2:
             return None
         return rows_of(self.table.first, self.move.key, self.move.keys, written=self.move.scatter)
 
     @cached_property
-    def payload(self) -> Rows:
+    def payload(self) -> RowDigits:
         return rows_of(self.move.payload, self.move.key, self.move.keys, written=not self.move.scatter)
 
     @cached_property
@@ -394,8 +395,8 @@ class IndirectCase:
             "index_with_payload": int(index.tensor.tier == move.payload.tier),
             "row_bytes": step,
             "scaled": int(index.scaled),
-            "table_sliced": int("slice" in tiers[move.table.tier].places),
-            "payload_sliced": int("slice" in tiers[move.payload.tier].places),
+            "table_sliced": int(tiers[move.table.tier].is_sliced),
+            "payload_sliced": int(tiers[move.payload.tier].is_sliced),
             "key_outside": sum(1 for d in self.payload.digits if d.place in ("chip", "cluster")),
             "replicated_axes": self._replicated(),
         }

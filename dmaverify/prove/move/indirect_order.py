@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 from dmaverify.lower.programs import space_of
 from dmaverify.program.command import Command
-from dmaverify.program.move import Tensor
 from dmaverify.program.space import unit_bits_of
+from dmaverify.program.tensor import Tensor
 from dmaverify.prove.meet import TooDeep, Walk, apart, difference, smallest_meeting
 from dmaverify.prove.move.indirect_case import IndirectCase
 from dmaverify.prove.move.overlap import written_early

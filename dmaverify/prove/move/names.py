@@ -18,9 +18,9 @@ from dmaverify.errors import InputError, Span
 from dmaverify.language import wellformed
 from dmaverify.language.expr import Expr, Symbol, axes_of
 from dmaverify.language.parse import parse
-from dmaverify.layout.digits import Form, NotDigits, coalesce, digits_of
+from dmaverify.layout.digits import DigitForm, NotDigits, coalesce, digits_of
 from dmaverify.program.command import Entry, GivenCommand, Sequencer
-from dmaverify.program.move import PLACES, Tensor
+from dmaverify.program.tensor import PLACES, Tensor
 
 T = TypeVar("T")
 
@@ -78,7 +78,7 @@ def _mapping(label: str, axes: Mapping[str, int]) -> Expr | None:
         return None
 
 
-def _form(expr: Expr) -> Form | Expr:
+def _form(expr: Expr) -> DigitForm | Expr:
     try:
         return coalesce(digits_of(expr))
     except NotDigits:

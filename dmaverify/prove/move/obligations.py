@@ -23,7 +23,7 @@ from math import gcd
 
 from dmaverify.layout.addresses import Layout
 from dmaverify.layout.refine import Driven, Joint, Nest
-from dmaverify.program.move import Tensor
+from dmaverify.program.tensor import Tensor
 from dmaverify.prove.move.cells import CellText, cell_text, void_text
 from dmaverify.prove.smt import Query, all_of, any_of, linear, negation, number
 

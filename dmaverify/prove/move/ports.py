@@ -16,10 +16,10 @@ from collections.abc import Collection, Mapping, Sequence
 
 from dmaverify.language.expr import Broadcast, axes_of, terms_of
 from dmaverify.language.numbers import gcd, least, most, same, step_gcd
-from dmaverify.layout.digits import Form, NotDigits, compile_digits, finalize
+from dmaverify.layout.digits import DigitForm, NotDigits, compile_digits, finalize
 from dmaverify.lower.derive import coalesce
 from dmaverify.program.command import Command, Sequencer
-from dmaverify.program.move import Tensor
+from dmaverify.program.tensor import Tensor
 from dmaverify.targets.target import Target
 
 
@@ -189,7 +189,7 @@ def transfer_facts(
 
 
 def _tails(source: Tensor, dest: Tensor, dtype: str, target: Target) -> dict[str, int]:
-    return tail_facts(source, dest, target.dtypes.get(dtype, 8), "slice" in target.tiers[dest.tier].places)
+    return tail_facts(source, dest, target.dtypes.get(dtype, 8), target.tiers[dest.tier].is_sliced)
 
 
 def _same_chip(source: Tensor, dest: Tensor, commands: Sequence[Command]) -> int:
@@ -253,7 +253,7 @@ def tail_facts(source: Tensor, dest: Tensor, dtype_bits: int, sliced: bool) -> d
     return {"tail_bits": tail * dtype_bits, "tail_stride_bits": gcd(*strides) if strides else 0}
 
 
-def _common_run(a: Form, b: Form) -> int:
+def _common_run(a: DigitForm, b: DigitForm) -> int:
     """Positions from 0 on where both forms hold the same live cells, or Top alike."""
     run = 1
     for x, y in zip(reversed(a.digits), reversed(b.digits), strict=False):
@@ -265,7 +265,7 @@ def _common_run(a: Form, b: Form) -> int:
     return run
 
 
-def _grown(form: Form, run: int) -> int:
+def _grown(form: DigitForm, run: int) -> int:
     """The run, with the Top padding of the digit that it ends in."""
     for digit in form.digits:
         if digit.step * digit.live == run and digit.slots > digit.live:

@@ -16,8 +16,9 @@ from dmaverify.language import wellformed
 from dmaverify.language.expr import ONE, Expr
 from dmaverify.program.access import Access, PlanProblem
 from dmaverify.program.indirect import Indirect
-from dmaverify.program.move import PLACES, Stream, Tensor, Transfer
+from dmaverify.program.move import Stream, Transfer
 from dmaverify.program.space import SPAN, Space, unit_bits_of
+from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.targets.target import Target
 
 Work = Transfer | Access | Indirect
@@ -59,19 +60,23 @@ def unmet(
 ) -> Iterator[Unmet]:
     """Every precondition of `work` that does not hold, each once; first what its reader `stated`."""
     fatal = False
+    said: set[str] = set()
     for problem in stated:
+        said.add(problem.message)
         fatal = fatal or problem.fatal
         yield Unmet(problem.message, problem.span, problem.hint, problem.fatal)
     seen: set[tuple[str, int]] = set()
     for expr in expressions_of(work):
         for found in wellformed.problems(expr, axes):
-            key = (found.message, found.span.start if found.span else -1)
-            if key not in seen:
+            once = found.code in ("size-zero", "unknown-axis")  # of an axis: told where it is first used
+            key = (found.message, found.span.start if found.span and not once else -1)
+            if key not in seen and found.message not in said:
                 seen.add(key)
                 fatal = fatal or found.fatal
                 yield Unmet(found.message, found.span, found.hint, found.fatal, found.warning)
     if not fatal:
         for tensor in tensors_of(work):
+            yield from _without_place(tensor, target)
             index = isinstance(work, Indirect) and tensor is work.index.tensor
             dtype = work.index.dtype if isinstance(work, Indirect) and index else work.dtype
             yield from _too_far(tensor, target, target.dtypes[dtype])
@@ -80,6 +85,17 @@ def unmet(
 def meaningless(work: Work, axes: Mapping[str, int], target: Target, stated: Iterable[PlanProblem] = ()) -> bool:
     """Whether nothing can be judged of `work`."""
     return any(problem.fatal for problem in unmet(work, axes, target, stated))
+
+
+def _without_place(tensor: Tensor, target: Target) -> Iterator[Unmet]:
+    """A mapping or an offset of a place that the memory does not have, as it is read."""
+    tier = target.tiers[tensor.tier]
+    for place in PLACES[:-1]:
+        expr = tensor.field(place)
+        if place not in tier.places and tier.readings and (expr.size > 1 or getattr(tensor, f"at_{place}")):
+            said = f"{tensor.tier} has no {place} under this reading of tier/{tensor.tier}"
+            hint = f"it has {', '.join((*tier.places, 'element'))}; the default is tier/{tensor.tier}={tier.reading}"
+            yield Unmet(said, expr.span or tensor.span, hint, True)
 
 
 def _too_far(tensor: Tensor, target: Target, dtype_bits: int) -> Iterator[Unmet]:

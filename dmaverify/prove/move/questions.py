@@ -15,17 +15,17 @@ from dataclasses import dataclass
 from dmaverify.language.affine import Lin
 from dmaverify.language.expr import Broadcast, walk
 from dmaverify.program.command import Command, Port
-from dmaverify.program.move import PLACES, Tensor
 from dmaverify.program.space import Space
-from dmaverify.prove.move.defined import Cell, NotCovered, Position, address_of, cell_at, position_of, width_of
-from dmaverify.prove.move.script import Script, Writer, conjunction, disjunction, text_of
+from dmaverify.program.tensor import PLACES, Tensor
+from dmaverify.prove.move.defined import CellNames, NotCovered, Position, address_of, cell_at, position_of, width_of
+from dmaverify.prove.move.script import Script, ScriptWriter, conjunction, disjunction, text_of
 from dmaverify.prove.smt import number
 
 MOST_COMMANDS = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class QuestionSubject:
     """A move and the commands that are to make it. `definitions` are the core's, as text."""
 
     source: Tensor
@@ -51,7 +51,7 @@ class Questions:
     left: tuple[str, ...] = ()
 
 
-def questions_of(subject: Subject) -> Questions:
+def questions_of(subject: QuestionSubject) -> Questions:
     """All scripts of a move."""
     if len(subject.commands) > MOST_COMMANDS:
         return Questions((), (f"{len(subject.commands)} commands, more than {MOST_COMMANDS}",))
@@ -85,11 +85,11 @@ def loops_of(command: Command) -> list[tuple[int, int, int]]:
     return [*((loop.count, loop.read, loop.write) for loop in command.loops), (command.burst, 1, 1)]
 
 
-def _counters(writer: Writer, command: Command, prefix: str) -> list[Lin]:
+def _counters(writer: ScriptWriter, command: Command, prefix: str) -> list[Lin]:
     return [writer.counter(f"{prefix}{i}", count) for i, (count, _, _) in enumerate(loops_of(command))]
 
 
-def _address(writer: Writer, name: str, base: int, counters: Sequence[Lin], strides: Sequence[int]) -> Lin:
+def _address(writer: ScriptWriter, name: str, base: int, counters: Sequence[Lin], strides: Sequence[int]) -> Lin:
     """The address of counters, by core/loop-step, as a named number."""
     text, value = number(base), Lin(base)
     for counter, stride in zip(counters, strides, strict=True):
@@ -103,8 +103,8 @@ def _port(port: Port) -> tuple[int, int]:
 
 
 def _side(
-    writer: Writer, subject: Subject, side: int, command: Command, counters: Sequence[Lin]
-) -> tuple[Position, Cell]:
+    writer: ScriptWriter, subject: QuestionSubject, side: int, command: Command, counters: Sequence[Lin]
+) -> tuple[Position, CellNames]:
     """Address, position and cell of one side of a command."""
     name, tensor, space = subject.sides[side]
     port = command.write if side else command.read
@@ -114,7 +114,7 @@ def _side(
     return at, cell_at(writer, name, tensor, at)
 
 
-def _command_script(subject: Subject, index: int) -> Script:
+def _command_script(subject: QuestionSubject, index: int) -> Script:
     """One command, for every counter: bounds, the same element, what may be read and written."""
     command = subject.commands[index]
     writer = _writer(subject, f"command {index}")
@@ -136,21 +136,21 @@ def _command_script(subject: Subject, index: int) -> Script:
     return writer.script()
 
 
-def _writer(subject: Subject, name: str) -> Writer:
-    return Writer(f"{subject.name}{name}", subject.definitions)
+def _writer(subject: QuestionSubject, name: str) -> ScriptWriter:
+    return ScriptWriter(f"{subject.name}{name}", subject.definitions)
 
 
 # ---------------------------------------------------------------- no byte twice
 
 
-def _writes(writer: Writer, command: Command, prefix: str) -> tuple[list[Lin], Lin]:
+def _writes(writer: ScriptWriter, command: Command, prefix: str) -> tuple[list[Lin], Lin]:
     """Counters of a command under their own names, and the address that they write."""
     counters = _counters(writer, command, prefix)
     strides = [loop[2] for loop in loops_of(command)]
     return counters, _address(writer, f"{prefix}.address", command.write.base, counters, strides)
 
 
-def _once_script(subject: Subject, index: int) -> Script:
+def _once_script(subject: QuestionSubject, index: int) -> Script:
     """Two counters of one command never write one address: from the longest stride on, they are equal."""
     writer = _writer(subject, f"command {index} twice")
     command = subject.commands[index]
@@ -168,7 +168,7 @@ def _once_script(subject: Subject, index: int) -> Script:
     return writer.script()
 
 
-def _apart_script(subject: Subject) -> Script:
+def _apart_script(subject: QuestionSubject) -> Script:
     """No two commands write one address."""
     writer = _writer(subject, "commands apart")
     ends = [_writes(writer, command, f"n{i}_")[1] for i, command in enumerate(subject.commands)]
@@ -180,13 +180,13 @@ def _apart_script(subject: Subject) -> Script:
     return writer.script()
 
 
-def _regions_apart(subject: Subject) -> bool:
+def _regions_apart(subject: QuestionSubject) -> bool:
     """Whether source and destination share a tier, so that their regions could meet."""
     proved = subject.status.get("core/overlap") == "proved"
     return proved and subject.source.tier == subject.dest.tier
 
 
-def _overlap_script(subject: Subject) -> Script:
+def _overlap_script(subject: QuestionSubject) -> Script:
     """No address of the source is one of the destination, in the same place."""
     writer = _writer(subject, "regions apart")
     ends: list[tuple[Position, Lin]] = []
@@ -206,7 +206,7 @@ def _overlap_script(subject: Subject) -> Script:
 # ---------------------------------------------------------------- every cell
 
 
-def _cells_script(subject: Subject) -> Script:
+def _cells_script(subject: QuestionSubject) -> Script:
     """Every live cell of the destination, and every Zero one, is written: by the counters that its address names."""
     writer = _writer(subject, "cells of the destination")
     cell, images = _images(writer, subject, 1)
@@ -217,7 +217,7 @@ def _cells_script(subject: Subject) -> Script:
     return writer.script()
 
 
-def _consumed_script(subject: Subject) -> Script | None:
+def _consumed_script(subject: QuestionSubject) -> Script | None:
     """Every live cell of the source is read; None where one of several replicas would do."""
     for place in PLACES:
         if any(isinstance(node, Broadcast) and node.size > 1 for node in walk(subject.source.field(place))):
@@ -228,7 +228,7 @@ def _consumed_script(subject: Subject) -> Script | None:
     return writer.script()
 
 
-def _images(writer: Writer, subject: Subject, side: int) -> tuple[Cell, list[str]]:
+def _images(writer: ScriptWriter, subject: QuestionSubject, side: int) -> tuple[CellNames, list[str]]:
     """A cell of a side, and for each command the condition that the counters which its address names reach it."""
     name, tensor, space = subject.sides[side]
     at = _any_position(writer, subject, tensor, space, "at")
@@ -238,7 +238,9 @@ def _images(writer: Writer, subject: Subject, side: int) -> tuple[Cell, list[str
     return cell, images
 
 
-def _any_position(writer: Writer, subject: Subject, tensor: Tensor, space: Space, prefix: str) -> Position:
+def _any_position(
+    writer: ScriptWriter, subject: QuestionSubject, tensor: Tensor, space: Space, prefix: str
+) -> Position:
     found = {}
     for place in space.places:
         found[place] = writer.counter(f"{prefix}.{place}", tensor.field(place).size)
@@ -248,7 +250,7 @@ def _any_position(writer: Writer, subject: Subject, tensor: Tensor, space: Space
 
 
 def _reaches(
-    writer: Writer, name: str, command: Command, side: int, at: Position, here: Lin, tensor: Tensor
+    writer: ScriptWriter, name: str, command: Command, side: int, at: Position, here: Lin, tensor: Tensor
 ) -> str:
     """The counters of a command that the address names, digit by digit from the longest stride, do reach it."""
     port = command.write if side else command.read
@@ -278,7 +280,7 @@ def _reaches(
 
 
 def _named_counters(
-    writer: Writer, name: str, loops: Sequence[tuple[int, int]], base: int, here: Lin
+    writer: ScriptWriter, name: str, loops: Sequence[tuple[int, int]], base: int, here: Lin
 ) -> dict[int, Lin]:
     """The counter of each loop that an address names. Where no sum of base and counters carries, the address and the
     base are taken apart by themselves, so that commands with other bases share the parts of the address.

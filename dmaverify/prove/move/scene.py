@@ -14,8 +14,8 @@ from dmaverify.errors import Span
 from dmaverify.language.expr import Kind, axes_of
 from dmaverify.language.meaning import Index, OutOfBounds, Pad, cell
 from dmaverify.program.command import Command, Port
-from dmaverify.program.move import PLACES, Tensor
 from dmaverify.program.space import SPAN, Space, unit_bits_of
+from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.verdict import Label
 
 
@@ -137,7 +137,7 @@ def where(side: Side, local: int, port: Port | None = None) -> str:
     offset = local
     if "slice" in side.space.places:
         slice_, offset = divmod(local, side.space.stride("slice", unit_bits_of(side.dtype_bits)))
-        parts.append(f"slice {slice_}")
+        parts.append(f"{side.space.slice_word} {slice_}")
     return f"{', '.join(parts)} + {offset}" if parts else str(offset)
 
 

@@ -24,7 +24,7 @@ LOGIC = "QF_LIA"
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ScriptQuestion:
     """One question of a script: its name, the core obligation it is about (empty for a lemma), the expected answer."""
 
     name: str
@@ -38,7 +38,7 @@ class Script:
 
     name: str
     text: str
-    steps: tuple[Step, ...]
+    steps: tuple[ScriptQuestion, ...]
 
     @property
     def obligations(self) -> frozenset[str]:
@@ -54,7 +54,7 @@ def text_of(term: Lin) -> str:
 
 
 @dataclass
-class Writer:
+class ScriptWriter:
     """Writes one script. `counts` bounds the constants whose values are 0 .. count - 1; `values` are proved sums."""
 
     name: str
@@ -62,7 +62,7 @@ class Writer:
     counts: dict[str, int] = field(default_factory=dict)
     values: dict[str, Lin] = field(default_factory=dict)
     lines: list[str] = field(default_factory=list)
-    steps: list[Step] = field(default_factory=list)
+    steps: list[ScriptQuestion] = field(default_factory=list)
     known: dict[tuple[Lin, int], tuple[Lin, Lin]] = field(default_factory=dict)
     fresh: int = 0
 
@@ -107,18 +107,18 @@ class Writer:
 
     def lemma(self, name: str, text: str) -> None:
         """Asked, then used."""
-        self._ask(Step(name), f"(not {text})")
+        self._ask(ScriptQuestion(name), f"(not {text})")
         self.lines.append(f"(assert {text})")
 
     def claim(self, name: str, obligation: str, violation: str) -> None:
         """The negated claim, whose only good answer is `unsat`."""
-        self._ask(Step(name, obligation), violation)
+        self._ask(ScriptQuestion(name, obligation), violation)
 
     def possible(self, name: str, obligation: str, text: str) -> None:
         """What can be, whose only good answer is `sat`."""
-        self._ask(Step(name, obligation, "sat"), text)
+        self._ask(ScriptQuestion(name, obligation, "sat"), text)
 
-    def _ask(self, step: Step, text: str) -> None:
+    def _ask(self, step: ScriptQuestion, text: str) -> None:
         said = f"; {len(self.steps)}: {step.obligation + ': ' if step.obligation else ''}{step.name}: {step.expected}"
         self.lines += [said, "(push 1)", f"(assert {text})", "(check-sat)", "(pop 1)"]
         self.steps.append(step)

@@ -16,7 +16,8 @@ from dmaverify.errors import Span
 from dmaverify.lower.adapters import access_facts, is_fetch, memory_facts
 from dmaverify.program.access import Access
 from dmaverify.program.command import Command, Sequencer
-from dmaverify.program.move import Stream, Tensor
+from dmaverify.program.move import Stream
+from dmaverify.program.tensor import Tensor
 from dmaverify.prove.move.ports import (
     command_facts,
     dimension_facts,
@@ -283,7 +284,7 @@ def access_instances(
     """
     side = "read" if is_fetch(access) else "write"
     tier, dtype_bits = access.memory.tier, target.dtypes[access.dtype]
-    sliced = "slice" in target.tiers[tier].places
+    sliced = target.tiers[tier].is_sliced
     out = [Instance("tensor", tensor_facts(buffer, dtype_bits), "memory", access.memory.span, side, tier)]
     packet = (access.config.packet_span if access.config else None) or access.stream.packet.span
     span = (access.config.span if access.config else None) or access.stream.span

@@ -22,7 +22,7 @@ from dmaverify.lower.derive import coalesce
 from dmaverify.lower.programs import COMPARE_UNITS, same_nests
 from dmaverify.program.command import Command
 from dmaverify.program.space import global_address
-from dmaverify.prove.move.copies import Copy, Loops, TooManySteps, find_copy, loops_of
+from dmaverify.prove.move.copies import Loops, TooManySteps, UnitCopy, find_copy, loops_of
 from dmaverify.prove.move.fold import Family, fold
 from dmaverify.prove.move.obligations import Subject, image_text, nest_claims, piece_name
 from dmaverify.prove.smt import Answer, Query, Session, all_of, linear, negation, number
@@ -44,7 +44,7 @@ class Comparison:
     status: str
     by: str
     why: str = ""
-    copy: Copy | None = None
+    copy: UnitCopy | None = None
     only_in: int = 0
 
 
@@ -147,14 +147,14 @@ def _addresses(program: Sequence[Command]) -> tuple[Numbers, Numbers]:
     return np.concatenate(reads), np.concatenate(writes)
 
 
-def _copy_at(program: Sequence[Command], position: int, read: int, write: int) -> Copy:
+def _copy_at(program: Sequence[Command], position: int, read: int, write: int) -> UnitCopy:
     for index, command in enumerate(program):
         if position < command.amount:
             counters = []
             for count, _, _ in reversed(loops_of(command)):
                 position, value = divmod(position, count)
                 counters.append(value)
-            return Copy(index, tuple(reversed(counters)), read, write)
+            return UnitCopy(index, tuple(reversed(counters)), read, write)
         position -= command.amount
     raise IndexError(position)
 

@@ -21,9 +21,9 @@ from dataclasses import replace
 from dmaverify.lower.adapters import STREAM
 from dmaverify.lower.programs import space_of
 from dmaverify.program.command import Command, Loop
-from dmaverify.program.move import PLACES
 from dmaverify.program.space import unit_bits_of
-from dmaverify.program.views import Affine, Turn, View, Views, Window, loop_values
+from dmaverify.program.tensor import PLACES
+from dmaverify.program.views import Affine, TileWindow, Turn, View, Views, loop_values
 from dmaverify.prove.meet import Walk, apart, difference, found_meeting, question
 from dmaverify.prove.smt import Session
 from dmaverify.targets.target import Target, load_obligations
@@ -95,7 +95,7 @@ def view_findings(
         yield from _holes(views, views.source, commands, target, dtype_bits, session)
 
 
-def _finding(rule: str, message: str, window: Window, hint: str, views: Views, counters: Sequence[int]) -> Finding:
+def _finding(rule: str, message: str, window: TileWindow, hint: str, views: Views, counters: Sequence[int]) -> Finding:
     record = load_obligations()[rule]
     values = loop_values(views.turns, counters)
     return Finding(
@@ -104,7 +104,7 @@ def _finding(rule: str, message: str, window: Window, hint: str, views: Views, c
     )  # fmt: skip
 
 
-def _range(views: Views, name: str, window: Window) -> Iterator[Finding]:
+def _range(views: Views, name: str, window: TileWindow) -> Iterator[Finding]:
     low, high = window.start.least(views.turns), window.start.most(views.turns) + window.length
     if low >= 0 and high <= window.live:
         return

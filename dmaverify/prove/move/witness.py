@@ -14,8 +14,9 @@ from typing import Any
 
 from dmaverify.errors import Disagreement, Span
 from dmaverify.program.command import Command
-from dmaverify.program.move import PLACES
 from dmaverify.program.space import SPAN, global_address, unit_bits_of
+from dmaverify.program.tensor import PLACES
+from dmaverify.prove.move.copies import TooManySteps, find_copy
 from dmaverify.prove.move.outcome import Broken
 from dmaverify.prove.move.reach import local_range
 from dmaverify.prove.move.scene import (
@@ -36,6 +37,13 @@ from dmaverify.prove.move.scene import (
 from dmaverify.verdict import Finding, Severity
 
 # ---------------------------------------------------------------- findings
+
+WRITE_ZEROS = (
+    "a copy makes no zeros: pad the source alike and let the packet carry its zeros (`W #{0} 256` in source, "
+    "destination and packet), or write them by a transfer of their own from a tensor of zeros; `W # 256` "
+    "where nobody reads them"
+)
+"""How zeros come into padding that must be zero."""
 
 
 def finding_of(broken: Broken, scene: Scene) -> Finding:
@@ -329,37 +337,20 @@ _TELLERS = {
 }
 
 
-def counters_at(command: Command, address: int) -> tuple[int, ...] | None:
-    """Counters with which a command writes a global address, found by trying; None where it does not."""
-    steps = [*((i, x.count, x.write) for i, x in enumerate(command.loops)), (len(command.loops), command.burst, 1)]
-    steps.sort(key=lambda step: -abs(step[2]))
-    reach = [step * (count - 1) for _, count, step in steps]
-
-    def search(depth: int, rest: int) -> dict[int, int] | None:
-        if depth == len(steps):
-            return {} if rest == 0 else None
-        index, count, step = steps[depth]
-        low, high = sum(min(0, r) for r in reach[depth + 1 :]), sum(max(0, r) for r in reach[depth + 1 :])
-        if step == 0:
-            first, last = 0, 0
-        elif step > 0:
-            first, last = -((high - rest) // step), (rest - low) // step
-        else:
-            first, last = -((rest - low) // -step), (high - rest) // -step
-        for value in range(max(0, first), min(count - 1, last) + 1):
-            found = search(depth + 1, rest - step * value)
-            if found is not None:
-                return {**found, index: value}
+def _copy_to(command: Command, address: int) -> tuple[int, ...] | None:
+    """Counters with which a command writes a global address, by division; None where it does not, or too many would
+    have to be tried."""
+    try:
+        found = find_copy([command], address)
+    except TooManySteps:
         return None
-
-    found = search(0, address - global_address(command.write, command.write.base))
-    return None if found is None else tuple(found[i] for i in range(len(steps)))
+    return None if found is None else found.counters
 
 
 def _of_two(broken: Broken, scene: Scene) -> Broken | None:
     """The same violation with the two commands that write the cell; None where they are not found."""
     assert broken.position is not None
-    writers = ((i, counters_at(command, broken.position)) for i, command in enumerate(scene.commands))
+    writers = ((i, _copy_to(command, broken.position)) for i, command in enumerate(scene.commands))
     found = [(i, counters) for i, counters in writers if counters is not None][:2]
     if len(found) < 2:
         return None
@@ -385,12 +376,16 @@ def _at_cell(broken: Broken, scene: Scene) -> Finding:
     witness["asked"], witness["made"] = there, "never reads it" if reading else "never writes it"
     tensor = side.tensor
     span = tensor.element.span or tensor.span
+    if not reading and broken.obligation != "core/writes-once":
+        _confirm(all(_copy_to(command, broken.position) is None for command in scene.commands), broken, witness)
     if broken.obligation == "core/padding":
         _confirm(found.kind == "zero", broken, witness)
         text = f"zero padding at {there} is never written, so nothing makes it zero"
         labels = label_at(span, "its zero padding stays unwritten")
         values = {"part": broken.part}
-        return Finding("core/padding", Severity.ERROR, text, "dest", span, values, witness, labels=labels)
+        return Finding(
+            "core/padding", Severity.ERROR, text, "dest", span, values, witness, hint=WRITE_ZEROS, labels=labels
+        )
     if broken.obligation == "core/writes-once":
         text = f"the {scene.unit_word} at {there} ({show_cell(found)}) is written by two commands"
         witness["clobbers"], witness["made"] = show_cell(found), "writes it by two commands"

@@ -25,14 +25,16 @@ from dmaverify.lower.adapters import access_facts, derived_access, given_access,
 from dmaverify.lower.programs import Trouble, given_program, space_of, streamed_program
 from dmaverify.program.access import Access
 from dmaverify.program.command import Command
-from dmaverify.program.move import PLACES, Tensor, Transfer
+from dmaverify.program.move import Transfer
 from dmaverify.program.space import aliased_place, layout_of
+from dmaverify.program.tensor import PLACES, Tensor
 from dmaverify.prove.move.cells import has_window
 from dmaverify.prove.move.fold import Family, fold
 from dmaverify.prove.move.ports import command_facts, dimension_facts, sequencer_facts, tensor_facts, transfer_facts
 from dmaverify.prove.move.reach import walks_off
 from dmaverify.prove.options import Options
-from dmaverify.prove.sizes.facts import Fact, Instance, Region, Template, Why
+from dmaverify.prove.sizes.divisors import traced
+from dmaverify.prove.sizes.facts import FactReason, SizedEntry, SizeFact, SizeRegion, Template
 from dmaverify.prove.sizes.judge import Unproved, cells_of, judge
 from dmaverify.prove.sizes.predicate import decide
 from dmaverify.prove.sizes.shadow import number_of
@@ -55,10 +57,10 @@ OTHER_SCOPES = frozenset({"copy", "step", "reach", "flag", "buffer", "indirect"}
 """Scopes of kernels, gathers and scatters, which no transfer has."""
 
 
-class Broken(Exception):
+class BrokenRule(Exception):
     """A rule, or being well-formed, is broken here; the facts of it alone."""
 
-    def __init__(self, rule: str, facts: Sequence[Fact], *, needs_loops: bool = False) -> None:
+    def __init__(self, rule: str, facts: Sequence[SizeFact], *, needs_loops: bool = False) -> None:
         super().__init__(rule)
         self.rule = rule
         self.facts = facts
@@ -70,7 +72,7 @@ class Attempt:
     """`status`: proved, broken or open; of an open one `why` says what was not shown."""
 
     status: str
-    region: Region | None = None
+    region: SizeRegion | None = None
     why: str = ""
     rule: str = ""
     units: Any = 0
@@ -93,14 +95,14 @@ def attempt(
     ends = {one.name: (one.first, one.last) for one in template.symbols}
     for _ in range(MOST_RESTARTS):
         try:
-            trace = Trace(values, tuple(divisors.items()), generic=generic, ends=ends)
-            return _Run(template, trace, options, pinned, breaking).run()
+            trace = traced(values, tuple(divisors.items()), generic=generic, ends=ends)
+            return _SizeRun(template, trace, options, pinned, breaking).run()
         except Restart as again:
             old = divisors.get(again.name, Poly.of(1))
             divisors[again.name] = old * again.by if _grows(divisors, again) else again.by
         except Unproved as error:
             return Attempt("open", None, error.why, error.obligation)
-        except Broken as error:
+        except BrokenRule as error:
             if generic and error.needs_loops:
                 return Attempt("open", None, f"{error.rule} is broken at this size", error.rule)
             return Attempt("broken", trace.region(error.facts), "", error.rule)
@@ -134,7 +136,7 @@ def _grows(divisors: Mapping[str, Poly], again: Restart) -> bool:
     return old.symbols.isdisjoint(again.by.symbols)
 
 
-class _Run:
+class _SizeRun:
     def __init__(
         self, template: Template, trace: Trace, options: Options, pinned: Sequence[str], breaking: bool
     ) -> None:
@@ -143,8 +145,8 @@ class _Run:
         self.trace = trace
         self.options = options
         self.pinned = pinned
-        self.structure: list[Fact] = []
-        self.as_read: list[Fact] = []
+        self.structure: list[SizeFact] = []
+        self.as_read: list[SizeFact] = []
         self.records = load_obligations()
 
     def run(self) -> Attempt:
@@ -153,10 +155,10 @@ class _Run:
         try:
             instance = self.template.at(numbers)
         except NoValue:
-            raise Broken("core/well-formed", list(self.trace.facts.values())) from None
+            raise BrokenRule("core/well-formed", list(self.trace.facts.values())) from None
         self.as_read = self._so_far()
         if any(True for _ in instance.problems):
-            raise Broken("core/well-formed", list(self.trace.facts.values()))
+            raise BrokenRule("core/well-formed", list(self.trace.facts.values()))
         target: Target = self.template.machine
         if isinstance(instance.item, Access):
             units = self._access(instance.item, target)
@@ -174,14 +176,14 @@ class _Run:
 
     def _about(self, rule: str, source: str = "") -> None:
         record = self.records.get(rule)
-        self.trace.why = Why(rule, source or (record.source if record else "the plan file format"))
+        self.trace.why = FactReason(rule, source or (record.source if record else "the plan file format"))
 
-    def _so_far(self) -> list[Fact]:
+    def _so_far(self) -> list[SizeFact]:
         return list(self.trace.facts.values())
 
     # ------------------------------------------------------------ what is judged
 
-    def _transfer(self, instance: Instance, transfer: Transfer, target: Target) -> Any:
+    def _transfer(self, instance: SizedEntry, transfer: Transfer, target: Target) -> Any:
         if transfer.views is not None:
             raise Stuck("views are judged at single sizes only")
         bits = target.dtypes[transfer.dtype]
@@ -195,7 +197,7 @@ class _Run:
         given = given_program(transfer.given, transfer.source, transfer.dest, bits, target) if transfer.given else ()
         for program in (derived, given):
             if isinstance(program, list | Trouble):
-                raise Broken("core/well-formed", self._so_far(), needs_loops=True)
+                raise BrokenRule("core/well-formed", self._so_far(), needs_loops=True)
             if program:
                 programs.append(program)
         if not programs:
@@ -226,11 +228,11 @@ class _Run:
             stream = access.stream.packet.size * width
             fits = same(config.packet, stream) or same(config.packet, width)
             if not fits and inner % config.packet != 0:
-                raise Broken("core/well-formed", self._so_far())
+                raise BrokenRule("core/well-formed", self._so_far())
             found.append(given_access(access, bits))
         for one in found:
             if not isinstance(one, Command):
-                raise Broken("core/well-formed", self._so_far(), needs_loops=True)
+                raise BrokenRule("core/well-formed", self._so_far(), needs_loops=True)
             self._core(source, dest, target, bits, (one,))
         limits = target.limits_with(access.limits)
         command = found[-1]
@@ -248,7 +250,7 @@ class _Run:
     def _well_formed(self, exprs: Sequence[Expr]) -> None:
         for expr in exprs:
             if not _has_meaning(expr):
-                raise Broken("core/well-formed", self._so_far())
+                raise BrokenRule("core/well-formed", self._so_far())
 
     # ------------------------------------------------------------ core
 
@@ -336,10 +338,10 @@ class _Run:
         if rule.scope not in OTHER_SCOPES and not derives:
             raise Stuck(f"{rule.id} is judged at single sizes only")
 
-    def _rule(self, rule: Rule, place: _Place, limits: Mapping[str, int], before: Mapping[Fact, Fact]) -> None:
+    def _rule(self, rule: Rule, place: _Place, limits: Mapping[str, int], before: Mapping[SizeFact, SizeFact]) -> None:
         self.trace.facts, kept = {}, self.trace.facts
         self.trace.span += 1
-        self.trace.why = Why(rule.id, rule.source)
+        self.trace.why = FactReason(rule.id, rule.source)
         values = {**limits, **place.facts(rule.ports), **rule.limits_under(self.options.readings)}
         missing = rule.missing(values)
         holds = not missing and decide(rule.function.body, {port: values[port] for port in rule.ports}, self.trace)
@@ -349,7 +351,9 @@ class _Run:
             fragile = bool(LOOP_PORTS & set(rule.ports)) or place.scope not in PLAIN_SCOPES
             # Ports that no loop has a part in are numbers of the text, whatever way the rest takes: where that ends
             # otherwise, it ends as not well-formed, which is broken too.
-            raise Broken(rule.id, [*(self.structure if fragile else self.as_read), *own.values()], needs_loops=fragile)
+            raise BrokenRule(
+                rule.id, [*(self.structure if fragile else self.as_read), *own.values()], needs_loops=fragile
+            )
         self.trace.facts = {**kept, **own}
 
 
@@ -386,7 +390,7 @@ def _instances(
 def _sliced_facts(
     command: Command, access: Access, bits: int, target: Target, only: Collection[str]
 ) -> Mapping[str, Any]:
-    sliced = "slice" in target.tiers[access.memory.tier].places
+    sliced = target.tiers[access.memory.tier].is_sliced
     return access_facts(command, access, bits, only, sliced=sliced)
 
 

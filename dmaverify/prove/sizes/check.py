@@ -22,8 +22,8 @@ from dmaverify.prove.move.check import check_access, check_transfer
 from dmaverify.prove.move.outcome import OBLIGATIONS
 from dmaverify.prove.options import Options
 from dmaverify.prove.sizes.attempt import Attempt, attempt
-from dmaverify.prove.sizes.facts import Fact, Instance, Region, Template
-from dmaverify.prove.sizes.search import MOST_BOXES, NOTHING, Search
+from dmaverify.prove.sizes.facts import SizedEntry, SizeFact, SizeRegion, Template
+from dmaverify.prove.sizes.search import MOST_BOXES, NOTHING, SizeSearch
 from dmaverify.verdict import Finding, Obligation, Severity, Status, Verdict
 
 MOST_SINGLE = 40
@@ -36,12 +36,12 @@ _STEPS = ((2, 3, 5, 7, 11, 13), (8, 24, 40, 56, 88, 104), (32, 96, 160, 224), (6
 
 
 @dataclass
-class Cover:
+class SizeCover:
     """What is known of the sizes of a template: where it is proved, and how."""
 
     template: Template
     options: Options
-    regions: list[Region] = field(default_factory=list)
+    regions: list[SizeRegion] = field(default_factory=list)
     singles: int = 0
     looked: int = 0
     why: str = ""
@@ -59,7 +59,7 @@ class Cover:
         return done
 
     def outside(self) -> dict[str, int] | str:
-        search = Search(self.template, self.regions, max(1, min(MOST_BOXES, MOST_LOOKED - self.looked)))
+        search = SizeSearch(self.template, self.regions, max(1, min(MOST_BOXES, MOST_LOOKED - self.looked)))
         found = search.first_outside()
         self.looked += search.looked
         return found
@@ -84,9 +84,9 @@ class Cover:
             self.regions.append(only(values))
 
 
-def only(values: Mapping[str, int]) -> Region:
+def only(values: Mapping[str, int]) -> SizeRegion:
     """These sizes and no others."""
-    return Region(tuple(Fact("eq", Poly.symbol(name) - Poly.of(value)) for name, value in values.items()))
+    return SizeRegion(tuple(SizeFact("eq", Poly.symbol(name) - Poly.of(value)) for name, value in values.items()))
 
 
 def _pins(template: Template, values: Mapping[str, int]) -> Iterator[tuple[str, ...]]:
@@ -104,7 +104,7 @@ def _pins(template: Template, values: Mapping[str, int]) -> Iterator[tuple[str, 
 def verdict_at(template: Template, values: Mapping[str, int], options: Options) -> Verdict:
     """The ordinary verdict on the entry with these numbers; where they have no meaning, that is refuted."""
     try:
-        instance: Instance = template.at(values)
+        instance: SizedEntry = template.at(values)
     except NoValue as error:
         finding = Finding(
             "core/well-formed", Severity.ERROR, error.message, "plan", error.span,
@@ -159,7 +159,7 @@ def _as_multiples(template: Template, values: dict[str, int]) -> dict[str, int]:
 def check_template(template: Template, options: Options) -> Verdict:
     """The verdict for all admitted sizes. Raises Disagreement as the ordinary checker."""
     started = time.perf_counter()
-    cover = Cover(template, options)
+    cover = SizeCover(template, options)
     verdict = _checked(cover)
     return replace(
         verdict, name=template.name, target=template.machine.name, path=template.path, line=template.line,
@@ -175,7 +175,7 @@ def _range(one: object) -> dict[str, int]:
     }  # fmt: skip
 
 
-def _checked(cover: Cover) -> Verdict:
+def _checked(cover: SizeCover) -> Verdict:
     template = cover.template
     left = cover.outside()
     if left == NOTHING:
@@ -239,7 +239,7 @@ def sizes_text(values: Mapping[str, int]) -> str:
     return ", ".join(f"{name} = {value}" for name, value in values.items())
 
 
-def _proved(cover: Cover) -> Verdict:
+def _proved(cover: SizeCover) -> Verdict:
     template = cover.template
     symbolic = any(len(r.facts) != len(template.symbols) or any(f.op != "eq" for f in r.facts) for r in cover.regions)
     by = "identities of polynomials over the sizes" if symbolic else f"enumeration of all {cover.singles} sizes"
@@ -256,7 +256,7 @@ def _proved(cover: Cover) -> Verdict:
     return Verdict(template.name, "", Status.PROVED, (), obligations, said, claim=claim)
 
 
-def _refuted(cover: Cover, single: Verdict, values: Mapping[str, int]) -> Verdict:
+def _refuted(cover: SizeCover, single: Verdict, values: Mapping[str, int]) -> Verdict:
     for region in cover.regions:
         if region.holds(values):
             raise Disagreement(f"{cover.template.name}: proved for sizes at which the ordinary check refutes it")
@@ -269,7 +269,7 @@ def _refuted(cover: Cover, single: Verdict, values: Mapping[str, int]) -> Verdic
     return replace(single, findings=findings, smallest=dict(values), claim=claim)
 
 
-def _open(cover: Cover, why: str, left: Mapping[str, int]) -> Verdict:
+def _open(cover: SizeCover, why: str, left: Mapping[str, int]) -> Verdict:
     rule = cover.rule if cover.rule.startswith("core/") else "core/same-element"
     status = [Obligation(rule, "unknown", "identities of polynomials over the sizes", why)]
     where = f"; open from {sizes_text(left)} on" if left else ""

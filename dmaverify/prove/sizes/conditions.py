@@ -16,9 +16,9 @@ from dmaverify.errors import Disagreement
 from dmaverify.language.numbers import Poly
 from dmaverify.prove.options import Options
 from dmaverify.prove.sizes.attempt import attempt
-from dmaverify.prove.sizes.check import Cover, only, samples, sizes_text
-from dmaverify.prove.sizes.facts import Fact, Floor, Region, Template, normal
-from dmaverify.prove.sizes.search import NOTHING, Ends, Search, follows, surely
+from dmaverify.prove.sizes.check import SizeCover, only, samples, sizes_text
+from dmaverify.prove.sizes.facts import FloorQuotient, SizeFact, SizeRegion, Template, normal
+from dmaverify.prove.sizes.search import NOTHING, Ends, SizeSearch, follows, surely
 from dmaverify.verdict import Status
 
 MOST_ROUNDS = 24
@@ -34,10 +34,10 @@ class Condition:
     path: str
     line: int
     status: str
-    any: tuple[tuple[Fact, ...], ...] = ()
+    any: tuple[tuple[SizeFact, ...], ...] = ()
     left: tuple[str, ...] = ()
     seconds: float = 0.0
-    floors: tuple[Floor, ...] = ()
+    floors: tuple[FloorQuotient, ...] = ()
     template: Template | None = field(default=None, compare=False, repr=False)
 
 
@@ -45,13 +45,13 @@ class Condition:
 class _Finder:
     template: Template
     options: Options
-    cover: Cover = field(init=False)
-    broken: list[Region] = field(default_factory=list)
+    cover: SizeCover = field(init=False)
+    broken: list[SizeRegion] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
     reduced: int = 0
 
     def __post_init__(self) -> None:
-        self.cover = Cover(self.template, self.options)
+        self.cover = SizeCover(self.template, self.options)
 
     def find(self) -> str:
         """NOTHING once every admitted size is known to hold or to be refuted."""
@@ -63,7 +63,7 @@ class _Finder:
         found: Mapping[str, int] | str = ""
         for _ in range(MOST_ROUNDS):
             self._reduce()
-            search = Search(self.template, [*self.cover.regions, *self.broken])
+            search = SizeSearch(self.template, [*self.cover.regions, *self.broken])
             found = search.any_outside()
             looked += search.looked
             if isinstance(found, str):
@@ -94,7 +94,7 @@ class _Finder:
         regions = self.cover.regions
         if len(regions) > self.reduced:
             last = regions[-1]
-            regions[-1] = Region(reduced_facts(last, self.template), last.floors)
+            regions[-1] = SizeRegion(reduced_facts(last, self.template), last.floors)
             self.reduced = len(regions)
 
     def _break(self, values: Mapping[str, int]) -> bool:
@@ -127,7 +127,7 @@ def conditions(template: Template, options: Options) -> Condition:
 # ---------------------------------------------------------------- few clauses
 
 
-def reduced_facts(region: Region, template: Template) -> tuple[Fact, ...]:
+def reduced_facts(region: SizeRegion, template: Template) -> tuple[SizeFact, ...]:
     """Facts that say as much as all of the region's, among admitted sizes; none that another one implies."""
     kept = list(dict.fromkeys(_tidied(normal(fact)) for fact in region.facts))
     for fact in sorted(kept, key=_weight, reverse=True):
@@ -138,11 +138,11 @@ def reduced_facts(region: Region, template: Template) -> tuple[Fact, ...]:
     return tuple(sorted(kept, key=lambda f: (f.by is None, len(f.poly.symbols), _first(f, names), f.text)))
 
 
-def _first(fact: Fact, names: Sequence[str]) -> int:
+def _first(fact: SizeFact, names: Sequence[str]) -> int:
     return min((names.index(n) for n in fact.poly.symbols if n in names), default=len(names))
 
 
-def _tidied(fact: Fact) -> Fact:
+def _tidied(fact: SizeFact) -> SizeFact:
     """Without a factor that all coefficients have; `8 | 24 C` is `C` by what is left of 8."""
     if fact.by is not None and fact.by.constant is not None and len(fact.poly.terms) == 1:
         from math import gcd
@@ -154,15 +154,15 @@ def _tidied(fact: Fact) -> Fact:
     return fact
 
 
-def _weight(fact: Fact) -> tuple[int, int, int]:
+def _weight(fact: SizeFact) -> tuple[int, int, int]:
     """How hard a fact is to read: what is dropped first, where either of two would do."""
     largest = max((abs(c) for c in fact.poly.terms.values()), default=0)
     return (int(fact.op in ("ne", "ndiv")) + int(fact.why.rule.startswith("core/")), len(fact.poly.terms), largest)
 
 
-def implied(fact: Fact, others: Sequence[Fact], template: Template, region: Region | None = None) -> bool:
+def implied(fact: SizeFact, others: Sequence[SizeFact], template: Template, region: SizeRegion | None = None) -> bool:
     """Whether every admitted size at which the others hold is one at which the fact does."""
-    search = Search(template, [] if region is None else [region])
+    search = SizeSearch(template, [] if region is None else [region])
     box: Ends = {one.name: (one.first, one.last) for one in template.symbols}
     wide = _narrowed(search.with_quotients(box), others)
     if search.always(fact):
@@ -178,7 +178,7 @@ def implied(fact: Fact, others: Sequence[Fact], template: Template, region: Regi
     return surely(fact, wide, given, 2)
 
 
-def _narrowed(box: Ends, others: Sequence[Fact]) -> Ends:
+def _narrowed(box: Ends, others: Sequence[SizeFact]) -> Ends:
     """The box with what single products of the other facts say of each symbol."""
     out = dict(box)
     for fact in others:
@@ -202,9 +202,9 @@ def _narrowed(box: Ends, others: Sequence[Fact]) -> Ends:
     return out
 
 
-def _without_subsumed(regions: Sequence[tuple[Fact, ...]], template: Template) -> list[tuple[Fact, ...]]:
+def _without_subsumed(regions: Sequence[tuple[SizeFact, ...]], template: Template) -> list[tuple[SizeFact, ...]]:
     """Regions that no other one holds."""
-    out: list[tuple[Fact, ...]] = []
+    out: list[tuple[SizeFact, ...]] = []
     for index, facts in enumerate(regions):
         others = [r for at, r in enumerate(regions) if at != index and (at < index or r != facts)]
         if not any(all(f in facts or implied(f, facts, template) for f in other) for other in others):

@@ -8,13 +8,24 @@ Law: an answer is that at the size of the run, and holds at every size at which 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dmaverify.language.numbers import Poly, Symbolic, divided
-from dmaverify.prove.sizes.facts import Fact
+from dmaverify.prove.sizes.facts import SizeFact
 from dmaverify.prove.sizes.shadow import Shadow, floor, poly_of, value_of
 from dmaverify.prove.sizes.trace import Stuck, Trace
+
+
+def traced(
+    values: Mapping[str, int],
+    divisors: Sequence[tuple[str, Poly]],
+    *,
+    generic: bool,
+    ends: Mapping[str, tuple[int, int | None]] | None = None,
+) -> Trace:
+    """A trace whose numbers know these questions."""
+    return Trace(values, divisors, generic=generic, ends=ends, divisor=divisor, extreme=Extreme)
 
 
 def divisor(trace: Trace, parts: Sequence[tuple[Any, Any]]) -> Any:
@@ -64,17 +75,17 @@ class Divisor(Symbolic):
         for value, _ in self.parts if self.down > 1 else ():
             if value_of(value) % self.down:
                 raise Stuck("a divisor of half bytes")
-            self.trace.record(Fact("div", poly_of(value), Poly.of(self.down)))
+            self.trace.record(SizeFact("div", poly_of(value), Poly.of(self.down)))
         for value, count in self.parts:
             if value_of(value) % by and value_of(count) > 1:
-                self.trace.record(Fact("ndiv", poly_of(value), Poly.of(by)))
+                self.trace.record(SizeFact("ndiv", poly_of(value), Poly.of(by)))
                 _ = count > 1
                 return Remainder(self.trace, 1)
         for value, count in self.parts:
             if value_of(value) % by:
                 _ = count > 1
             else:
-                self.trace.record(Fact("div", poly_of(value), Poly.of(by)))
+                self.trace.record(SizeFact("div", poly_of(value), Poly.of(by)))
         return 0
 
     def __eq__(self, other: object) -> Any:

@@ -38,7 +38,7 @@ class SizeSymbol:
 
 
 @dataclass(frozen=True, slots=True)
-class Why:
+class FactReason:
     """What asks for a fact: an obligation or rule, and its source."""
 
     rule: str = ""
@@ -46,13 +46,13 @@ class Why:
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class SizeFact:
     """`poly >= 0` (ge), `= 0` (eq), `!= 0` (ne), or that `by` divides it (div) or does not (ndiv)."""
 
     op: str
     poly: Poly
     by: Poly | None = None
-    why: Why = field(default=Why(), compare=False)
+    why: FactReason = field(default=FactReason(), compare=False)
 
     def holds(self, values: Mapping[str, int]) -> bool:
         value = self.poly.at(values)
@@ -61,7 +61,7 @@ class Fact:
         by = self.by.at(values)
         return (by != 0 and value % by == 0) == (self.op == "div")
 
-    def negated(self) -> Fact:
+    def negated(self) -> SizeFact:
         if self.op == "ge":
             return replace(self, poly=-self.poly - Poly.of(1))
         return replace(self, op={"eq": "ne", "ne": "eq", "div": "ndiv", "ndiv": "div"}[self.op])
@@ -109,7 +109,7 @@ def _comparison(poly: Poly, sign: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Floor:
+class FloorQuotient:
     """A quotient rounded down that is no polynomial; `name` is its text, so that equal ones have equal names."""
 
     name: str
@@ -122,7 +122,7 @@ def floor_name(top: Poly, bottom: Poly) -> str:
     return f"(({text_of(top)}) // {f'({low})' if ' ' in low else low})"
 
 
-def with_floors(values: Mapping[str, int], floors: Iterable[Floor]) -> dict[str, int]:
+def with_floors(values: Mapping[str, int], floors: Iterable[FloorQuotient]) -> dict[str, int]:
     """Values of the symbols with those of the quotients, which may use each other in order."""
     out = dict(values)
     for one in floors:
@@ -131,7 +131,7 @@ def with_floors(values: Mapping[str, int], floors: Iterable[Floor]) -> dict[str,
     return out
 
 
-def lowered(fact: Fact, floors: Mapping[str, Floor]) -> Fact:
+def lowered(fact: SizeFact, floors: Mapping[str, FloorQuotient]) -> SizeFact:
     """A comparison of a single quotient with a number as one without the quotient: `t // b >= c` is `t >= b * c`."""
     if fact.op != "ge" or len(fact.poly.symbols) != 1:
         return fact
@@ -148,7 +148,7 @@ def lowered(fact: Fact, floors: Mapping[str, Floor]) -> Fact:
     return lowered(replace(fact, poly=one.bottom.scaled(greatest + 1) - one.top - Poly.of(1)), floors)
 
 
-def normal(fact: Fact) -> Fact:
+def normal(fact: SizeFact) -> SizeFact:
     """Without a factor that all products have: `8 C <= 100` is `C <= 12`."""
     moving = Poly({m: c for m, c in fact.poly.terms.items() if m})
     common, constant = moving.content(), fact.poly.terms.get((), 0)
@@ -166,11 +166,11 @@ def normal(fact: Fact) -> Fact:
 
 
 @dataclass(frozen=True, slots=True)
-class Region:
+class SizeRegion:
     """Sizes at which all facts hold."""
 
-    facts: tuple[Fact, ...]
-    floors: tuple[Floor, ...] = ()
+    facts: tuple[SizeFact, ...]
+    floors: tuple[FloorQuotient, ...] = ()
 
     def holds(self, values: Mapping[str, int]) -> bool:
         whole = with_floors(values, self.floors) if self.floors else values
@@ -178,7 +178,7 @@ class Region:
 
 
 @dataclass(frozen=True)
-class Instance:
+class SizedEntry:
     """One entry of a plan at chosen sizes: a transfer or an access, what makes no sense in it, all axes."""
 
     item: Any
@@ -197,9 +197,9 @@ class Template:
     target: str
     expect: tuple[str, ...] | None
     symbols: tuple[SizeSymbol, ...]
-    assume: tuple[Fact, ...]
-    floors: tuple[Floor, ...]
-    at: Callable[[Mapping[str, Any]], Instance]
+    assume: tuple[SizeFact, ...]
+    floors: tuple[FloorQuotient, ...]
+    at: Callable[[Mapping[str, Any]], SizedEntry]
     machine: Any = None
     span: Span | None = None
     far: str = ""  # why no verdict can be had for it, apart from single sizes

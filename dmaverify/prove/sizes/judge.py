@@ -42,7 +42,7 @@ def need(holds: Any, obligation: str, why: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
+class WrittenBox:
     """What a nest writes: per digit of the destination, where its values start and end."""
 
     starts: tuple[Any, ...]
@@ -237,7 +237,7 @@ def _padding(joint: Joint, entry: Driven, read: Sequence[Form], write: Sequence[
                 need(untouched, "core/padding", f"{guard.kind.value} padding is touched")
 
 
-def _box(entry: Driven, drive: Drive, layout: Layout, obligation: str) -> Box:
+def _box(entry: Driven, drive: Drive, layout: Layout, obligation: str) -> WrittenBox:
     """The values of each digit; every piece moves one digit of its own, and the pieces of a digit are a ladder."""
     owners: dict[int, int] = {}
     starts, ends = [], []
@@ -251,7 +251,7 @@ def _box(entry: Driven, drive: Drive, layout: Layout, obligation: str) -> Box:
         ends.append(constant + reach)
     for index, piece in enumerate(entry.nest.pieces):
         need(index in owners or not moves(piece.count), obligation, "a loop writes the same cells again")
-    return Box(tuple(starts), tuple(ends))
+    return WrittenBox(tuple(starts), tuple(ends))
 
 
 def _ladder(held: Mapping[int, Any], entry: Driven, obligation: str) -> Any:
@@ -267,7 +267,7 @@ def _ladder(held: Mapping[int, Any], entry: Driven, obligation: str) -> Any:
     return reach
 
 
-def _covered(layout: Layout, nests: Sequence[Driven], boxes: Sequence[Box], cells: Any) -> None:
+def _covered(layout: Layout, nests: Sequence[Driven], boxes: Sequence[WrittenBox], cells: Any) -> None:
     """Every live cell is written, no cell by two nests."""
     for a, b in combinations(boxes, 2):
         disjoint = any(_before(a, b, at) or _before(b, a, at) for at in range(len(layout.digits)))
@@ -288,12 +288,12 @@ def _covered(layout: Layout, nests: Sequence[Driven], boxes: Sequence[Box], cell
             need(_never(form, entry, dead), "core/covers", "a ragged cut leaves live cells out")
 
 
-def _before(a: Box, b: Box, at: int) -> bool:
+def _before(a: WrittenBox, b: WrittenBox, at: int) -> bool:
     """Whether the values of a end where those of b begin; equal numbers first, which decide nothing else."""
     return bool(same(a.ends[at], b.starts[at]) or (not same(a.starts[at], b.starts[at]) and a.ends[at] <= b.starts[at]))
 
 
-def _wanted(layout: Layout, boxes: Sequence[Box]) -> list[Any]:
+def _wanted(layout: Layout, boxes: Sequence[WrittenBox]) -> list[Any]:
     """Per digit, how many of its values must be written: all, or those before its padding."""
     out: list[Any] = []
     for at, digit in enumerate(layout.digits):
@@ -316,7 +316,7 @@ def _dead_from(guard: Guard, at: int, value: Any) -> bool:
     return k is not None and guard.kind is not Kind.ZERO and bool(guard.constant + k * value >= guard.bound)
 
 
-def _volume(boxes: Sequence[Box], inside: Sequence[int]) -> Any:
+def _volume(boxes: Sequence[WrittenBox], inside: Sequence[int]) -> Any:
     """How many cells boxes have that share none. As many as there are is all of them, ragged cuts or not."""
     volume: Any = 0
     for box in boxes:
@@ -327,7 +327,7 @@ def _volume(boxes: Sequence[Box], inside: Sequence[int]) -> Any:
     return volume
 
 
-def _partition(boxes: Sequence[Box], wanted: Sequence[Any], inside: Sequence[int]) -> None:
+def _partition(boxes: Sequence[WrittenBox], wanted: Sequence[Any], inside: Sequence[int]) -> None:
     for box in boxes:
         for at in inside:
             need(box.starts[at] >= 0 and box.ends[at] <= wanted[at], "core/covers", "a box leaves the region")

@@ -13,7 +13,7 @@ from functools import reduce
 from itertools import pairwise
 from typing import Any
 
-from dmaverify.prove.sizes.facts import Fact
+from dmaverify.prove.sizes.facts import SizeFact
 from dmaverify.prove.sizes.trace import Trace
 from dmaverify.targets.smtlib import Apply, Let, Literal, Name, Node
 from dmaverify.targets.smtlib_eval import euclid_div, euclid_mod
@@ -92,7 +92,7 @@ def _compared(compare: Callable[[Any, Any], Any], a: Any, b: Any) -> Callable[[]
 def _junction(parts: Sequence[Callable[[], bool]], trace: Trace, *, found: bool) -> bool:
     """Whether any part is `found` (an `or` looks for True, an `and` for False): the one with the fewest facts tells."""
     before = trace.facts
-    tried: list[tuple[bool, dict[Fact, Fact]]] = []
+    tried: list[tuple[bool, dict[SizeFact, SizeFact]]] = []
     try:
         for part in parts:
             trace.facts = {}

@@ -22,7 +22,7 @@ from math import gcd, lcm, prod
 from typing import Any
 
 from dmaverify.language.numbers import Mono, Poly, without
-from dmaverify.prove.sizes.facts import Fact, Floor, Region, SizeSymbol, Template
+from dmaverify.prove.sizes.facts import FloorQuotient, SizeFact, SizeRegion, SizeSymbol, Template
 
 Ends = dict[str, tuple[int, int | None]]
 MOST_BOXES = 400
@@ -80,7 +80,7 @@ def least_of(poly: Poly, box: Ends) -> int | None:
     return total
 
 
-def surely(fact: Fact, box: Ends, given: Sequence[Poly], depth: int = 3) -> bool:
+def surely(fact: SizeFact, box: Ends, given: Sequence[Poly], depth: int = 3) -> bool:
     """Whether a comparison holds on the whole box, where all of `given` are not negative."""
     if fact.known is not None:
         return fact.known
@@ -138,14 +138,14 @@ def _rests(poly: Poly, other: Poly) -> Iterable[Poly]:
 
 
 @dataclass
-class Search:
+class SizeSearch:
     """The admitted sizes of a template, and regions to look outside of."""
 
     template: Template
-    regions: Sequence[Region]
+    regions: Sequence[SizeRegion]
     most_boxes: int = MOST_BOXES
     given: list[Poly] = field(default_factory=list)
-    floors: list[Floor] = field(default_factory=list)
+    floors: list[FloorQuotient] = field(default_factory=list)
     looked: int = 0
 
     def __post_init__(self) -> None:
@@ -170,12 +170,12 @@ class Search:
     def first_outside(self) -> dict[str, int] | str:
         """The smallest admitted sizes in no region, NOTHING or OPEN."""
         start: Ends = {one.name: (one.first, one.last) for one in self.template.symbols}
-        heap: list[tuple[Any, int, Ends, list[Fact]]] = []
+        heap: list[tuple[Any, int, Ends, list[SizeFact]]] = []
         count = 0
 
         def push(box: Ends) -> None:
             nonlocal count
-            asked: list[Fact] = []
+            asked: list[SizeFact] = []
             bound = self._bound(box, asked)
             if bound is not None:
                 count += 1
@@ -207,7 +207,7 @@ class Search:
         todo = [start]
         while todo:
             box = todo.pop()
-            asked: list[Fact] = []
+            asked: list[SizeFact] = []
             if self._bound(box, asked) is None:
                 continue
             for values in _corners(box, self.template.symbols):
@@ -235,7 +235,7 @@ class Search:
     def _outside(self, values: Mapping[str, int]) -> bool:
         return self.template.admits(values) and not any(region.holds(values) for region in self.regions)
 
-    def _bound(self, box: Ends, asked: list[Fact]) -> int | None:
+    def _bound(self, box: Ends, asked: list[SizeFact]) -> int | None:
         """The least product that a size of the box outside of all regions can have; None if there is no such size.
         `asked` receives what is neither sure to hold nor sure to fail.
         """
@@ -248,7 +248,7 @@ class Search:
         if any(surely(fact.negated(), wide, ()) for fact in self.template.assume if fact.by is None):
             return None
         best = low
-        left: list[list[Fact]] = []
+        left: list[list[SizeFact]] = []
         for region in self.tight:
             facts = self._undecided(region, wide, given)
             if facts is None:
@@ -266,7 +266,7 @@ class Search:
                 best = max(best, self._product_outside(fact.negated(), box, wide, low))
         return None if self._complete(left, wide) else best
 
-    def _undecided(self, region: Sequence[Fact], wide: Ends, given: Sequence[Poly]) -> list[Fact] | None:
+    def _undecided(self, region: Sequence[SizeFact], wide: Ends, given: Sequence[Poly]) -> list[SizeFact] | None:
         """The facts of a region that do not surely hold on the box; None if one surely fails."""
         out = []
         for fact in region:
@@ -277,7 +277,7 @@ class Search:
             out.append(fact)
         return out
 
-    def always(self, fact: Fact) -> bool:
+    def always(self, fact: SizeFact) -> bool:
         """Divisibility that the declared multiples, or an assumed divisibility, give."""
         if fact.op != "div" or fact.by is None or fact.by.constant is None:
             return False
@@ -290,7 +290,7 @@ class Search:
             for f in self.admitted
         )  # fmt: skip
 
-    def _complete(self, left: Sequence[Sequence[Fact]], wide: Ends) -> bool:
+    def _complete(self, left: Sequence[Sequence[SizeFact]], wide: Ends) -> bool:
         """Whether the regions hold all of the box, whatever the answers to the questions of divisibility are."""
         if len(left) < 2:
             return False
@@ -322,7 +322,7 @@ class Search:
             wide[one.name] = (start, max(start, -high // by))
         return wide
 
-    def _product_outside(self, fact: Fact, box: Ends, wide: Ends, low: int) -> int:
+    def _product_outside(self, fact: SizeFact, box: Ends, wide: Ends, low: int) -> int:
         """The least product of sizes of the box at which the fact fails, as far as one look tells."""
         if fact.op != "ge":
             return low
@@ -365,7 +365,7 @@ def _multiples(template: Template) -> dict[str, int]:
     return out
 
 
-def tight(fact: Fact, multiples: Mapping[str, int]) -> Fact:
+def tight(fact: SizeFact, multiples: Mapping[str, int]) -> SizeFact:
     """A comparison with its number rounded to what the declared multiples let its products be."""
     if fact.op != "ge":
         return fact
@@ -376,7 +376,7 @@ def tight(fact: Fact, multiples: Mapping[str, int]) -> Fact:
     return replace(fact, poly=fact.poly - Poly.of(constant % step))
 
 
-def _question(fact: Fact, multiples: Mapping[str, int]) -> tuple[Question, bool]:
+def _question(fact: SizeFact, multiples: Mapping[str, int]) -> tuple[Question, bool]:
     """A fact as a question and the answer it asks for: a fact and its negation are one question."""
     if fact.op in ("ne", "ndiv"):
         question, answer = _question(fact.negated(), multiples)
@@ -391,9 +391,9 @@ def _possible(case: Mapping[Question, bool], multiples: Mapping[str, int]) -> bo
     """No multiple of a number is no multiple of its divisors; a number is not on both sides of another."""
     for (op, poly, by), answer in case.items():
         if op == "ge":
-            side = poly if answer else tight(Fact("ge", -poly - Poly.of(1)), multiples).poly
+            side = poly if answer else tight(SizeFact("ge", -poly - Poly.of(1)), multiples).poly
             for (op2, other, _), no in case.items():
-                facing = other if no else tight(Fact("ge", -other - Poly.of(1)), multiples).poly
+                facing = other if no else tight(SizeFact("ge", -other - Poly.of(1)), multiples).poly
                 total = side + facing if op2 == "ge" else Poly({})
                 if op2 == "ge" and total.constant is not None and total.constant < 0:
                     return False
@@ -420,7 +420,7 @@ def follows(poly: Poly, by: int, other: Poly, low: int) -> bool:
     return (by * (k // c)) % low == 0
 
 
-def _as_given(fact: Fact, box: Ends) -> list[Poly]:
+def _as_given(fact: SizeFact, box: Ends) -> list[Poly]:
     """What a relation says is not negative, at all sizes of the box that meet it."""
     if fact.op == "ge":
         return [fact.poly]
@@ -470,7 +470,7 @@ def _divisors(number: int) -> tuple[int, ...]:
     return tuple(sorted(out))
 
 
-def _split(box: Ends, symbols: Sequence[SizeSymbol], asked: Sequence[Fact]) -> Iterable[Ends]:
+def _split(box: Ends, symbols: Sequence[SizeSymbol], asked: Sequence[SizeFact]) -> Iterable[Ends]:
     """The box in two: at a single value that a fact asks about, else along the longest side that any fact speaks of."""
     names = {n for fact in asked for n in (*fact.poly.symbols, *(fact.by.symbols if fact.by else ()))}
     if any(n not in box for n in names) or not names:

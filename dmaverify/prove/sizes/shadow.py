@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dmaverify.language.numbers import Poly, Symbolic, divided, text_of
-from dmaverify.prove.sizes.facts import Fact, Floor, floor_name
+from dmaverify.prove.sizes.facts import FloorQuotient, SizeFact, floor_name
 from dmaverify.prove.sizes.trace import Restart, Stuck, Trace
 
 
@@ -147,7 +147,7 @@ class Shadow(Symbolic):
             return difference.constant == 0
         equal = self.value == value_of(other)
         if not self.trace.loose:
-            self.trace.record(Fact("eq" if equal else "ne", difference))
+            self.trace.record(SizeFact("eq" if equal else "ne", difference))
         return equal
 
     def __ne__(self, other: object) -> Any:
@@ -163,7 +163,7 @@ class Shadow(Symbolic):
 
     def __index__(self) -> int:
         """Whatever needs a plain integer holds at this very value alone."""
-        self.trace.record(Fact("eq", self.poly - Poly.of(self.value)))
+        self.trace.record(SizeFact("eq", self.poly - Poly.of(self.value)))
         return self.value
 
     __int__ = __index__
@@ -196,19 +196,13 @@ class Shadow(Symbolic):
         return bool(value >= bound)
 
     def divisor_with(self, values: Sequence[Any]) -> Any:
-        from dmaverify.prove.sizes.divisors import divisor
-
-        return divisor(self.trace, [(value, 2) for value in values])
+        return self.trace.divisor(self.trace, [(value, 2) for value in values])
 
     def step_divisor(self, base: Any, steps: Sequence[tuple[Any, Any]]) -> Any:
-        from dmaverify.prove.sizes.divisors import divisor
-
-        return divisor(self.trace, [(base, 2), *steps])
+        return self.trace.divisor(self.trace, [(base, 2), *steps])
 
     def extreme_of(self, values: Sequence[Any], *, most: bool) -> Any:
-        from dmaverify.prove.sizes.divisors import Extreme
-
-        return Extreme(self.trace, tuple(dict.fromkeys(values)), most)
+        return self.trace.extreme(self.trace, tuple(dict.fromkeys(values)), most)
 
 
 def decided(trace: Trace, left: Any, right: Any) -> bool:
@@ -219,7 +213,7 @@ def decided(trace: Trace, left: Any, right: Any) -> bool:
     answer = value_of(left) >= value_of(right)
     if trace.loose:
         return answer
-    trace.record(Fact("ge", difference) if answer else Fact("ge", -difference - Poly.of(1)))
+    trace.record(SizeFact("ge", difference) if answer else SizeFact("ge", -difference - Poly.of(1)))
     return answer
 
 
@@ -259,14 +253,14 @@ def _both(trace: Trace, top: Any, bottom: Any) -> tuple[Any, Any]:
 
 
 def _within(trace: Trace, rest: Poly, d: Poly) -> None:
-    trace.record(Fact("ge", rest))
-    trace.record(Fact("ge", d - rest - Poly.of(1)))
+    trace.record(SizeFact("ge", rest))
+    trace.record(SizeFact("ge", d - rest - Poly.of(1)))
 
 
 def _own_quotient(trace: Trace, rest: Poly, d: Poly) -> Poly:
     name = floor_name(rest, d)
     if name not in trace.floors:
-        trace.floors[name] = Floor(name, rest, d)
+        trace.floors[name] = FloorQuotient(name, rest, d)
         trace.values[name] = rest.at(trace.values) // d.at(trace.values)
     return Poly.symbol(name)
 
@@ -283,7 +277,7 @@ def _rest(trace: Trace, top: Any, bottom: Any) -> Any:
         found = _as_multiple(trace, rest, d)
         if found is not None:
             raise Restart(*found)
-        fact = Fact("div", p, d)
+        fact = SizeFact("div", p, d)
         trace.record(fact)
         return 0
     if d.constant is not None and p.constant is None and all(c % d.constant == 0 for m, c in p.terms.items() if m):
@@ -314,7 +308,7 @@ class Rest(Shadow):
 
     def __eq__(self, other: object) -> Any:
         if isinstance(other, int) and other == 0:
-            self.trace.record(Fact("ndiv", poly_of(self.top), poly_of(self.bottom)))
+            self.trace.record(SizeFact("ndiv", poly_of(self.top), poly_of(self.bottom)))
             return False
         return super().__eq__(other)
 
@@ -343,6 +337,6 @@ def _as_multiple(trace: Trace, rest: Poly, d: Poly) -> tuple[str, Poly] | None:
             return name, by
         if name in trace.floors and not missing and trace.values[name] % factor == 0:
             one = trace.floors[name]
-            if Fact("div", one.top, one.bottom) in trace.facts and len(one.top.terms) == 1 and one.top.symbols:
+            if SizeFact("div", one.top, one.bottom) in trace.facts and len(one.top.terms) == 1 and one.top.symbols:
                 return next(iter(one.top.symbols)), one.bottom.scaled(factor)
     return None

@@ -8,11 +8,12 @@ Law: `region` holds at a size exactly when every recorded fact does, and is writ
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from dmaverify.language.numbers import Poly
-from dmaverify.prove.sizes.facts import Fact, Floor, Region, Why, floor_name, lowered, normal
+from dmaverify.prove.sizes.facts import FactReason, FloorQuotient, SizeFact, SizeRegion, floor_name, lowered, normal
 
 MOST_FACTS = 4000
 
@@ -40,15 +41,18 @@ class Trace:
         *,
         generic: bool,
         ends: Mapping[str, tuple[int, int | None]] | None = None,
+        divisor: Callable[[Trace, Sequence[tuple[Any, Any]]], Any],
+        extreme: Callable[[Trace, tuple[Any, ...], bool], Any],
     ) -> None:
+        self.divisor, self.extreme = divisor, extreme  # how a common divisor and a minimum of its numbers are made
         self.values = dict(values)
         self.ends = dict(ends or {})
         self.generic = generic
         self.loose = False  # comparisons are answered and not recorded: what they lead to is checked afterwards
         self.span = 0  # moves on where facts are kept apart
-        self.facts: dict[Fact, Fact] = {}
-        self.floors: dict[str, Floor] = {}
-        self.why = Why("core/well-formed")
+        self.facts: dict[SizeFact, SizeFact] = {}
+        self.floors: dict[str, FloorQuotient] = {}
+        self.why = FactReason("core/well-formed")
         self.whole: dict[str, Poly] = {}
         for name, by in divisors:
             self._divide(name, by)
@@ -62,9 +66,9 @@ class Trace:
         if least <= 0 or top.at(self.values) % least:
             raise Stuck("divisors that do not divide together")
         quotient = floor_name(Poly.symbol(name), by)
-        self.record(Fact("ge", by - Poly.of(1)))  # facts are multiplied by it
-        self.record(Fact("div", Poly.symbol(name), by))
-        self.floors[quotient] = Floor(quotient, Poly.symbol(name), by)
+        self.record(SizeFact("ge", by - Poly.of(1)))  # facts are multiplied by it
+        self.record(SizeFact("div", Poly.symbol(name), by))
+        self.floors[quotient] = FloorQuotient(quotient, Poly.symbol(name), by)
         self.values[quotient] = top.at(self.values) // least
         low_end, high_end = self.ends.get(name, (0, None))
         number = by.constant
@@ -76,29 +80,29 @@ class Trace:
         put = {name: low * Poly.symbol(quotient)}
         self.whole = {n: p.put(put) for n, p in self.whole.items()} | put
 
-    def record(self, fact: Fact) -> None:
+    def record(self, fact: SizeFact) -> None:
         if fact.known is None and not (fact.by is None and plainly(fact, self.ends)):
             if len(self.facts) > MOST_FACTS:
                 raise Stuck("too many decisions")
             self.facts.setdefault(fact, replace(fact, why=self.why))
 
-    def region(self, facts: Sequence[Fact] | None = None) -> Region:
+    def region(self, facts: Sequence[SizeFact] | None = None) -> SizeRegion:
         """The sizes at which all was decided as it was, in the declared symbols."""
-        out: dict[Fact, Fact] = {}
+        out: dict[SizeFact, SizeFact] = {}
         exact = {name: self.floors[name] for name in self.floors if self._is_exact(name)}
         for fact in self.facts.values() if facts is None else facts:
             found = normal(_cleared(lowered(_cleared(fact, exact), self.floors), exact))
             if found.known is not True:
                 out.setdefault(found, found)
         used = _floors_used(out, self.floors)
-        return Region(tuple(out.values()), used)
+        return SizeRegion(tuple(out.values()), used)
 
     def _is_exact(self, name: str) -> bool:
         one = self.floors[name]
-        return Fact("div", one.top, one.bottom) in self.facts
+        return SizeFact("div", one.top, one.bottom) in self.facts
 
 
-def _cleared(fact: Fact, exact: dict[str, Floor]) -> Fact:
+def _cleared(fact: SizeFact, exact: dict[str, FloorQuotient]) -> SizeFact:
     """Exact quotients multiplied out, the last made first."""
     poly, by = fact.poly, fact.by
     if fact.op in ("div", "ndiv"):
@@ -128,7 +132,7 @@ def _less_one(mono: tuple[str, ...], name: str) -> tuple[str, ...]:
     return (*mono[:at], *mono[at + 1 :])
 
 
-def _multiplied(poly: Poly, one: Floor, degree: int) -> Poly:
+def _multiplied(poly: Poly, one: FloorQuotient, degree: int) -> Poly:
     """`poly * bottom^degree` with the quotient put in; the bottom is positive."""
     out = Poly({})
     for mono, c in poly.terms.items():
@@ -145,9 +149,9 @@ def _power(poly: Poly, times: int) -> Poly:
     return out
 
 
-def _floors_used(facts: Mapping[Fact, Fact], floors: dict[str, Floor]) -> tuple[Floor, ...]:
+def _floors_used(facts: Mapping[SizeFact, SizeFact], floors: dict[str, FloorQuotient]) -> tuple[FloorQuotient, ...]:
     names = {n for fact in facts for n in (*fact.poly.symbols, *(fact.by.symbols if fact.by else ()))}
-    kept: list[Floor] = []
+    kept: list[FloorQuotient] = []
     for name in reversed(floors):
         if name in names:
             kept.append(floors[name])
@@ -155,7 +159,7 @@ def _floors_used(facts: Mapping[Fact, Fact], floors: dict[str, Floor]) -> tuple[
     return tuple(kept[::-1])
 
 
-def plainly(fact: Fact, ends: Mapping[str, tuple[int, int | None]]) -> bool:
+def plainly(fact: SizeFact, ends: Mapping[str, tuple[int, int | None]]) -> bool:
     """Whether a comparison holds because all its products grow, or shrink, from the ends of the ranges on."""
     parts = fact.poly.terms
     for sign in (1, -1) if fact.op == "ne" else (1,):

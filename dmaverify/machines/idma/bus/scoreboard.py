@@ -44,7 +44,7 @@ class Wrong:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedTrace:
     """The first wrong beat or None; beats looked at; fields that the trace lacks; cycles stay with the caller."""
 
     wrong: Wrong | None
@@ -94,7 +94,7 @@ class _Board:
             raise InputError("the transfers have too many beats for a trace", None, f"up to {MOST_BEATS:,}")
 
 
-def judged(backend: Backend, requests: Iterable[Request], beats: Sequence[Beat]) -> Judged:
+def judged(backend: Backend, requests: Iterable[Request], beats: Sequence[Beat]) -> JudgedTrace:
     """The trace against the transfers, in order. Raises InputError where these have no AXI bursts."""
     board = _Board(backend)
     for number, request in enumerate(requests):
@@ -104,7 +104,7 @@ def judged(backend: Backend, requests: Iterable[Request], beats: Sequence[Beat])
     for beat in beats:
         wrong = _wrong(board, beat, seen, lacking)
         if wrong is not None:
-            return Judged(wrong, sum(seen.values()), tuple(lacking), len(board.stream[1]))
+            return JudgedTrace(wrong, sum(seen.values()), tuple(lacking), len(board.stream[1]))
         seen[beat.channel] += 1
     end = beats[-1].time if beats else 0
     for channel in CHANNELS:
@@ -112,8 +112,10 @@ def judged(backend: Backend, requests: Iterable[Request], beats: Sequence[Beat])
         if number < len(queue):
             left = f"{len(queue) - number:,} of {len(queue):,} are missing"
             message = f"{channel.upper()} beat {number} never comes: {left}"
-            return Judged(Wrong(message, end, None, queue[number]), len(beats), tuple(lacking), len(board.stream[1]))
-    return Judged(_data(board, beats, lacking), len(beats), tuple(lacking), len(board.stream[1]))
+            return JudgedTrace(
+                Wrong(message, end, None, queue[number]), len(beats), tuple(lacking), len(board.stream[1])
+            )
+    return JudgedTrace(_data(board, beats, lacking), len(beats), tuple(lacking), len(board.stream[1]))
 
 
 def _wrong(board: _Board, beat: Beat, seen: Counter[str], lacking: dict[str, None]) -> Wrong | None:

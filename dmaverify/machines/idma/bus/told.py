@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from dmaverify.language.meaning import cell, vendor_text
-from dmaverify.machines.idma.bus.scoreboard import Judged, Wrong
-from dmaverify.program.move import Tensor, Transfer
+from dmaverify.machines.idma.bus.scoreboard import JudgedTrace, Wrong
+from dmaverify.program.move import Transfer
+from dmaverify.program.tensor import Tensor
 from dmaverify.verdict import Finding, Obligation, Severity, Status, Verdict
 
 RULE = "core/trace"
@@ -21,7 +22,7 @@ SOURCE = "AMBA AXI, issue H.c, A3.2 to A3.4; iDMA v0.7.0, idma_legalizer"
 
 
 def verdict_of_trace(
-    trace: str, found: Judged, names: Sequence[tuple[str, int]], tensors: Mapping[str, tuple[Transfer, int]]
+    trace: str, found: JudgedTrace, names: Sequence[tuple[str, int]], tensors: Mapping[str, tuple[Transfer, int]]
 ) -> Verdict:
     """What a scoreboard found, told; `names` are the transfers of the file with their numbers of 1D transfers."""
     wrong = found.wrong

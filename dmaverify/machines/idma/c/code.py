@@ -42,7 +42,7 @@ class Macro:
 
 
 @dataclass(eq=False)
-class Text:
+class ParsedText:
     """A text that was parsed: the file, or what one use of a macro became (then all of it stands `at` that use)."""
 
     source: Source
@@ -67,7 +67,7 @@ class Part:
     """A node with the text that it is part of."""
 
     node: Node
-    text: Text
+    text: ParsedText
 
     def __str__(self) -> str:
         return " ".join(self.text.of(self.node).split())
@@ -117,12 +117,12 @@ class File:
         self.macros[macro.name] = macro
 
 
-def read_c(source: Source) -> tuple[Text, Part]:
+def read_c(source: Source) -> tuple[ParsedText, Part]:
     """The tree of a file. Raises InputError for a file that is too long."""
     data = source.text.encode()
     if len(data) > MAX_BYTES:
         raise InputError(f"{source.name} has {len(data):,} bytes", None, f"C files up to {MAX_BYTES:,} bytes are read")
-    text = Text(source, data)
+    text = ParsedText(source, data)
     return text, Part(text.root(), text)
 
 
@@ -150,7 +150,7 @@ def expanded(macro: Macro, arguments: list[str] | None, use: Part, *, statement:
             return None
         given = dict(zip(macro.params, arguments, strict=True))
         body = _WORD.sub(lambda m: f" {given[m[0]]} " if m[0] in given else m[0], body)
-    text = Text(use.text.source, f"void f(void){{ {body}; }}".encode(), use.span)
+    text = ParsedText(use.text.source, f"void f(void){{ {body}; }}".encode(), use.span)
     root = text.root()
     if root.has_error or not root.named_children:
         return None

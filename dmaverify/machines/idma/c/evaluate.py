@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 
 from dmaverify.machines.idma.c.code import File, Part, declared, expanded
-from dmaverify.machines.idma.c.numbers import INT, WORD, Type, Value, binary, converted, literal, types, unary, unknown
+from dmaverify.machines.idma.c.numbers import INT, WORD, CType, Value, binary, converted, literal, types, unary, unknown
 
 MOST_DEPTH = 60
 _PRIMARY = ("parenthesized_expression", "number_literal", "char_literal", "identifier", "call_expression",
@@ -45,7 +45,7 @@ class Evaluator:
 
     # ------------------------------------------------------------ types
 
-    def type_of(self, part: Part | None, pointers: int = 0) -> Type | None:
+    def type_of(self, part: Part | None, pointers: int = 0) -> CType | None:
         """The type that a type node and the stars behind it name; None for one that is not read."""
         if part is None:
             return None
@@ -66,9 +66,9 @@ class Evaluator:
         if not pointers:
             return base
         step = 1 if name == "void" else (base.bits // 8 if base and not base.pointer else 0)
-        return Type(self.word, pointer=True, step=step if pointers == 1 else 0)
+        return CType(self.word, pointer=True, step=step if pointers == 1 else 0)
 
-    def converted_to(self, value: Value, type_: Type | None, name: str) -> Value:
+    def converted_to(self, value: Value, type_: CType | None, name: str) -> Value:
         if type_ is None:
             return unknown(f"the type `{name}` is not known") if value.number is not None else value
         if name in ("float", "double"):
@@ -101,7 +101,7 @@ class Evaluator:
             return Value(int(name == "true"), INT)
         return unknown(f"`{name}` has no value in this file: --define {name}=...")
 
-    def defined(self, name: str, type_: Type | None) -> Value:
+    def defined(self, name: str, type_: CType | None) -> Value:
         self.seen.add(name)
         value = self.defines[name]
         return value if type_ is None else converted(value, type_)
@@ -145,7 +145,7 @@ class Evaluator:
         return Value(0)
 
     def _null(self, part: Part) -> Value:
-        return Value(0, Type(self.word, pointer=True, step=1))
+        return Value(0, CType(self.word, pointer=True, step=1))
 
     def _char_literal(self, part: Part) -> Value:
         text = str(part)[1:-1]
@@ -210,7 +210,7 @@ class Evaluator:
                 type_ = self.known.get(name)
         if type_ is None or type_.bits == WORD:
             return unknown(f"`{part}` is not known")
-        return Value(type_.bits // 8, Type(self.word))
+        return Value(type_.bits // 8, CType(self.word))
 
     def _pointer_expression(self, part: Part) -> Value:
         op, argument = part.node.child_by_field_name("operator"), part.field("argument")
@@ -220,7 +220,7 @@ class Evaluator:
             array, index = self.value(argument.field("argument")), self.value(argument.field("index"))
             return binary("+", array, index) if array.type.pointer else unknown(f"`{part}` is an address")
         why = f"the address `{part}` is known to the linker alone: --define '{part}=...'"
-        return unknown(why, Type(self.word, pointer=True))
+        return unknown(why, CType(self.word, pointer=True))
 
     def _subscript_expression(self, part: Part) -> Value:
         self.value(part.field("argument"))

@@ -15,18 +15,18 @@ from dataclasses import dataclass, field, replace
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.machines.idma import registers
 from dmaverify.machines.idma.c.code import File, Part, read_c
-from dmaverify.machines.idma.c.numbers import UINT, ULLONG, WORD, Type, Value, converted, unknown
+from dmaverify.machines.idma.c.numbers import UINT, ULLONG, WORD, CType, Value, converted, unknown
 from dmaverify.machines.idma.c.run import Doubted, Runner
 from dmaverify.machines.idma.engine import Request
 from dmaverify.machines.idma.nd import Descriptor, Dim, signed
-from dmaverify.machines.idma.text import Told
+from dmaverify.machines.idma.text import ToldDescriptor
 
 MOST_LAUNCHES = 20_000
 PAGE = 0x1000
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class RuntimeCall:
     """A function of a runtime: outer dimensions, bits of addresses (0: of a pointer), of length and strides, and
     whether it returns after completion.
     """
@@ -38,10 +38,10 @@ class Call:
 
 
 CALLS = {
-    "snrt_dma_start_1d": Call(0, WORD, 32), "snrt_dma_start_1d_wideptr": Call(0, 64, 32),
-    "snrt_dma_start_2d": Call(1, WORD, 32), "snrt_dma_start_2d_wideptr": Call(1, 64, 32),
-    "sys_dma_memcpy": Call(0, 64, 64), "sys_dma_blk_memcpy": Call(0, 64, 64, True),
-    "sys_dma_2d_memcpy": Call(1, 64, 64), "sys_dma_2d_blk_memcpy": Call(1, 64, 64, True),
+    "snrt_dma_start_1d": RuntimeCall(0, WORD, 32), "snrt_dma_start_1d_wideptr": RuntimeCall(0, 64, 32),
+    "snrt_dma_start_2d": RuntimeCall(1, WORD, 32), "snrt_dma_start_2d_wideptr": RuntimeCall(1, 64, 32),
+    "sys_dma_memcpy": RuntimeCall(0, 64, 64), "sys_dma_blk_memcpy": RuntimeCall(0, 64, 64, True),
+    "sys_dma_2d_memcpy": RuntimeCall(1, 64, 64), "sys_dma_2d_blk_memcpy": RuntimeCall(1, 64, 64, True),
 }  # fmt: skip
 WAITS = ("snrt_dma_wait_all", "snrt_dma_wait")
 NAMES = ("dst", "src", "length", "dst_stride", "src_stride", "reps")
@@ -52,11 +52,11 @@ FIELDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class FunctionLaunches:
     """What one function launches when somebody calls it."""
 
     name: str
-    told: tuple[Told, ...]
+    told: tuple[ToldDescriptor, ...]
     waits: tuple[int, ...]
     doubts: tuple[Doubted, ...]
     foreign: str = ""  # what else may wait for launches, where something may
@@ -66,7 +66,7 @@ class Entry:
 class Driver:
     """All entries of a file, what was assumed, and which names of the user were used."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[FunctionLaunches, ...]
     assumed: tuple[str, ...]
     defined: tuple[str, ...] = field(default=())
 
@@ -74,14 +74,14 @@ class Driver:
 class _Launcher(Runner):
     launching = frozenset(CALLS)
 
-    def __init__(self, file: File, defines: Mapping[str, str], word: int, map_: registers.Map | None) -> None:
+    def __init__(self, file: File, defines: Mapping[str, str], word: int, map_: registers.RegisterMap | None) -> None:
         super().__init__(file, defines, word)
         self.map = map_
         self.fresh()
 
     def fresh(self) -> None:
         """Nothing launched, nothing written."""
-        self.told: list[Told] = []
+        self.told: list[ToldDescriptor] = []
         self.waits: list[int] = []
         self.foreign = ""
         self.doubts = []
@@ -117,10 +117,10 @@ class _Launcher(Runner):
         elif len(self.told) not in self.waits:
             self.waits.append(len(self.told))
 
-    def _launched(self, call: Part, kind: Call, values: list[Value]) -> Value:
+    def _launched(self, call: Part, kind: RuntimeCall, values: list[Value]) -> Value:
         if len(values) != 3 + 3 * kind.dims:
             return self._doubted(call, f"it has {len(values)} arguments, not {3 + 3 * kind.dims}")
-        address = Type(kind.address, pointer=kind.address == WORD)
+        address = CType(kind.address, pointer=kind.address == WORD)
         given: list[int] = []
         for name, value in zip(NAMES, values, strict=False):
             own = value if "stride" in name else converted(value, address if name in ("dst", "src") else ULLONG)
@@ -132,12 +132,12 @@ class _Launcher(Runner):
             given.append(own.number)
         strides = given[3:]
         dims = (Dim(strides[2], *(signed(s, kind.width) for s in (strides[1], strides[0]))),) if strides else ()
-        found = self._add(Told(Descriptor(Request(given[1], given[0], given[2]), dims), {}, call.span), call)
+        found = self._add(ToldDescriptor(Descriptor(Request(given[1], given[0], given[2]), dims), {}, call.span), call)
         if kind.waits:
             self.waits.append(len(self.told))
         return found
 
-    def _add(self, told: Told, at: Part) -> Value:
+    def _add(self, told: ToldDescriptor, at: Part) -> Value:
         if len(self.told) >= MOST_LAUNCHES:
             if not any(d.part.span == at.span for d in self.doubts):
                 self.doubts.append(Doubted(at, f"it is launched more than {MOST_LAUNCHES:,} times"))
@@ -219,7 +219,9 @@ class _Launcher(Runner):
             self._doubted(part, unread)
             return
         numbers = {name: value.number or 0 for name, value in values.items()}
-        self._add(Told(Descriptor(Request(numbers["src"], numbers["dst"], numbers["length"])), {}, part.span), part)
+        self._add(
+            ToldDescriptor(Descriptor(Request(numbers["src"], numbers["dst"], numbers["length"])), {}, part.span), part
+        )
 
 
 def read_driver(source: Source, defines: Mapping[str, str], front_end: str = "") -> Driver:
@@ -243,7 +245,7 @@ def read_driver(source: Source, defines: Mapping[str, str], front_end: str = "")
         if launcher.told or launcher.doubts:
             entries.append(_entry(launcher, name))
     aliases = _aliases(root, file)
-    entries += [Entry("file", (), (), tuple(aliases))] if aliases else []
+    entries += [FunctionLaunches("file", (), (), tuple(aliases))] if aliases else []
     if not entries:
         raise InputError(
             f"{source.name} launches nothing", Span(source, 0, 0),
@@ -290,5 +292,5 @@ def _entries(file: File) -> list[str]:
     return out
 
 
-def _entry(launcher: _Launcher, name: str) -> Entry:
-    return Entry(name, tuple(launcher.told), tuple(launcher.waits), tuple(launcher.doubts), launcher.foreign)
+def _entry(launcher: _Launcher, name: str) -> FunctionLaunches:
+    return FunctionLaunches(name, tuple(launcher.told), tuple(launcher.waits), tuple(launcher.doubts), launcher.foreign)

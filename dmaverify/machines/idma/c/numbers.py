@@ -16,7 +16,7 @@ WORD = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Type:
+class CType:
     """An integer or a pointer. `step` is the size of what a pointer points at, 0 where it is not known."""
 
     bits: int
@@ -29,7 +29,7 @@ class Type:
         return {WORD: 1, 64: 2}.get(self.bits, 0)
 
 
-INT, UINT, LLONG, ULLONG = Type(32, True), Type(32), Type(64, True), Type(64)
+INT, UINT, LLONG, ULLONG = CType(32, True), CType(32), CType(64, True), CType(64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,28 +37,28 @@ class Value:
     """A constant, or why there is none. `launch` is the number of the launch that returned it."""
 
     number: int | None
-    type: Type = INT
+    type: CType = INT
     why: str = ""
     launch: int | None = None
 
 
-def unknown(why: str, type_: Type = INT) -> Value:
+def unknown(why: str, type_: CType = INT) -> Value:
     return Value(None, type_, why)
 
 
-def types(word: int = WORD) -> dict[str, Type]:
+def types(word: int = WORD) -> dict[str, CType]:
     """Types by name; `word` is the width of a pointer in bits."""
-    long, ulong = Type(word, True), Type(word)
-    out = {f"int{n}_t": Type(n, True) for n in (8, 16, 32, 64)} | {f"uint{n}_t": Type(n) for n in (8, 16, 32, 64)}
+    long, ulong = CType(word, True), CType(word)
+    out = {f"int{n}_t": CType(n, True) for n in (8, 16, 32, 64)} | {f"uint{n}_t": CType(n) for n in (8, 16, 32, 64)}
     out |= dict.fromkeys(("size_t", "uintptr_t", "unsigned long", "long unsigned", "unsigned long int"), ulong)
     out |= dict.fromkeys(("ssize_t", "intptr_t", "ptrdiff_t", "long", "long int"), long)
-    out |= {"char": Type(8, True), "signed char": Type(8, True), "unsigned char": Type(8), "bool": Type(8)}
-    out |= {"short": Type(16, True), "unsigned short": Type(16), "int": INT, "signed": INT, "signed int": INT}
+    out |= {"char": CType(8, True), "signed char": CType(8, True), "unsigned char": CType(8), "bool": CType(8)}
+    out |= {"short": CType(16, True), "unsigned short": CType(16), "int": INT, "signed": INT, "signed int": INT}
     out |= {"unsigned": UINT, "unsigned int": UINT, "long long": LLONG, "unsigned long long": ULLONG}
-    return out | {"float": Type(32, True), "double": Type(64, True), "_Bool": Type(8), "snrt_dma_txid_t": UINT}
+    return out | {"float": CType(32, True), "double": CType(64, True), "_Bool": CType(8), "snrt_dma_txid_t": UINT}
 
 
-def converted(value: Value, to: Type) -> Value:
+def converted(value: Value, to: CType) -> Value:
     """A value as an initialization, an argument or a cast of type `to` has it."""
     if value.number is None:
         return replace(value, type=to)
@@ -78,14 +78,14 @@ def promoted(value: Value) -> Value:
     return replace(value, type=INT) if value.type.bits in (8, 16) and not value.type.pointer else value
 
 
-def common(a: Type, b: Type) -> Type:
+def common(a: CType, b: CType) -> CType:
     """The type in which two promoted integers are computed."""
     if a.rank == b.rank:
-        return Type(a.bits, a.signed and b.signed)
+        return CType(a.bits, a.signed and b.signed)
     return a if a.rank > b.rank else b
 
 
-def checked(number: int, type_: Type) -> Value:
+def checked(number: int, type_: CType) -> Value:
     """A result in its type: unsigned ones wrap, signed ones must fit."""
     if type_.bits and not type_.signed:
         return Value(number % (1 << type_.bits), type_)
@@ -113,7 +113,7 @@ def binary(op: str, a: Value, b: Value) -> Value:
     return _computed(op, a.number, b.number, type_)
 
 
-def _computed(op: str, x: int, y: int, type_: Type) -> Value:
+def _computed(op: str, x: int, y: int, type_: CType) -> Value:
     compared = {"==": x == y, "!=": x != y, "<": x < y, ">": x > y, "<=": x <= y, ">=": x >= y}
     if op in compared:
         return Value(int(compared[op]))
@@ -177,7 +177,7 @@ def literal(text: str, word: int = WORD) -> Value:
     other = unsigned or not (digits.isdecimal() and not octal)  # these may be unsigned without a suffix
     for bits in (64,) if wide else (word, 64) if long else (32, 64):
         if not unsigned and number < 1 << ((bits or 32) - 1):
-            return Value(number, Type(bits, True))
+            return Value(number, CType(bits, True))
         if other and number < 1 << (bits or 32):
-            return Value(number, Type(bits))
+            return Value(number, CType(bits))
     return unknown(f"`{text}` fits no integer of C")

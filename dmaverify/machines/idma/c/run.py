@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from dmaverify.machines.idma.c.code import File, Part, declared, expanded, macro_of
 from dmaverify.machines.idma.c.evaluate import Evaluator
-from dmaverify.machines.idma.c.numbers import INT, WORD, Type, Value, binary, unknown
+from dmaverify.machines.idma.c.numbers import INT, WORD, CType, Value, binary, unknown
 
 MOST_STEPS = 400_000
 MOST_CALLS = 24
@@ -158,14 +158,14 @@ class Runner(Evaluator):
     exposed: frozenset[str] = frozenset()
     """Variables whose address is taken in the function that runs."""
 
-    def _array(self, name: str, type_: Type | None, array: Part | None, said: str) -> None:
+    def _array(self, name: str, type_: CType | None, array: Part | None, said: str) -> None:
         size = self.value(array.field("size")) if array is not None and array.field("size") else unknown("")
         step = type_.bits // 8 if type_ is not None and not type_.pointer else 0
         own = unknown(f"where `{name}` lies is known to the linker alone: --define {name}=ADDRESS",
-                      Type(self.word, pointer=True, step=step))  # fmt: skip
+                      CType(self.word, pointer=True, step=step))  # fmt: skip
         self.scopes[-1][name] = own
         if size.number is not None and step:
-            self.scopes[-1][f"sizeof {name}"] = Value(size.number * step, Type(self.word))
+            self.scopes[-1][f"sizeof {name}"] = Value(size.number * step, CType(self.word))
 
     def assign(self, name: str, value: Value) -> None:
         for scope in reversed(self.scopes):

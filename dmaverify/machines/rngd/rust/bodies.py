@@ -15,13 +15,15 @@ from dataclasses import replace
 from math import gcd
 from typing import TYPE_CHECKING
 
-from dmaverify.machines.rngd.rust.buffers import Ledger, tensors_in
-from dmaverify.machines.rngd.rust.code import Code, child, named, parse_fragment
+from dmaverify.machines.rngd.rust.buffers import EffectLedger, tensors_in
+from dmaverify.machines.rngd.rust.cfg import configured, holds
+from dmaverify.machines.rngd.rust.code import Code, child, named, parse_fragment, walk
+from dmaverify.machines.rngd.rust.later import Later, is_open
 from dmaverify.machines.rngd.rust.macros import expand
-from dmaverify.machines.rngd.rust.module import Item, Scope, fill
+from dmaverify.machines.rngd.rust.module import Item, NameScope, fill
 from dmaverify.machines.rngd.rust.numbers import number_of
 from dmaverify.machines.rngd.rust.patterns import Patterns
-from dmaverify.machines.rngd.rust.sites import is_host, is_kernel, speaks_of_tensors, takes_numbers
+from dmaverify.machines.rngd.rust.sites import is_host, is_kernel, speaks_of_tensors, takes_numbers, told_by_calls
 from dmaverify.machines.rngd.rust.types import Frame
 from dmaverify.machines.rngd.rust.values import (
     Dtype,
@@ -30,8 +32,8 @@ from dmaverify.machines.rngd.rust.values import (
     Opaque,
     Pending,
     Record,
+    RustTensor,
     Sequence,
-    Tensor,
     Tuple,
     Unknown,
     Value,
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 MAX_DEPTH = 100
+MAX_LISTED = 4096  # elements of a list that is written out
 MAX_CALLS_DEEP = 12
 MAX_INLINED = 4000  # calls that one visit reads with what they pass; later ones are read by their types
 _THROUGH = {
@@ -57,6 +60,7 @@ _ITEMS = {
     "union_item", "macro_definition", "empty_statement", "function_signature_item", "extern_crate_declaration",
     "lifetime", "label",
 }  # fmt: skip
+_CFG = re.compile(r"(!?)\s*cfg!\s*\((.*)\)", re.DOTALL)
 _RANGE = re.compile(r"^(.*?)\.\.(=?)(.*)$", re.DOTALL)
 _STEP = re.compile(r"^(.*)\.step_by\((.*)\)$", re.DOTALL)
 
@@ -67,7 +71,16 @@ class Bodies(Patterns):
     # ------------------------------------------------------------ functions
 
     def function(self, item: Item, generics: dict[str, Value], own: Value | None, instance: str = "") -> None:
-        """Visits the body of a function, with its generic parameters as given."""
+        """Visits the body of a function, with its generic parameters as given; once more where later uses say more."""
+        self.later_uses = Later()
+        self._visit_function(item, generics, own, instance)
+        if self.later_uses.worth_another:
+            told = self.later_uses.told
+            self.later_uses.forget()
+            self.later_uses = Later(told=told)
+            self._visit_function(item, generics, own, instance)
+
+    def _visit_function(self, item: Item, generics: dict[str, Value], own: Value | None, instance: str) -> None:
         body = item.node.child_by_field_name("body")
         if body is None:
             return
@@ -86,7 +99,7 @@ class Bodies(Patterns):
         expected = self.types.read(item.code, result, frame) if result is not None else Opaque("()")
         before = self.result, self.instance, self.item
         self.result, self.instance, self.item = expected, instance, item
-        self.ledger, self.branches, self.spent = Ledger(), 0, 0
+        self.ledger, self.branches, self.spent = EffectLedger(), 0, 0
         self.stack.append(item)
         try:
             self.ledger.give(self.settled(self.block(item.code, body, frame, expected), expected))
@@ -98,15 +111,18 @@ class Bodies(Patterns):
         if self.ledger.effects and len(self.ledger.born) > 1:
             self.ledger.effects[-1].site.ledgers.append((item.name, self.ledger))
 
-    def inlines(self, item: Item, bound: Mapping[str, Value]) -> bool:
-        """Whether a call is read with what it passes: every generic argument is known, and it is no recursion."""
+    def inlines(self, item: Item, bound: Mapping[str, Value], telling: bool = False) -> bool:
+        """Whether a call is read with what it passes: every generic argument is known, and it is no recursion.
+
+        `telling`: it passes an index whose values are known.
+        """
         if item.node.child_by_field_name("body") is None or item in self.stack or len(self.stack) >= MAX_CALLS_DEEP:
             return False
-        if any(name not in bound or not known(bound[name]) for name, _ in item.generics):
+        if any(name not in bound or not known(bound[name]) for name in told_by_calls(item)):
             return False
-        if is_kernel(item) and not item.generics and not takes_numbers(item):
+        if is_kernel(item) and not item.generics and not takes_numbers(item) and not telling:
             return False  # it is read by itself
-        if self.stack and is_host(self.stack[0]) and not takes_numbers(item):
+        if self.stack and is_host(self.stack[0]) and not takes_numbers(item) and not telling:
             return False  # the host moves whole tensors: types say all there is
         if item not in self.telling:
             self.telling[item] = speaks_of_tensors(item)
@@ -119,6 +135,24 @@ class Bodies(Patterns):
         self, item: Item, bound: dict[str, Value], own: Value | None, values: list[Value], instance: str
     ) -> Value:
         """What a function of the crate gives for these arguments; its transfers are read as parts of the caller."""
+        if not is_host(item):
+            return self._visit_inlined(item, bound, own, values, instance)
+        outside, depth = self.later_uses, len(self.stack) + 1
+        self.later_uses = Later(depth, outside)
+        try:
+            found = self._visit_inlined(item, bound, own, values, instance)
+            if self.later_uses.worth_another:
+                told = self.later_uses.told
+                self.later_uses.forget()
+                self.later_uses = Later(depth, outside, told=told)
+                found = self._visit_inlined(item, bound, own, values, instance)
+            return found
+        finally:
+            self.later_uses = outside
+
+    def _visit_inlined(
+        self, item: Item, bound: dict[str, Value], own: Value | None, values: list[Value], instance: str
+    ) -> Value:
         body = item.node.child_by_field_name("body")
         assert body is not None
         frame = Frame(item.scope, bound, {}, own)
@@ -133,7 +167,7 @@ class Bodies(Patterns):
             if isinstance(value, Numbers):
                 said.append(f"{name} = {_told(value)}")
             made = value if isinstance(value, Numbers) else self.merged(value, declared)
-            if isinstance(made, Tensor) and made.buffer is None:
+            if isinstance(made, RustTensor) and made.buffer is None:
                 made = self.allocated(made, name, item.code, one)
             if isinstance(declared, Dtype) and not isinstance(value, Numbers):
                 made = Unknown(f"`{name}` is a number that the caller does not know", item.code.span(one))
@@ -144,7 +178,7 @@ class Bodies(Patterns):
         self.result, self.instance, self.item, self.let = expected, ", ".join(said), item, ""
         outside = self.ledger
         if is_kernel(item):
-            self.ledger = Ledger()  # the host waits for one kernel before it starts the next
+            self.ledger = EffectLedger()  # the host waits for one kernel before it starts the next
         self.stack.append(item)
         self.entered.add(item)
         try:
@@ -156,13 +190,13 @@ class Bodies(Patterns):
 
     def block(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         """The value of the last expression of a block."""
-        scope = Scope("block", "", frame.scope)
+        scope = NameScope("block", "", frame.scope)
         fill(scope, code, node.children)
         for item in scope.functions:
             self.found(item)
         inside = frame.inside(scope)
         value: Value = Opaque("()")
-        statements = [one for one in node.named_children if one.type not in _ITEMS]
+        statements = self.built(code, node, frame)
         for number, one in enumerate(statements):
             last = number == len(statements) - 1
             ends = one.children[-1].type == ";" if one.children else False
@@ -172,6 +206,27 @@ class Bodies(Patterns):
             else:
                 value = self.value(code, one, inside, expected if last else None)
         return value
+
+    def built(self, code: Code, node: Node, frame: Frame) -> list[Node]:
+        """The statements of a block, or the arms of a match, that this build has."""
+        out: list[Node] = []
+        attributes: list[str] = []
+        features = frame.scope.module.features
+        for one in node.named_children:
+            if one.type == "attribute_item":
+                attributes.append(code.text(one))
+                continue
+            if one.type in _ITEMS:
+                attributes = attributes if one.type.endswith("comment") else []
+                continue
+            inside = [code.text(own) for own in one.children if own.type == "attribute_item"]
+            condition = next((text for text in (*attributes, *inside) if not configured(text, features)), None)
+            attributes = []
+            if condition is None:
+                out.append(one)
+            else:
+                self.unbuilt.append((code.span(one), condition))
+        return out
 
     # ------------------------------------------------------------ expressions
 
@@ -218,7 +273,7 @@ class Bodies(Patterns):
 
     def _lent(self, value: Value) -> None:
         """`&mut x`: whoever gets it may write it."""
-        if isinstance(value, Tensor) and value.buffer is not None:
+        if isinstance(value, RustTensor) and value.buffer is not None:
             self.ledger.escaped.add(value.buffer.serial)
 
     def _rest(self, code: Code, node: Node, frame: Frame) -> Value:
@@ -231,11 +286,13 @@ class Bodies(Patterns):
     def _name(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         name = code.text(node)
         value = frame.locals.get(name)
+        if value is not None and expected is not None:
+            self.later_uses.used(value, expected)
         if value is None:
             number = self.types.look(frame)("path", name)
             return number if number is not None else Unknown(f"`{name}` is no variable that is known here",
                                                              code.span(node))  # fmt: skip
-        if isinstance(value, Pending) and isinstance(expected, Tensor):
+        if isinstance(value, Pending) and isinstance(expected, RustTensor):
             made = self.settled(value, expected)
             frame.locals[name] = made
             return made
@@ -252,7 +309,10 @@ class Bodies(Patterns):
         name = code.text(pattern) if pattern is not None else ""
         before, self.let = self.let, name if name.replace("_", "").isalnum() else ""
         try:
-            value = self.value(code, given, frame, wanted) if given is not None else wanted or Unknown("")
+            open_type = wanted if wanted is not None else self.told_later(code, pattern)
+            value = self.value(code, given, frame, open_type) if given is not None else wanted or Unknown("")
+            if wanted is None and open_type is not None and is_open(value):
+                value = self.merged(value, open_type)
         finally:
             self.let = before
         other = node.child_by_field_name("alternative")
@@ -271,7 +331,7 @@ class Bodies(Patterns):
             return self.settled(value, wanted)
         if not known(wanted) or wanted is None:
             return value
-        if isinstance(value, Tensor) and isinstance(wanted, Tensor) and value.tier == wanted.tier:
+        if isinstance(value, RustTensor) and isinstance(wanted, RustTensor) and value.tier == wanted.tier:
             fields = {
                 p: wanted.fields[p] if isinstance(wanted.fields[p], Map) else value.fields[p] for p in value.fields
             }
@@ -279,7 +339,7 @@ class Bodies(Patterns):
             return replace(value, fields=fields, dtype=dtype)
         if isinstance(value, Tuple) and isinstance(wanted, Tuple) and len(value.parts) == len(wanted.parts):
             return Tuple(tuple(self.merged(a, b) for a, b in zip(value.parts, wanted.parts, strict=True)))
-        if isinstance(wanted, Tensor) and not isinstance(value, Tensor):
+        if isinstance(wanted, RustTensor) and not isinstance(value, RustTensor):
             return self.fresh(wanted, sources_of(value))
         if isinstance(wanted, Opaque):
             return value if isinstance(value, Record) else Opaque(wanted.what, sources_of(value))
@@ -302,8 +362,14 @@ class Bodies(Patterns):
 
     def _array_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         wanted = expected.part if isinstance(expected, Sequence) else None
-        parts = [self.merged(self.value(code, one, frame, wanted), wanted) for one in named(node)]
-        return Sequence(parts[0] if parts else wanted or Unknown(""), len(parts))
+        length = node.child_by_field_name("length")
+        elements = [one for one in named(node) if length is None or one.id != length.id]
+        parts = [self.merged(self.value(code, one, frame, wanted), wanted) for one in elements]
+        if length is not None:
+            count = self.value(code, length, frame, None)
+            times = count.single if isinstance(count, Numbers) else None
+            return listed(parts * times) if times and times <= MAX_LISTED else Sequence(parts[0], times)
+        return listed(parts, wanted)
 
     def _struct_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
@@ -338,8 +404,8 @@ class Bodies(Patterns):
         for old in tensors_in(wanted):  # the name may stand for something else from here on
             if old.buffer is not None:
                 self.ledger.escaped.add(old.buffer.serial)
-        value = self.merged(self.value(code, right, frame, wanted if isinstance(wanted, (Tensor, Tuple)) else None),
-                            wanted if isinstance(wanted, (Tensor, Tuple)) else None)  # fmt: skip
+        value = self.merged(self.value(code, right, frame, wanted if isinstance(wanted, (RustTensor, Tuple)) else None),
+                            wanted if isinstance(wanted, (RustTensor, Tuple)) else None)  # fmt: skip
         if left.type == "identifier":
             changed = isinstance(value, Numbers)
             frame.locals[code.text(left)] = Unknown("a variable that changes", code.span(left)) if changed else value
@@ -360,12 +426,19 @@ class Bodies(Patterns):
         if condition is not None:
             self.value(code, condition, inside, None)
         branches = []
-        self.branches += 1
+        asked = _CFG.fullmatch(code.text(condition).strip()) if condition is not None else None
+        answer = holds(asked[2], frame.scope.module.features) if asked is not None else None
+        taken = answer if answer is None or asked is None else answer is not bool(asked[1])
+        self.branches += taken is None
         for name in ("consequence", "alternative"):
             branch = node.child_by_field_name(name)
+            if branch is not None and taken is (name == "alternative"):
+                other = f"not({asked[2]})" if answer and asked is not None else asked[2] if asked is not None else ""
+                self.unbuilt.append((code.span(branch), f"#[cfg({other})]"))
+                continue
             if branch is not None:
                 branches.append(self.merged(self.value(code, branch, inside, expected), expected))
-        self.branches -= 1
+        self.branches -= taken is None
         return _first(branches)
 
     def _let_condition(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
@@ -378,7 +451,7 @@ class Bodies(Patterns):
         given, body = node.child_by_field_name("value"), node.child_by_field_name("body")
         value = self.value(code, given, frame, None) if given is not None else Unknown("")
         branches = []
-        for arm in named(body) if body is not None else ():
+        for arm in self.built(code, body, frame) if body is not None else ():
             inside = frame.inside(frame.scope)
             pattern, result = arm.child_by_field_name("pattern"), arm.child_by_field_name("value")
             if pattern is not None:
@@ -473,6 +546,7 @@ class Bodies(Patterns):
         for one in named(parameters) if parameters is not None else ():
             declared = one.child_by_field_name("type")
             value = self.types.read(code, declared, frame) if declared is not None else given
+            value = given if isinstance(value, Dtype) and isinstance(given, Numbers) else value
             self.bind(code, one.child_by_field_name("pattern") or one, value, inside)
         return self.value(code, body, inside, expected) if body is not None else Unknown("")
 
@@ -493,14 +567,16 @@ class Bodies(Patterns):
             if made is not None:
                 return self._expanded(made[0], frame, expected)
         text = code.text(body)[1:-1]
+        if called == "vec":
+            again, tree = parse_fragment(code, text, body.start_byte + 1, "fn f(){[", "];}")
+            made_list = next((one for one in walk(tree) if one.type == "array_expression"), None)
+            return self.value(again, made_list, frame, expected) if made_list is not None else Unknown("")
         if "." not in text or called in ("axes", "i"):
             return Opaque(f"{called}!")
         again, tree = parse_fragment(code, text, body.start_byte + 1, "fn f(){g(", ");}")
         inner = next((one for one in _calls(tree) if again.text(one).startswith("g(")), None)
         given = inner.child_by_field_name("arguments") if inner is not None else None
         parts = [self.value(again, one, frame, None) for one in named(given)] if given is not None else []
-        if called == "vec":
-            return Sequence(parts[0] if parts else Unknown(""), len(parts))
         return Opaque(f"{called}!", frozenset().union(*map(sources_of, parts)))
 
     def _expanded(self, code: Code, frame: Frame, expected: Value | None) -> Value:
@@ -514,6 +590,18 @@ class Bodies(Patterns):
         return self.block(again, body, frame, expected) if body is not None else Unknown("")
 
 
+def listed(parts: list[Value], wanted: Value | None = None) -> Sequence:
+    """A list that is written out: numbers as all of them, anything else as its first part."""
+    numbers = [part for part in parts if isinstance(part, Numbers)]
+    singles = [part.low for part in numbers if part.single is not None]
+    if not parts or len(singles) < len(parts):
+        return Sequence(parts[0] if parts else wanted or Unknown(""), len(parts))
+    low, high = min(singles), max(singles)
+    step = gcd(*(value - low for value in singles))
+    whole = len(set(singles)) == ((high - low) // step + 1 if step else 1)
+    return Sequence(Numbers(low, high, step, whole), len(parts), tuple(singles))
+
+
 def _told(numbers: Numbers) -> str:
     if numbers.single is not None:
         return str(numbers.single)
@@ -521,14 +609,12 @@ def _told(numbers: Numbers) -> str:
 
 
 def _calls(tree: Node) -> list[Node]:
-    from dmaverify.machines.rngd.rust.code import walk
-
     return [node for node in walk(tree) if node.type == "call_expression"]
 
 
 def _first(branches: list[Value]) -> Value:
     """The first branch that is a tensor or holds one, with what all of them depend on; numbers are any of them."""
-    best = next((b for b in branches if isinstance(b, (Tensor, Tuple, Record, Sequence, Pending))), None)
+    best = next((b for b in branches if isinstance(b, (RustTensor, Tuple, Record, Sequence, Pending))), None)
     numbers = [b for b in branches if isinstance(b, Numbers)]
     if best is None and numbers:
         if len(numbers) < len(branches):
@@ -538,6 +624,6 @@ def _first(branches: list[Value]) -> Value:
         return Numbers(low, high, step, all(n == numbers[0] for n in numbers) and numbers[0].exact)
     if best is None:
         return branches[0] if branches else Opaque("()")
-    if isinstance(best, Tensor):
+    if isinstance(best, RustTensor):
         return replace(best, sources=frozenset().union(*map(sources_of, branches)))
     return best

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from dmaverify.language.meaning import Index, cell
 from dmaverify.machines.rngd.rust.moves import SCATTERS, Site
-from dmaverify.machines.rngd.rust.values import Map, Numbers, Record, Tensor, Tuple, Value
+from dmaverify.machines.rngd.rust.values import Map, Numbers, Record, RustTensor, Tuple, Value
 from dmaverify.machines.rngd.rust.values import Sequence as RustSequence
 from dmaverify.machines.rngd.rust.views import form_of, plain
 from dmaverify.verdict import Finding, Label, Severity
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 MOST_CELLS = 1 << 20
 MOST_STARTS = 512
+MOST_MOMENTS, MOST_LINES = 60, 24  # of the picture of lifetimes
 _OVERLAP = "furiosa-opt v0.6.0, tile (starts are not multiplied by the length, and are not checked)"
 _ORDER = "furiosa-opt v0.6.0 and published measurements: the scheduler ignores the order of the source"
 
@@ -40,28 +41,28 @@ class Effect:
 
     site: Site
     writes: bool
-    tensor: Tensor
+    tensor: RustTensor
     depends: frozenset[int] = frozenset()
     branch: bool = False
 
 
 @dataclass
-class Ledger:
+class EffectLedger:
     """What one function does: effects in the order of the text, the whole tensors behind buffers, who else writes."""
 
     effects: list[Effect] = field(default_factory=list)
-    whole: dict[int, Tensor] = field(default_factory=dict)
+    whole: dict[int, RustTensor] = field(default_factory=dict)
     borrowed: dict[int, int] = field(default_factory=dict)  # mutable views made, less those that transfers wrote
     escaped: set[int] = field(default_factory=set)
 
     # what is made here and how long it is needed
     clock: int = 0
-    born: dict[int, tuple[int, Tensor]] = field(default_factory=dict)
+    born: dict[int, tuple[int, RustTensor]] = field(default_factory=dict)
     used: dict[int, int] = field(default_factory=dict)
     empty: set[int] = field(default_factory=set)  # made without content
     needed: set[int] = field(default_factory=set)  # given away, or read by the Tensor Unit
 
-    def make(self, tensor: Tensor, *, empty: bool = False) -> None:
+    def make(self, tensor: RustTensor, *, empty: bool = False) -> None:
         """Enters an allocation."""
         if tensor.buffer is None:
             return
@@ -87,20 +88,43 @@ class Ledger:
         """Enters that a value leaves the function, or is read beside the transfers."""
         self.needed |= {tensor.buffer.serial for tensor in tensors_in(value) if tensor.buffer is not None}
 
-    def crowd(self, bytes_of: Callable[[Tensor], int | None]) -> tuple[int, list[tuple[Tensor, int]]]:
+    def crowd(self, bytes_of: Callable[[RustTensor], int | None]) -> tuple[int, list[tuple[RustTensor, int]]]:
         """The most bytes of a slice that tensors of data memory need at once, and which those are."""
-        spans = []
-        for serial, (start, tensor) in self.born.items():
-            size = bytes_of(tensor) if tensor.tier == "dm" and tensor.missing is None else None
-            if size is not None and self.used[serial] > start:
-                spans.append((start, self.used[serial], tensor, size))
-        best: tuple[int, list[tuple[Tensor, int]]] = (0, [])
+        spans = self.lifetimes(bytes_of)
+        best: tuple[int, list[tuple[RustTensor, int]]] = (0, [])
         for at, *_ in spans:
             here = [(tensor, size) for start, end, tensor, size in spans if start <= at < end]
             total = sum(size for _, size in here)
             if total > best[0]:
                 best = total, here
         return best
+
+    def lifetimes(self, bytes_of: Callable[[RustTensor], int | None]) -> list[tuple[int, int, RustTensor, int]]:
+        """(made, last needed, tensor, bytes of a slice) of every tensor of data memory, in the order of the text."""
+        spans = []
+        for serial, (start, tensor) in self.born.items():
+            size = bytes_of(tensor) if tensor.tier == "dm" and tensor.missing is None else None
+            if size is not None and self.used[serial] > start:
+                spans.append((start, self.used[serial], tensor, size))
+        return spans
+
+    def picture(self, bytes_of: Callable[[RustTensor], int | None]) -> list[str]:
+        """Who lives when, one line a tensor: a column is a moment at which something is made; `#` where it is needed,
+        `!` at the fullest moment.
+        """
+        spans = self.lifetimes(bytes_of)
+        moments = sorted({start for start, *_ in spans})
+        load = {at: sum(size for start, end, _, size in spans if start <= at < end) for at in moments}
+        fullest = max(load, key=lambda at: (load[at], -at), default=0)
+        if len(moments) > MOST_MOMENTS:
+            at = max(0, moments.index(fullest) - MOST_MOMENTS // 2)
+            moments = moments[at : at + MOST_MOMENTS]
+        out = []
+        for start, end, tensor, size in spans:
+            line = "".join("." if not start <= at < end else "!" if at == fullest else "#" for at in moments)
+            if set(line) != {"."}:
+                out.append(f"{size:>9,} bytes  {line}  {tensor.buffer.name if tensor.buffer is not None else ''}")
+        return out[:MOST_LINES]
 
     def remarks(self) -> Iterator[tuple[Site, Finding]]:
         """Findings with the site that each belongs to."""
@@ -202,10 +226,10 @@ class Ledger:
                     )
 
 
-def tensors_in(value: Value | None) -> Iterator[Tensor]:
+def tensors_in(value: Value | None) -> Iterator[RustTensor]:
     """The tensors that a value is or holds."""
     match value:
-        case Tensor():
+        case RustTensor():
             yield value
         case Tuple(parts):
             for part in parts:
@@ -219,12 +243,12 @@ def tensors_in(value: Value | None) -> Iterator[Tensor]:
             return
 
 
-def _certain(tensor: Tensor) -> bool:
+def _certain(tensor: RustTensor) -> bool:
     window = tensor.window
     return not window.assumed and all(numbers.exact for numbers in window.at.values())
 
 
-def _same_hbm(a: Tensor, b: Tensor) -> bool:
+def _same_hbm(a: RustTensor, b: RustTensor) -> bool:
     """Whether both look at one buffer in HBM through windows that may meet."""
     if a.tier != "hbm" or a.buffer is None or b.buffer is None or a.buffer.serial != b.buffer.serial:
         return False
@@ -256,7 +280,7 @@ def _told(rule: str, earlier: Effect, later: Effect, what: str, hint: str) -> Fi
 
 
 def _counted(
-    whole: Tensor, writes: Sequence[Effect], needed: bool, alone: bool
+    whole: RustTensor, writes: Sequence[Effect], needed: bool, alone: bool
 ) -> Iterator[tuple[Site, Finding]]:
     """Cells of a buffer that its tiles leave unwritten or write twice. `needed`: cells never written are an error;
     `alone`: so are cells written twice.
@@ -315,7 +339,7 @@ def _cell_finding(
     )  # fmt: skip
 
 
-def _positions(tensor: Tensor, most: int) -> NDArray[Any] | None:
+def _positions(tensor: RustTensor, most: int) -> NDArray[Any] | None:
     """Positions of the live cells of a view in its buffer, for every start of its window; None for too many."""
     import numpy as np
 

@@ -23,16 +23,16 @@ from dmaverify.machines.rngd.rust.values import (
     Pending,
     Pipeline,
     Record,
+    RustTensor,
     Sequence,
-    Tensor,
     Tuple,
     Unknown,
     Value,
-    Window,
+    ViewWindow,
     known,
     sources_of,
 )
-from dmaverify.machines.rngd.rust.views import Tile, padded, reshaped, tiled
+from dmaverify.machines.rngd.rust.views import TileCall, padded, reshaped, tiled
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -42,6 +42,7 @@ _SAME = {
     "as_ref", "as_mut", "borrow", "borrow_mut", "clone", "to_owned", "into", "unwrap", "expect", "by_ref", "reborrow",
     "unwrap_or_default", "ok", "lock", "get_mut", "as_deref", "cloned", "copied", "await", "take",
 }  # fmt: skip
+_WHOLE = ("view", "view_mut")
 _ITERATES = {
     "iter",
     "iter_mut",
@@ -56,6 +57,7 @@ _ITERATES = {
     "peekable",
 }
 _PICKS = {"get", "first", "last", "next", "pop", "nth", "remove", "swap_remove", "get_unchecked"}
+_ADDS = {"push", "push_back", "insert", "fill", "resize"}
 _APPLIES = {
     "map",
     "for_each",
@@ -100,14 +102,15 @@ class Calls(Functions):
             return Unknown("a method of nothing", code.span(node))
         name = code.text(name_node)
         before, self.let = self.let, self.let if name in TRANSFERS else ""
-        receiver = self.value(code, target, frame, expected if name in _SAME else None)
+        receiver = self.value(code, target, frame, expected if name in _SAME or name in _WHOLE else None)
         self.let = before
         if name in TRANSFERS:
             given = self.types.arguments(code, generics, frame)
             return self.transfer_call(code, node, name_node, receiver, given, arguments, frame, expected)
-        if isinstance(receiver, Pending) and isinstance(expected, Tensor) and name in _SAME:
-            return self.settled(receiver, expected)
-        if isinstance(receiver, Tensor):
+        if isinstance(receiver, Pending) and isinstance(expected, RustTensor) and (name in _SAME or name in _WHOLE):
+            made_of = self.settled(receiver, expected)
+            return replace(made_of, view=name) if isinstance(made_of, RustTensor) and name in _WHOLE else made_of
+        if isinstance(receiver, RustTensor):
             given = self.types.arguments(code, generics, frame)
             made = self._of_tensor(code, node, name, receiver, given, arguments, frame, expected)
             if made is not None:
@@ -119,6 +122,7 @@ class Calls(Functions):
         frame: Frame, expected: Value | None,
     ) -> Value:  # fmt: skip
         site = self.site(code, name)
+        self.later_uses.touched(site)
         site.let = site.let or self.let
         site.expression = code.span(node)
         if self.item is not None and not site.function:
@@ -127,27 +131,27 @@ class Calls(Functions):
         values = tuple(self.value(code, one, frame, None) for one in arguments)
         self.let = before
         self.serial += 1
-        wanted = expected if isinstance(expected, Tensor) else None
+        wanted = expected if isinstance(expected, RustTensor) else None
         self._effects(site, receiver, values)
         made = transfer(Call(site, code.text(name), receiver, generics, values, wanted, self.instance, self.serial))
-        if isinstance(made, Tensor):
+        if isinstance(made, RustTensor):
             self.ledger.make(made)
         return made
 
     def _effects(self, site: Site, receiver: Value, values: tuple[Value, ...]) -> None:
         """Enters what a transfer reads and writes."""
-        if not isinstance(receiver, Tensor):
+        if not isinstance(receiver, RustTensor):
             return
         entries, branch = self.ledger.effects, self.branches > 0
         entries.append(Effect(site, False, receiver, branch=branch))
-        into = next((value for value in reversed(values) if isinstance(value, Tensor)), None)
+        into = next((value for value in reversed(values) if isinstance(value, RustTensor)), None)
         if site.method in (*VIEWS, *SCATTERS) and into is not None:
             entries.append(Effect(site, True, into, receiver.sources, branch))
             if into.buffer is not None and site.method in VIEWS:
                 self.ledger.borrowed[into.buffer.serial] = self.ledger.borrowed.get(into.buffer.serial, 0) - 1
 
     def _of_tensor(
-        self, code: Code, node: Node, name: str, tensor: Tensor, generics: tuple[Value, ...], arguments: list[Node],
+        self, code: Code, node: Node, name: str, tensor: RustTensor, generics: tuple[Value, ...], arguments: list[Node],
         frame: Frame, expected: Value | None,
     ) -> Value | None:  # fmt: skip
         if name in ("view", "view_mut"):
@@ -160,7 +164,7 @@ class Calls(Functions):
             return tensor
         if name in TILES:
             return self._tile(code, node, name, tensor, generics, arguments, frame, expected)
-        wanted = expected if isinstance(expected, Tensor) and expected.tier == tensor.tier else None
+        wanted = expected if isinstance(expected, RustTensor) and expected.tier == tensor.tier else None
         if name in ("pad", "unpad"):
             new = next((value for value in generics if isinstance(value, (Map, Unknown))), Unknown(""))
             if isinstance(new, Unknown) and not new.reason and wanted is not None:
@@ -175,7 +179,7 @@ class Calls(Functions):
         return Opaque("()", tensor.sources) if name == "memset" else None
 
     def _tile(
-        self, code: Code, node: Node, name: str, tensor: Tensor, generics: tuple[Value, ...], arguments: list[Node],
+        self, code: Code, node: Node, name: str, tensor: RustTensor, generics: tuple[Value, ...], arguments: list[Node],
         frame: Frame, expected: Value | None,
     ) -> Value:  # fmt: skip
         place = TILES[name]
@@ -183,7 +187,12 @@ class Calls(Functions):
         if place not in tensor.fields:
             return tensor.with_field("element", Unknown(f"{tensor.tier} has no {place} to tile", code.span(node)))
         index, length, new = (*generics, Unknown(""), Unknown(""), Unknown(""))[:3]
-        if isinstance(new, Unknown) and not new.reason and isinstance(expected, Tensor) and place in expected.fields:
+        if (
+            isinstance(new, Unknown)
+            and not new.reason
+            and isinstance(expected, RustTensor)
+            and place in expected.fields
+        ):
             new = expected.fields[place]
         start = values[0] if values and isinstance(values[0], Numbers) else None
         as_map = [v if isinstance(v, (Map, Unknown)) else Unknown("no mapping", code.span(node)) for v in (index, new)]
@@ -191,10 +200,10 @@ class Calls(Functions):
             as_map[1] = Unknown("the mapping of the tile is left to inference", code.span(node))
         size = length.single if isinstance(length, Numbers) else None
         at = code.span(arguments[0]) if arguments else code.span(node)
-        return tiled(tensor, Tile(place, as_map[0], size, as_map[1], start, code.span(node), at))
+        return tiled(tensor, TileCall(place, as_map[0], size, as_map[1], start, code.span(node), at, self.library))
 
     def _reshape(
-        self, code: Code, node: Node, tensor: Tensor, generics: tuple[Value, ...], wanted: Tensor | None
+        self, code: Code, node: Node, tensor: RustTensor, generics: tuple[Value, ...], wanted: RustTensor | None
     ) -> Value:
         places = list(tensor.fields)
         fields: dict[str, Map | Unknown] = {}
@@ -206,7 +215,7 @@ class Calls(Functions):
                 (value.reason if isinstance(value, Unknown) else "")
                 or "the reshape names no mapping here: annotate its result", code.span(node)
             )  # fmt: skip
-        target = Tensor(tensor.tier, tensor.dtype, fields, span=code.span(node))
+        target = RustTensor(tensor.tier, tensor.dtype, fields, span=code.span(node))
         return reshaped(tensor, target, code.span(node))
 
     def _other(
@@ -234,7 +243,7 @@ class Calls(Functions):
             return receiver
         for value in values:
             self.ledger.give(value)
-        if name in ("begin", "begin_interleaved") and values and isinstance(values[0], Tensor):
+        if name in ("begin", "begin_interleaved") and values and isinstance(values[0], RustTensor):
             begun = values[0].with_field("element", Unknown("")) if values[0].tier == "dm" else values[0]
             return Pipeline(begun, frozenset().union(*map(sources_of, values)))
         return self.expected(expected, sources_of(receiver).union(*map(sources_of, values)))
@@ -248,12 +257,12 @@ class Calls(Functions):
         given = self.types.arguments(code, generics, frame) if telling else ()
         values = [self.value(code, one, frame, None) for one in arguments]
         deps = line.sources.union(*map(sources_of, values))
-        tensor = replace(line.tensor, window=Window(), problems=(), view="")
+        tensor = replace(line.tensor, window=ViewWindow(), problems=(), view="")
         first = given[0] if given else Unknown("")
         if name == "commit":
             if isinstance(first, Map):
                 tensor = tensor.with_field("element", first)
-            if isinstance(expected, Tensor) and expected.tier == "dm":
+            if isinstance(expected, RustTensor) and expected.tier == "dm":
                 tensor = expected.filled(tensor)
             tensor = self.fresh(tensor, deps)
             self.ledger.make(tensor)
@@ -275,8 +284,9 @@ class Calls(Functions):
             closure = next((one for one in arguments if one.type == "closure_expression"), None)
             if closure is not None:
                 wanted = expected.part if isinstance(expected, Sequence) else None
-                return Sequence(self.closure(code, closure, frame, receiver.part, wanted))
-        values = [self.value(code, one, frame, receiver.part) for one in arguments]
+                return Sequence(self.closure(code, closure, frame, receiver.part, wanted), receiver.count)
+        wanted = receiver.part if name in _ADDS else None
+        values = [self.merged(self.value(code, one, frame, receiver.part), wanted) for one in arguments]
         if name in _PICKS:
             return receiver.part
         if name == "enumerate":

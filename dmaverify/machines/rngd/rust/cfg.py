@@ -10,15 +10,24 @@ from __future__ import annotations
 import os
 import re
 import tomllib
+from itertools import combinations
 from pathlib import Path
 
 VARIABLE = "DMAVERIFY_FEATURES"
 """Features beside the defaults, with commas between; `--features` sets it, for other processes too."""
+MOST_NAMES = 4  # features of one condition that another build may change
 _TOKEN = re.compile(r'\s*(?:(feature)\s*=\s*"([^"]*)"|(\w+)\s*(\()|(\w+)(?:\s*=\s*"[^"]*")?|([(),]))')
 
 
-def features_of(package: Path | None) -> frozenset[str]:
-    """The features of a package: the default ones and those that are asked for, with what these bring along."""
+def features_of(package: Path | None, toggled: frozenset[str] = frozenset()) -> frozenset[str]:
+    """The features of a package: the default ones and those that are asked for, with what these bring along. Those
+    that are `toggled` are there if they would not be, and the other way round.
+    """
+    plain = _with_theirs(package, frozenset()) if toggled else frozenset()
+    return _with_theirs(package, toggled - plain) - (toggled & plain)
+
+
+def _with_theirs(package: Path | None, more: frozenset[str]) -> frozenset[str]:
     wanted = [name for name in re.split(r"[,\s]+", os.environ.get(VARIABLE, "")) if name]
     declared: dict[str, list[str]] = {}
     if package is not None:
@@ -27,13 +36,28 @@ def features_of(package: Path | None) -> frozenset[str]:
             declared = {str(name): [str(one) for one in more] for name, more in data.get("features", {}).items()}
         except (OSError, ValueError, AttributeError, TypeError):
             declared = {}
-    pending, found = [*declared.get("default", []), *wanted], set()
+    pending, found = [*declared.get("default", []), *wanted, *sorted(more)], set()
     while pending:
         name = pending.pop()
         if name not in found:
             found.add(name)
             pending += declared.get(name, [])
     return frozenset(found)
+
+
+def other_build(attribute: str, features: frozenset[str]) -> frozenset[str]:
+    """The fewest features to change so that code below an attribute is built; none where that is not said."""
+    names = sorted(set(re.findall(r'feature\s*=\s*"([^"]*)"', attribute)))[:MOST_NAMES]
+    for count in range(1, len(names) + 1):
+        for chosen in combinations(names, count):
+            if configured(attribute, features ^ frozenset(chosen)):
+                return frozenset(chosen)
+    return frozenset()
+
+
+def holds(condition: str, features: frozenset[str]) -> bool | None:
+    """What `cfg!(condition)` is; None where it asks for more than features."""
+    return _predicate(condition, 0, features)[0] if "feature" in condition else None
 
 
 def configured(attribute: str, features: frozenset[str]) -> bool:

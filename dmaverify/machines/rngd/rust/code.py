@@ -109,6 +109,17 @@ def walk(node: Node) -> Iterator[Node]:
         stack.extend(reversed(one.children))
 
 
+def above(tree: Node, node: Node) -> list[Node]:
+    """What a node stands in, from `tree` on inwards. One walk down: a node finds its parent by a walk of its own."""
+    found: list[Node] = []
+    cursor = tree.walk()
+    while cursor.node is not None and cursor.node != node:
+        found.append(cursor.node)
+        if cursor.goto_first_child_for_byte(node.start_byte) is None:
+            break
+    return found
+
+
 def named(node: Node) -> list[Node]:
     """The named children without comments."""
     return [child for child in node.named_children if child.type not in ("line_comment", "block_comment")]
@@ -117,3 +128,19 @@ def named(node: Node) -> list[Node]:
 def child(node: Node, kind: str) -> Node | None:
     """The first child of that type."""
     return next((one for one in node.children if one.type == kind), None)
+
+
+@lru_cache(maxsize=8)
+def first_error(source: Source) -> Span | None:
+    """Where the text stops being Rust: the deepest place that the grammar could not read; None where it is all Rust."""
+    data = source.text.encode("utf-8", "replace")
+    code, node = Code(source, data), _parser().parse(data).root_node
+    if not node.has_error:
+        return None
+    while (inner := next((one for one in node.children if one.has_error or one.is_missing), None)) is not None:
+        node = inner
+    if node.is_missing:
+        return code.range(max(0, node.start_byte - 1), node.start_byte)
+    opened = code.text(node).find("{") if node.type == "ERROR" else -1
+    start = node.start_byte + opened if opened >= 0 else node.start_byte
+    return code.range(start, start + 1)

@@ -28,7 +28,7 @@ _WRITE = "write `// dmaverify: allow(RULE, RULE) reason` or `// dmaverify: expec
 
 
 @dataclass(frozen=True)
-class Remark:
+class KernelComment:
     """One comment: its text from `dmaverify:` on, its place, whether it stands on a line of its own."""
 
     text: str
@@ -76,7 +76,7 @@ def name_of(one: SiteTransfers) -> str:
     return one.names[0] if one.names else f"{site.function or 'file'}-{site.let or site.method}"
 
 
-def _remarks(plan: KernelPlan) -> Iterator[Remark]:
+def _remarks(plan: KernelPlan) -> Iterator[KernelComment]:
     text = plan.source.text
     if MARK not in text:
         return
@@ -84,10 +84,10 @@ def _remarks(plan: KernelPlan) -> Iterator[Remark]:
         line = text.rfind("\n", 0, found.start()) + 1
         said = found[1].rstrip()
         span = Span(plan.source, found.start(), found.start(1) + len(said))
-        yield Remark(said, span, not text[line : found.start()].strip())
+        yield KernelComment(said, span, not text[line : found.start()].strip())
 
 
-def _owners(plan: KernelPlan, remark: Remark) -> list[SiteTransfers]:
+def _owners(plan: KernelPlan, remark: KernelComment) -> list[SiteTransfers]:
     line = _line_below(plan, remark.span.line) if remark.alone else remark.span.line
     found = [one for one in plan.every if line in _lines(one.site, remark.alone)]
     if not found:

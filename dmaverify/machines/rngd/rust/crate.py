@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 from dmaverify.errors import InputError, Source
 from dmaverify.machines.rngd.rust.cfg import features_of
 from dmaverify.machines.rngd.rust.code import Code, parse_file
-from dmaverify.machines.rngd.rust.module import Scope, fill
+from dmaverify.machines.rngd.rust.library import Library, library_of
+from dmaverify.machines.rngd.rust.module import NameScope, fill
 from dmaverify.plan.toml_spans import read_source
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 _ROOTS = ("lib.rs", "main.rs")
 _OWN_CRATES = ("tests", "examples", "benches", "bin")
 MOST_FILES = 2_000
+MOST_FOLDERS = 1_000
+MOST_SEARCHED = 400
 
 
 @dataclass
@@ -35,10 +38,10 @@ class Folder:
 
     crate: Crate
     path: Path
-    scope: Scope | None = None
+    scope: NameScope | None = None
     absent: set[str] = field(default_factory=set)
 
-    def __call__(self, name: str) -> Scope | None:
+    def __call__(self, name: str) -> NameScope | None:
         if name in self.absent:
             return None
         for file in (self.path / f"{name}.rs", self.path / name / "mod.rs"):
@@ -61,9 +64,10 @@ class Crate:
     entry: Path | None
     absolute: bool = False
     display: dict[Path, str] = field(default_factory=dict)
-    read: dict[Path, tuple[Scope, Code, Node]] = field(default_factory=dict)
+    read: dict[Path, tuple[NameScope, Code, Node]] = field(default_factory=dict)
     failed: dict[Path, InputError] = field(default_factory=dict)
     stamps: dict[Path, tuple[int, int]] = field(default_factory=dict)
+    toggled: frozenset[str] = frozenset()  # features that this build has or lacks beside those of the package
 
     @property
     def current(self) -> bool:
@@ -71,24 +75,28 @@ class Crate:
         return all(stamp(file) == seen for file, seen in self.stamps.items())
 
     @cached_property
-    def top(self) -> Scope:
+    def top(self) -> NameScope:
         if self.entry is not None:
             found = self.module(self.entry, "crate", None)
             if found is not None:
                 return found
-        scope = Scope("module", "crate", None, features=self.features)
+        scope = NameScope("module", "crate", None, features=self.features)
         scope.opens, scope.extern = Folder(self, self.root, scope), self.extern
         return scope
 
     @cached_property
     def features(self) -> frozenset[str]:
-        return features_of(self.package[0] if self.package is not None else None)
+        return features_of(self.package[0] if self.package is not None else None, self.toggled)
+
+    @cached_property
+    def library(self) -> Library:
+        return library_of(self.package[0] if self.package is not None else None)
 
     @cached_property
     def package(self) -> tuple[Path, str] | None:
         return _package(self.root)
 
-    def extern(self, name: str) -> Scope | None:
+    def extern(self, name: str) -> NameScope | None:
         """The library of the same package, as tests and binaries name it."""
         package = self.package
         if package is None or package[1] != name:
@@ -96,7 +104,7 @@ class Crate:
         library = package[0] / "src" / "lib.rs"
         return self.module(library, name, None) if library.is_file() else None
 
-    def module(self, file: Path, name: str, around: Scope | None) -> Scope | None:
+    def module(self, file: Path, name: str, around: NameScope | None) -> NameScope | None:
         """The module of a file; None where it cannot be read (then `failed` says why)."""
         key = file.resolve()
         if key in self.read:
@@ -115,7 +123,7 @@ class Crate:
         except InputError as error:
             self.failed[key] = error
             return None
-        scope = Scope("module", name, around, features=self.features)
+        scope = NameScope("module", name, around, features=self.features)
         scope.root = around.top if around is not None else None
         own = file.parent if file.name in (*_ROOTS, "mod.rs") or around is None else file.parent / file.stem
         scope.opens, scope.extern = Folder(self, own, scope), self.extern
@@ -126,7 +134,7 @@ class Crate:
     def _called(self, file: Path) -> str:
         return str(file) if self.absolute else os.path.relpath(file)
 
-    def at(self, file: Path) -> tuple[Scope, Code, Node]:
+    def at(self, file: Path) -> tuple[NameScope, Code, Node]:
         """The module that a file of this crate is. Raises InputError where it cannot be read."""
         key = file.resolve()
         if key not in self.read:
@@ -142,7 +150,7 @@ class Crate:
             return
         parts = list(key.relative_to(self.root.resolve()).parts)
         names = parts[:-1] if parts[-1] in ("mod.rs", *_ROOTS) else [*parts[:-1], key.stem]
-        scope: Scope | None = top
+        scope: NameScope | None = top
         for name in names:
             scope = scope._submodule(name) if scope is not None else None
         if key not in self.read:
@@ -167,6 +175,17 @@ def crate_of(file: Path) -> tuple[Path, Path | None]:
     while (folder / "mod.rs").is_file() and folder.parent != folder:
         folder = folder.parent
     return folder, None
+
+
+def rust_files(root: Path) -> list[Path]:
+    """The Rust files below a folder, in order; folders that cannot be read or that builds fill are passed over."""
+    found: list[Path] = []
+    for number, (folder, inside, names) in enumerate(os.walk(root)):
+        inside[:] = sorted(name for name in inside if name != "target" and not name.startswith("."))
+        found += [Path(folder, name) for name in sorted(names) if name.endswith(".rs")]
+        if number >= MOST_FOLDERS or len(found) >= MOST_SEARCHED:
+            break
+    return sorted(found)[:MOST_SEARCHED]
 
 
 def _package(folder: Path) -> tuple[Path, str] | None:

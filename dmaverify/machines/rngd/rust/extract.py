@@ -15,7 +15,8 @@ from collections.abc import Iterator
 from dmaverify.errors import InputError
 from dmaverify.language.expr import ONE, axes_of
 from dmaverify.machines.rngd.rust.plans import KernelPlan, SiteTransfers, renamed
-from dmaverify.program.move import PLACES, Tensor, Transfer
+from dmaverify.program.move import Transfer
+from dmaverify.program.tensor import PLACES, Tensor
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 

@@ -13,9 +13,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dmaverify.machines.rngd.rust.code import Code, named
-from dmaverify.machines.rngd.rust.module import Item, Scope
+from dmaverify.machines.rngd.rust.module import Item, NameScope
 from dmaverify.machines.rngd.rust.moves import TRANSFERS
-from dmaverify.machines.rngd.rust.sites import Sites
+from dmaverify.machines.rngd.rust.sites import Sites, told_by_calls
 from dmaverify.machines.rngd.rust.types import TENSORS, Frame, clip
 from dmaverify.machines.rngd.rust.unify import unify
 from dmaverify.machines.rngd.rust.values import (
@@ -25,10 +25,12 @@ from dmaverify.machines.rngd.rust.values import (
     Opaque,
     Pipeline,
     Record,
-    Tensor,
+    RustTensor,
+    Sequence,
     Tuple,
     Unknown,
     Value,
+    held,
     known,
     sources_of,
 )
@@ -68,7 +70,7 @@ class Functions(Sites):
             receiver = self.value(code, arguments[0], frame, None)
             given = self.types.arguments(code, generics, frame)
             return self.transfer_call(code, node, name_node, receiver, given, arguments[1:], frame, expected)
-        parts = tuple(part.strip() for part in code.text(function).split("::") if part.strip())
+        parts = _parts(code.text(function))
         item = None if "<" in code.text(function) else frame.scope.path(parts, values=True)
         if name == "launch" and arguments:
             launched = self._launch(code, arguments, frame, expected)
@@ -80,6 +82,10 @@ class Functions(Sites):
             made = self._associated(code, path, name, generics, arguments, frame, expected)
             if made is not None:
                 return made
+        named_type = frame.scope.find(name) if path is None and name[:1].isupper() else None
+        if named_type is not None and named_type.kind == "struct":
+            made_here = expected if isinstance(expected, Record) and expected.item is named_type else None
+            return self._built(made_here or Record(named_type, {}), arguments, code, frame)
         if name in ("Some", "Ok", "Box", "new", "from") and len(arguments) == 1:
             return self.value(code, arguments[0], frame, expected)
         value = frame.locals.get(name) if path is None else None
@@ -118,31 +124,45 @@ class Functions(Sites):
     ) -> Value | None:  # fmt: skip
         """`Type::name(...)`: constructors of tensors, functions of impls."""
         bare = code.text(path).split("::")[-1].strip()
-        if bare == "Default" and isinstance(expected, Tensor):
+        if bare == "Default" and isinstance(expected, RustTensor):
             return self.fresh(expected, frozenset())
         if path.type == "identifier" and bare[:1].islower():
             return None
         own = self.types.read(code, path, frame)
         if bare in TENSORS and isinstance(own, Unknown):
-            own = Tensor(TENSORS[bare][0], Unknown(""), {}, TENSORS[bare][1])
-        if isinstance(own, Tensor):
+            own = RustTensor(TENSORS[bare][0], Unknown(""), {}, TENSORS[bare][1])
+        if isinstance(own, RustTensor):
             values = [self.value(code, one, frame, None) for one in arguments]
-            made = own.filled(expected) if isinstance(expected, Tensor) and expected.tier == own.tier else own
+            made = own.filled(expected) if isinstance(expected, RustTensor) and expected.tier == own.tier else own
             made = self.fresh(made, frozenset().union(*map(sources_of, values)))
+            if name == "from_vec" and values:
+                made = replace(made, holds=held(values[0], code.span(arguments[0])))
             self.ledger.make(made, empty=name in EMPTY)
             return made
+        made_of = self.types.variant(frame.scope.path(_parts(code.text(path))), name)
+        if made_of is not None:
+            return self._built(Record(made_of, {}), arguments, code, frame)
         if isinstance(own, Record):
             method = self._find_method(own, name)
             if method is not None:
                 return self._function(method, code, generics, arguments, frame, expected, own)
         return None
 
+    def _built(self, record: Record, arguments: list[Node], code: Code, frame: Frame) -> Record:
+        """`Pair(a, b)`: a struct or a variant with fields by their place."""
+        parts: dict[str, Value] = {}
+        for number, one in enumerate(arguments):
+            wanted = self.part(record, str(number), code, one)
+            asked = wanted if known(wanted) else None
+            parts[str(number)] = self.merged(self.value(code, one, frame, asked), asked)
+        return replace(record, parts=parts)
+
     def _find_method(self, record: Record, name: str) -> Item | None:
         """The function of an `impl` for the struct, in its module or around."""
-        scope: Scope | None = record.item.scope
+        scope: NameScope | None = record.item.scope
         while scope is not None:
             for item in scope.functions:
-                if item.kind == "method" and item.name == name:
+                if item.kind == "method" and item.name == name and not item.left_out:
                     own = self._self_of(item)
                     if isinstance(own, Record) and own.item is record.item:
                         return item
@@ -165,7 +185,7 @@ class Functions(Sites):
         has_self = any(one.type == "self_parameter" for one in parameters)
         given = arguments[1:] if has_self and len(arguments) == len(types) + 1 else arguments
         result = item.node.child_by_field_name("return_type")
-        if isinstance(expected, (Tensor, Tuple)) and result is not None:
+        if isinstance(expected, (RustTensor, Tuple, Sequence, Record)) and result is not None:
             unify(item.code, result, expected, bound, {n for n, _ in names}, inside)
         deps: frozenset[int] = frozenset()
         values: list[Value] = []
@@ -184,7 +204,8 @@ class Functions(Sites):
         made: Value = Opaque("()")
         if result is not None:
             made = self.types.read(item.code, result, Frame(item.scope, {**inside.generics, **bound}, {}, own))
-        if len(values) == len(types) and self.inlines(item, every):
+        telling = any(isinstance(value, RustTensor) and value.holds is not None for value in values)
+        if len(values) == len(types) and self.inlines(item, every, telling):
             self.called.add(item)
             self.later.setdefault(item, item)
             self.ledger.escaped = lent  # what the call does is read
@@ -194,7 +215,7 @@ class Functions(Sites):
         self._ask(item, names, every, own)
         return self._result(made, expected, deps) if result is not None else Opaque("()", deps)
 
-    def inlines(self, item: Item, bound: Mapping[str, Value]) -> bool:  # `Bodies` does it
+    def inlines(self, item: Item, bound: Mapping[str, Value], telling: bool = False) -> bool:  # `Bodies` does it
         raise AssertionError
 
     def inlined(
@@ -206,11 +227,11 @@ class Functions(Sites):
         self, made: Value, expected: Value | None, deps: frozenset[int], found: Value | None = None
     ) -> Value:
         """The result of a call by its type; `found` is what the body gives, where that was read."""
-        if isinstance(made, Tensor):
-            if isinstance(found, Tensor) and found.tier == made.tier and found.buffer is not None:
+        if isinstance(made, RustTensor):
+            if isinstance(found, RustTensor) and found.tier == made.tier and found.buffer is not None:
                 fields = {p: own if isinstance(own, Map) else found.fields[p] for p, own in made.fields.items()}
                 return replace(found, fields=fields, sources=deps)
-            if isinstance(expected, Tensor) and expected.tier == made.tier:
+            if isinstance(expected, RustTensor) and expected.tier == made.tier:
                 made = made.filled(expected)
             return self.fresh(made, deps)
         if isinstance(made, Tuple):
@@ -233,16 +254,21 @@ class Functions(Sites):
             self.found(item)
             return
         self.later.setdefault(item, item)
-        if any(n not in bound or not known(bound[n]) for n, _ in names):
+        if any(n not in bound or not known(bound[n]) for n in told_by_calls(item)):
+            self.later_uses.unlearned = True
             return
         if sum(1 for own, _ in self.asked if own == item) >= MAX_INSTANCES:
             self.crowded.add(item.name)
             return
-        text = ", ".join(f"{n} = {_text(bound[n])}" for n, _ in names)
+        text = ", ".join(f"{n} = {_text(bound[n])}" for n in told_by_calls(item))
         key = (item, repr(sorted((n, _text(v, True)) for n, v in bound.items())))
         if key not in self.asked:
             self.asked.add(key)
             self.waiting.append((item, dict(bound), own or self._self_of(item), text))
+
+
+def _parts(path: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in path.split("::") if part.strip())
 
 
 def _text(value: Value, exact: bool = False) -> str:

@@ -8,17 +8,20 @@ other files were asked for in the same run.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dmaverify.errors import InputError, Source
 from dmaverify.machines.rngd.rust.bodies import Bodies
+from dmaverify.machines.rngd.rust.cfg import other_build
 from dmaverify.machines.rngd.rust.code import Code, walk
-from dmaverify.machines.rngd.rust.crate import Crate, crate_of
+from dmaverify.machines.rngd.rust.crate import Crate, crate_of, rust_files
 from dmaverify.machines.rngd.rust.functions import MAX_INSTANCES
-from dmaverify.machines.rngd.rust.module import Item, Scope
+from dmaverify.machines.rngd.rust.library import NEWEST, Library
+from dmaverify.machines.rngd.rust.module import Item, NameScope
 from dmaverify.machines.rngd.rust.moves import TRANSFERS, Site
 from dmaverify.machines.rngd.rust.sites import waits_for_a_caller
 from dmaverify.machines.rngd.rust.values import Unknown, Value
@@ -26,43 +29,47 @@ from dmaverify.machines.rngd.rust.values import Unknown, Value
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-MOST_FILES = 400
+
+MOST_BUILDS = 8  # of one file
 
 
 @dataclass(frozen=True)
-class Kernel:
+class KernelFile:
     """What was read of one file."""
 
     source: Source
     sites: tuple[Site, ...]
+    library: Library = NEWEST
 
 
 @dataclass
-class Session:
+class CrateSession:
     """A crate and what was read of it so far. Files of one crate share one session, so that each is read once."""
 
     crate: Crate
     reader: Bodies
     searched: set[Item] = field(default_factory=set)
+    others: dict[frozenset[str], CrateSession] = field(default_factory=dict)  # by the features that are changed
 
 
-_sessions: dict[tuple[Path, Path | None], Session] = {}
+_sessions: dict[tuple[Path, Path | None], CrateSession] = {}
 
 
-def _session(file: Path, name: str) -> Session:
+def _session(file: Path, name: str) -> CrateSession:
     """The session of the crate that a file belongs to, begun anew where a file has changed since."""
     root, entry = crate_of(file)
     known = _sessions.get((root, entry))
     seen = known.crate.read.get(file.resolve()) if known is not None else None
     renamed = seen is not None and seen[1].source.name != name
     if known is None or renamed or not known.crate.current:
-        known = Session(Crate(root, entry, file.is_absolute(), {file.resolve(): name}), Bodies())
+        crate = Crate(root, entry, file.is_absolute(), {file.resolve(): name})
+        known = CrateSession(crate, Bodies(crate.library))
         _sessions.clear()
         _sessions[root, entry] = known
     return known
 
 
-def read_kernel(path: str | Path) -> Kernel:
+def read_kernel(path: str | Path) -> KernelFile:
     """All transfer calls of a file. Raises InputError where it cannot be read."""
     file = Path(path)
     session = _session(file, str(path))
@@ -76,20 +83,51 @@ def read_kernel(path: str | Path) -> Kernel:
     _owners(own, reader)
     _crowded(own, reader)
     _left_out(own, reader)
+    own = _other_builds(own, session.crate.features, partial(_read_in, session, file, str(path)))
     own += list(_unused_macros(code, tree, len(reader.sites), own))
-    return Kernel(code.source, tuple(sorted(own, key=lambda site: (site.span.start, site.number))))
+    return KernelFile(code.source, tuple(sorted(own, key=lambda site: (site.span.start, site.number))), reader.library)
 
 
-def read_kernel_text(text: str, name: str = "<kernel>") -> Kernel:
+def _read_in(session: CrateSession, file: Path, name: str, toggled: frozenset[str]) -> Sequence[Site]:
+    """All transfer calls of a file in the build in which some features are the other way round."""
+    if session.crate.toggled:
+        return ()
+    if toggled not in session.others:
+        here = session.crate
+        crate = Crate(here.root, here.entry, here.absolute, {file.resolve(): name}, toggled=toggled)
+        session.others[toggled] = CrateSession(crate, Bodies(crate.library))
+    other = session.others[toggled]
+    other.crate.display[file.resolve()] = name
+    scope, code, tree = other.crate.at(file)
+    _discover(other.reader, scope, code, tree)
+    _visit(other.reader, scope)
+    _callers(other, file, code)
+    _uncalled_anyway(other.reader)
+    own = [site for site in other.reader.sites if site.span.source is code.source]
+    _owners(own, other.reader)
+    _left_out(own, other.reader)
+    return own
+
+
+def read_kernel_text(text: str, name: str = "<kernel>", library: Library = NEWEST) -> KernelFile:
     """All transfer calls of a text that belongs to no crate."""
     from dmaverify.machines.rngd.rust.code import parse_file
-    from dmaverify.machines.rngd.rust.module import fill
 
     source = Source(name, text)
     code, tree = parse_file(source)
-    scope = Scope("module", "crate", None)
+    own = _other_builds(
+        _read_text(code, tree, library, frozenset()), frozenset(), partial(_read_text, code, tree, library)
+    )
+    own += list(_unused_macros(code, tree, len(own), own))
+    return KernelFile(source, tuple(sorted(own, key=lambda site: (site.span.start, site.number))), library)
+
+
+def _read_text(code: Code, tree: Node, library: Library, features: frozenset[str]) -> list[Site]:
+    from dmaverify.machines.rngd.rust.module import fill
+
+    scope = NameScope("module", "crate", None, features=features)
     fill(scope, code, tree.children)
-    reader = Bodies()
+    reader = Bodies(library)
     _discover(reader, scope, code, tree)
     _visit(reader, scope)
     _uncalled_anyway(reader)
@@ -97,23 +135,22 @@ def read_kernel_text(text: str, name: str = "<kernel>") -> Kernel:
     _owners(own, reader)
     _crowded(own, reader)
     _left_out(own, reader)
-    own += list(_unused_macros(code, tree, len(own), own))
-    return Kernel(source, tuple(sorted(own, key=lambda site: (site.span.start, site.number))))
+    return own
 
 
-def _discover(reader: Bodies, scope: Scope, code: Code, tree: Node) -> None:
+def _discover(reader: Bodies, scope: NameScope, code: Code, tree: Node) -> None:
     reader.discover(code, tree)
     for made, root in [pair for one in _with_inline(scope) for pair in one.expanded]:
         reader.discover(made, root)
 
 
-def _with_inline(scope: Scope) -> Iterator[Scope]:
+def _with_inline(scope: NameScope) -> Iterator[NameScope]:
     yield scope
     for inner in scope.inline:
         yield from _with_inline(inner)
 
 
-def _visit(reader: Bodies, scope: Scope) -> None:
+def _visit(reader: Bodies, scope: NameScope) -> None:
     for one in _with_inline(scope):
         for item in one.functions:
             reader.found(item)
@@ -149,7 +186,7 @@ def _uncalled(reader: Bodies) -> list[Item]:
     ]
 
 
-def _callers(session: Session, own: Path, code: Code) -> None:
+def _callers(session: CrateSession, own: Path, code: Code) -> None:
     """Reads the other files of the crate that name a generic function of this one with transfers in it."""
     reader = session.reader
     inside = [site.span.start for site in reader.sites if site.span.source is code.source]
@@ -160,7 +197,7 @@ def _callers(session: Session, own: Path, code: Code) -> None:
             span = item.code.span(item.node)
             if any(span.start <= start < span.end for start in inside):
                 names.add(item.name)
-    for file in sorted(session.crate.root.rglob("*.rs"))[:MOST_FILES] if names else ():
+    for file in rust_files(session.crate.root) if names else ():
         if file.resolve() == own.resolve():
             continue
         try:
@@ -204,16 +241,37 @@ def _owners(sites: Sequence[Site], reader: Bodies) -> None:
 
 
 def _left_out(sites: Sequence[Site], reader: Bodies) -> None:
-    """Says of calls in functions that the build does not have why they are not judged."""
-    for item in reader.left:
-        span = item.code.span(item.node)
-        condition = " ".join(item.left_out.split())
-        why = f"`{condition}` leaves `{item.name}` out of this build (`--features` says what it has)"
+    """Says of calls that the build does not have why they are not judged in it."""
+    spans = [(item.code.span(item.node), item.left_out, f"`{item.name}`", item.name) for item in reader.left]
+    spans += [(span, condition, "it", "") for span, condition in reader.unbuilt]
+    for span, attribute, what, name in spans:
+        condition = " ".join(attribute.split())
+        why = f"`{condition}` leaves {what} out of this build (`--features` says what it has)"
         for site in sites:
             inside = span.source is site.span.source and span.start <= site.span.start < span.end
             if inside and not site.moves:
-                site.function = site.function or item.name
+                site.function, site.unbuilt = site.function or name, condition
                 site.refuse(Unknown(why, site.span))
+
+
+def _other_builds(
+    sites: list[Site], features: frozenset[str], read: Callable[[frozenset[str]], Sequence[Site]]
+) -> list[Site]:
+    """The sites; one that this build leaves out as the nearest build has it."""
+    known: dict[frozenset[str], dict[tuple[str, int], Site]] = {}
+    out = []
+    for site in sites:
+        toggled = other_build(site.unbuilt, features) if site.unbuilt else frozenset()
+        if toggled and toggled not in known and len(known) < MOST_BUILDS:
+            known[toggled] = {(one.span.source.name, one.span.start): one for one in read(toggled)}
+        found = known.get(toggled, {}).get((site.span.source.name, site.span.start)) if toggled else None
+        if found is not None and found.moves and not found.unbuilt:
+            parts = [f"with{'out' if name in features else ''} the feature `{name}`" for name in sorted(toggled)]
+            found.build, found.number = " and ".join(parts), site.number
+            out.append(found)
+        else:
+            out.append(site)
+    return out
 
 
 def _crowded(sites: Sequence[Site], reader: Bodies) -> None:

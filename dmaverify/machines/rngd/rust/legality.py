@@ -18,17 +18,20 @@ from math import prod
 from typing import Any
 
 from dmaverify.language.expr import ONE, Expr, Kind, axes_of, terms_of
-from dmaverify.language.served import TooLarge, first_unserved
+from dmaverify.language.served import TooManyCells, first_unserved
 from dmaverify.layout.addresses import Layout
-from dmaverify.layout.digits import Form
+from dmaverify.layout.digits import DigitForm
 from dmaverify.layout.held import TooMany
-from dmaverify.machines.rngd.rust.moves import GATHERS, SCATTERS, Move, Site
-from dmaverify.machines.rngd.rust.plans import key_axes, table_axis
+from dmaverify.machines.rngd.rust.indices import wrong_values
+from dmaverify.machines.rngd.rust.library import NEWEST, Library
+from dmaverify.machines.rngd.rust.moves import GATHERS, SCATTERS, KernelMove, Site
+from dmaverify.machines.rngd.rust.plans import key_axes
 from dmaverify.machines.rngd.rust.values import Dtype, Map
-from dmaverify.machines.rngd.rust.values import Tensor as Value
+from dmaverify.machines.rngd.rust.values import RustTensor as Value
 from dmaverify.machines.rngd.rust.views import form_of, plain
-from dmaverify.program.move import PLACES, Transfer
+from dmaverify.program.move import Transfer
 from dmaverify.program.space import Space, layout_of
+from dmaverify.program.tensor import PLACES
 from dmaverify.prove.move.feasible import entangled, missing
 from dmaverify.targets.target import Target
 from dmaverify.verdict import Finding, Label, Severity
@@ -42,14 +45,21 @@ _MEASURED = "published measurements of kernel writers (gathers over clusters and
 
 
 @dataclass(frozen=True)
-class Judged:
+class LegalityFindings:
     """Findings, and what could not be judged, in words."""
 
     findings: tuple[Finding, ...] = ()
     open: tuple[str, ...] = ()
 
 
-def judge(site: Site, move: Move, transfer: Transfer, machine: Target, spaces: tuple[Space, Space]) -> Judged:
+def judge(
+    site: Site,
+    move: KernelMove,
+    transfer: Transfer,
+    machine: Target,
+    spaces: tuple[Space, Space],
+    library: Library = NEWEST,
+) -> LegalityFindings:
     """What is wrong with a move beyond the machine's rules. Assumes that both mappings make sense."""
     bits = machine.dtypes[transfer.dtype]
     source, source_opaque = layout_of(transfer.source, spaces[0], bits)
@@ -61,14 +71,15 @@ def judge(site: Site, move: Move, transfer: Transfer, machine: Target, spaces: t
             found += _by_cells(transfer)
         else:
             found += _dropped(transfer, source, dest)
-    except (TooLarge, TooMany):
+    except (TooManyCells, TooMany):
         open_.append("a mapping cuts inside its parts and is too large to be enumerated")
     found += _padding(move, transfer)
-    found += _places(site, move)
+    found += _places(site, move) if library.asserts_layouts else ()
     found += _device(site, move)
     if move.method in GATHERS or move.method in SCATTERS:
         found += _indirect(site, move)
-    return Judged(tuple(found), tuple(open_))
+        found += wrong_values(move, bits)
+    return LegalityFindings(tuple(found), tuple(open_))
 
 
 # ---------------------------------------------------------------- consumption
@@ -123,7 +134,7 @@ def _told(index: Mapping[str, int]) -> str:
 # ---------------------------------------------------------------- padding
 
 
-def _padding(move: Move, transfer: Transfer) -> Iterator[Finding]:
+def _padding(move: KernelMove, transfer: Transfer) -> Iterator[Finding]:
     """Cells that may not be read, and zeros that nobody writes."""
     if move.method in SCATTERS:
         return
@@ -146,7 +157,7 @@ def _padding(move: Move, transfer: Transfer) -> Iterator[Finding]:
 
 
 def _guards(expr: Expr) -> tuple[Any, ...]:
-    form: Form | None = form_of(expr) if expr.size > 1 else None
+    form: DigitForm | None = form_of(expr) if expr.size > 1 else None
     return form.guards if form is not None else ()
 
 
@@ -163,7 +174,7 @@ def device_of(attributes: tuple[str, ...]) -> tuple[int, bool] | None:
     return None
 
 
-def _places(site: Site, move: Move) -> Iterator[Finding]:
+def _places(site: Site, move: KernelMove) -> Iterator[Finding]:
     """Clusters and slices of a load that the library asserts."""
     if move.dest.tier != "dm" or move.source.tier != "hbm":
         return
@@ -179,7 +190,7 @@ def _places(site: Site, move: Move) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-def _device(site: Site, move: Move) -> Iterator[Finding]:
+def _device(site: Site, move: KernelMove) -> Iterator[Finding]:
     """Tensors of data memory that do not have the device's clusters and slices."""
     device = device_of(site.attributes)
     if device is None or device[0] not in DEVICES:
@@ -209,7 +220,7 @@ def _device(site: Site, move: Move) -> Iterator[Finding]:
 # ---------------------------------------------------------------- gather and scatter
 
 
-def _indirect(site: Site, move: Move) -> Iterator[Finding]:
+def _indirect(site: Site, move: KernelMove) -> Iterator[Finding]:
     assert move.index is not None
     index = move.index
     if index.dtype != Dtype("i32"):
@@ -253,7 +264,7 @@ def _entries(tensor: Value) -> int:
     return prod(d.live for form in forms if form is not None for d in form.digits if d.axis is not None)
 
 
-def _key(site: Site, move: Move) -> Iterator[Finding]:
+def _key(site: Site, move: KernelMove) -> Iterator[Finding]:
     """The key must lie wholly in slice and element."""
     assert move.key is not None
     for axis in key_axes(move):
@@ -270,7 +281,7 @@ def _key(site: Site, move: Move) -> Iterator[Finding]:
             )  # fmt: skip
 
 
-def _replicated(site: Site, move: Move) -> Iterator[Finding]:
+def _replicated(site: Site, move: KernelMove) -> Iterator[Finding]:
     """Places of the destination that neither index nor table name: a gather does not replicate over them."""
     assert move.index is not None
     known = {**_live_axes(move.index), **_live_axes(move.source)}
@@ -302,13 +313,3 @@ def _refused(site: Site, message: str, hint: str, tensor: Value) -> Finding:
         labels=labels,
     )  # fmt: skip
 
-
-def index_note(move: Move, bits: int) -> str:
-    """What the values of the index must be."""
-    found = table_axis(move)
-    if isinstance(found, str):
-        return ""
-    row = found[1] * bits // 8
-    if move.method == "dma_gather_unscaled" or move.method == "dma_scatter_unscaled":
-        return "the values of the index are row numbers within the table (not judged)"
-    return f"the values of the index are byte offsets, multiples of {row:,} (one row), within the table (not judged)"

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _AXIS = re.compile(r"\s*([A-Za-z_]\w*)\s*=\s*([^,]+?)\s*(?:,|$)")
+_CALLABLE = re.compile(r"\b([A-Z]\w*)\s*:[\s\w+']*\b(?:Fn|FnMut|FnOnce|AsyncFn\w*)\s*\(")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 MAX_EXPANSIONS = 400  # macro invocations that one module expands, nested ones included
 MAX_NESTED = 24  # macros within the expansions of macros
@@ -45,10 +46,18 @@ class Item:
     name: str
     code: Code
     node: Node
-    scope: Scope
+    scope: NameScope
     text: str = ""
     attributes: tuple[str, ...] = ()
     left_out: str = ""  # the condition that leaves a function out of the build
+
+    @property
+    def callables(self) -> frozenset[str]:
+        """The generic parameters that are functions or closures: no type of a tensor depends on them."""
+        body = self.node.child_by_field_name("body")
+        end = body.start_byte if body is not None else self.node.end_byte
+        head = self.code.data[self.node.start_byte : end].decode("utf-8", "replace")
+        return frozenset(_CALLABLE.findall(head))
 
     @property
     def generics(self) -> list[tuple[str, str]]:
@@ -63,7 +72,7 @@ class Item:
 
 
 @dataclass(eq=False)
-class Use:
+class UsePath:
     """`use path as name`; name `*` takes everything."""
 
     path: tuple[str, ...]
@@ -71,23 +80,23 @@ class Use:
 
 
 @dataclass(eq=False)
-class Scope:
+class NameScope:
     """A module or a block. `around` is the scope around a block, or around the module (for `super`)."""
 
     kind: str
     name: str
-    around: Scope | None
+    around: NameScope | None
     types: dict[str, Item] = field(default_factory=dict)
     values: dict[str, Item] = field(default_factory=dict)
     macros: dict[str, tuple[Rules, Code]] = field(default_factory=dict)
-    uses: list[Use] = field(default_factory=list)
-    impls: list[tuple[Code, Node, Scope]] = field(default_factory=list)
-    modules: dict[str, Scope] = field(default_factory=dict)
-    opens: Callable[[str], Scope | None] | None = None  # a module by its name, from a file
-    root: Scope | None = None
-    extern: Callable[[str], Scope | None] | None = None
+    uses: list[UsePath] = field(default_factory=list)
+    impls: list[tuple[Code, Node, NameScope]] = field(default_factory=list)
+    modules: dict[str, NameScope] = field(default_factory=dict)
+    opens: Callable[[str], NameScope | None] | None = None  # a module by its name, from a file
+    root: NameScope | None = None
+    extern: Callable[[str], NameScope | None] | None = None
     expanded: list[tuple[Code, Node]] = field(default_factory=list)
-    inline: list[Scope] = field(default_factory=list)
+    inline: list[NameScope] = field(default_factory=list)
     functions: list[Item] = field(default_factory=list)
     tried: set[tuple[str, str]] = field(default_factory=set)
     nested: int = 0
@@ -95,14 +104,14 @@ class Scope:
     features: frozenset[str] = frozenset()  # of the crate, at its root and its files
 
     @property
-    def module(self) -> Scope:
+    def module(self) -> NameScope:
         scope = self
         while scope.kind == "block" and scope.around is not None:
             scope = scope.around
         return scope
 
     @property
-    def top(self) -> Scope:
+    def top(self) -> NameScope:
         return self.module.root or self.module
 
     # ------------------------------------------------------------ names
@@ -157,7 +166,7 @@ class Scope:
         scope = self._scope_at(path[:-1]) if len(path) > 1 else None
         return scope._inside(path[-1], values) if scope is not None else None
 
-    def _scope_at(self, path: tuple[str, ...]) -> Scope | None:
+    def _scope_at(self, path: tuple[str, ...]) -> NameScope | None:
         if not path:
             return self.top
         scope = self._module_of(path[0])
@@ -165,7 +174,7 @@ class Scope:
             scope = scope._submodule(part) if scope is not None else None
         return scope
 
-    def _module_of(self, name: str) -> Scope | None:
+    def _module_of(self, name: str) -> NameScope | None:
         """The module that the first part of a path names."""
         if name == "crate" or name == "$crate":
             return self.top
@@ -173,7 +182,7 @@ class Scope:
             return self.module
         if name == "super":
             return self.module.around.module if self.module.around is not None else None
-        scope: Scope | None = self
+        scope: NameScope | None = self
         while scope is not None:
             found = scope._submodule(name)
             if found is not None:
@@ -181,7 +190,7 @@ class Scope:
             scope = scope.around if scope.kind == "block" else None
         return self.module.extern(name) if self.module.extern is not None else None
 
-    def _submodule(self, name: str) -> Scope | None:
+    def _submodule(self, name: str) -> NameScope | None:
         if name == "super":
             return self.module.around.module if self.module.around is not None else None
         if name == "self":
@@ -214,7 +223,7 @@ class Scope:
 
     def macro(self, name: str) -> tuple[Rules, Code] | None:
         """A `macro_rules!` by its name: textual scope, here or around, and then anywhere from the crate's root."""
-        scope: Scope | None = self
+        scope: NameScope | None = self
         while scope is not None:
             if name in scope.macros:
                 return scope.macros[name]
@@ -225,7 +234,7 @@ class Scope:
 # ---------------------------------------------------------------- reading items
 
 
-def fill(scope: Scope, code: Code, nodes: Iterable[Node]) -> None:
+def fill(scope: NameScope, code: Code, nodes: Iterable[Node]) -> None:
     """Puts the items among `nodes` into the scope, those of its inline modules into theirs.
 
     Items that a `#[cfg(...)]` leaves out come last: a name means the one that is there, and the other is read as well.
@@ -254,7 +263,7 @@ def fill(scope: Scope, code: Code, nodes: Iterable[Node]) -> None:
     scope.values.update(there[1])
 
 
-def _leave_out(functions: Iterable[Item], scopes: Iterable[Scope], condition: str) -> None:
+def _leave_out(functions: Iterable[Item], scopes: Iterable[NameScope], condition: str) -> None:
     """Marks functions, and those of modules, as no part of this build."""
     for item in functions:
         item.left_out = condition
@@ -262,7 +271,7 @@ def _leave_out(functions: Iterable[Item], scopes: Iterable[Scope], condition: st
         _leave_out(scope.functions, scope.inline, condition)
 
 
-def _take(scope: Scope, code: Code, node: Node, attributes: tuple[str, ...]) -> None:
+def _take(scope: NameScope, code: Code, node: Node, attributes: tuple[str, ...]) -> None:
     if node.type in _KINDS:
         _declare(scope, code, node, attributes)
     elif node.type == "use_declaration":
@@ -281,7 +290,7 @@ def _take(scope: Scope, code: Code, node: Node, attributes: tuple[str, ...]) -> 
             _invoke(scope, code, made)
 
 
-def _declare(scope: Scope, code: Code, node: Node, attributes: tuple[str, ...]) -> None:
+def _declare(scope: NameScope, code: Code, node: Node, attributes: tuple[str, ...]) -> None:
     name_node = node.child_by_field_name("name")
     if name_node is None:
         return
@@ -294,7 +303,7 @@ def _declare(scope: Scope, code: Code, node: Node, attributes: tuple[str, ...]) 
     elif kind == "mod":
         body = node.child_by_field_name("body")
         if body is not None:
-            inner = Scope("module", name, scope, root=scope.top, extern=scope.module.extern)
+            inner = NameScope("module", name, scope, root=scope.top, extern=scope.module.extern)
             inner.features = scope.module.features
             outer = scope.opens
             inner.opens = None if outer is None else _below(outer, name)
@@ -308,13 +317,13 @@ def _declare(scope: Scope, code: Code, node: Node, attributes: tuple[str, ...]) 
         scope.types.setdefault(name, item)
 
 
-def _below(opens: Callable[[str], Scope | None], name: str) -> Callable[[str], Scope | None] | None:
+def _below(opens: Callable[[str], NameScope | None], name: str) -> Callable[[str], NameScope | None] | None:
     """The files of an inline module's own modules, where the opener knows folders."""
     nested = getattr(opens, "below", None)
     return None if nested is None else nested(name)
 
 
-def _methods(scope: Scope, code: Code, node: Node) -> None:
+def _methods(scope: NameScope, code: Code, node: Node) -> None:
     """The functions with a body of an `impl` or `trait`, for reading; they have no name in the scope."""
     body = node.child_by_field_name("body")
     attributes: list[str] = []
@@ -324,11 +333,14 @@ def _methods(scope: Scope, code: Code, node: Node) -> None:
         elif one.type == "function_item":
             name = one.child_by_field_name("name")
             text = code.text(name) if name is not None else ""
-            scope.functions.append(Item("method", text, code, one, scope, attributes=tuple(attributes)))
+            item = Item("method", text, code, one, scope, attributes=tuple(attributes))
+            left = (text for text in attributes if not configured(text, scope.module.features))
+            item.left_out = next(left, "")
+            scope.functions.append(item)
             attributes = []
 
 
-def _invoke(scope: Scope, code: Code, node: Node) -> None:
+def _invoke(scope: NameScope, code: Code, node: Node) -> None:
     """An item-level macro: `axes!` declares, a known `macro_rules!` is expanded and read."""
     name, body = node.child_by_field_name("macro"), child(node, "token_tree")
     if name is None or body is None:
@@ -349,7 +361,7 @@ def _invoke(scope: Scope, code: Code, node: Node) -> None:
         module.nested -= 1
 
 
-def declare_axes(scope: Scope, code: Code, body: Node) -> None:
+def declare_axes(scope: NameScope, code: Code, body: Node) -> None:
     """`A = 8, B = 2 * N`: each name an axis; its size is read where it is used."""
     text = _COMMENT.sub(lambda found: " " * len(found[0]), code.text(body))
     inner, at = text[1:-1], 0
@@ -362,7 +374,7 @@ def declare_axes(scope: Scope, code: Code, body: Node) -> None:
         at = found.end()
 
 
-def _uses(code: Code, node: Node, before: tuple[str, ...]) -> Iterator[Use]:
+def _uses(code: Code, node: Node, before: tuple[str, ...]) -> Iterator[UsePath]:
     text = code.text(node)
     if node.type == "use_list":
         for one in named(node):
@@ -373,7 +385,7 @@ def _uses(code: Code, node: Node, before: tuple[str, ...]) -> Iterator[Use]:
         if items is not None:
             yield from _uses(code, items, before + more)
     elif node.type == "use_wildcard":
-        yield Use(before + _parts(text.rstrip("*").rstrip().removesuffix("::")), "*")
+        yield UsePath(before + _parts(text.rstrip("*").rstrip().removesuffix("::")), "*")
     elif node.type == "use_as_clause":
         path, alias = node.child_by_field_name("path"), node.child_by_field_name("alias")
         if path is not None and alias is not None:
@@ -384,11 +396,11 @@ def _uses(code: Code, node: Node, before: tuple[str, ...]) -> Iterator[Use]:
             yield _use(before + parts, parts[-1])
 
 
-def _use(path: tuple[str, ...], name: str) -> Use:
+def _use(path: tuple[str, ...], name: str) -> UsePath:
     """`a::{self}` imports `a`."""
     if path[-1] == "self" and len(path) > 1:
-        return Use(path[:-1], path[-2] if name == "self" else name)
-    return Use(path, name)
+        return UsePath(path[:-1], path[-2] if name == "self" else name)
+    return UsePath(path, name)
 
 
 def _parts(text: str) -> tuple[str, ...]:

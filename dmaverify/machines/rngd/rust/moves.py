@@ -2,8 +2,8 @@
 
 Knows: the transfer methods of the vendor's tensors, the order of their generic arguments, what their results are.
 Does not know: Rust syntax, plan files, rules.
-Law: every call of a transfer leaves a `Move` or a reason at its `Site`; a destination that only a later use names is
-`Pending` until then.
+Law: every call of a transfer leaves a `KernelMove` or a reason at its `Site`; a destination that only a later use
+names is `Pending` until then.
 
 Source: docs/machines/rngd.md 5 and 7.2 (furiosa-opt v0.6.0, furiosa-opt-std: tensor/memory.rs).
 """
@@ -24,7 +24,7 @@ from dmaverify.machines.rngd.rust.values import (
     Numbers,
     Opaque,
     Pending,
-    Tensor,
+    RustTensor,
     Unknown,
     Value,
     sources_of,
@@ -43,16 +43,16 @@ TRANSFERS = frozenset((*SIMPLE, *VIEWS, *GATHERS, *SCATTERS, *SHUFFLES, *NOT_YET
 
 
 @dataclass(frozen=True)
-class Move:
+class KernelMove:
     """One transfer with both tensors known. `index` and `key` are those of a gather or scatter.
 
     `generics` are the arguments of the generic function that it stands in, as text.
     """
 
     method: str
-    source: Tensor
-    dest: Tensor
-    index: Tensor | None = None
+    source: RustTensor
+    dest: RustTensor
+    index: RustTensor | None = None
     key: Map | None = None
     generics: str = ""
     problems: tuple[PlanProblem, ...] = ()
@@ -74,21 +74,24 @@ class Site:
     expression: Span | None = None
     statement: Span | None = None
     function_line: int = 0
-    moves: list[Move] = field(default_factory=list)
+    moves: list[KernelMove] = field(default_factory=list)
     reasons: list[Unknown] = field(default_factory=list)
-    pending: list[Move] = field(default_factory=list)
+    pending: list[KernelMove] = field(default_factory=list)
     seen: set[str] = field(default_factory=set)
     remarks: list[Finding] = field(default_factory=list)
     ledgers: list[tuple[str, Any]] = field(default_factory=list)  # what functions make and need
+    unbuilt: str = ""  # the condition that leaves it out of the build
+    build: str = ""  # the build that it was read in, where that is another one
 
     def remark(self, finding: Finding) -> None:
         """Adds what is said of this call beside its verdict, once."""
         if all(finding.message != other.message for other in self.remarks):
             self.remarks.append(finding)
 
-    def settle(self, move: Move) -> None:
+    def settle(self, move: KernelMove) -> None:
         """Adds a move, once for each set of mappings."""
-        key = repr((move.generics, move.method, _key(move.source), _key(move.dest)))
+        index = _key(move.index) if move.index is not None else ()
+        key = repr((move.generics, move.method, _key(move.source), _key(move.dest), index))
         if key not in self.seen:
             self.seen.add(key)
             self.moves.append(move)
@@ -98,9 +101,10 @@ class Site:
             self.reasons.append(why)
 
 
-def _key(tensor: Tensor) -> tuple[str, ...]:
+def _key(tensor: RustTensor) -> tuple[str, ...]:
     parts = (tensor.dtype, *(tensor.fields[p] for p in PLACES[tensor.tier]), sorted(tensor.window.at.items()))
-    return tuple(str(part) for part in parts)
+    holds = [] if tensor.holds is None else [tensor.holds.values, tensor.holds.repeats]
+    return tuple(str(part) for part in (*parts, *holds))
 
 
 @dataclass(frozen=True)
@@ -123,7 +127,7 @@ def transfer(call: Call) -> Value:
         call.site.refuse(Unknown(NOT_YET[call.method], call.site.span))
         return call.expected or Unknown("")
     receiver = call.receiver
-    if not isinstance(receiver, Tensor):
+    if not isinstance(receiver, RustTensor):
         call.site.refuse(_no_receiver(receiver, call))
         return call.expected or Unknown("")
     if receiver.missing is not None:
@@ -142,7 +146,7 @@ def transfer(call: Call) -> Value:
 
 def _no_receiver(value: Value, call: Call) -> Unknown:
     if isinstance(value, Unknown) and value.reason:
-        return Unknown(value.reason, value.span or call.site.span)
+        return Unknown(value.reason, value.span or call.site.span, value.hint)
     if isinstance(value, Pending):
         return Unknown("the source is the result of a transfer whose type nothing names", call.site.span)
     what = f" (it is {value.what})" if isinstance(value, Opaque) and value.what else ""
@@ -150,13 +154,13 @@ def _no_receiver(value: Value, call: Call) -> Unknown:
 
 
 def _because(part: Unknown, what: str, span: Span) -> Unknown:
-    return Unknown(part.reason or f"a part of {what} is left to inference (`_`)", part.span or span)
+    return Unknown(part.reason or f"a part of {what} is left to inference (`_`)", part.span or span, part.hint)
 
 
 # ---------------------------------------------------------------- results
 
 
-def _fresh(call: Call, source: Tensor) -> Value:
+def _fresh(call: Call, source: RustTensor) -> Value:
     """`to_dm`, `to_hbm`, `to_host`: the result is a new tensor."""
     tier = call.method.removeprefix("to_")
     names = list(PLACES[tier])
@@ -174,11 +178,11 @@ def _fresh(call: Call, source: Tensor) -> Value:
         if place not in names:
             value = source.fields[place]
         fields[place] = value if isinstance(value, (Map, Unknown)) else Unknown("a generic argument is no mapping")
-    dest = Tensor(tier, source.dtype, fields, span=call.site.span)
-    return _complete(call, Move(call.method, source, dest, generics=call.instance, problems=source.problems))
+    dest = RustTensor(tier, source.dtype, fields, span=call.site.span, holds=source.holds)
+    return _complete(call, KernelMove(call.method, source, dest, generics=call.instance, problems=source.problems))
 
 
-def _complete(call: Call, move: Move) -> Value:
+def _complete(call: Call, move: KernelMove) -> Value:
     """The destination with what the context expects; pending where that is still not all."""
     dest = _fill(move.dest, call.expected)
     buffer = Buffer(call.serial, call.site.let or call.method, True, call.site.span)
@@ -196,21 +200,21 @@ def _complete(call: Call, move: Move) -> Value:
     return Pending(call.site.number)
 
 
-def _cast(call: Call, source: Tensor) -> tuple[PlanProblem, ...]:
+def _cast(call: Call, source: RustTensor) -> tuple[PlanProblem, ...]:
     """A result that is annotated with another element type than the source has."""
-    wanted = call.expected.dtype if isinstance(call.expected, Tensor) else None
+    wanted = call.expected.dtype if isinstance(call.expected, RustTensor) else None
     if not isinstance(wanted, Dtype) or not isinstance(source.dtype, Dtype) or wanted == source.dtype:
         return ()
     return (PlanProblem(
         f"the source holds {source.dtype.name}, the result {wanted.name}: a DMA moves bytes and casts nothing",
-        call.expected.span if isinstance(call.expected, Tensor) and call.expected.span else call.site.span,
+        call.expected.span if isinstance(call.expected, RustTensor) and call.expected.span else call.site.span,
         f"load it as {source.dtype.name} and cast it on its way through the Tensor Unit (`fetch_cast`)", fatal=False,
     ),)  # fmt: skip
 
 
-def _fill(dest: Tensor, expected: Value | None) -> Tensor:
+def _fill(dest: RustTensor, expected: Value | None) -> RustTensor:
     """The destination as far as its own type says it, the rest as annotated; what is annotated wins on the chip."""
-    if not isinstance(expected, Tensor) or expected.tier != dest.tier:
+    if not isinstance(expected, RustTensor) or expected.tier != dest.tier:
         return dest
     made = dest.filled(expected)
     chip = expected.fields.get("chip")
@@ -219,7 +223,7 @@ def _fill(dest: Tensor, expected: Value | None) -> Tensor:
     return replace(made, span=expected.span or dest.span)
 
 
-def resolve(site: Site, expected: Tensor) -> Tensor | None:
+def resolve(site: Site, expected: RustTensor) -> RustTensor | None:
     """Completes the last pending move of a site with the type that a later use names."""
     if not site.pending:
         return None
@@ -235,9 +239,9 @@ def resolve(site: Site, expected: Tensor) -> Tensor | None:
 # ---------------------------------------------------------------- views
 
 
-def _into_view(call: Call, source: Tensor) -> Value:
+def _into_view(call: Call, source: RustTensor) -> Value:
     tier = "dm" if call.method == "to_dm_view" else "hbm"
-    dest = next((value for value in reversed(call.arguments) if isinstance(value, Tensor)), None)
+    dest = next((value for value in reversed(call.arguments) if isinstance(value, RustTensor)), None)
     done = Opaque("()", sources_of(source) | {call.site.number})
     if dest is None:
         why = next((v for v in reversed(call.arguments) if isinstance(v, Unknown) and v.reason), None)
@@ -249,16 +253,16 @@ def _into_view(call: Call, source: Tensor) -> Value:
     problems = (*source.problems, *dest.problems)
     if dest.tier != tier:
         problems += (PlanProblem(f"`{call.method}` into a tensor of {dest.tier}", call.site.span, "", fatal=False),)
-    move = Move(call.method, source, dest, generics=call.instance, problems=problems)
+    move = KernelMove(call.method, source, dest, generics=call.instance, problems=problems)
     call.site.settle(move)
     return done
 
 
-def _shuffle(call: Call, source: Tensor) -> Value:
+def _shuffle(call: Call, source: RustTensor) -> Value:
     """`pattern[target] = source`: a tile copy for each entry; one stands for all, which differ in places alone."""
     place = SHUFFLES[call.method]
     size = source.expr(place).size if place in source.fields else 0
-    dest = _fill(Tensor(source.tier, source.dtype, dict(source.fields), span=call.site.span), call.expected)
+    dest = _fill(RustTensor(source.tier, source.dtype, dict(source.fields), span=call.site.span), call.expected)
     dest = replace(dest, sources=source.sources | {call.site.number},
                    buffer=Buffer(call.serial, call.method, True, call.site.span))  # fmt: skip
     one = source.with_field(place, Map(Padding(ONE, size, Kind.TOP)))
@@ -269,19 +273,19 @@ def _shuffle(call: Call, source: Tensor) -> Value:
             f"a shuffle of {size} {place}", call.site.span, f"the {place} mapping must have at least two positions",
             fatal=False,
         ),)  # fmt: skip
-    call.site.settle(Move(call.method, one, into, generics=call.instance, problems=problems))
+    call.site.settle(KernelMove(call.method, one, into, generics=call.instance, problems=problems))
     return dest
 
 
 # ---------------------------------------------------------------- indirect
 
 
-def _tensor_of(values: Sequence[Value], last: bool = False) -> Tensor | None:
-    found = [value for value in values if isinstance(value, Tensor)]
+def _tensor_of(values: Sequence[Value], last: bool = False) -> RustTensor | None:
+    found = [value for value in values if isinstance(value, RustTensor)]
     return (found[-1] if last else found[0]) if found else None
 
 
-def _gather(call: Call, table: Tensor) -> Value:
+def _gather(call: Call, table: RustTensor) -> Value:
     """The result's chip is the table's; cluster, slice and element are named by turbofish or context."""
     index = _tensor_of(call.arguments)
     if index is None or index.missing is not None:
@@ -294,12 +298,12 @@ def _gather(call: Call, table: Tensor) -> Value:
     for place in names:
         value = given.get(place, Unknown(""))
         fields[place] = value if isinstance(value, (Map, Unknown)) else Unknown("")
-    dest = Tensor("dm", table.dtype, fields, span=call.site.span)
-    move = Move(call.method, table, dest, index, None, call.instance, (*table.problems, *index.problems))
+    dest = RustTensor("dm", table.dtype, fields, span=call.site.span)
+    move = KernelMove(call.method, table, dest, index, None, call.instance, (*table.problems, *index.problems))
     return _complete(call, move)
 
 
-def _scatter(call: Call, data: Tensor) -> Value:
+def _scatter(call: Call, data: RustTensor) -> Value:
     index, dest = _tensor_of(call.arguments), _tensor_of(call.arguments, last=True)
     done = Opaque("()", data.sources | {call.site.number})
     if index is None or dest is None or index is dest or index.missing is not None or dest.missing is not None:
@@ -310,5 +314,5 @@ def _scatter(call: Call, data: Tensor) -> Value:
         call.site.refuse(Unknown("the scatter names no key: `dma_scatter::<m![K], _, _>`", call.site.span))
         return done
     problems = (*data.problems, *index.problems, *dest.problems)
-    call.site.settle(Move(call.method, data, dest, index, key, call.instance, problems))
+    call.site.settle(KernelMove(call.method, data, dest, index, key, call.instance, problems))
     return done

@@ -33,7 +33,7 @@ def number_of(text: str, look: Look) -> Numbers | None:
     if len(text) > MAX_TEXT:
         return None
     try:
-        reader = _Reader(text, look)
+        reader = _NumberReader(text, look)
         value = reader.sum(0, 0)
         return value if reader.done else None
     except (_Stop, ZeroDivisionError, OverflowError):
@@ -52,7 +52,7 @@ class _Token:
     end: int
 
 
-class _Reader:
+class _NumberReader:
     def __init__(self, text: str, look: Look) -> None:
         self.text = text
         self.look = look

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from dmaverify.machines.rngd.rust.calls import Calls
 from dmaverify.machines.rngd.rust.code import Code, named
 from dmaverify.machines.rngd.rust.types import Frame
-from dmaverify.machines.rngd.rust.values import Buffer, Numbers, Record, Sequence, Tensor, Tuple, Unknown, Value
+from dmaverify.machines.rngd.rust.values import Buffer, Numbers, Record, RustTensor, Sequence, Tuple, Unknown, Value
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -24,12 +24,25 @@ class Patterns(Calls):
 
     def allocated(self, value: Value, name: str, code: Code, node: Node, fresh: bool = False) -> Value:
         """The value with buffers of its own."""
-        if isinstance(value, Tensor):
+        if isinstance(value, RustTensor):
             self.serial += 1
             return replace(value, buffer=Buffer(self.serial, name, fresh, code.span(node)))
         if isinstance(value, Tuple):
             return Tuple(tuple(self.allocated(part, name, code, node, fresh) for part in value.parts))
         return value
+
+    def told_later(self, code: Code, pattern: Node | None) -> Value | None:
+        """The type that later uses ask of a variable, known once its function was read; None where nothing does."""
+        if pattern is None or len(self.stack) != self.later_uses.depth or not self.later_uses.told:
+            return None
+        if pattern.type == "identifier":
+            return self.later_uses.told.get((id(code.data), pattern.start_byte))
+        if pattern.type == "mut_pattern":
+            return next((self.told_later(code, one) for one in named(pattern) if one.type == "identifier"), None)
+        if pattern.type != "tuple_pattern":
+            return None
+        parts = [self.told_later(code, one) for one in named(pattern)]
+        return Tuple(tuple(part or Unknown("") for part in parts)) if any(parts) else None
 
     def bind(self, code: Code, pattern: Node | None, value: Value, frame: Frame) -> None:
         """Gives the names of a pattern their values."""
@@ -37,6 +50,8 @@ class Patterns(Calls):
             return
         kind = pattern.type
         if kind == "identifier" or kind == "shorthand_field_identifier":
+            if len(self.stack) == self.later_uses.depth:
+                self.later_uses.bound(code, pattern.start_byte, value)
             frame.locals[code.text(pattern)] = value
         elif kind in ("mut_pattern", "ref_pattern", "reference_pattern", "captured_pattern"):
             inner = [one for one in named(pattern) if one.type != "mutable_specifier"]

@@ -33,14 +33,16 @@ from dmaverify.language.expr import (
     axes_of,
     terms_of,
 )
-from dmaverify.machines.rngd.rust.kernel import Kernel, read_kernel, read_kernel_text
-from dmaverify.machines.rngd.rust.moves import GATHERS, SCATTERS, Move, Site
+from dmaverify.machines.rngd.rust.kernel import KernelFile, read_kernel, read_kernel_text
+from dmaverify.machines.rngd.rust.library import NEWEST, Library
+from dmaverify.machines.rngd.rust.moves import GATHERS, SCATTERS, KernelMove, Site
 from dmaverify.machines.rngd.rust.values import Dtype, Map, Numbers
-from dmaverify.machines.rngd.rust.values import Tensor as Value
-from dmaverify.machines.rngd.rust.views import form_of, plain
-from dmaverify.plan.read import Plan, PlanTransfer
+from dmaverify.machines.rngd.rust.values import RustTensor as Value
+from dmaverify.machines.rngd.rust.views import form_of, kept_whole, plain
+from dmaverify.plan.plan import Plan, PlanTransfer
 from dmaverify.program.access import PlanProblem
-from dmaverify.program.move import Tensor, Transfer
+from dmaverify.program.move import Transfer
+from dmaverify.program.tensor import Tensor
 from dmaverify.targets.target import Target, load_target
 
 WINDOW = 256  # bytes: alignment beyond this makes no difference to any rule or cost
@@ -64,7 +66,8 @@ class KernelPlan(Plan):
 
     sites: tuple[SiteTransfers, ...] = ()
     every: tuple[SiteTransfers, ...] = ()
-    moves: Mapping[str, Move] = field(default_factory=dict)
+    moves: Mapping[str, KernelMove] = field(default_factory=dict)
+    library: Library = NEWEST
 
     @property
     def is_kernel(self) -> bool:
@@ -76,12 +79,14 @@ def read_kernel_plan(path: str | Path, *, target: str | None = None) -> KernelPl
     return plan_of(read_kernel(path), target)
 
 
-def read_kernel_plan_text(text: str, name: str = "<kernel>", *, target: str | None = None) -> KernelPlan:
+def read_kernel_plan_text(
+    text: str, name: str = "<kernel>", *, target: str | None = None, library: Library = NEWEST
+) -> KernelPlan:
     """The plan of Rust text that belongs to no crate. Raises InputError."""
-    return plan_of(read_kernel_text(text, name), target)
+    return plan_of(read_kernel_text(text, name, library), target)
 
 
-def plan_of(kernel: Kernel, target: str | None = None) -> KernelPlan:
+def plan_of(kernel: KernelFile, target: str | None = None) -> KernelPlan:
     """Every move as a transfer. Raises InputError for a machine that has no such tensors."""
     machine = load_target(target or _TARGET)
     missing = {"hbm", "dm"} - set(machine.tiers)
@@ -92,12 +97,12 @@ def plan_of(kernel: Kernel, target: str | None = None) -> KernelPlan:
     used: set[str] = set()
     transfers: list[PlanTransfer] = []
     sites: list[SiteTransfers] = []
-    moves: dict[str, Move] = {}
+    moves: dict[str, KernelMove] = {}
     for site in kernel.sites:
         names, assumed = [], []
         for move in site.moves:
             name = _name(site, used)
-            made = _transfer(name, site, move, machine, target or _TARGET)
+            made = _transfer(name, site, move, machine, target or _TARGET, kernel.library)
             if isinstance(made, str):
                 assumed.append(made)
                 continue
@@ -113,7 +118,7 @@ def plan_of(kernel: Kernel, target: str | None = None) -> KernelPlan:
     return KernelPlan(
         kernel.source.name, kernel.source, "", MappingProxyType(axes), MappingProxyType({}),
         MappingProxyType({target or _TARGET: machine}), tuple(transfers), (), sites=tuple(sites), every=tuple(sites),
-        moves=MappingProxyType(moves),
+        moves=MappingProxyType(moves), library=kernel.library,
     )  # fmt: skip
 
 
@@ -149,7 +154,9 @@ def select_kernel(plan: KernelPlan, name: str) -> KernelPlan:
 # ---------------------------------------------------------------- one move
 
 
-def _transfer(name: str, site: Site, move: Move, machine: Target, key: str) -> PlanTransfer | str:
+def _transfer(
+    name: str, site: Site, move: KernelMove, machine: Target, key: str, library: Library
+) -> PlanTransfer | str:
     """The transfer of a move, or why there is none."""
     dtype = move.source.dtype
     assert isinstance(dtype, Dtype)
@@ -167,6 +174,9 @@ def _transfer(name: str, site: Site, move: Move, machine: Target, key: str) -> P
         source, dest, row = made
         if move.method in GATHERS:
             start = {**start, "element": Numbers(row, row, 0).plus(start.get("element", Numbers.of(0)))}
+    if library.keeps_compounds:
+        both = kept_whole((*source.values(), *dest.values()))
+        source, dest = dict(zip(source, both, strict=False)), dict(zip(dest, both[len(source) :], strict=True))
     names = _display(source, dest)
     read = _tensor(move.source, source, names, start, bits, 0)
     behind = 0
@@ -179,7 +189,7 @@ def _transfer(name: str, site: Site, move: Move, machine: Target, key: str) -> P
     return PlanTransfer(transfer, spans, tuple(dict.fromkeys(problems)), site.span.line)
 
 
-def _types(move: Move, machine: Target, span: Span) -> list[PlanProblem]:
+def _types(move: KernelMove, machine: Target, span: Span) -> list[PlanProblem]:
     """Element types that differ."""
     a, b = move.source.dtype, move.dest.dtype
     if a == b or not isinstance(a, Dtype) or not isinstance(b, Dtype):
@@ -188,7 +198,7 @@ def _types(move: Move, machine: Target, span: Span) -> list[PlanProblem]:
                         "a transfer moves bytes: convert in the Tensor Unit", fatal=False)]  # fmt: skip
 
 
-def _apart(move: Move) -> bool:
+def _apart(move: KernelMove) -> bool:
     """Whether both are windows of one tensor, which their places keep apart; two tensors lie behind one another."""
     if move.source.buffer is None or move.dest.buffer is None or move.source.buffer != move.dest.buffer:
         return False
@@ -271,7 +281,7 @@ def substituted(expr: Expr, axis: str, kind: Kind) -> Expr:
 
 
 def _indirect(
-    move: Move, source: dict[str, Expr], dest: dict[str, Expr]
+    move: KernelMove, source: dict[str, Expr], dest: dict[str, Expr]
 ) -> tuple[dict[str, Expr], dict[str, Expr], int] | str:
     """Both sides for one index value, and the row's size in elements; or why that cannot be said."""
     found = table_axis(move)
@@ -288,7 +298,7 @@ def _indirect(
     return data, out, step
 
 
-def indirect_rows(move: Move) -> tuple[int, bool] | None:
+def indirect_rows(move: KernelMove) -> tuple[int, bool] | None:
     """How many rows a gather or scatter moves, and whether it scatters; None for a plain move."""
     if move.method not in GATHERS and move.method not in SCATTERS:
         return None
@@ -299,7 +309,7 @@ def indirect_rows(move: Move) -> tuple[int, bool] | None:
     return prod(sizes[axis] for axis in key_axes(move)), move.method in SCATTERS
 
 
-def key_axes(move: Move) -> tuple[str, ...]:
+def key_axes(move: KernelMove) -> tuple[str, ...]:
     """The axes of a gather's index, or of a scatter's key."""
     if move.key is not None:
         return tuple(axes_of(move.key.expr))
@@ -309,7 +319,7 @@ def key_axes(move: Move) -> tuple[str, ...]:
     )
 
 
-def table_axis(move: Move) -> tuple[str, int] | str:
+def table_axis(move: KernelMove) -> tuple[str, int] | str:
     """The axis of the table that the index names, and the elements of its row; or why that cannot be said.
 
     It is the first axis of the table that the payload (what the rows hold) does not have.

@@ -13,9 +13,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import Span
-from dmaverify.machines.rngd.rust.buffers import Ledger
-from dmaverify.machines.rngd.rust.code import Code, named
-from dmaverify.machines.rngd.rust.module import Item, Scope
+from dmaverify.machines.rngd.rust.buffers import EffectLedger
+from dmaverify.machines.rngd.rust.code import Code, above, named
+from dmaverify.machines.rngd.rust.later import Later
+from dmaverify.machines.rngd.rust.library import NEWEST, Library
+from dmaverify.machines.rngd.rust.module import Item, NameScope
 from dmaverify.machines.rngd.rust.moves import TRANSFERS, Site, resolve
 from dmaverify.machines.rngd.rust.types import Frame, Types
 from dmaverify.machines.rngd.rust.values import (
@@ -23,7 +25,7 @@ from dmaverify.machines.rngd.rust.values import (
     Opaque,
     Pending,
     Record,
-    Tensor,
+    RustTensor,
     Tuple,
     Unknown,
     Value,
@@ -64,6 +66,13 @@ def speaks_of_tensors(item: Item) -> bool:
     return _TENSORS.search(text) is not None or _TRANSFER.search(text) is not None
 
 
+def told_by_calls(item: Item) -> list[str]:
+    """The generic parameters that a call must tell before the function can be read."""
+    names = [name for name, _ in item.generics]
+    callables = item.callables if names else ()
+    return [name for name in names if name not in callables]
+
+
 def waits_for_a_caller(item: Item) -> bool:
     """Whether what a function does is known only where somebody calls it: it is generic, or a helper with numbers."""
     return bool(item.generics) or (takes_numbers(item) and not is_kernel(item))
@@ -72,7 +81,8 @@ def waits_for_a_caller(item: Item) -> bool:
 class Sites:
     """The part of reading that all others share."""
 
-    def __init__(self) -> None:
+    def __init__(self, library: Library = NEWEST) -> None:
+        self.library = library
         self.types = Types()
         self.sites: list[Site] = []
         self.by_place: dict[tuple[Any, ...], Site] = {}
@@ -82,7 +92,7 @@ class Sites:
         self.called: set[Item] = set()
         self.visited: set[Item] = set()
         self.owners: dict[int, list[tuple[int, int, Item]]] = {}
-        self.impls: dict[tuple[int, str], tuple[Item, Scope]] = {}
+        self.impls: dict[tuple[int, str], tuple[Item, NameScope]] = {}
         self.depth = self.serial = self.expansions = self.spent = 0
         self.stack: list[Item] = []  # functions that are being read, the innermost last
         self.entered: set[Item] = set()  # functions that were read with the arguments of a call
@@ -90,11 +100,13 @@ class Sites:
         self.instance, self.let = "", ""
         self.item: Item | None = None
         self.left: dict[Item, Item] = {}  # functions that this build does not have
+        self.unbuilt: list[tuple[Span, str]] = []  # statements that it does not have, and the condition
         self.telling: dict[Item, bool] = {}
         self.structs: dict[Item, int] = {}
         self.crowded: set[str] = set()  # functions called with more sets of arguments than are visited
-        self.ledger = Ledger()
+        self.ledger = EffectLedger()
         self.branches = 0
+        self.later_uses = Later()  # of the function that is being visited
 
     def value(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:  # `Bodies` does it
         raise AssertionError
@@ -110,15 +122,15 @@ class Sites:
         for found in _TRANSFER.finditer(code.data):
             node = tree.descendant_for_byte_range(found.start(), found.end())
             if node is not None and _is_called(node):
-                self.site(code, node)
+                self.site(code, node, tree)
 
-    def site(self, code: Code, name: Node) -> Site:
-        """The site of a call, by the place of the method's name."""
+    def site(self, code: Code, name: Node, tree: Node | None = None) -> Site:
+        """The site of a call, by the place of the method's name; `tree` is the whole that it stands in."""
         span = code.span(name)
         key = (span.source.name, span.start) if code.at is None else (code.origin, code.character(name.start_byte))
         if key not in self.by_place:
             made = Site(len(self.sites), code.text(name), span)
-            made.statement, made.function_line = _around(code, name)
+            made.statement, made.function_line = _around(code, name, tree)
             self.by_place[key] = made
             self.sites.append(self.by_place[key])
         return self.by_place[key]
@@ -143,16 +155,16 @@ class Sites:
             return None
         frame = Frame(item.scope, {})
         made = self.types.read(item.code, node.child_by_field_name("type"), frame)
-        return made if isinstance(made, (Record, Tensor)) else None
+        return made if isinstance(made, (Record, RustTensor)) else None
 
-    def fresh(self, wanted: Tensor, sources: frozenset[int], name: str = "") -> Tensor:
+    def fresh(self, wanted: RustTensor, sources: frozenset[int], name: str = "") -> RustTensor:
         """A new tensor of a type."""
         self.serial += 1
         return replace(wanted, sources=sources, buffer=Buffer(self.serial, name or self.let, True, wanted.span))
 
     def settled(self, value: Value, expected: Value | None) -> Value:
         """A pending transfer with the type that its place expects."""
-        if isinstance(value, Pending) and isinstance(expected, Tensor):
+        if isinstance(value, Pending) and isinstance(expected, RustTensor):
             site = self.sites[value.site]
             made = resolve(site, expected)
             return made if made is not None else value
@@ -162,7 +174,7 @@ class Sites:
 
     def part(self, value: Value, name: str, code: Code, node: Node) -> Value:
         """A field of a tuple or struct."""
-        if isinstance(value, Tuple) and name.isdigit() and int(name) < len(value.parts):
+        if isinstance(value, Tuple) and name.isdecimal() and int(name) < len(value.parts):
             return value.parts[int(name)]
         if isinstance(value, Record):
             if name in value.parts:
@@ -181,7 +193,7 @@ class Sites:
         fields = [one for one in named(body) if one.type != "visibility_modifier"] if body is not None else []
         if body is not None and body.type == "ordered_field_declaration_list":
             types = [one for one in fields if one.type != "attribute_item"]
-            if name.isdigit() and int(name) < len(types):
+            if name.isdecimal() and int(name) < len(types):
                 return self._owned(record, name, self.types.read(item.code, types[int(name)], frame))
         for one in fields:
             own = one.child_by_field_name("name")
@@ -192,11 +204,11 @@ class Sites:
     def _owned(self, record: Record, name: str, value: Value) -> Value:
         """A field that is a tensor is one buffer, however often it is named."""
         number = self.structs.setdefault(record.item, -1 - len(self.structs))
-        return replace(value, buffer=Buffer(number, name)) if isinstance(value, Tensor) else value
+        return replace(value, buffer=Buffer(number, name)) if isinstance(value, RustTensor) else value
 
     def expected(self, expected: Value | None, sources: frozenset[int]) -> Value:
         """The result of something that is not understood: what its place expects."""
-        if isinstance(expected, Tensor):
+        if isinstance(expected, RustTensor):
             return self.fresh(expected, sources)
         if isinstance(expected, Tuple):
             return Tuple(tuple(self.expected(part, sources) for part in expected.parts))
@@ -226,10 +238,10 @@ def _is_called(node: Node) -> bool:
     return all(one.type != "macro_definition" for one in _ancestors(node))
 
 
-def _around(code: Code, node: Node) -> tuple[Span, int]:
+def _around(code: Code, node: Node, tree: Node | None) -> tuple[Span, int]:
     """The statement that a node stands in, and the line where its function begins; 0 outside of one."""
     inner, line, statement = node, 0, None
-    for outer in _ancestors(node):
+    for outer in _ancestors(node) if tree is None else reversed(above(tree, node)):
         if outer.type in ("block", "source_file", "declaration_list") and statement is None:
             statement = inner
         if outer.type == "function_item":

@@ -13,11 +13,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from dmaverify.errors import InputError, Source
+from dmaverify.errors import InputError, Source, Span
 from dmaverify.language.expr import ONE, Expr, Kind, Modulo, Padding, Pair, Resize, Stride, Symbol
 from dmaverify.language.parse import parse
 from dmaverify.machines.rngd.rust.code import Code, child, named, parse_fragment
-from dmaverify.machines.rngd.rust.module import Item, Scope
+from dmaverify.machines.rngd.rust.module import Item, NameScope
 from dmaverify.machines.rngd.rust.numbers import number_of
 from dmaverify.machines.rngd.rust.values import (
     PLACES,
@@ -26,12 +26,13 @@ from dmaverify.machines.rngd.rust.values import (
     Numbers,
     Opaque,
     Record,
+    RustTensor,
     Sequence,
-    Tensor,
     Tuple,
     Unknown,
     Value,
 )
+from dmaverify.targets.table import suggestion
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -50,7 +51,7 @@ SCALARS = {
     "f16": 16, "i32": 32, "u32": 32, "f32": 32, "i64": 64, "u64": 64, "f64": 64, "usize": 64, "bool": 8, "u16": 16,
 }  # fmt: skip
 """Bits of the types that `size_of` is asked of."""
-_WRAPPERS = {"Box", "Rc", "Arc", "Option", "Result", "MutexGuard", "Ref", "RefMut", "Cow", "ManuallyDrop"}
+WRAPPERS = {"Box", "Rc", "Arc", "Option", "Result", "MutexGuard", "Ref", "RefMut", "Cow", "ManuallyDrop"}
 _LISTS = {"Vec", "VecDeque", "Iter", "IntoIter"}
 _NAME = re.compile(r"[A-Z][A-Za-z0-9_]*")
 MAX_DEPTH = 40
@@ -60,12 +61,12 @@ MAX_DEPTH = 40
 class Frame:
     """Where a text stands: its scope, what generic parameters and local variables are, what `Self` is."""
 
-    scope: Scope
+    scope: NameScope
     generics: Mapping[str, Value] = field(default_factory=dict)
     locals: dict[str, Value] = field(default_factory=dict)
     own: Value | None = None
 
-    def inside(self, scope: Scope) -> Frame:
+    def inside(self, scope: NameScope) -> Frame:
         """The same place within a block: names that it adds do not leave it."""
         return Frame(scope, self.generics, dict(self.locals), self.own)
 
@@ -74,8 +75,9 @@ class Types:
     """Reads types and mappings. `axes` numbers the declarations of axes in the order in which they are met."""
 
     def __init__(self) -> None:
-        self.axes: dict[tuple[Scope, str], str] = {}
+        self.axes: dict[tuple[NameScope, str], str] = {}
         self.aliases: dict[Item, Value] = {}
+        self.variants: dict[tuple[Item, str], Item] = {}
         self.depth = 0
 
     # ------------------------------------------------------------ types
@@ -141,6 +143,8 @@ class Types:
         if parts == ("Self",):
             return frame.own or Unknown("`Self` outside of an impl", code.span(node))
         item = frame.scope.path(parts) if parts else None
+        if item is None and len(parts) > 1:
+            item = self.variant(frame.scope.path(parts[:-1]), name)
         if len(parts) == 1 and name in frame.generics and (item is None or item.scope.kind != "block"):
             return frame.generics[name]
         if item is None and len(parts) == 1:
@@ -157,17 +161,30 @@ class Types:
             return None
         return self.look(frame)("path", name)
 
+    def variant(self, item: Item | None, name: str) -> Item | None:
+        """A variant of an enum as a struct of its own."""
+        if item is None or item.kind != "enum":
+            return None
+        body = item.node.child_by_field_name("body")
+        for one in named(body) if body is not None else ():
+            own = one.child_by_field_name("name")
+            if own is None or one.type != "enum_variant" or item.code.text(own) != name:
+                continue
+            key = (item, name)
+            if key not in self.variants:
+                self.variants[key] = Item("variant", name, item.code, one, item.scope)
+            return self.variants[key]
+        return None
+
     def _item(self, item: Item, given: tuple[Value, ...], code: Code, node: Node) -> Value:
         if item.kind == "axis":
             size = self.axis_size(item)
             if size is None:
-                return Unknown(
-                    f"the size of the axis `{item.name}` is no number: `{_clip(item.text)}`", code.span(node)
-                )
+                return Unknown(*_no_size(item, code.span(node)))
             return Map(Symbol(self.axis_name(item), size))
         if item.kind == "type":
             return self._alias(item, given)
-        if item.kind == "struct":
+        if item.kind in ("struct", "variant"):
             bound = dict(zip((n for n, _ in item.generics), given, strict=False))
             return Record(item, bound)
         return Opaque(item.name)
@@ -202,10 +219,10 @@ class Types:
             for place in PLACES[tier][max(0, len(given) - 1) :]:
                 fields[place] = Unknown("")
             dtype = given[0] if given and isinstance(given[0], (Dtype, Unknown)) else Unknown("")
-            return Tensor(tier, dtype, fields, view, span=code.span(node))
+            return RustTensor(tier, dtype, fields, view, span=code.span(node))
         if name in SCALARS or node.type == "primitive_type":
             return Dtype(name)
-        if name in _WRAPPERS and given:
+        if name in WRAPPERS and given:
             return given[0]
         if name in _LISTS and given:
             return Sequence(given[0])
@@ -299,10 +316,12 @@ class Types:
             if isinstance(value, Map):
                 lets[found] = value.expr
             elif isinstance(value, Unknown) and value.reason:
-                return replace(value, span=code.range(byte, byte + len(text.encode())))
+                return replace(value, span=value.span or code.range(byte, byte + len(text.encode())))
             else:
                 why = f"`{found}` in `m![{_clip(text)}]` is no axis that is declared here"
-                return Unknown(why, code.range(byte, byte + len(text.encode())))
+                near = suggestion(found, _axes_around(frame.scope))
+                hint = near or f"declare it: axes![{found} = ...]"
+                return Unknown(why, code.range(byte, byte + len(text.encode())), hint)
         at = code.at
         start = code.character(byte) if at is None else at.start
         try:
@@ -325,9 +344,28 @@ class Types:
         if item.kind == "axis":
             size = self.axis_size(item)
             if size is None:
-                return Unknown(f"the size of the axis `{item.name}` is no number: `{_clip(item.text)}`")
+                return Unknown(*_no_size(item, item.code.span(item.node)))
             return Map(Symbol(self.axis_name(item), size))
         return self._alias(item, ()) if item.kind == "type" else None
+
+
+def _no_size(item: Item, span: Span) -> tuple[str, Span, str]:
+    """Why an axis has no size, where, and what to write."""
+    text = _clip(item.text)
+    found = re.search(rf"\b{re.escape(item.name)}\s*=\s*{re.escape(item.text)}", span.text)
+    if found is not None:
+        span = Span(span.source, span.start + found.end() - len(item.text), span.start + found.end())
+    hint = f"write the number, or a constant that is known here: `const {text}: usize = 512;`"
+    return f"the size of the axis `{item.name}` is no number: `{text}`", span, hint if text.isidentifier() else ""
+
+
+def _axes_around(scope: NameScope | None) -> list[str]:
+    """The axes that are declared in a scope and around it."""
+    out: list[str] = []
+    while scope is not None:
+        out += [name for name, item in scope.types.items() if item.kind == "axis"]
+        scope = scope.around
+    return out
 
 
 class _Escapes:

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 from dmaverify.language.expr import terms_of
 from dmaverify.machines.rngd.rust.code import Code, child, named
-from dmaverify.machines.rngd.rust.types import TENSORS, Frame
+from dmaverify.machines.rngd.rust.types import TENSORS, WRAPPERS, Frame
 from dmaverify.machines.rngd.rust.values import (
     Dtype,
     Map,
     Numbers,
     Record,
+    RustTensor,
     Sequence,
-    Tensor,
     Tuple,
     Value,
     known,
@@ -64,15 +64,17 @@ def _unify_generic(
         for one, (own, _) in zip(arguments, item.generics, strict=False):
             if own in learned:
                 unify(code, one, learned[own], bound, names, frame)
-    elif text in TENSORS and isinstance(value, Tensor) and TENSORS[text][0] == value.tier:
+    elif text in TENSORS and isinstance(value, RustTensor) and TENSORS[text][0] == value.tier:
         held: tuple[Value, ...] = (value.dtype, *value.fields.values())
         for one, own_part in zip(arguments, held, strict=False):
             unify(code, one, own_part, bound, names, frame)
     elif isinstance(value, Record):
         for one, part in zip(arguments, value.arguments.values(), strict=False):
             unify(code, one, part, bound, names, frame)
-    elif len(arguments) == 1:
-        inner_value = value.part if isinstance(value, Sequence) else value
+    elif len(arguments) == 1 or text in WRAPPERS:
+        inner_value = value.part if isinstance(value, Sequence) and text not in WRAPPERS else value
+        if not arguments:
+            return
         unify(code, arguments[0], inner_value, bound, names, frame)
 
 

@@ -29,6 +29,7 @@ class Unknown:
 
     reason: str = ""
     span: Span | None = field(default=None, compare=False, repr=False)
+    hint: str = field(default="", compare=False, repr=False)  # what to write instead, where that is known
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ class Buffer:
 
 
 @dataclass(frozen=True)
-class Window:
+class ViewWindow:
     """Where a view starts in its buffer: positions of each class of place, and whether all were known.
 
     `sizes` are the extents of the buffer itself, which a view may re-declare.
@@ -97,13 +98,23 @@ class Window:
     assumed: tuple[str, ...] = ()
     tiled: bool = False
 
-    def moved(self, place: str, by: Numbers, assumed: str = "") -> Window:
+    def moved(self, place: str, by: Numbers, assumed: str = "") -> ViewWindow:
         at = {**self.at, place: self.at[place].plus(by) if place in self.at else by}
-        return Window(at, (*self.assumed, assumed) if assumed else self.assumed, True)
+        return ViewWindow(at, (*self.assumed, assumed) if assumed else self.assumed, True)
 
 
 @dataclass(frozen=True)
-class Tensor:
+class Held:
+    """Values that a tensor certainly holds: all of a list, or the ends and the step of a progression."""
+
+    values: tuple[int, ...]
+    complete: bool
+    repeats: bool = False
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class RustTensor:
     """A tensor, or a view of one: tier, element type, a mapping for every class of place of its tier.
 
     `view` is "", "view" or "view_mut". `problems` were found on the way here (a tile that does not fit) and belong to
@@ -114,11 +125,12 @@ class Tensor:
     dtype: Dtype | Unknown
     fields: Mapping[str, Map | Unknown]
     view: str = ""
-    window: Window = field(default_factory=Window)
+    window: ViewWindow = field(default_factory=ViewWindow)
     buffer: Buffer | None = field(default=None, compare=False)
     problems: tuple[PlanProblem, ...] = field(default=(), compare=False)
     sources: frozenset[int] = field(default=frozenset(), compare=False)
     span: Span | None = field(default=None, compare=False, repr=False)
+    holds: Held | None = field(default=None, compare=False, repr=False)  # what the host wrote into it
 
     @property
     def missing(self) -> Unknown | None:
@@ -131,10 +143,10 @@ class Tensor:
         assert isinstance(part, Map)
         return part.expr
 
-    def with_field(self, place: str, part: Map | Unknown) -> Tensor:
+    def with_field(self, place: str, part: Map | Unknown) -> RustTensor:
         return replace(self, fields={**self.fields, place: part})
 
-    def filled(self, other: Tensor) -> Tensor:
+    def filled(self, other: RustTensor) -> RustTensor:
         """This tensor with what it does not know taken from `other`, of the same tier."""
         fields = {p: other.fields[p] if isinstance(part, Unknown) else part for p, part in self.fields.items()}
         dtype = other.dtype if isinstance(self.dtype, Unknown) else self.dtype
@@ -152,6 +164,7 @@ class Sequence:
 
     part: Value
     count: int | None = None
+    values: tuple[int, ...] | None = None  # of a list of numbers that is written out
 
 
 @dataclass(frozen=True)
@@ -182,17 +195,17 @@ class Opaque:
 class Pipeline:
     """A stream on its way through the Tensor Unit: what a commit without a type will leave, as far as it is known."""
 
-    tensor: Tensor
+    tensor: RustTensor
     sources: frozenset[int] = field(default=frozenset(), compare=False)
 
 
-Value = Union[Unknown, Dtype, Map, Numbers, Tensor, Tuple, Sequence, Record, Pending, Opaque, Pipeline]
+Value = Union[Unknown, Dtype, Map, Numbers, RustTensor, Tuple, Sequence, Record, Pending, Opaque, Pipeline]
 
 
 def sources_of(value: Value | None) -> frozenset[int]:
     """The transfers that a value's content depends on."""
     match value:
-        case Tensor() | Opaque() | Pipeline():
+        case RustTensor() | Opaque() | Pipeline():
             return value.sources
         case Pending(site):
             return frozenset((site,))
@@ -204,6 +217,20 @@ def sources_of(value: Value | None) -> frozenset[int]:
             return sources_of(part)
         case _:
             return frozenset()
+
+
+def held(value: Value | None, span: Span | None) -> Held | None:
+    """What a tensor holds that is made `from_vec(value)`; None where that is not known."""
+    if not isinstance(value, Sequence):
+        return None
+    if value.values is not None:
+        return Held(value.values, True, len(set(value.values)) < len(value.values), span)
+    part = value.part
+    if not isinstance(part, Numbers) or not part.exact:
+        return None
+    seen = (part.low,) if part.single is not None else (part.low, part.low + part.step, part.high)
+    alike = part.single is not None and (value.count or 1) > 1
+    return Held(tuple(dict.fromkeys(seen)), True, alike, span)
 
 
 def known(value: Value | None) -> bool:

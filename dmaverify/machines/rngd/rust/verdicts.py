@@ -16,14 +16,16 @@ from math import prod
 
 from dmaverify.language import wellformed
 from dmaverify.lower.programs import space_of
+from dmaverify.machines.rngd.rust.code import first_error
 from dmaverify.machines.rngd.rust.comments import expectations, name_of
-from dmaverify.machines.rngd.rust.legality import index_note, judge
-from dmaverify.machines.rngd.rust.moves import GATHERS, SCATTERS, Move, Site
+from dmaverify.machines.rngd.rust.indices import index_note
+from dmaverify.machines.rngd.rust.legality import judge
+from dmaverify.machines.rngd.rust.moves import GATHERS, SCATTERS, KernelMove, Site
 from dmaverify.machines.rngd.rust.plans import WINDOW, KernelPlan, SiteTransfers
-from dmaverify.machines.rngd.rust.values import Dtype, Tensor
+from dmaverify.machines.rngd.rust.values import Dtype, RustTensor
 from dmaverify.machines.rngd.rust.views import live_cells
-from dmaverify.plan.read import PlanTransfer
-from dmaverify.program.move import PLACES
+from dmaverify.plan.plan import PlanTransfer
+from dmaverify.program.tensor import PLACES
 from dmaverify.prove.boundary import guarded
 from dmaverify.prove.move.check import Options, check_transfer
 from dmaverify.prove.move.static import Ruling, transfer_instances
@@ -80,19 +82,19 @@ def _judged(
         keep[item.name] = asked
     verdict = _where_starts_are_free(verdict, item, move, machine, options)
     findings = list(verdict.findings)
-    if LEVEL not in options.readings and _sound(item):
+    if LEVEL not in options.readings and plan.library.asserts_layouts and _sound(item):
         findings += _asserted(item, machine, options)
     opened: tuple[str, ...] = ()
     if _sound(item):
         spaces = (space_of(machine, item.transfer.source.tier), space_of(machine, item.transfer.dest.tier))
-        own = judge(site, move, item.transfer, machine, spaces)
+        own = judge(site, move, item.transfer, machine, spaces, plan.library)
         findings, opened = _together(findings, own.findings), own.open
     findings = [_labelled(finding, item) for finding in findings]
     return _settled(verdict, findings, opened, time.perf_counter() - started, _assumed(move, item, machine))
 
 
 def _where_starts_are_free(
-    verdict: Verdict, item: PlanTransfer, move: Move, machine: Target, options: Options
+    verdict: Verdict, item: PlanTransfer, move: KernelMove, machine: Target, options: Options
 ) -> Verdict:
     """A start that nobody names is not wrong: what only some starts break is a condition on them, and told as one."""
     if verdict.status is not Status.REFUTED or not (move.source.window.assumed or move.dest.window.assumed):
@@ -157,7 +159,7 @@ def _labelled(finding: Finding, item: PlanTransfer) -> Finding:
     return replace(finding, span=own, labels=tuple(labels[:4]))
 
 
-def _assumed(move: Move, item: PlanTransfer, machine: Target) -> tuple[str, ...]:
+def _assumed(move: KernelMove, item: PlanTransfer, machine: Target) -> tuple[str, ...]:
     said = [f"for {move.generics}"] if move.generics else []
     if move.method in GATHERS or move.method in SCATTERS:
         note = index_note(move, machine.dtypes[item.transfer.dtype])
@@ -195,11 +197,14 @@ def _of_site(plan: KernelPlan, one: SiteTransfers, judged: Sequence[Verdict], ma
     """The verdicts of all instances as one, with what could not be resolved."""
     site = one.site
     name = name_of(one)
-    reasons = [_unresolved(site, why.reason, why.span) for why in site.reasons]
+    reasons = [_unresolved(site, why.reason, why.span, why.hint) for why in site.reasons]
     missing = [a for a in one.assumed if not one.names]
     reasons += [_unresolved(site, why, None) for why in missing]
     if not judged and not reasons:
-        reasons = [_unresolved(site, _never(site), None)]
+        broken = first_error(site.span.source)
+        said = "the file cannot be parsed here" if broken is not None else _never(site)
+        hint = "a bracket or a sign is missing here or above" if broken is not None else ""
+        reasons = [_unresolved(site, said, broken, hint)]
     findings = _once(f for verdict in judged for f in _instanced(verdict, len(judged)))
     assumptions = [a for verdict in judged for a in verdict.assumptions if not a.startswith("for ")]
     if len(judged) > 1:
@@ -207,6 +212,8 @@ def _of_site(plan: KernelPlan, one: SiteTransfers, judged: Sequence[Verdict], ma
     elif judged:
         assumptions = [*judged[0].assumptions]
     assumptions += [a for a in one.assumed if one.names]
+    if site.build:
+        assumptions.insert(0, f"read {site.build}: the build that is asked for does not have this code")
     status = max((v.status for v in judged), key=_rank, default=Status.UNKNOWN)
     obligations: dict[str, Obligation] = {}
     for verdict in judged:
@@ -215,6 +222,7 @@ def _of_site(plan: KernelPlan, one: SiteTransfers, judged: Sequence[Verdict], ma
                 obligations[own.id] = own
     told = {own.rule for own in findings}
     findings = _with_remarks(findings, (*site.remarks, *crowded(site, machine)))
+    findings = [replace(f, notes=(*f.notes, f"read {site.build}")) for f in findings] if site.build else findings
     for finding in findings:
         if finding.severity is Severity.ERROR and finding.rule not in told:
             obligations[finding.rule] = Obligation(finding.rule, "refuted")
@@ -247,7 +255,7 @@ def crowded(site: Site, machine: Target) -> Iterator[Finding]:
     """Tensors of data memory that a function needs at once and that no slice can hold."""
     room = machine.limits["slice_bytes_max"]
 
-    def bytes_of(tensor: Tensor) -> int | None:
+    def bytes_of(tensor: RustTensor) -> int | None:
         bits = machine.dtypes.get(tensor.dtype.name) if isinstance(tensor.dtype, Dtype) else None
         return -(-tensor.expr("element").size * bits // 8) if bits is not None else None
 
@@ -264,7 +272,7 @@ def crowded(site: Site, machine: Target) -> Iterator[Finding]:
             source="Memory Performance, geometry; furiosa-opt book, spatial dimensions (512 KiB a slice)",
             hint="move in smaller tiles, or let go of the largest before the next is loaded",
             labels=tuple(Label(span, f"{size:,} bytes") for _, size, span in spans[:3] if span is not None),
-            notes=tuple(f"{size:>9,} bytes  {n}" for n, size, _ in spans[:12]),
+            notes=("who lives when (`!` the fullest moment):", *ledger.picture(bytes_of)),
         )  # fmt: skip
 
 
@@ -298,7 +306,7 @@ def _instanced(verdict: Verdict, count: int) -> list[Finding]:
     return [replace(f, notes=(*f.notes, told)) for f in verdict.findings]
 
 
-def _unresolved(site: Site, why: str, span: object) -> Finding:
+def _unresolved(site: Site, why: str, span: object, hint: str = "") -> Finding:
     from dmaverify.errors import Span
 
     at = span if isinstance(span, Span) and span.source is site.span.source else site.span
@@ -306,7 +314,7 @@ def _unresolved(site: Site, why: str, span: object) -> Finding:
     record = load_obligations()[UNRESOLVED]
     return Finding(
         UNRESOLVED, Severity.WARNING, f"`{site.method}` is not checked: {why}", site.method, at, {}, None,
-        record.source, hint=record.hint, labels=other,
+        record.source, hint=hint or record.hint, labels=other,
     )  # fmt: skip
 
 

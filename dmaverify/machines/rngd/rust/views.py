@@ -12,23 +12,36 @@ Source: docs/machines/rngd.md 7.2 (furiosa-opt v0.6.0: `config_tile`, `config_pa
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import gcd, prod
 
 from dmaverify.errors import Span
-from dmaverify.language.expr import Expr, Kind, axes_of
+from dmaverify.language.expr import (
+    Expr,
+    Kind,
+    Modulo,
+    Padding,
+    Pair,
+    Resize,
+    Stride,
+    Symbol,
+    axes_of,
+    terms_of,
+    walk,
+)
 from dmaverify.language.meaning import Index, cell
-from dmaverify.layout.digits import Digit, Form, NotDigits, coalesce, compile_digits, finalize
-from dmaverify.machines.rngd.rust.values import PLACES, Map, Numbers, Tensor, Unknown
+from dmaverify.layout.digits import Digit, DigitForm, NotDigits, coalesce, compile_digits, finalize
+from dmaverify.machines.rngd.rust.library import NEWEST, Library
+from dmaverify.machines.rngd.rust.values import PLACES, Map, Numbers, RustTensor, Unknown
 from dmaverify.program.access import PlanProblem
 
 MOST_STARTS = 4096
 
 
 @dataclass(frozen=True)
-class Tile:
+class TileCall:
     """`place.tile::<index, length, new>(start)` as written."""
 
     place: str
@@ -38,9 +51,10 @@ class Tile:
     start: Numbers | None
     span: Span
     start_span: Span
+    library: Library = NEWEST
 
 
-def form_of(expr: Expr) -> Form | None:
+def form_of(expr: Expr) -> DigitForm | None:
     """The digits of a mapping; None where it has none or makes no sense."""
     try:
         return coalesce(finalize(compile_digits(expr), axes_of(expr)))
@@ -54,7 +68,7 @@ def live_cells(expr: Expr) -> int:
     return prod(d.live for d in form.digits) if form is not None else expr.size
 
 
-def tiled(tensor: Tensor, tile: Tile) -> Tensor:
+def tiled(tensor: RustTensor, tile: TileCall) -> RustTensor:
     """The view through a tile."""
     old = tensor.fields[tile.place]
     made = tensor.with_field(tile.place, tile.new)
@@ -64,19 +78,21 @@ def tiled(tensor: Tensor, tile: Tile) -> Tensor:
         why = tile.index.reason if isinstance(tile.index, Unknown) else "the length of the tile is no known number"
         return made.with_field(tile.place, Unknown(why or "the index of the tile is left to inference", tile.span))
     mutable = tensor.view == "view_mut"
-    index, length = tile.index.expr, tile.length
-    problems = list(_shape_problems(old.expr, index, length, tile, mutable))
+    index, length, whole, new = tile.index.expr, tile.length, old.expr, tile.new.expr
+    if tile.library.keeps_compounds:
+        whole, index, new = kept_whole((whole, index, new))
+    problems = list(_shape_problems(whole, index, length, new, tile, mutable))
     start, assumed = tile.start, ""
     if start is None:
         start = Numbers(0, max(0, index.size - length), 1, False)
         assumed = "a tile starts where only the running program knows: judged for every start"
     problems += _start_problems(index, length, start, tile, mutable, bool(assumed))
-    offset = positions(old.expr, index, start)
+    offset = positions(whole, index, start)
     if offset is None:
-        offset = Numbers(0, old.expr.size, 1, False)
+        offset = Numbers(0, whole.size, 1, False)
         assumed = assumed or "the offset of a tile could not be computed: any alignment was assumed"
     window = tensor.window.moved(tile.place, offset, assumed)
-    return replace(made, window=window, problems=(*tensor.problems, *problems))
+    return replace(made, window=window, problems=(*tensor.problems, *problems), holds=None)
 
 
 def positions(expr: Expr, index: Expr, start: Numbers) -> Numbers | None:
@@ -100,7 +116,7 @@ def positions(expr: Expr, index: Expr, start: Numbers) -> Numbers | None:
     return Numbers(low, high, gcd(*(value - low for value in found)), start.exact)
 
 
-def _position(form: Form, axis: str, coordinate: int) -> int:
+def _position(form: DigitForm, axis: str, coordinate: int) -> int:
     digits = sorted((d for d in form.digits if d.axis == axis), key=lambda d: -d.weight)
     total = 0
     for number, digit in enumerate(digits):
@@ -109,12 +125,48 @@ def _position(form: Form, axis: str, coordinate: int) -> int:
     return total
 
 
+def kept_whole(exprs: Sequence[Expr]) -> list[Expr]:
+    """The mappings with every compound that one of them cuts inside its parts as one axis; unchanged where its axes
+    stand outside of it too.
+    """
+    made = list(exprs)
+    for compound in dict.fromkeys(_cut_compounds(made)):
+        name = "".join(str(part).split("~")[0] for part in terms_of(compound))
+        one = Symbol(f"{name}~whole", compound.size)
+        tried = [_replaced(expr, compound, one) for expr in made]
+        if not any(axis in axes_of(expr) for axis in axes_of(compound) for expr in tried):
+            made = tried
+    return made
+
+
+def _cut_compounds(exprs: Iterable[Expr]) -> Iterator[Pair]:
+    for expr in (inner for one in exprs for inner in walk(one)):
+        inner = expr
+        while isinstance(inner, (Stride, Modulo, Resize, Padding)):
+            inner = inner.inner
+        whole = isinstance(inner, Pair) and all(isinstance(part, Symbol) for part in terms_of(inner))
+        if isinstance(expr, (Stride, Modulo)) and isinstance(inner, Pair) and whole:
+            yield inner
+
+
+def _replaced(expr: Expr, old: Expr, new: Expr) -> Expr:
+    if expr == old:
+        return new
+    match expr:
+        case Pair(left, right):
+            return replace(expr, left=_replaced(left, old, new), right=_replaced(right, old, new))
+        case Stride() | Modulo() | Resize() | Padding():
+            return replace(expr, inner=_replaced(expr.inner, old, new))
+        case _:
+            return expr
+
+
 # ---------------------------------------------------------------- what is wrong with a tile
 
 
-def _shape_problems(old: Expr, index: Expr, length: int, tile: Tile, mutable: bool) -> Iterable[PlanProblem]:
-    assert isinstance(tile.new, Map)
-    new = tile.new.expr
+def _shape_problems(
+    old: Expr, index: Expr, length: int, new: Expr, tile: TileCall, mutable: bool
+) -> Iterable[PlanProblem]:
     at = new.span or tile.span
     if new.size != old.size:
         yield PlanProblem(
@@ -123,6 +175,8 @@ def _shape_problems(old: Expr, index: Expr, length: int, tile: Tile, mutable: bo
         )  # fmt: skip
         return
     fits = _fits(old, index, length, new, Kind.BOTTOM if mutable else Kind.TOP)
+    if fits is False and mutable and not tile.library.marks_written_tiles:
+        fits = _fits(old, index, length, new, Kind.TOP)
     if fits is False:
         mark = "#{!}" if mutable else "#"
         yield PlanProblem(
@@ -133,7 +187,7 @@ def _shape_problems(old: Expr, index: Expr, length: int, tile: Tile, mutable: bo
 
 
 def _start_problems(
-    index: Expr, length: int, start: Numbers, tile: Tile, mutable: bool, assumed: bool
+    index: Expr, length: int, start: Numbers, tile: TileCall, mutable: bool, assumed: bool
 ) -> Iterable[PlanProblem]:
     live = _live(index)
     if length > index.size:
@@ -226,7 +280,7 @@ def _bare(digits: list[Digit]) -> list[tuple[str, int, int, int, int]]:
     return out
 
 
-def _padded_with(form: Form, steps: set[int], kind: Kind) -> bool:
+def _padded_with(form: DigitForm, steps: set[int], kind: Kind) -> bool:
     """Whether the padding of the digits at these steps is of this kind."""
     for guard in form.guards:
         for number, _ in guard.terms:
@@ -239,7 +293,7 @@ def _padded_with(form: Form, steps: set[int], kind: Kind) -> bool:
 # ---------------------------------------------------------------- pad, unpad, reshape
 
 
-def padded(tensor: Tensor, new: Map | Unknown, span: Span, *, back: bool = False) -> Tensor:
+def padded(tensor: RustTensor, new: Map | Unknown, span: Span, *, back: bool = False) -> RustTensor:
     """`pad`: the same cells within a larger outermost factor; `back`: `unpad`, its inverse."""
     old = tensor.fields["element"]
     made = tensor.with_field("element", new)
@@ -270,7 +324,7 @@ def _outermost(small: Expr, large: Expr) -> bool | None:
     return _bare(list(a.digits)) == others  # a factor of one live position was put around
 
 
-def reshaped(tensor: Tensor, target: Tensor, span: Span) -> Tensor:
+def reshaped(tensor: RustTensor, target: RustTensor, span: Span) -> RustTensor:
     """`reshape`: other mappings on the same cells."""
     made = replace(tensor, fields={**tensor.fields, **target.fields}, span=target.span or tensor.span)
     problems = []

@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from dmaverify.cli.pto import Named, functions_of
 from dmaverify.errors import InputError
 from dmaverify.language.affine import Lin
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.emit import SURFACES, pointers
+from dmaverify.machines.pto.named import NamedFunction, functions_of
 from dmaverify.machines.pto.values import Kernel
-from dmaverify.program.instructions import Copy, Step
+from dmaverify.program.instructions import Copy, CopyStep
 from dmaverify.prove.flow.ask import term_text
 
 Edit = tuple[int, int, str]
@@ -33,7 +33,7 @@ def emitted(path: str, surface: str) -> str:
     return in_surface(found, surface)
 
 
-def in_surface(functions: Sequence[Named], surface: str) -> str:
+def in_surface(functions: Sequence[NamedFunction], surface: str) -> str:
     """The text of these functions of one file in another surface."""
     edits: list[Edit] = []
     for named in functions:
@@ -47,7 +47,7 @@ def in_surface(functions: Sequence[Named], surface: str) -> str:
 class _Writer:
     """The edits of one function."""
 
-    def __init__(self, named: Named, surface: str) -> None:
+    def __init__(self, named: NamedFunction, surface: str) -> None:
         self.named, self.surface = named, surface
         self.text = named.source.text
         tries = ("dv", *(f"dv{n}" for n in range(2, 1000)))
@@ -70,7 +70,7 @@ class _Writer:
         statements = list(_deep(self.named.function.body))
         out: list[Edit] = []
         for stmt in statements:
-            if isinstance(stmt, ops.Copy) and stmt.name_span.start in copies:
+            if isinstance(stmt, ops.CopyOp) and stmt.name_span.start in copies:
                 lines = self.copy(stmt, copies[stmt.name_span.start])
                 out.append((stmt.span.start, stmt.span.end, self.placed(stmt, lines)))
             elif isinstance(stmt, ops.SetLoop) and self.surface == "inline":
@@ -87,7 +87,7 @@ class _Writer:
             return [*out, (head, head, "".join(f"{indent}{line}" for line in lines) + indent)]
         return [*out, (begin, begin, "".join(f"{indent}{line}\n" for line in lines))]
 
-    def placed(self, stmt: ops.Copy, lines: Sequence[str]) -> str:
+    def placed(self, stmt: ops.CopyOp, lines: Sequence[str]) -> str:
         """The new lines in the place of a statement, comments between its operands before it."""
         column = stmt.span.start - (self.text.rfind("\n", 0, stmt.span.start) + 1)
         inside = _comments(self.text[stmt.span.start : stmt.span.end])
@@ -106,7 +106,7 @@ class _Writer:
 
     # ------------------------------------------------------------ one copy
 
-    def copy(self, stmt: ops.Copy, copy: Copy) -> list[str]:
+    def copy(self, stmt: ops.CopyOp, copy: Copy) -> list[str]:
         known = self.known(stmt, copy)
         extra: list[str] = []
 
@@ -167,7 +167,7 @@ class _Writer:
 
     # ------------------------------------------------------------ numbers
 
-    def known(self, stmt: ops.Copy, copy: Copy) -> dict[Lin, str]:
+    def known(self, stmt: ops.CopyOp, copy: Copy) -> dict[Lin, str]:
         """Values that stand in the text for the numbers of a copy, and can be named where it stands."""
         out: dict[Lin, str] = {}
 
@@ -273,7 +273,7 @@ class _Writer:
             yield f"%{self.prefix}_off = arith.constant false"
 
 
-def _strides(step: Step) -> tuple[Lin, Lin]:
+def _strides(step: CopyStep) -> tuple[Lin, Lin]:
     return step.read, step.write
 
 

@@ -1,0 +1,150 @@
+"""Judging each entry of a plan that was read, in the order of the file.
+
+Knows: which function judges which kind of entry, and that a program needs the verdicts of what it names.
+Does not know: files, command lines, how verdicts are shown.
+Law: every transfer, access, gather, scatter and program has its verdict, with what the plan suppresses; what goes wrong
+with one is told in its own verdict, and the others are judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from dmaverify.jobs.retold import retell
+from dmaverify.prove.boundary import guarded, unreadable
+from dmaverify.verdict import Status, Verdict
+
+if TYPE_CHECKING:
+    from dmaverify.plan.plan import Plan
+    from dmaverify.program.move import Transfer
+    from dmaverify.prove.move.check import Options
+    from dmaverify.targets.target import Target
+
+Asked = dict[str, list[tuple[str, str, str]]]
+"""The solver's questions (name, SMT-LIB text, answer) by the name of the entry."""
+
+
+def entry_verdicts(plan: Plan, options: Options | None = None, keep: Asked | None = None) -> list[Verdict]:
+    """Judges everything in `plan`; `keep` receives the solver's questions.
+
+    Raises InputError for a reading that a machine has not.
+    """
+    from dmaverify.prove.move.check import Options as OptionsType
+    from dmaverify.prove.move.check import check_access, check_transfer
+    from dmaverify.report.excuses import with_suppressions
+    from dmaverify.targets.modules import part_of
+
+    chosen = options or OptionsType()
+    for machine in plan.targets.values():
+        machine.check_readings(chosen.readings)
+    as_shipped = plan.targets
+    if not plan.is_kernel:
+        plan = replace(plan, targets={name: one.under(chosen.readings) for name, one in plan.targets.items()})
+    if plan.is_kernel:
+        from dmaverify.machines.rngd.rust.plans import KernelPlan
+        from dmaverify.machines.rngd.rust.verdicts import kernel_verdicts
+
+        assert isinstance(plan, KernelPlan)
+        return with_suppressions(kernel_verdicts(plan, chosen, keep), plan.source, plan)
+    found: list[Verdict] = []
+
+    def judge(check: Callable[..., Verdict], item: Any, target: str, **more: Any) -> None:
+        asked: list[tuple[str, str, str]] = []
+
+        def verdict() -> list[Verdict]:
+            machine = plan.targets[target]
+            one = check(item, axes=plan.axes, target=machine, options=chosen, path=plan.path, keep=asked, **more)
+            told = retell(plan.source.text, item.name, target, one, chosen)
+            again = partial(check, item, axes=plan.axes, path=plan.path, **more)
+            return [_differing(told, item, as_shipped[target], chosen, again)]
+
+        span = getattr(item, "span", None)
+        line = more.get("line") or getattr(item, "line", 0) or (span.line if span else 0)
+        named = plan.targets[target].name
+        found.extend(
+            guarded(verdict, chosen.limits, name=item.name, path=plan.path, line=line, target=named, span=span)
+        )
+        if keep is not None:
+            keep[item.name] = asked
+
+    if plan.templates:
+        from dmaverify.prove.sizes.check import check_template
+
+        for template in plan.templates:
+            template.machine.check_readings(chosen.readings)
+            found.append(check_template(template, chosen))
+        return with_suppressions(sorted(found, key=lambda verdict: verdict.line), plan.source)
+    found += [unreadable(e.errors, plan.path, Verdict(e.name, "", Status.ERROR, line=e.line)) for e in plan.unread]
+    for one in plan.transfers:
+        judge(check_transfer, one.transfer, one.transfer.target, problems=one.problems, line=one.line)
+        if chosen.repair and found[-1].status is Status.REFUTED and one.transfer.stream is not None:
+            found[-1] = _pointed(found[-1], one.transfer, plan.targets[one.transfer.target], chosen)
+        if one.transfer.form is not None and chosen.repair:
+            machine = plan.targets[one.transfer.target]
+            found[-1] = part_of(machine, "reword").in_words(one.transfer, machine, plan.axes, found[-1])
+        found[-1] = _advised(found[-1], one.transfer, plan.targets[one.transfer.target], chosen)
+    for access in plan.accesses:
+        judge(check_access, access, access.target)
+    if plan.indirects:
+        from dmaverify.prove.move.indirect import check_indirect
+
+        for indirect in plan.indirects:
+            judge(check_indirect, indirect, indirect.target)
+    if plan.programs:
+        from dmaverify.prove.flow.kernel import check_program
+
+        known = {verdict.name: verdict for verdict in found}
+        for program in plan.programs:
+            judge(check_program, program, program.target, known=known)
+    if plan.kernels:
+        from dmaverify.machines.pto.check import check_plan_kernel
+
+        for kernel in plan.kernels:
+            found += guarded(
+                partial(check_plan_kernel, kernel, plan, chosen), chosen.limits, name=kernel.name, path=plan.path,
+                line=kernel.line, target=plan.targets[kernel.target].name, span=kernel.span,
+            )  # fmt: skip
+    return with_suppressions(sorted(found, key=lambda verdict: verdict.line), plan.source)
+
+
+def _differing(
+    verdict: Verdict, item: Any, machine: Target, options: Options, check: Callable[..., Verdict]
+) -> Verdict:
+    """The verdict, with a word on memories of which another reading would change it."""
+    tiers = {getattr(getattr(item, side, None), "tier", "") for side in ("source", "dest", "memory")}
+    told = []
+    for tier in (machine.tiers[name] for name in sorted(tiers & machine.tiers.keys())):
+        chosen = options.readings.get(f"tier/{tier.name}", tier.reading)
+        for name in tier.readings:
+            if name == chosen:
+                continue
+            readings = {**options.readings, f"tier/{tier.name}": name}
+            other = check(target=machine.under(readings), options=replace(options, readings=readings))
+            if (other.status is Status.PROVED) != (verdict.status is Status.PROVED):
+                told.append(f"tier/{tier.name}: {other.status.value} under another reading, {name}")
+    return replace(verdict, assumptions=(*verdict.assumptions, *told)) if told else verdict
+
+
+def _advised(verdict: Verdict, transfer: Transfer, target: Target, options: Options) -> Verdict:
+    """The verdict with advice on its cost; as it was where a limit ends that."""
+    from dmaverify.jobs.advice import advised
+
+    told = guarded(
+        lambda: [advised(verdict, transfer, target, options)], options.limits, name=verdict.name, path=verdict.path,
+        line=verdict.line, target=verdict.target, span=transfer.span,
+    )[0]  # fmt: skip
+    return told if told.status is verdict.status else verdict
+
+
+def _pointed(verdict: Verdict, transfer: Transfer, target: Target, options: Options) -> Verdict:
+    """The verdict with a word on segments that are proved; as it was where a limit ends the trial."""
+    from dmaverify.jobs.derivation import pointed_to_segments
+
+    told = guarded(
+        lambda: [pointed_to_segments(verdict, transfer, target)], options.limits, name=verdict.name, path=verdict.path,
+        line=verdict.line, target=verdict.target, span=transfer.span,
+    )[0]  # fmt: skip
+    return verdict if told.status is Status.UNKNOWN else told

@@ -1,0 +1,194 @@
+"""What a certificate is made of: verdicts, commands, questions and machines' data as files, sealed by one hash.
+
+Knows: the files of a certificate, what is bound by which hash.
+Does not know: how a certificate is checked, how questions are made or asked, the terminal.
+Law: everything that a plan's text decides is written from `facts_of`, which a check asks again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dmaverify.errors import InputError
+from dmaverify.jobs.judge import Job, check_job
+from dmaverify.language.files import write_bytes, write_text
+from dmaverify.prove.certify.certificate import (
+    MANIFEST,
+    Question,
+    write_questions,
+)
+
+PLANS = "plans"
+SCHEMA = 2
+CORE_FILES = ("mapping.smt2", "sequencer.smt2", "obligations.toml")
+
+
+@dataclass
+class Findings:
+    """What checking a certificate found: reasons to refuse it, what stays open, and what was confirmed."""
+
+    refused: list[str] = field(default_factory=list)
+    open: list[str] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
+
+    @property
+    def code(self) -> int:
+        return 1 if self.refused else 3 if self.open else 0
+
+
+# ---------------------------------------------------------------- what a plan gives
+
+
+def facts_of(job: Job) -> tuple[dict[str, Any], dict[str, list[tuple[str, str, str]]], str]:
+    """Everything of one file that its text decides, as data; its questions; an internal error as text."""
+    verdicts, trouble, keep = check_job(job)
+    told = [_verdict(verdict, job[0]) for verdict in verdicts]
+    keep = {name: [q for q in asked if q[2] != "unknown"] for name, asked in keep.items()}  # they prove nothing
+    commands, digits = _commands(job, {v.name for v in verdicts if v.status.value == "proved"})
+    return {"verdicts": told, "commands": commands, "digits": digits}, keep, trouble
+
+
+def _verdict(verdict: Any, path: str) -> dict[str, Any]:
+    left = [a for a in verdict.assumptions if a.startswith("not asked from definitions: ")]
+    uncovered = [a.partition(": ")[2] for a in left]
+    if verdict.status.value == "proved" and not any(o.by == "z3" for o in verdict.obligations):
+        uncovered = uncovered or [f"all of it: {verdict.name} is no single move"]
+    return {
+        "name": verdict.name,
+        "target": verdict.target,
+        "status": verdict.status.value,
+        "claim": verdict.claim,
+        "obligations": [[o.id, o.status, o.by] for o in verdict.obligations],
+        "findings": [[f.rule, f.severity.value, f.message.replace(path, "PLAN")] for f in verdict.findings],
+        "assumptions": list(verdict.assumptions),
+        "not_covered": uncovered,
+    }
+
+
+def _commands(job: Job, proved: Collection[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The commands of every transfer that has any (bases, loops, bursts, in units), and, of what is proved, the digits
+    that its normal form cuts addresses into, with the pieces of its loops.
+    """
+    from dmaverify.errors import InputErrors
+    from dmaverify.jobs.load import load, program_of
+
+    out: dict[str, Any] = {}
+    digits: dict[str, Any] = {}
+    if not job[0].endswith(".toml"):
+        return out, digits
+    try:
+        plan = load(job[0], job[1], target=job[2])
+    except (InputErrors, InputError):
+        return out, digits
+    for item in plan.transfers:
+        try:
+            commands = program_of(plan, item.name)
+        except InputError:
+            continue
+        out[item.name] = [_command(c) for c in commands]
+        if item.name in proved:
+            digits[item.name] = _digits(item.transfer, plan.targets[item.transfer.target], commands)
+    return out, digits
+
+
+def _digits(transfer: Any, target: Any, commands: Any) -> dict[str, Any]:
+    """The normal form of a move: digits of both sides (axis, weight, step, slots, live), pieces of each nest."""
+    from dmaverify.layout.refine import drive
+    from dmaverify.lower.programs import space_of
+    from dmaverify.program.space import layout_of
+    from dmaverify.prove.move.fold import fold
+
+    bits = target.dtypes[transfer.dtype]
+    sides = [layout_of(t, space_of(target, t.tier), bits)[0] for t in (transfer.source, transfer.dest)]
+    joint = drive(sides[0], sides[1], [family.nest for family in fold(commands)])
+    return {
+        "source": [[d.axis, d.weight, d.step, d.slots, d.live] for d in joint.source.digits],
+        "dest": [[d.axis, d.weight, d.step, d.slots, d.live] for d in joint.dest.digits],
+        "pieces": [[[p.count, p.read, p.write, p.loop, p.factor] for p in n.nest.pieces] for n in joint.nests],
+    }
+
+
+def _command(command: Any) -> dict[str, Any]:
+    ports = [[p.tier, p.chip, p.cluster, p.base] for p in (command.read, command.write)]
+    loops = [[x.count, x.read, x.write] for x in command.loops]
+    return {"read": ports[0], "write": ports[1], "loops": loops, "burst": command.burst, "unit_bits": command.unit_bits}
+
+
+def data_of(targets: Iterable[str]) -> dict[str, str]:
+    """Hashes of the data that verdicts rest on: the machines' files and the core's."""
+    from dmaverify.targets.target import core_folder, load_target
+
+    found = {f"core/{name}": hash_of((core_folder() / name).read_bytes()) for name in CORE_FILES}
+    for name in sorted(set(targets)):
+        folder = load_target(name).folder
+        found |= {f"{name}/{file}": hash_of((folder / file).read_bytes()) for file in ("target.toml", "rules.smt2")}
+    return found
+
+
+def hash_of(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+# ---------------------------------------------------------------- writing
+
+
+def write_certificate(folder: Path, jobs: Sequence[Job], extra: Mapping[str, Any] | None = None) -> list[Question]:
+    """Plans, questions with answers, and a manifest that binds them. The plans are judged anew, in full, from the
+    copies in the certificate; one that needs files beside it is judged where it is, and that is said.
+    """
+    plans: list[dict[str, Any]] = []
+    asked: dict[str, list[tuple[str, str, str]]] = {}
+    internal: list[str] = []
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, job in enumerate(jobs):
+        text = Path(job[0]).read_bytes()
+        file = f"{number:03d}/{re.sub(r'[^A-Za-z0-9_.]+', '-', Path(job[0]).name)}"
+        copied = folder / PLANS / file
+        copied.parent.mkdir(parents=True, exist_ok=True)
+        write_bytes(copied, text)
+        facts, keep, trouble = facts_of((str(copied), *job[1:]))
+        alone = not any(finding[0] == "core/input" for verdict in facts["verdicts"] for finding in verdict["findings"])
+        if not alone:
+            facts, keep, trouble = facts_of(job)
+        internal += [trouble] if trouble else []
+        head = {"path": job[0], "name": job[1], "target": job[2], "file": file, "sha256": hash_of(text), "alone": alone}
+        plans.append({**head, **facts})
+        asked |= {f"{number:03d}.{name}": questions for name, questions in keep.items()}
+    written = write_questions(folder, asked)
+    known = {plan["file"] for plan in plans}
+    for left in (folder / PLANS).rglob("*"):
+        if left.is_file() and left.relative_to(folder / PLANS).as_posix() not in known:
+            left.unlink()
+    seal_manifest(folder, plans, jobs[0][3] if jobs else {}, internal, extra or {})
+    return written
+
+
+def seal_manifest(
+    folder: Path, plans: Sequence[Mapping[str, Any]], options: Mapping[str, Any], internal: Sequence[str],
+    extra: Mapping[str, Any],
+) -> None:  # fmt: skip
+    """Adds to the manifest of the questions what binds them, and the hash of all of it."""
+    manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    targets = [v["target"] for plan in plans for v in plan["verdicts"] if v["target"]]
+    manifest |= {
+        "schema": SCHEMA,
+        "options": {"readings": dict(options.get("readings", {})), "rlimit": options.get("rlimit", 20_000_000)},
+        "plans": list(plans),
+        "data": data_of(targets),
+        "internal": list(internal),
+        **extra,
+    }
+    manifest["seal"] = seal_of(manifest)
+    write_text(folder / MANIFEST, json.dumps(manifest, indent=1) + "\n")
+
+
+def seal_of(manifest: Mapping[str, Any]) -> str:
+    """The hash of a manifest without its seal."""
+    whole = {key: value for key, value in manifest.items() if key != "seal"}
+    return hash_of(json.dumps(whole, sort_keys=True, separators=(",", ":")).encode())

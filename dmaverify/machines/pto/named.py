@@ -1,0 +1,82 @@
+"""Functions of a PTO text by name, with what the comments around each say.
+
+Knows: how a function is named (FILE or FILE::FUNCTION), which notes are whose.
+Does not know: how copies are judged, the command line.
+Law: a function whose operations cannot all be resolved is no kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from dmaverify.errors import InputError, Source
+from dmaverify.machines.pto import ops
+from dmaverify.machines.pto.meaning import meaning_of
+from dmaverify.machines.pto.read import read_kernels
+from dmaverify.machines.pto.values import Kernel, Setting
+from dmaverify.plan.notes import Notes, read_notes
+
+
+@dataclass(frozen=True)
+class NamedFunction:
+    """A function of a file, with what the comments around it say."""
+
+    source: Source
+    function: ops.KernelFunction
+    notes: Notes
+
+    def kernel(self, *, canonical: bool = False, readings: Mapping[str, str] | None = None) -> Kernel:
+        """What it does. Raises InputError for what cannot be resolved."""
+        setting = Setting(self.notes.ranges, self.notes.extents, readings or {}, canonical)
+        kernel = meaning_of(self.function, setting)
+        lost = [r for r in kernel.remarks if r.always and r.kind in ("unresolved", "state", "ill")]
+        if lost:
+            raise InputError(lost[0].message, lost[0].span, lost[0].hint)
+        return kernel
+
+    @property
+    def name(self) -> str:
+        return self.function.name or Path(self.source.name).stem
+
+
+def functions_of(path: str) -> list[NamedFunction]:
+    """The functions of a file that hold something, or the one behind `::`. Raises InputError."""
+    file, _, name = path.partition("::")
+    try:
+        source = Source(file, Path(file).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{file}: cannot be read") from error
+    return [one for one in named_in(source) if (one.name == name if name else not one.function.called)]
+
+
+def named_in(source: Source) -> list[NamedFunction]:
+    """The functions of a text, each with its own notes."""
+    whole, functions = read_kernels(source)
+    out, previous = [], 0
+    for function in functions:
+        end = function.whole.end if function.whole else len(source.text)
+        end = len(source.text) if function is functions[-1] else end
+        out.append(NamedFunction(source, function, read_notes(source, whole.comments, previous, end)))
+        previous = end
+    return out
+
+
+def function_at(path: str) -> NamedFunction:
+    """The one function that a path means. Raises InputError."""
+    found = functions_of(path)
+    if len(found) != 1:
+        names = ", ".join(one.name for one in functions_of(path.partition("::")[0])) or "none"
+        raise InputError(
+            f"{path} names {len(found)} functions", None, f"write {path.partition('::')[0]}::NAME with one of {names}"
+        )
+    return found[0]
+
+
+def kernel_at(
+    path: str, readings: Mapping[str, str] | None = None, *, canonical: bool = False
+) -> tuple[Source, ops.KernelFunction, Kernel]:
+    """The one function that a path means. Raises InputError."""
+    named = function_at(path)
+    return named.source, named.function, named.kernel(canonical=canonical, readings=readings)

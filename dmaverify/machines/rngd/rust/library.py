@@ -1,0 +1,100 @@
+"""Which version of the vendor's library a package is written for, and what older versions mean otherwise.
+
+Knows: `furiosa-opt-std` (once `furiosa-visa-std`) among the dependencies of a Cargo.toml, by version, path or
+workspace; what changed with v0.4.0 and v0.6.0.
+Does not know: Rust text, other packages.
+Law: a package that does not say its version is read by the newest.
+
+Source: furiosa-opt CHANGES.md and the examples of v0.2.0 to v0.6.0.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+NAMES = ("furiosa-opt-std", "furiosa-visa-std")
+
+
+@dataclass(frozen=True)
+class Library:
+    """A version of the library."""
+
+    version: tuple[int, int] = (0, 6)
+
+    @property
+    def marks_written_tiles(self) -> bool:
+        """Whether a tile of a mutable view must pad with `#{!}`; before v0.6.0 it may pad with `#` too."""
+        return self.version >= (0, 6)
+
+    @property
+    def asserts_layouts(self) -> bool:
+        """Whether a load asserts the number of clusters and slices and the 8-byte rule; since v0.4.0."""
+        return self.version >= (0, 4)
+
+    @property
+    def keeps_compounds(self) -> bool:
+        """Whether a compound that is cut inside its parts stays whole: `[A, B] # 16 % 8, [A, B] # 16 / 8` names all
+        its elements. The vendor's own example of that left with v0.6.0.
+        """
+        return self.version < (0, 6)
+
+
+NEWEST = Library()
+
+
+def library_of(package: Path | None) -> Library:
+    """The version that a package asks for."""
+    data = _toml(package)
+    if package is None or data is None:
+        return NEWEST
+    own = _version(_text(data, "package", "version"))
+    if str(_text(data, "package", "name")) in (*NAMES, "furiosa-opt-examples", "furiosa-visa-examples") and own:
+        return Library(own)
+    for table in ("dependencies", "dev-dependencies"):
+        for name in NAMES:
+            wanted = _text(data, table, name)
+            found = _dependency(package, name, wanted) if wanted is not None else None
+            if found is not None:
+                return Library(found)
+    return NEWEST
+
+
+def _dependency(package: Path, name: str, wanted: Any) -> tuple[int, int] | None:
+    if isinstance(wanted, str):
+        return _version(wanted)
+    if not isinstance(wanted, dict):
+        return None
+    if wanted.get("workspace") is True:
+        for folder in package.parents:
+            data = _toml(folder)
+            if data is not None and "workspace" in data:
+                return _dependency(folder, name, _text(data, "workspace", "dependencies", name))
+        return None
+    said = _version(wanted.get("version")) or _version(wanted.get("tag"))
+    if said is not None or not isinstance(wanted.get("path"), str):
+        return said
+    data = _toml(package / wanted["path"])
+    return _version(_text(data, "package", "version")) if data is not None else None
+
+
+def _version(text: Any) -> tuple[int, int] | None:
+    found = re.search(r"(\d{1,4})\.(\d{1,4})", text) if isinstance(text, str) else None
+    return (int(found[1]), int(found[2])) if found is not None else None
+
+
+def _toml(folder: Path | None) -> dict[str, Any] | None:
+    try:
+        return tomllib.loads((folder / "Cargo.toml").read_text(encoding="utf-8")) if folder is not None else None
+    except (OSError, ValueError):
+        return None
+
+
+def _text(data: dict[str, Any], *names: str) -> Any:
+    found: Any = data
+    for name in names:
+        found = found.get(name) if isinstance(found, dict) else None
+    return found

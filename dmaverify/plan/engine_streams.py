@@ -1,0 +1,71 @@
+"""Streams that a transfer has by engine: cases over chip, cluster and dmn with i, j and k.
+
+Knows: the table of cases, ranges of engines. Does not know: the rest of a transfer.
+Law: one stream per engine and case, in the order of engines, cases of one engine in their order.
+
+Source: "DMA Engine" (Heterogeneous Aggregate Operation, Example 6).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import TYPE_CHECKING
+
+from dmaverify.errors import InputError
+from dmaverify.plan.texts import Texts
+from dmaverify.plan.toml_spans import Document, Path
+from dmaverify.program.command import Engine
+from dmaverify.program.move import EngineStream, Stream
+
+if TYPE_CHECKING:
+    from dmaverify.plan import schema
+
+MOST_ENGINES = 1024
+_RANGE = re.compile(r"\s*([0-9]{1,6})\s*(?:\.\.\s*([0-9]{1,6})\s*)?")
+
+
+def engine_streams(
+    doc: Document, texts: Texts, path: Path, cases: Sequence[schema.CaseTable]
+) -> tuple[EngineStream, ...]:
+    """One stream per engine and case, in the order of engines, cases of one engine in their order."""
+    found: list[EngineStream] = []
+    for index, case in enumerate(cases):
+        place = (*path, index)
+        engines = _engines(doc, texts, (*place, "when"), case.when)
+        found += [EngineStream(engine, _stream(doc, texts, place, case, engine), index) for engine in engines]
+        if len(found) > MOST_ENGINES:
+            raise InputError(f"more than {MOST_ENGINES} commands", doc.span(place), "name fewer engines")
+    return tuple(sorted(found, key=lambda one: (one.engine.chip, one.engine.cluster, one.engine.dmn, one.case)))
+
+
+def _stream(doc: Document, texts: Texts, path: Path, case: schema.CaseTable, engine: Engine) -> Stream:
+    params = {"i": engine.chip, "j": engine.cluster, "k": engine.dmn}
+    names = ("time", "packet", "chip", "cluster", "slice")
+    parts = {name: texts.mapping((*path, name), getattr(case, name), params) for name in names}
+    for name in names[2:]:
+        if parts[name].size != 1:
+            raise InputError(
+                f"engine {engine} is given {parts[name].size} positions of `{getattr(case, name)}`",
+                doc.span((*path, name)),
+                f"pick its own: `... @ {'ijk'[names.index(name) - 2]} = 1`",
+            )
+    return Stream(**parts, span=doc.span(path))
+
+
+def _engines(doc: Document, texts: Texts, path: Path, when: schema.WhenTable) -> Iterator[Engine]:
+    for chip, cluster, dmn in product(
+        *(_numbers(doc, texts, (*path, name), getattr(when, name)) for name in ("chip", "cluster", "dmn"))
+    ):
+        yield Engine(chip, cluster, dmn)
+
+
+def _numbers(doc: Document, texts: Texts, path: Path, given: list[int] | str) -> list[int]:
+    if isinstance(given, list):
+        return sorted(set(given))
+    match = _RANGE.fullmatch(given)
+    low, high = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
+    if low > high or high - low >= MOST_ENGINES:
+        raise InputError(f'"{given}" is no range of engines', doc.span(path), 'write "0..3", or a list [0, 1, 2]')
+    return list(range(low, high + 1))

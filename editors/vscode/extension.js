@@ -1,0 +1,49 @@
+// Starts `dmaverify lsp` for plan files, Rust kernels, PTO text and iDMA job files, and restarts it when asked.
+"use strict";
+
+const vscode = require("vscode");
+const { LanguageClient } = require("vscode-languageclient/node");
+
+/** The documents that the server is asked about; it leaves those alone that are neither plans nor kernels. */
+const DOCUMENTS = [
+  { scheme: "file", language: "toml" },
+  { scheme: "file", language: "rust" },
+  { scheme: "file", language: "mlir" },
+  { scheme: "file", pattern: "**/*.{pto,mlir,job}" },
+];
+
+let client;
+
+async function start() {
+  const settings = vscode.workspace.getConfiguration("dmaverify");
+  const server = { command: settings.get("command"), args: settings.get("arguments") };
+  client = new LanguageClient("dmaverify", "dmaverify", server, { documentSelector: DOCUMENTS });
+  try {
+    await client.start();
+  } catch (error) {
+    vscode.window.showErrorMessage(
+      `dmaverify: \`${server.command} ${server.args.join(" ")}\` did not start (${error.message}). ` +
+        'pip install "dmaverify[lsp]", or set dmaverify.command.'
+    );
+  }
+}
+
+async function stop() {
+  const running = client;
+  client = undefined;
+  if (running && running.needsStop()) {
+    await running.stop();
+  }
+}
+
+async function activate(context) {
+  context.subscriptions.push(
+    vscode.commands.registerCommand("dmaverify.restart", async () => {
+      await stop();
+      await start();
+    })
+  );
+  await start();
+}
+
+module.exports = { activate, deactivate: stop };

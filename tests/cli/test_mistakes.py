@@ -1,0 +1,169 @@
+"""Planted mistakes, as people make them: each told once, where it was written, with a help that mends it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from dmaverify.cli import app as cli
+
+ROOT = Path(__file__).resolve().parents[2]
+STARTS = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "examples" / "start").iterdir()}
+BROKEN = (ROOT / "examples" / "broken.toml").read_text(encoding="utf-8")
+PRINTED = BROKEN.rpartition("expect")[0].replace("B=8:128", "B=8:256")
+STARTS["printed.toml"] = PRINTED
+SPARE = """schema = 1
+target = "rngd"
+[axes]
+A = 256
+B = 256
+C = 4099
+[transfer.t]
+dtype = "bf16"
+source = { tier = "hbm", element = "A, B" }
+dest = { tier = "dm", slice = "1 # 64", element = "B, A" }
+stream = { time = "B, A", packet = "1" }
+"""
+STARTS["spare.toml"] = SPARE
+STARTS["long.toml"] = SPARE.replace("bf16", "i8").replace('element = "A, B" }', 'element = "C" }')
+INPUT, ILL, OPEN = "core/input", "core/well-formed", "core/unresolved-transfer"
+
+# file, what is replaced, by what, place, rule, a phrase of the help
+PLANTED = [
+    # plans: the text
+    ("relayout.toml", '"hbm", element', '"hbm" element', "12:25", INPUT, "write `, element`"),
+    ("relayout.toml", '"hbm"', "\u201chbm\u201d", "12:19", INPUT, 'write "hbm"'),
+    ("relayout.toml", '"i8"', "i8", "11:10", INPUT, 'write "i8"'),
+    ("relayout.toml", '"A, B, C" }', '"A, B, C"', "12:44", INPUT, "write ` }` here"),
+    ("relayout.toml", "B = 8", "B = 8\nB = 9", "8:1", INPUT, "each key may stand once"),
+    ("relayout.toml", "C = 256", "C = 4K", "8:5", INPUT, "write 4096"),
+    ("relayout.toml", "C = 256", "C = = 256", "8:4", INPUT, "write a single `=`"),
+    ("relayout.toml", "C = 256", "C =", "8:3", INPUT, "write a number"),
+    ("relayout.toml", "schema = 1", "schema = 2", "2:10", INPUT, "`schema = 1`"),
+    # plans: names
+    ("relayout.toml", "stream", "streem", "14:1", INPUT, "did you mean `stream`?"),
+    ("relayout.toml", '"hbm"', '"hmb"', "12:20", INPUT, "did you mean `hbm`?"),
+    ("relayout.toml", '"i8"', '"int8"', "11:11", INPUT, "did you mean `i8`?"),
+    ("relayout.toml", '"rngd"', '"rgnd"', "3:11", INPUT, "did you mean 'rngd'?"),
+    ("relayout.toml", '"B, C" }', '"B, c" }', "13:52", INPUT, "write `C`"),
+    ("relayout.toml", '"B, C" }', '"B, D" }', "13:52", ILL, "the axes here are `A`, `B`, `C`"),
+    ("relayout.toml", "[transfer", "# dmaverify: allow(core/overlp) why\n[transfer", "10:1", INPUT, "'core/overlap'"),
+    ("program.toml", 'after = ["in"]', 'after = ["inn"]', "25:99", INPUT, "did you mean `in`?"),
+    # plans: numbers and layouts
+    ("relayout.toml", "B = 8", "B = 0", "7:5", ILL, "sizes start at 1"),
+    ("relayout.toml", 'slice = "A"', 'slice = "A / 5"', "13:34", ILL, "write `/ 4` or `/ 8`"),
+    ("relayout.toml", 'time = "B, A"', 'time = "A"', "13:49", "core/covers", 'time = "B, A"'),
+    ("pad.toml", "K, W # 256", "K, W #{0} 256", "13:49", "core/padding", "a copy makes no zeros: pad the source alike"),
+    ("spare.toml", "[axes]", "[axes]", "11:10", "rngd/dm-write-align", 'dest element = "B / 4, A, B % 4" (checked)'),
+    ("long.toml", 'slice = "1 # 64", element = "B, A" }\nstream = { time = "B, A", packet = "1" }',
+     'slice = "1 # 64", element = "C" }\nstream = { time = "1", packet = "C" }', "11:34", "rngd/dm-packet-multiple",
+     "packets of `C # 4104 % 1368`"),
+    ("gather.toml", "[0, 127]", "[0, 128]", "14:10", "core/in-bounds", "rows go from 0 to 127"),
+    ("program.toml", ', after = ["in"]', "", "25:49", "core/hazard-raw", 'add `after = ["in"]`'),
+    # printed configurations
+    ("printed.toml", "B=8:256, A=64:s", "B=8:128, A=64:s", "19:16", "core/same-element", "to 256 instead of 128"),
+    ("printed.toml", "C=256:1]:256 HBM", "C=256:1:256 HBM", "18:11", INPUT, "add `]`"),
+    ("printed.toml", "[B=8:256, A=64:2", "[B=4:256, A=64:2", "19:14", ILL, "give both sides the same counts"),
+    ("printed.toml", "DM/D@0", "DM/D@4096", "19:58", "core/in-bounds", "the write base to 0 instead of 4096"),
+    ("printed.toml", "DM/D@0", "HBM/D@0", "19:53", ILL, "name DM"),
+    ("printed.toml", "read   =", "engine = 3\nread   =", "18:10", INPUT, "dmn = 3 }`"),
+    # Rust
+    ("rust.rs", "m![Col]", "m![Cols]", "13:63", OPEN, "did you mean 'Col'?"),
+    ("rust.rs", "Row = 512", "Row = N", "5:13", OPEN, "write the number"),
+    ("rust.rs", "ctx.tdma)\n}", "ctx.tdma)\n", "12:58", OPEN, "a bracket or a sign is missing here or above"),
+    ("rust.rs", "Row % 256", "Row % 128", "13:22", "core/consumes", "drop the rest through a view"),
+    # PTO
+    ("pto.mlir", "%c128_i64      // UB", "%c1_i64      // UB", "19:7", "core/same-element",
+     "at least the length of the row"),
+    ("pto.mlir", "%c128_i64,      // bytes", "%c127_i64,      // bytes", "14:7", "core/unresolved-copy",
+     "'%c128_i64'?"),
+    ("pto.mlir", "copy_gm_to_ubuf", "copy_gm_to_ub", "11:3", "core/unresolved-copy", "'pto.copy_gm_to_ubuf'?"),
+    ("pto.toml", "copies = [1]", "copies = [2]", "15:10", ILL, "the kernel has 1"),
+    ("pto.toml", '"pto.mlir"', '"ptoo.mlir"', "10:9", INPUT, "pto.mlir`?"),
+    # iDMA
+    ("idma.toml", "dim = 14, 28, 32", "dim = 14, 28, 28", "23:15", "core/same-element", "write 32 into dim 0"),
+    ("idma.toml", "dim = 14, 28, 32", "dim = 13, 28, 32", "23:7", "core/covers", "write 14 into dim 0"),
+    ("idma.toml", "length = 28", "lenght = 28", "21:1", INPUT, "did you mean 'length'?"),
+    ("idma.toml", "dst_protocol = obi", "dst_protocol = obl", "22:16", INPUT, "did you mean `obi`?"),
+    ("idma.toml", "pulp-open", "pulp-opn", "16:23", INPUT, "did you mean 'pulp-open'?"),
+]
+
+SETTINGS = [
+    ("jbos = 2", "1:1", "did you mean `jobs`?"),
+    ('jobs = "2"', "1:9", "write a number of processes"),
+    ('select = ["core/overlp"]', "1:12", "did you mean 'core/overlap'?"),
+    ('format = "concis"', "1:11", "did you mean 'concise'?"),
+    ('[reading]\n"core/consumes" = "strickt"', "2:20", "did you mean 'strict'?"),
+    ('target = "rgnd"', "1:11", "did you mean 'rngd'?"),
+    ('baseline = "none.json"', "1:13", "write it with --write-baseline"),
+]
+
+TYPED = [
+    ("check relayout.toml --select core/overlp", "did you mean 'core/overlap'?"),
+    ("check relayout.toml --ignore core/overlp", "did you mean 'core/overlap'?"),
+    ("check relayout.toml --reading core/consumes=strickt", "did you mean 'strict'?"),
+    ("check relayout.toml --target rgnd", "did you mean 'rngd'?"),
+    ("check relayout.toml::relayuot", "did you mean `relayout`?"),
+    ("check relayot.toml", "did you mean `relayout.toml`?"),
+    ("check relayout.toml --format jsn", "did you mean 'json'?"),
+    ("check relayout.toml --output sarf=x", "did you mean 'sarif'?"),
+    ("chekc relayout.toml", "Did you mean 'check'?"),
+    ("explain core/overlp", "did you mean 'core/overlap'?"),
+    ("cost relayout.toml --profile bok", "did you mean 'book'?"),
+    ("new relayuot", "did you mean 'relayout'?"),
+    ("examples frist", "did you mean 'first.toml'?"),
+]
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, text in STARTS.items():
+        Path(name).write_text(text, encoding="utf-8")
+
+
+def plain(text: str) -> str:
+    """A report without the breaks of its lines."""
+    return re.sub(r"\s+", " ", text)
+
+
+@pytest.mark.parametrize(("name", "old", "new", "place", "rule", "phrase"), PLANTED)
+def test_a_planted_mistake_is_told_once_where_it_was_written_with_what_mends_it(
+    name: str, old: str, new: str, place: str, rule: str, phrase: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = STARTS[name]
+    assert old in text
+    Path(name).write_text(text.replace(old, new, 1), encoding="utf-8")
+    asked = "pto.toml" if name == "pto.mlir" else name
+    assert cli.invoke(["check", asked]) in (1, 2, 3)
+    out = capsys.readouterr().out
+    told = re.findall(r"^(?:error|warning)\[([^]]+)\]: .*\n *--> (\S+)$", out, re.MULTILINE)
+    own = [(one, at) for one, at in told if one == rule]
+    assert own
+    assert own[0] == (rule, f"{name}:{place}")
+    errors = out.count("\nerror[") + out.startswith("error[")
+    assert errors <= (2 if name == "rust.rs" else 1)  # in Rust each transfer has a verdict of its own
+    assert phrase in plain(out)
+
+
+@pytest.mark.parametrize(("text", "place", "phrase"), SETTINGS)
+def test_a_mistake_in_the_settings_is_told_at_its_place(
+    text: str, place: str, phrase: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("dmaverify.toml").write_text(text + "\n", encoding="utf-8")
+    assert cli.invoke(["check", "relayout.toml"]) == 2
+    err = capsys.readouterr().err
+    assert f"--> dmaverify.toml:{place}" in err
+    assert err.count("error: ") == 1
+    assert phrase in plain(err)
+
+
+@pytest.mark.parametrize(("words", "phrase"), TYPED)
+def test_a_misspelt_name_on_the_command_line_is_answered_with_what_was_meant(
+    words: str, phrase: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.invoke(words.split()) == 2
+    out, err = capsys.readouterr()
+    assert phrase in plain(out + err)

@@ -1,0 +1,55 @@
+"""What a command loads before it answers: one careless import costs more than a proof."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PLAN = str(ROOT / "examples" / "first.toml")
+HEAVY = {
+    "cvc5", "hypothesis", "islpy", "lsprotocol", "matplotlib", "numba", "pygls", "pytest", "sympy", "tree_sitter_c",
+    "tree_sitter_rust",
+}  # fmt: skip
+OTHERS = tuple(f"dmaverify.{room}" for room in ("synth", "testing", "machines", "prove.sizes", "report.page"))
+
+
+def loaded(*words: str, cache: Path | None = None) -> set[str]:
+    """The modules of a fresh process that ran these words."""
+    program = (
+        "import json, sys\nfrom dmaverify.cli import main\ntry:\n    main()\nexcept SystemExit as end:\n"
+        "    assert not end.code, end.code\nprint(json.dumps(sorted(sys.modules)))"
+    )
+    env = {key: value for key, value in os.environ.items() if key != "DMAVERIFY_NO_CACHE"}
+    env["DMAVERIFY_NO_CACHE" if cache is None else "DMAVERIFY_CACHE_DIR"] = "1" if cache is None else str(cache)
+    if cache is not None:
+        env["XDG_CACHE_HOME"] = str(cache)
+    done = subprocess.run(
+        [sys.executable, "-c", program, *words], capture_output=True, text=True, check=True, cwd=ROOT, env=env
+    )
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+def test_the_version_is_told_without_the_commands() -> None:
+    found = loaded("--version")
+    assert "dmaverify" in found
+    assert not {"click", "dmaverify.cli.app", "numpy", "z3"} & found
+
+
+def test_a_plain_check_loads_the_solver_and_nothing_that_it_does_not_need() -> None:
+    found = loaded("check", PLAN, "--no-execute", "--format", "concise")
+    assert "z3" in found
+    assert not (HEAVY | {"numpy"}) & found
+    assert not [name for name in found if name.startswith(OTHERS)]
+    assert sum(name.startswith("dmaverify") for name in found) < 120
+
+
+def test_what_was_proved_before_is_told_without_solver_or_executor(tmp_path: Path) -> None:
+    words = ("check", PLAN, "--format", "concise")
+    assert "z3" in loaded(*words, cache=tmp_path)
+    found = loaded(*words, cache=tmp_path)
+    assert not (HEAVY | {"numpy", "z3", "msgspec", "tree_sitter"}) & found
+    assert not [name for name in found if name.startswith(("dmaverify.prove.move", "dmaverify.execute"))]
