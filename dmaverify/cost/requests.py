@@ -15,6 +15,7 @@ docs/machines/rngd.md 8.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -95,10 +96,29 @@ def links_of(one: EngineReading, chips: int) -> tuple[int, int]:
 def readings_of(commands: Sequence[Command], data: CostData) -> list[EngineReading]:
     """Every command, in order. Raises InputError where a memory has no model or packets end on half a byte."""
     walks = [(command, _walk(command, False), _walk(command, True)) for command in commands]
-    step, readers = data.spm_stride, dict[object, set[Engine]]()
-    for command, read, _ in walks:
-        readers.setdefault(_region(read, step), set()).add(_engine(command))
-    return [_priced(c, read, write, len(readers[_region(read, step)]), data) for c, read, write in walks]
+    step, beside = data.spm_stride, _Beside(defaultdict(set), defaultdict(set), defaultdict(set))
+    for command, read, write in walks:
+        beside.readers[_region(read, step)].add(_engine(command))
+        memory = _memory(write, step)
+        if _in_part(write, data.hbm.window):
+            beside.writers[memory].add(_engine(command))
+        if read.port.tier == "dm":
+            beside.clusters[memory].add((read.port.chip, read.port.cluster))
+    return [_priced(c, read, write, beside, data) for c, read, write in walks]
+
+
+@dataclass(frozen=True)
+class _Beside:
+    """Engines that read a region, engines that write windows of a memory in part, clusters that write into it."""
+
+    readers: dict[object, set[Engine]]
+    writers: dict[object, set[Engine]]
+    clusters: dict[object, set[tuple[int, int]]]
+
+
+def _in_part(walk: SideWalk, window: int) -> bool:
+    """Whether any window is written in part: some packet does not begin and end on one."""
+    return any(number % window for number in (walk.first, walk.size, *(step for _, step in walk.loops)))
 
 
 def _engine(command: Command) -> Engine:
@@ -121,19 +141,24 @@ def _walk(command: Command, write: bool) -> SideWalk:
     return SideWalk(port, port.base * bits // 8, steps, piece * bits // 8)
 
 
-def _priced(command: Command, read: SideWalk, write: SideWalk, readers: int, data: CostData) -> EngineReading:
-    into_hbm, again = write.port.tier == "hbm", _read_often(read, data)
-    issue = data.ticks("issue_store") if into_hbm else data.ticks("issue")
-    startup = data.ticks("startup_store") if into_hbm else data.ticks("startup")
-    if again and not into_hbm:
-        several = max(data.ticks("issue_reread"), data.ticks("issue_region") * readers)
-        issue, startup = several, startup + data.ticks("startup_reread")
-    setup = data.ticks("slice_setup")
-    startup += setup * _slices(read, write, data) if setup else 0
+def _priced(command: Command, read: SideWalk, write: SideWalk, beside: _Beside, data: CostData) -> EngineReading:
+    into_hbm, into = write.port.tier == "hbm", _memory(write, data.spm_stride)
     served = [data.ticks(name) if (name := SERVED_BY[side.port.tier]) else 0 for side in (read, write)]
-    one = _memory(read, data.spm_stride) == _memory(write, data.spm_stride)
+    one = _memory(read, data.spm_stride) == into
+    if into_hbm:
+        issue, startup = data.ticks("issue_store"), data.ticks("startup_store")
+        startup += data.ticks("startup_clusters") if len(beside.clusters[into]) > 1 else 0
+    else:
+        issue, startup = data.ticks("issue"), data.ticks("startup")
+        if _read_often(read, data):
+            readers = len(beside.readers[_region(read, data.spm_stride)])
+            issue = max(data.ticks("issue_reread"), data.ticks("issue_region") * readers)
+            startup += data.ticks("startup_reread")
+        setup = data.ticks("slice_setup")
+        startup += setup * _slices(read, write, data) if setup else 0
+    turns = max(1, len(beside.writers[into])) if into_hbm else 0
+    partial, ragged = (data.ticks(name) * turns for name in ("issue_partial", "issue_ragged"))
     lead = (served[1] if one else sum(served)) - issue
-    partial, ragged = (data.ticks(name) if into_hbm else 0 for name in ("issue_partial", "issue_ragged"))
     return EngineReading(_engine(command), read, write, startup, issue, partial, ragged, lead, one)
 
 
