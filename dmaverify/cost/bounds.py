@@ -281,7 +281,7 @@ def port_bounds(pairs: Sequence[tuple[SideCost, SideCost]], data: CostData) -> l
     loads = {port: sum(many for _, many in found) for port, found in ports.items()}
     if not loads:
         return []
-    port = max(loads, key=lambda one: loads[one])
+    port = max(sorted(loads), key=lambda one: loads[one])
     chip, cluster, stack = port
     why = f"cluster {cluster} and stack {stack} exchange {loads[port]:,} requests"
     net = _net(loads[port] * price, [side for side, many in ports[port] if many])

@@ -110,7 +110,7 @@ def cost(commands: Sequence[Command], target: CostData | str = "rngd", profile: 
         for engine, own in by_engine.items()
     }
     shared = shared_bounds(pairs, data)
-    slowest = max(alone, key=lambda engine: alone[engine], default=Engine())
+    slowest = max(sorted(alone, key=_order), key=lambda engine: alone[engine], default=Engine())
     own = [(pair[0].startup, own_bounds(command, pair, data)) for command, pair in by_engine.get(slowest, [])]
     bounds = [*_engine_terms([b for _, b in own], slowest), *shared]
     first, least = sum(startup for startup, _ in own), min((read.startup for read, _ in pairs), default=0)

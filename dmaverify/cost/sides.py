@@ -235,7 +235,12 @@ def slices_of(nest: PacketNest, side: SideCost, target: CostData) -> int:
 
 def service(side: SideCost, target: CostData) -> int:
     """Ticks that one undisturbed request of a side needs of its memory."""
-    name = SERVICES[side.port.tier]
+    return request_ticks(side.port.tier, target)
+
+
+def request_ticks(tier: str, target: CostData) -> int:
+    """Ticks that one undisturbed request needs of a memory of this tier."""
+    name = SERVICES[tier]
     return target.ticks(name) if name else 0
 
 

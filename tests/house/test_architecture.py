@@ -124,7 +124,7 @@ def dependent_opinions(name: str, tree: ast.Module) -> Iterator[str]:
 
 SIMULATOR = {"cost/simulate.py", "cost/requests.py", "cost/kernel.py", "cost/clockwork.py", "cost/compiled.py"}
 SHARED_BY_PRICES = ("dmaverify.cost.constants",)
-PLAYS = {"cost/campaign.py"}
+PLAYS = {"cost/campaign.py", "cost/rewritings.py"}
 """The simulator; what it may share with the closed form inside of `cost`; who may call both."""
 
 
