@@ -12,7 +12,7 @@ os.environ["DMAVERIFY_NO_CACHE"] = "1"
 os.environ.pop("GITHUB_ACTIONS", None)
 
 settings.register_profile(
-    "ci", derandomize=True, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]
+    "ci", max_examples=40, derandomize=True, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.register_profile("search", deadline=None, max_examples=2000, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))

@@ -10,11 +10,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dmaverify.cli.opened import Opened
 from dmaverify.errors import InputError, Source, Span
 from dmaverify.language.files import unsaved
 from dmaverify.report.order import told
@@ -31,37 +31,6 @@ _TABLE = re.compile(r"^[ \t]*\[+[ \t]*([A-Za-z_-]+)[ \t]*(?:\.[ \t]*[\"']?([\w-]
 _BLACK = re.compile(r"\S")
 _ENTRIES = {"transfer", "access", "gather", "scatter"}
 MOST_CELLS = 8
-
-
-@dataclass(frozen=True)
-class Opened:
-    """One text of an editor with its verdicts."""
-
-    path: str
-    text: str
-    verdicts: tuple[Verdict, ...]
-    others: Mapping[str, str] = field(default_factory=dict)
-
-    @cached_property
-    def source(self) -> Source:
-        return Source(self.path, self.text)
-
-    @cached_property
-    def plan(self) -> Plan | None:
-        """The plan or kernel, where it can be read."""
-        if not self.path.endswith((".toml", ".rs")):
-            return None
-        from dmaverify.jobs.load import load
-
-        try:
-            with unsaved({**self.others, os.path.abspath(self.path): self.text}):
-                return load(self.path, symbols=True)
-        except (InputError, OSError):
-            return None
-
-    def own(self, span: Span | None) -> bool:
-        """Whether a place lies in this text."""
-        return span is not None and os.path.abspath(span.source.name) == os.path.abspath(self.path)
 
 
 def judged(path: str, text: str, before: Opened | None = None, others: Mapping[str, str] | None = None) -> Opened:

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dmaverify.cli.opened import Opened
 from dmaverify.errors import InputError, Span
 
 if TYPE_CHECKING:
     from lsprotocol import types as lt
     from pygls.lsp.server import LanguageServer
 
-    from dmaverify.cli.editor import Opened
     from dmaverify.verdict import Finding, Verdict
 
 PAUSE = 0.15  # seconds without a change before a text is judged
@@ -176,9 +176,7 @@ class EditorSession:
     def _location(self, opened: Opened, span: Span) -> lt.Location:
         from lsprotocol import types
 
-        from dmaverify.cli.editor import Opened as OpenedText
-
-        there = opened if opened.own(span) else OpenedText(span.source.name, span.source.text, ())
+        there = opened if opened.own(span) else Opened(span.source.name, span.source.text, ())
         return types.Location(Path(os.path.abspath(there.path)).as_uri(), self.range(there, span))
 
 
@@ -218,6 +216,7 @@ def _answers(server: LanguageServer, session: EditorSession) -> None:
     from lsprotocol import types
 
     from dmaverify.cli import editor
+    from dmaverify.cli.opened import Opened
 
     def at(params: Any) -> tuple[Opened, int] | None:
         found = session.current(params.text_document.uri)
@@ -255,7 +254,7 @@ def _answers(server: LanguageServer, session: EditorSession) -> None:
         if path is None:
             return []
         text = server.workspace.get_text_document(params.text_document.uri).source.replace("\r\n", "\n")
-        now = editor.Opened(path, text, ())
+        now = Opened(path, text, ())
         offset = session.offset(now, params.position)
         return [_item(now, session, offset, *one) for one in editor.completions(now, offset)]
 

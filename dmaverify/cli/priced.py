@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from dmaverify.cost.gathers import RowMoves
     from dmaverify.cost.model import Cost
     from dmaverify.plan.plan import Plan
+    from dmaverify.program.access import Access
     from dmaverify.program.indirect import Indirect
 
 
@@ -35,7 +36,7 @@ def costs_of(path: str, chosen: Chosen, as_json: bool) -> tuple[str, list[InputE
     if chosen.readings:
         plan = replace(plan, targets={name: one.under(chosen.readings) for name, one in plan.targets.items()})
     errors = [error for one in plan.unread for error in one.errors]
-    if not (plan.transfers or plan.indirects or plan.programs or refused or errors):
+    if not (plan.transfers or plan.accesses or plan.indirects or plan.programs or refused or errors):
         raise InputError(f"{path} has no transfer to price")
     found = priced_entries(plan, chosen, as_json, refused)
     errors += [error for one in found for error in one.errors]
@@ -60,6 +61,7 @@ def priced_entries(
         transfers.sort(key=lambda one: _written_at(plan, str(one.data["name"])))
     return [
         *transfers,
+        *(_access(plan, item) for item in plan.accesses),
         *(_indirect(plan, item, chosen) for item in plan.indirects),
         *(program_timeline(plan, program, chosen.profile) for program in plan.programs),
         *kernel_timelines(plan, {str(one.data["name"]): one.data for one in transfers}, chosen.profile),
@@ -129,6 +131,17 @@ def _all_turns(data: Mapping[str, Any]) -> list[str]:
     said = f"one of {data['iterations']:,} iterations; one after the other: {data['all_iterations']:,.1f}"
     alike = "all alike" if kinds == 1 else f"of {kinds} kinds, by where they begin"
     return [f"  {said}, {alike}"]
+
+
+def _access(plan: Plan, item: Access) -> Priced:
+    from dmaverify.jobs.accesses import priced_access
+
+    try:
+        price = priced_access(item, plan.targets[item.target])
+    except InputError as error:
+        none = {"name": item.name, "kind": "access", "cycles": None, "reason": error.message}
+        return Priced(f"{item.name}   no price: {error.message}", none)
+    return Priced(price.text(), price.as_data())
 
 
 # ---------------------------------------------------------------- gathers and scatters

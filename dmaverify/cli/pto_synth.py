@@ -42,8 +42,10 @@ def synthesize_copies(plan: Plan, name: str) -> dict[str, Any]:
 
     transfer = next(t.transfer for t in plan.transfers if t.name == name)
     target = plan.targets[transfer.target]
-    found = plan_copies(transfer, target.dtypes[transfer.dtype])
-    texts = [(_copy_text(transfer, found.kind, plans), plans) for plans in found.plans[:MOST_CANDIDATES]]
+    found = plan_copies(transfer, target)
+    texts = [
+        (_copy_text(transfer, found.kind, plans, found.limits.block), plans) for plans in found.plans[:MOST_CANDIDATES]
+    ]
     costs = [_priced(text)["cycles"] for text, _ in texts]
     least = min(costs)
     chosen: tuple[int, dict[str, Any]] | None = None
@@ -185,9 +187,9 @@ raise SystemExit(total != data["issues"])
 
 def space_of(found: Fewest) -> dict[str, Any]:
     """The space that was searched: every nest with its levels, and whether the fields hold each of them."""
-    from dmaverify.synth.copies import LIMITS, divided, fits, packed
+    from dmaverify.synth.copies import divided, fits, packed
 
-    limits = LIMITS[found.kind]
+    limits = found.limits
     nests = []
     for nest in (divided(n, limits) for n in found.nests):
         levels = [
@@ -196,7 +198,7 @@ def space_of(found: Fewest) -> dict[str, Any]:
                 "read": v.read,
                 "write": v.write,
                 "fits": fits(v, nest, found.kind, limits, innermost=False),
-                "packed": packed(v, found.kind),
+                "packed": packed(v, found.kind, limits),
             }
             for v in nest.levels
         ]
@@ -207,16 +209,16 @@ def space_of(found: Fewest) -> dict[str, Any]:
 def write_certificate(folder: Path, found: Mapping[str, Any]) -> None:
     """Plan, space and bound, a script that counts again, and what is not covered."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "plan.toml").write_text(found["plan"], encoding="utf-8")
+    write_text(folder / "plan.toml", found["plan"])
     bound = {k: v for k, v in found.items() if k not in ("plan", "kernel")}
-    (folder / "bound.json").write_text(json.dumps(bound, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    (folder / "recount.py").write_text(RECOUNT, encoding="utf-8")
+    write_text(folder / "bound.json", json.dumps(bound, indent=1, sort_keys=True) + "\n")
+    write_text(folder / "recount.py", RECOUNT)
     readme = (
         "plan.toml      the kernel and the move that it claims: dmaverify check plan.toml\n"
         "bound.json     the space: nests and levels, which of them fields can hold; the bound and its argument\n"
         "recount.py     counts the fewest instructions of that space again, with Python alone\n\n"
     )
-    (folder / "README.txt").write_text(readme + synthesis_text(found) + "\n", encoding="utf-8")
+    write_text(folder / "README.txt", readme + synthesis_text(found) + "\n")
 
 
 # ------------------------------------------------------------------------------------------ text
@@ -243,14 +245,14 @@ class _Lines:
         return out + [f"  {self.n(n)} = arith.constant {n} : index" for n in sorted(self.bounds)]
 
 
-def _copy_text(transfer: Transfer, kind: str, plans: Sequence[CopyPlan]) -> str:
+def _copy_text(transfer: Transfer, kind: str, plans: Sequence[CopyPlan], block: int) -> str:
     """The kernel that makes the move, with inline loops."""
     out = _Lines()
     dtype, load = transfer.dtype, kind == "load"
     gm, ub = f"!pto.ptr<{dtype}, gm>", f"!pto.ptr<{dtype}, ub>"
     marks = {"load": (gm, ub), "store": (ub, gm), "local": (ub, ub)}[kind]
     for number, plan in enumerate(plans):
-        _one_copy(out, f"_{number}" if number else "", plan, kind, marks)
+        _one_copy(out, f"_{number}" if number else "", plan, kind, marks, block)
     head = out.head()
     if any(plan.right is not None for plan in plans):
         zero = "0.0" if dtype.startswith(("f", "b")) else "0"
@@ -261,7 +263,7 @@ def _copy_text(transfer: Transfer, kind: str, plans: Sequence[CopyPlan]) -> str:
     return "\n".join([*notes, f"func.func @{name}({argument}) {{", *head, *out.lines, "  return", "}", ""])
 
 
-def _one_copy(out: _Lines, mark: str, plan: CopyPlan, kind: str, types: tuple[str, str]) -> None:
+def _one_copy(out: _Lines, mark: str, plan: CopyPlan, kind: str, types: tuple[str, str], block: int) -> None:
     """One instruction with the loops of software around it."""
     lines, item, pad, c = out.lines, plan.item, "  ", out.c
     names = []
@@ -285,9 +287,9 @@ def _one_copy(out: _Lines, mark: str, plan: CopyPlan, kind: str, types: tuple[st
     pair = f"{types[0]}, {types[1]}"
     if kind == "local":
         (level,) = plan.hardware
-        gaps = [(step - plan.row) // 32 if level.count > 1 else 0 for step in (level.read, level.write)]
+        gaps = [(step - plan.row) // block if level.count > 1 else 0 for step in (level.read, level.write)]
         group = f"nburst({c(level.count)}, {c(gaps[0])}, {c(gaps[1])})"
-        lines.append(f"{pad}pto.mte_ub_ub {names[0]}, {names[1]}, {c(plan.row // 32)} {group}")
+        lines.append(f"{pad}pto.mte_ub_ub {names[0]}, {names[1]}, {c(plan.row // block)} {group}")
         lines.append(f"{pad}    : {pair}, i64, i64, i64, i64")
     else:
         groups = " ".join(

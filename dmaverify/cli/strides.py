@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from dmaverify.errors import InputError, Span
 
 if TYPE_CHECKING:
-    from dmaverify.cli.editor import Opened
+    from dmaverify.cli.opened import Opened
     from dmaverify.plan.plan import PlanTransfer
     from dmaverify.program.command import Entry
     from dmaverify.program.tensor import Tensor

@@ -33,10 +33,13 @@ def program_timeline(plan: Plan, program: Program, profile: str) -> Priced:
     except InputError as error:
         none = {"name": program.name, "kind": "program", "cycles": None, "reason": error.message}
         return Priced(f"{program.name}   no timeline: {error.message}", none)
-    return _shown(program, order, durations, profile)
+    return _shown(program, order, durations, profile, plan=plan)
 
 
-def _shown(program: Program, order: Order, durations: Lanes, profile: str, kind: str = "program") -> Priced:
+def _shown(
+    program: Program, order: Order, durations: Lanes, profile: str, kind: str = "program", plan: Plan | None = None
+) -> Priced:
+    """The timeline as text and JSON; of a plan's program, with what its contexts take from each other at the banks."""
     from dmaverify.report.timeline import critical_path, slots_of, timeline_text
 
     slots, many = slots_of(program, order, durations), iterations(program)
@@ -60,8 +63,36 @@ def _shown(program: Program, order: Order, durations: Lanes, profile: str, kind:
     text = timeline_text(program.name, slots, profile, many, every)
     if missing and not cycles:
         text = f"{program.name}   no timeline: {missing[0]}"
+    beside = _beside(plan, program, slots) if plan is not None else []
+    data |= {"contexts": beside} if beside else {}
+    text = "\n".join([text, *beside])
     note = "\n  its own transfers: what it computes, and what functions that it calls move, is not priced"
     return Priced(text + (note if kind == "kernel" else ""), data)
+
+
+def _beside(plan: Plan, program: Program, slots: Sequence[Slot]) -> list[str]:
+    """What main and sub accesses that run side by side take from each other at the banks."""
+    from dmaverify.jobs.accesses import banks_of, contention_lines
+    from dmaverify.prove.flow.touches import work_of
+
+    target = plan.targets[program.target]
+    lanes = {slot.step: slot for slot in slots if slot.lane in ("main", "sub")}
+    parts = {}
+    for index, step in enumerate(program.steps):
+        if step.name in lanes:
+            slot, accesses = lanes[step.name], work_of(index, step, target).accesses
+            banks = frozenset[int]().union(*(banks_of(access, command, target) for access, command in accesses))
+            parts[step.name] = (slot.lane, slot.end - slot.start, banks)
+    names = list(parts)
+    return contention_lines(
+        parts,
+        [
+            (one, other)
+            for at, one in enumerate(names)
+            for other in names[at + 1 :]
+            if lanes[one].start < lanes[other].end and lanes[other].start < lanes[one].end
+        ],
+    )
 
 
 def iterations(program: Program) -> int:
@@ -108,7 +139,7 @@ def _ordered(plan: Plan, program: Program, profile: str, supported: bool = True)
         raise InputError(f"{', '.join(order.steps)} wait for each other", program.span, "take one `after` away")
     found: dict[tuple[int, str], Duration] = {}
     for number, (step, work) in enumerate(zip(program.steps, works, strict=True)):
-        found |= _durations(plan, number, step, work, profile, supported)
+        found |= _durations(plan, program.target, number, step, work, profile, supported)
     return order, found
 
 
@@ -124,11 +155,12 @@ def _unsupported(work: StepWork, profile: str) -> str:
 
 
 def _durations(
-    plan: Plan, number: int, step: Step, work: StepWork, profile: str, supported: bool
+    plan: Plan, target: str, number: int, step: Step, work: StepWork, profile: str, supported: bool
 ) -> Mapping[tuple[int, str], Duration]:
     """How long each lane works on a step: by itself, or as the whole step where what its lanes share binds it."""
     from dmaverify.cost.model import cost
     from dmaverify.cost.sharing import loads_of
+    from dmaverify.jobs.accesses import access_price
     from dmaverify.prove.flow.touches import lane_of
     from dmaverify.report.timeline import Duration
 
@@ -136,9 +168,9 @@ def _durations(
         one = _gathered(plan, step, profile, supported)
         return {(number, lane): one for lane in work.lanes}
     if work.accesses:
-        packets = sum(command.amount // max(1, command.packet) for _, command in work.accesses)
-        about: dict[str, Any] = {"packets": packets, "cycles": "one a packet: the least it can take"}
-        return {(number, lane): Duration(float(packets), about) for lane in work.lanes}
+        prices = [access_price(access, command, plan.targets[target]) for access, command in work.accesses]
+        about: dict[str, Any] = {"packets": sum(one.packets for one in prices), "cycles": "one memory access a cycle"}
+        return {(number, lane): Duration(float(sum(one.cycles for one in prices)), about) for lane in work.lanes}
     reason = _unsupported(work, profile) if supported else ""
     if reason:
         return {(number, lane): Duration(0.0, {"no price": reason}) for lane in work.lanes}

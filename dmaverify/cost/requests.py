@@ -32,7 +32,7 @@ OFTEN = 4
 
 
 @dataclass(frozen=True, slots=True)
-class SideWalk:
+class RequestWalk:
     """One side of a command in bytes: packets of `size` bytes, the first at `first`, loops outer to inner."""
 
     port: Port
@@ -63,7 +63,7 @@ class SideWalk:
 
 
 @dataclass(frozen=True, slots=True)
-class EngineReading:
+class MoveRequests:
     """A command as an engine steps through it. Times in ticks: `startup`, what a request takes to issue, what a window
     written in part adds (`ragged`: not in whole blocks of 64 bytes), and `lead`, how long before the start-up has
     passed the first request goes out, because the start-up is the latency of an empty pipeline. `one_memory`: reads and
@@ -71,8 +71,8 @@ class EngineReading:
     """
 
     engine: Engine
-    read: SideWalk
-    write: SideWalk
+    read: RequestWalk
+    write: RequestWalk
     startup: int
     issue: int
     partial: int
@@ -81,7 +81,7 @@ class EngineReading:
     one_memory: bool
 
 
-def links_of(one: EngineReading, chips: int) -> tuple[int, int]:
+def links_of(one: MoveRequests, chips: int) -> tuple[int, int]:
     """The PCIe links that the command leaves by and enters by, the chips' ways out first; -1 for none. From or to the
     host it is one link, of the other side's chip.
     """
@@ -93,7 +93,7 @@ def links_of(one: EngineReading, chips: int) -> tuple[int, int]:
     return (out.chip, chips + into.chip) if out.chip != into.chip else (-1, -1)
 
 
-def readings_of(commands: Sequence[Command], data: CostData) -> list[EngineReading]:
+def readings_of(commands: Sequence[Command], data: CostData) -> list[MoveRequests]:
     """Every command, in order. Raises InputError where a memory has no model or packets end on half a byte."""
     walks = [(command, _walk(command, False), _walk(command, True)) for command in commands]
     step, beside = data.spm_stride, _Beside(defaultdict(set), defaultdict(set), defaultdict(set))
@@ -116,7 +116,7 @@ class _Beside:
     clusters: dict[object, set[tuple[int, int]]]
 
 
-def _in_part(walk: SideWalk, window: int) -> bool:
+def _in_part(walk: RequestWalk, window: int) -> bool:
     """Whether any window is written in part: some packet does not begin and end on one."""
     return any(number % window for number in (walk.first, walk.size, *(step for _, step in walk.loops)))
 
@@ -125,7 +125,7 @@ def _engine(command: Command) -> Engine:
     return command.engine or Engine()
 
 
-def _walk(command: Command, write: bool) -> SideWalk:
+def _walk(command: Command, write: bool) -> RequestWalk:
     """The packets of a side. A packet is what the text says, or the part of it that both sides have in one piece."""
     port = command.write if write else command.read
     if port.tier not in SERVED_BY:
@@ -138,10 +138,10 @@ def _walk(command: Command, write: bool) -> SideWalk:
         hint = "4-bit elements lie two to a byte: make packet, strides and base an even number of elements"
         raise InputError("a packet starts or ends on half a byte, which no DMA address can say", command.span, hint)
     steps = tuple((count, step * bits // 8) for count, step in loops if count > 1)
-    return SideWalk(port, port.base * bits // 8, steps, piece * bits // 8)
+    return RequestWalk(port, port.base * bits // 8, steps, piece * bits // 8)
 
 
-def _priced(command: Command, read: SideWalk, write: SideWalk, beside: _Beside, data: CostData) -> EngineReading:
+def _priced(command: Command, read: RequestWalk, write: RequestWalk, beside: _Beside, data: CostData) -> MoveRequests:
     into_hbm, into = write.port.tier == "hbm", _memory(write, data.spm_stride)
     served = [data.ticks(name) if (name := SERVED_BY[side.port.tier]) else 0 for side in (read, write)]
     one = _memory(read, data.spm_stride) == into
@@ -159,7 +159,7 @@ def _priced(command: Command, read: SideWalk, write: SideWalk, beside: _Beside, 
     turns = max(1, len(beside.writers[into])) if into_hbm else 0
     partial, ragged = (data.ticks(name) * turns for name in ("issue_partial", "issue_ragged"))
     lead = (served[1] if one else sum(served)) - issue
-    return EngineReading(_engine(command), read, write, startup, issue, partial, ragged, lead, one)
+    return MoveRequests(_engine(command), read, write, startup, issue, partial, ragged, lead, one)
 
 
 # ---------------------------------------------------------------- what depends on more than one request
@@ -176,7 +176,7 @@ def _plain(loops: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     return found
 
 
-def _joint(read: SideWalk, write: SideWalk) -> list[tuple[int, int, int]]:
+def _joint(read: RequestWalk, write: RequestWalk) -> list[tuple[int, int, int]]:
     """(count, read step, write step), innermost first, joined only where both sides go on."""
     found: list[tuple[int, int, int]] = []
     for (count, one), (_, other) in zip(reversed(read.loops), reversed(write.loops), strict=True):
@@ -187,20 +187,20 @@ def _joint(read: SideWalk, write: SideWalk) -> list[tuple[int, int, int]]:
     return found
 
 
-def _memory(walk: SideWalk, spm_stride: int) -> tuple[str, int, int, int]:
+def _memory(walk: RequestWalk, spm_stride: int) -> tuple[str, int, int, int]:
     """Tier, chip, cluster and DMN, as far as the memory has them."""
     tier, cluster = walk.port.tier, 0 if walk.port.tier == "hbm" else walk.port.cluster
     return tier, walk.port.chip, cluster, walk.first // spm_stride if tier == "spm" else 0
 
 
-def _region(walk: SideWalk, spm_stride: int) -> object:
+def _region(walk: RequestWalk, spm_stride: int) -> object:
     """What a side walks over, whoever else walks over it: its memory, first byte and steps, repetitions left out."""
     moving = [(n, step) for n, step in reversed(walk.loops) if step]
     down = [(n, -step) if step < 0 else (n, step) for n, step in moving]
     return _memory(walk, spm_stride), walk.lowest, tuple(_plain(down))
 
 
-def _slices(read: SideWalk, write: SideWalk, data: CostData) -> int:
+def _slices(read: RequestWalk, write: RequestWalk, data: CostData) -> int:
     """The most slices of DM that the loops of a side step over; 0 where neither side is DM."""
     loops, stride = _joint(read, write), data.dm.slice_stride
     found = [0]
@@ -211,7 +211,7 @@ def _slices(read: SideWalk, write: SideWalk, data: CostData) -> int:
     return max(found)
 
 
-def _touches(walk: SideWalk, window: int) -> int:
+def _touches(walk: RequestWalk, window: int) -> int:
     """Windows that all packets touch, each packet's counted: from how many packets start at each byte of a window."""
     starts = [0] * window
     starts[walk.first % window] = 1
@@ -228,7 +228,7 @@ def _touches(walk: SideWalk, window: int) -> int:
     return sum(seen * ((at + walk.size - 1) // window + 1) for at, seen in enumerate(starts) if seen)
 
 
-def _read_often(walk: SideWalk, data: CostData) -> bool:
+def _read_often(walk: RequestWalk, data: CostData) -> bool:
     """Whether windows of HBM are read many times over: by loops that stay, or by packets far smaller than they are."""
     same = data.ticks("issue_reread") == data.ticks("issue") and not data.ticks("issue_region")
     if walk.port.tier != "hbm" or (same and not data.ticks("startup_reread")):

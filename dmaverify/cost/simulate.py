@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.cost.constants import TICKS, CostData, cost_data
-from dmaverify.cost.requests import EngineReading, SideWalk, links_of, readings_of
+from dmaverify.cost.requests import MoveRequests, RequestWalk, links_of, readings_of
 from dmaverify.errors import InputError
 from dmaverify.program.command import Command, Engine
 from dmaverify.targets.address_maps import parity
@@ -93,7 +93,7 @@ class Tables:
     """The integer tables of one simulation; `program` is the commands in the order of their rows."""
 
     program: tuple[Command, ...]
-    readings: tuple[EngineReading, ...]
+    readings: tuple[MoveRequests, ...]
     data: dict[str, Any]
 
     def arguments(self) -> tuple[Any, ...]:
@@ -191,7 +191,7 @@ class Tables:
                 row += 1
 
 
-def _side_row(row: Table, side: SideWalk, spm_stride: int) -> None:
+def _side_row(row: Table, side: RequestWalk, spm_stride: int) -> None:
     """Fills the row of a side; `spm_stride` bytes lie between two scratchpads of a cluster."""
     from dmaverify.cost import kernel as q
 

@@ -258,7 +258,7 @@ class TransferRun:
         if not covered.all():
             first = int(dest.address[np.flatnonzero(~covered)[0]])
             outcome.break_("core/covers", f"nothing is written to {first:#x}")
-        self._padding(copies, dest, given, outcome)
+        self._padding(copies, source, dest, given, outcome)
         self._in_place(copies, source, asked, given, outcome)
 
     def _unheld(self, source: RunSide, want: Numbers) -> NDArray[np.bool_]:
@@ -283,14 +283,19 @@ class TransferRun:
         else:
             outcome.break_("core/writes-once", sight)
 
-    def _padding(self, copies: Copies, dest: RunSide, given: Numbers, outcome: Outcome) -> None:
+    def _padding(self, copies: Copies, source: RunSide, dest: RunSide, given: Numbers, outcome: Outcome) -> None:
         zero, bottom = (np.sort(kinds_at(dest.view.cells, code)) for code in (ZERO, BOTTOM))
+        unread = np.sort(kinds_at(source.view.cells, BOTTOM))
         hidden = np.sort(units(dest.view.cells.address[dest.view.cells.live & ~dest.view.shown], self.width))
-        if not copies.exact and (len(zero) or len(bottom) or len(hidden)):
+        if not copies.exact and (len(zero) or len(bottom) or len(hidden) or len(unread)):
             outcome.leave("core/padding", "whether a stream's padding is written is nobody's word")
-        for name, where in (("Bottom padding", bottom), ("what the view hides", hidden)):
-            if among(copies.write, where).any():
-                outcome.break_("core/padding", f"{name} is written")
+        for name, at, where in (
+            ("Bottom padding is written", copies.write, bottom),
+            ("what the view hides is written", copies.write, hidden),
+            ("Bottom padding is read", copies.read, unread),
+        ):
+            if among(at, where).any():
+                outcome.break_("core/padding", name)
         if not len(zero):
             return
         if (among(copies.write, zero) & (given != NOUGHT)).any():

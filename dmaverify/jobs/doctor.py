@@ -21,7 +21,7 @@ from dmaverify.program.space import Space
 from dmaverify.program.tensor import Tensor
 
 REQUIRED = ("numpy",)
-OPTIONAL = ("cvc5", "islpy", "numba")
+OPTIONAL = ("cvc5", "numba")
 FILES = ("target.toml", "rules.smt2")
 
 

@@ -25,30 +25,40 @@ from dmaverify.errors import InputError
 from dmaverify.language.expr import Expr, axes_of
 from dmaverify.program.move import Transfer
 from dmaverify.synth.nests import MOST_ROWS, Level, RowNest, covers
+from dmaverify.targets.target import Target
 
 MOST = 1 << 24
-BLOCK = 32
-MOST_PADDED = 63
 
 
 @dataclass(frozen=True, slots=True)
 class CopyLimits:
-    """What one instruction can say: levels, counts, strides of either side in bytes, and their unit in UB."""
+    """What one instruction can say: levels, counts, strides of either side in bytes, and their unit in UB (`block`);
+    elements of padding on one side; the unit of a row, and the largest gap behind one where gaps are written.
+    """
 
-    levels: int = 3
-    count: int = (1 << 21) - 1
-    row: int = (1 << 21) - 1
-    gm_stride: int = (1 << 40) - 1
-    ub_stride: int = (1 << 21) - 1
+    levels: int
+    count: int
+    row: int
+    gm_stride: int
+    ub_stride: int
+    block: int
+    padded: int
     row_unit: int = 1
     gap: int | None = None
 
 
-LIMITS: Mapping[str, CopyLimits] = {
-    "load": CopyLimits(),
-    "store": CopyLimits(),
-    "local": CopyLimits(levels=1, count=65_535, row=65_535 * BLOCK, row_unit=BLOCK, gap=65_535 * BLOCK),
-}
+def copy_limits(kind: str, limits: Mapping[str, int]) -> CopyLimits:
+    """Those of a kind of copy, from the limits of its machine."""
+    block, local = limits["ub_line_bytes"], limits["local_max"]
+    many = CopyLimits(
+        3, limits["count_max"], limits["count_max"], limits["gm_stride_max"], limits["ub_stride_max"], block,
+        limits["pad_count_max"],
+    )  # fmt: skip
+    if kind != "local":
+        return many
+    return replace(many, levels=1, count=local, row=local * block, row_unit=block, gap=local * block)
+
+
 SIDES: Mapping[str, tuple[str, ...]] = {"load": ("write",), "store": ("read",), "local": ("read", "write")}
 """Which sides of a copy lie in UB."""
 
@@ -75,6 +85,7 @@ class Fewest:
     """The plans with the fewest instructions, and why there are none with fewer in the space."""
 
     kind: str
+    limits: CopyLimits
     nests: tuple[RowNest, ...]
     plans: tuple[tuple[CopyPlan, ...], ...]
     bound: int
@@ -90,10 +101,11 @@ class Fewest:
         return self.issues == self.bound
 
 
-def plan_copies(transfer: Transfer, bits: int) -> Fewest:
-    """The fewest copies of a move. Raises InputError where there are none that are allowed."""
+def plan_copies(transfer: Transfer, target: Target) -> Fewest:
+    """The fewest copies of a move on that machine. Raises InputError where there are none that are allowed."""
     import numpy as np
 
+    bits = target.dtypes[transfer.dtype]
     item = bits // 8
     if bits % 8:
         raise InputError("elements that are no whole bytes have no copies", transfer.span)
@@ -116,15 +128,16 @@ def plan_copies(transfer: Transfer, bits: int) -> Fewest:
         raise InputError("the destination holds elements that the source does not have", dest.span)
     if kind == "local" and (kinds == 2).any():
         raise InputError("a copy inside UB pads nothing", dest.span, "clear the tile with another instruction")
+    limits = copy_limits(kind, target.limits)
     made: list[Fewest] = []
     refused: list[InputError] = []
     for nests in covers(live * item, order[at] * item, item):
         try:
-            rights = _paddings(nests, kinds, item, transfer) if kind == "load" else [None] * len(nests)
+            rights = _paddings(nests, kinds, item, limits, transfer) if kind == "load" else [None] * len(nests)
             placed = [replace(n, read=n.read + source.base, write=n.write + dest.base) for n in nests]
             for nest in placed:
-                _allowed(nest, kind, LIMITS[kind], transfer)
-            made.append(fewest(placed, kind, rights, item))
+                _allowed(nest, kind, limits, transfer)
+            made.append(fewest(placed, kind, rights, item, limits))
         except InputError as error:
             refused.append(error)
     if not made:
@@ -157,22 +170,24 @@ def _allowed(nest: RowNest, kind: str, limits: CopyLimits, transfer: Transfer) -
     for side in SIDES[kind]:
         tensor = transfer.dest if side == "write" else transfer.source
         start = getattr(nest, side)
-        if start % BLOCK:
+        if start % limits.block:
             where = tensor.base_span if start == tensor.base else tensor.span
             raise InputError(
-                f"rows of the tile begin at {start:,} of UB", where or transfer.span, "begin them at a multiple of 32"
+                f"rows of the tile begin at {start:,} of UB",
+                where or transfer.span,
+                f"begin them at a multiple of {limits.block}",
             )
         for number, level in enumerate(nest.levels):
             stride = getattr(level, side)
-            if stride % BLOCK and not (number == 0 and stride == nest.row and kind != "local"):
+            if stride % limits.block and not (number == 0 and stride == nest.row and kind != "local"):
                 raise InputError(
-                    f"rows of the tile start {stride} bytes apart, which is no multiple of 32",
+                    f"rows of the tile start {stride} bytes apart, which is no multiple of {limits.block}",
                     tensor.span or transfer.span,
-                    "pad the rows of the tile to 32 bytes",
+                    f"pad the rows of the tile to {limits.block} bytes",
                 )
     if nest.row % limits.row_unit:
         raise InputError(
-            f"rows of {nest.row:,} bytes: a copy inside UB moves blocks of 32",
+            f"rows of {nest.row:,} bytes: a copy inside UB moves blocks of {limits.block}",
             transfer.span,
             "take rows that are whole blocks on both sides",
         )
@@ -180,13 +195,16 @@ def _allowed(nest: RowNest, kind: str, limits: CopyLimits, transfer: Transfer) -
         raise InputError(f"rows of {nest.row:,} bytes; an instruction moves {limits.row:,}", transfer.span)
 
 
-def _paddings(nests: Sequence[RowNest], kinds: Any, item: int, transfer: Transfer) -> list[int | None]:
+def _paddings(
+    nests: Sequence[RowNest], kinds: Any, item: int, limits: CopyLimits, transfer: Transfer
+) -> list[int | None]:
     """Of each nest the right count: elements behind a row that must be zero, or None where none must.
 
     A row is filled up to whole blocks, so the largest count may fill more than it says.
     """
     import numpy as np
 
+    block, padded = limits.block, limits.padded
     zero = np.append(kinds == 2, False)
     if not zero.any():
         return [None] * len(nests)
@@ -206,12 +224,12 @@ def _paddings(nests: Sequence[RowNest], kinds: Any, item: int, transfer: Transfe
             )
         wanted = int(lengths[0])
         total += wanted * len(at)
-        filled = -(-(nest.row + wanted * item) // BLOCK) * BLOCK - BLOCK - nest.row
-        count = wanted if wanted <= MOST_PADDED else min(wanted, max(0, filled // item + 1))
-        if count > MOST_PADDED:
-            reach = (-(-(nest.row + MOST_PADDED * item) // BLOCK) * BLOCK - nest.row) // item
+        filled = -(-(nest.row + wanted * item) // block) * block - block - nest.row
+        count = wanted if wanted <= padded else min(wanted, max(0, filled // item + 1))
+        if count > padded:
+            reach = (-(-(nest.row + padded * item) // block) * block - nest.row) // item
             raise InputError(
-                f"{wanted} elements of padding behind a row; a copy asks for {MOST_PADDED} at most, which fill {reach}",
+                f"{wanted} elements of padding behind a row; a copy asks for {padded} at most, which fill {reach}",
                 transfer.dest.span,
                 "clear the tile first, and load without padding",
             )
@@ -229,10 +247,9 @@ def _paddings(nests: Sequence[RowNest], kinds: Any, item: int, transfer: Transfe
 
 
 def fewest(
-    nests: Sequence[RowNest], kind: str, rights: Sequence[int | None], item: int, limits: CopyLimits | None = None
+    nests: Sequence[RowNest], kind: str, rights: Sequence[int | None], item: int, limits: CopyLimits
 ) -> Fewest:
     """Every choice of levels for the hardware; those with the fewest instructions, and the bound."""
-    limits = limits or LIMITS[kind]
     kept: list[tuple[CopyPlan, ...]] = [()]
     total = searched = 0
     evidence = []
@@ -250,7 +267,7 @@ def fewest(
         evidence.append(f"{len(nests)} nests, since no single one holds both layouts: 2 instructions at least")
     evidence.append(f"{searched:,} choices of levels tried, all of the space")
     bound = total if len(nests) == 1 else min(total, 2)
-    return Fewest(kind, tuple(nests), tuple(kept), bound, searched, tuple(evidence))
+    return Fewest(kind, limits, tuple(nests), tuple(kept), bound, searched, tuple(evidence))
 
 
 def _shape_text(nest: RowNest) -> str:
@@ -289,16 +306,16 @@ def fits(level: Level, nest: RowNest, kind: str, limits: CopyLimits, *, innermos
         inside = side in SIDES[kind]
         if stride > (limits.ub_stride if inside else limits.gm_stride):
             return False
-        if inside and stride % BLOCK and not (innermost and stride == nest.row):
+        if inside and stride % limits.block and not (innermost and stride == nest.row):
             return False
         if limits.gap is not None and not nest.row <= stride <= nest.row + limits.gap:
             return False
     return True
 
 
-def packed(level: Level, kind: str) -> bool:
+def packed(level: Level, kind: str, limits: CopyLimits) -> bool:
     """Whether rows of a level do not start on blocks of UB: only an instruction's innermost level may do that."""
-    return any(getattr(level, side) % BLOCK for side in SIDES[kind])
+    return any(getattr(level, side) % limits.block for side in SIDES[kind])
 
 
 def _plans(nest: RowNest, kind: str, right: int | None, item: int, limits: CopyLimits) -> Iterator[CopyPlan]:
@@ -309,9 +326,9 @@ def _plans(nest: RowNest, kind: str, right: int | None, item: int, limits: CopyL
             if not all(fits(v, nest, kind, limits, innermost=n == 0) for n, v in enumerate(levels)):
                 continue
             software = tuple(v for i, v in enumerate(nest.levels) if i not in chosen)
-            if any(packed(v, kind) for v in software):
+            if any(packed(v, kind, limits) for v in software):
                 continue
-            whole = -(-nest.row // BLOCK) * BLOCK
+            whole = -(-nest.row // limits.block) * limits.block
             alone = Level(1, *(whole if side in SIDES[kind] else nest.row for side in ("read", "write")))
             yield CopyPlan(nest.read, nest.write, nest.row, tuple(levels) or (alone,), software, right, item)
 

@@ -68,13 +68,13 @@ def check_layout(tensor: Tensor, bits: int) -> bool:
 
 
 @given(st.sampled_from(("hbm", "dm", "host")).flatmap(lambda tier: tensors(LAB, tier)))
-@settings(max_examples=150)
+@settings(max_examples=60)
 def test_the_digits_of_an_address_are_its_cell_and_give_the_address_back(tensor: Tensor) -> None:
     check_layout(tensor, 8)
 
 
 @given(moves(LAB))
-@settings(max_examples=150)
+@settings(max_examples=60)
 def test_layouts_of_moves_of_every_width_mean_what_their_mappings_mean(move) -> None:  # type: ignore[no-untyped-def]
     bits = LAB.dtypes[move.dtype]
     for tensor in (move.source, move.dest):
@@ -115,7 +115,7 @@ def sums_are_digits(drive_: Drive, layout: Layout, nest: Nest, side: str, values
 
 
 @given(plans(LAB))
-@settings(max_examples=200)
+@settings(max_examples=60)
 def test_after_driving_the_sums_of_the_pieces_are_the_address_and_the_digits_that_do_not_carry_are_exact(
     plan: Plan,
 ) -> None:

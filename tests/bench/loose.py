@@ -13,9 +13,12 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from dmaverify.cost.campaign import KINDS, random_program
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from lab.campaign import KINDS, random_program
+from lab.leave_out import quantile
+
 from dmaverify.cost.constants import cost_data
-from dmaverify.cost.leave_out import quantile
 from dmaverify.cost.model import cost
 from dmaverify.cost.simulate import simulate
 

@@ -2,8 +2,11 @@
 
 import argparse
 import sys
+from pathlib import Path
 
-from dmaverify.cost.rewritings import run
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from lab.rewritings import run
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="make rewritings")

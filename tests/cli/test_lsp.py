@@ -12,7 +12,8 @@ import pytest
 from lsprotocol import types as lt
 from pygls.lsp.client import LanguageClient
 
-from dmaverify.cli.editor import Opened, blocks, judged
+from dmaverify.cli.editor import blocks, judged
+from dmaverify.cli.opened import Opened
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"

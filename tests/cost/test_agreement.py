@@ -10,6 +10,7 @@ import json
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from cost_programs import (
@@ -27,11 +28,12 @@ from cost_programs import (
     hbm,
     well_ordered_4,
 )
+from lab.campaign import KINDS, outcome, random_program, run, table
 
-from dmaverify.cost.campaign import KINDS, outcome, random_program, run, table
 from dmaverify.cost.model import cost
 from dmaverify.cost.simulate import simulate
 
+LAB = Path(__file__).resolve().parents[1]
 SEEDS = {
     "basic": BASIC,
     "1": EXAMPLE_1,
@@ -130,7 +132,8 @@ def test_without_numba_the_simulator_says_the_same() -> None:
     """Plain Python over numpy, in a process of its own."""
     code = (
         "import sys; sys.modules['numba'] = None\n"
-        "from dmaverify.cost.campaign import random_program\n"
+        f"sys.path.insert(0, {str(LAB)!r})\n"
+        "from lab.campaign import random_program\n"
         "from dmaverify.cost.simulate import simulate\n"
         "import json\n"
         "print(json.dumps([simulate(random_program(s, 'partial'), profile='measured').statistics() for s in (1, 2)]))"

@@ -11,9 +11,9 @@ import random
 
 import pytest
 from cost_programs import SLICE, command, dm, hbm
+from lab.campaign import random_program
 
 from dmaverify.cost.banks import MOST, bank_uses
-from dmaverify.cost.campaign import random_program
 from dmaverify.cost.constants import cost_data
 from dmaverify.cost.model import cost
 from dmaverify.cost.nest import nest_of

@@ -15,14 +15,14 @@ from statistics import median
 
 import pytest
 from click.testing import CliRunner
+from lab.calibrate import CLOCK, FitRow, fit, fit_older, quality, relative_fit, section, seen_by, written
+from lab.leave_out import bands, left_out, main, quantile, rank_correlation, spread_of
+from lab.points import Point, commands_of, hardware_points, packet_of, regions_of, static_points
 
 from dmaverify.cli.app import cli
 from dmaverify.cost.bands import band_of, classes_of, run_of
-from dmaverify.cost.calibrate import CLOCK, FitRow, fit, fit_older, quality, relative_fit, section, seen_by, written
 from dmaverify.cost.constants import TICKS, cost_data, profiles
-from dmaverify.cost.leave_out import bands, left_out, main, quantile, rank_correlation, spread_of
 from dmaverify.cost.model import cost
-from dmaverify.cost.points import Point, commands_of, hardware_points, packet_of, regions_of, static_points
 from dmaverify.cost.sides import pairs_of
 from dmaverify.cost.simulate import simulate
 from dmaverify.errors import InputError

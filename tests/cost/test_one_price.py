@@ -6,9 +6,9 @@ import random
 
 import pytest
 from cost_programs import dm, engines, hbm
+from lab.rewritings import rewritten, run
 
 from dmaverify.cost.model import cost
-from dmaverify.cost.rewritings import rewritten, run
 from dmaverify.cost.simulate import simulate
 from dmaverify.program.command import Command, Loop
 

@@ -77,7 +77,7 @@ PROGRAMS = {
     ],
     "programs/routes": ["hop", "direct-route", "used-twice", "needed-hop"],
 }
-TUTORIALS = ["first", "broken", "toy", "dma-engine/statements"]
+TUTORIALS = ["first", "broken", "toy", *(f"dma-engine/{name}" for name in ("statements", "limits", "slow", "left-out"))]
 # Printed, refuted, and right as soon as it is split or given its bases: their twins have names of their own.
 OTHER_TWINS = {"basic-pseudocode": "basic-corrected", "packet-4099-whole": "packet-4099-split"}
 
@@ -291,15 +291,15 @@ HARMLESS = {
     "example-6-corrected": "read stride of A'/2",
     "sequencer-execution": "packet",
 }
-SMALL = 1 << 16  # elements of a move, up to which every number is broken in every way
+SMALL = 1 << 16  # elements of a move, up to which `make slow` breaks every number in every way
 
 
-def how_many(name: str, text: str) -> int:
-    """Numbers of one move that are broken: all of a small one, a seeded sample of a large one."""
+def how_many(name: str, text: str, every: bool) -> int:
+    """Numbers of one move that are broken: a seeded sample; of a small one `every` number."""
     plan = tomllib.loads(text)
     commands = len(plan.get("transfer", {}).get(name, {}).get("command", [None]))
     small = prod(plan["axes"].values()) <= SMALL * (256 if "access" in plan else 1)
-    return 3 if commands > 8 else 10 if commands > 2 or not small else 1000
+    return 3 if commands > 8 else 6 if not every else 10 if commands > 2 or not small else 1000
 
 
 def forms() -> Iterator[tuple[str, str, str]]:
@@ -313,15 +313,17 @@ def forms() -> Iterator[tuple[str, str, str]]:
                 yield file, name, "alone"
 
 
+@pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("file", "name", "form"), list(forms()))
-def test_a_broken_number_is_refuted_by_name_or_harmless(file: str, name: str, form: str) -> None:
+def test_a_broken_number_is_refuted_by_name_or_harmless(file: str, name: str, form: str, every: bool) -> None:
     text = text_of(file)
     if form == "alone":
         text = re.sub(r"^stream = .*\n", "", text, flags=re.MULTILINE)
     assert next(numbers_of(text, name), None) is not None
     cases = [(n, change) for n in numbers_of(text, name) for change in CHANGES if n.value or change != "* 2"]
-    if len(cases) > how_many(name, text):
-        cases = random.Random(f"{name} {form}").sample(cases, how_many(name, text))
+    most = how_many(name, text, every)
+    if len(cases) > most:
+        cases = random.Random(f"{name} {form}").sample(cases, most)
     for number, change in cases:
         changed, grown = broken(text, number, change)
         (verdict,) = dv.check(select(read_plan_text(changed), name))

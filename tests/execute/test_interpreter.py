@@ -131,6 +131,20 @@ def test_a_packet_moved_upwards_within_one_request_is_read_before_it_is_written(
     assert interpret(*PlanExecution(head + text).work("x")).right
 
 
+@pytest.mark.parametrize(("kind", "rows", "right"), [("#", 4, True), ("#{!}", 4, False), ("#{!}", 2, True)])
+def test_bottom_padding_of_the_source_is_not_read(kind: str, rows: int, right: bool) -> None:
+    found = run(f"""
+[transfer.x]
+dtype = "i8"
+source = {{ tier = "hbm", base = 0, element = "K {kind} 4" }}
+dest = {{ tier = "dm", base = 0, element = "K # 4" }}
+read = "[{rows}:1]:1 HBM/D@0"
+write = "[{rows}:1]:1 DM/D@0"
+""")
+    assert found.right == right
+    assert right or set(found.wrong) == {"core/padding"}
+
+
 def test_zero_padding_ends_as_zero() -> None:
     padded = copy("[A=8:16, C=8:1]:8", "[A=8:16, C=8:1]:8", element="A, C #{0} 16")
     assert set(run(padded).wrong) == {"core/padding"}

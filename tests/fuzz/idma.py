@@ -10,6 +10,11 @@ import random
 import sys
 import time
 from collections import Counter
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from lab.idma import FORMS, Mutant, moved, mutants, random_plan
 
 from dmaverify import api
 from dmaverify.errors import InputError
@@ -19,7 +24,6 @@ from dmaverify.machines.idma.jobs import request_options
 from dmaverify.machines.idma.nd import Descriptor, Dim, starts
 from dmaverify.machines.idma.text import ToldDescriptor
 from dmaverify.plan.read import InputErrors
-from dmaverify.testing.idma import FORMS, Mutant, moved, mutants, random_plan
 from dmaverify.verdict import Severity
 
 

@@ -12,8 +12,11 @@ import argparse
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
 
-from dmaverify.testing.agreement import program_disagreement
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from lab.agreement import program_disagreement
 
 BLOCK = 100
 

@@ -14,11 +14,7 @@ from dmaverify.errors import InputError
 from dmaverify.machines.idma.check import verdict_of_file
 from dmaverify.machines.idma.engine import (
     AXI,
-    MOST_BEATS,
-    PAGE_BYTES,
     TILELINK,
-    TILELINK_BYTES,
-    TILELINK_WRITE_BEATS,
     Backend,
     Request,
     variant_named,
@@ -34,13 +30,6 @@ from dmaverify.verdict import Severity, Status, Verdict
 ROOT = Path(__file__).resolve().parents[2]
 IDMA = load_target("idma")
 BACKEND = Backend(variant_named("rw_axi"), 64)
-
-
-def test_the_limits_of_rules_are_the_constants_of_the_legalizer() -> None:
-    assert IDMA.limits == {
-        "page_bytes": PAGE_BYTES, "axi_beats_max": MOST_BEATS, "tilelink_page_bytes": TILELINK_BYTES,
-        "tilelink_write_beats": TILELINK_WRITE_BEATS, "desc_bytes": 32, "error_actions": 2,
-    }  # fmt: skip
 
 
 def test_the_systems_of_the_paper_are_presets() -> None:

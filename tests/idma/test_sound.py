@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from lab.idma import FORMS, moved, mutants, random_plan
 
 from dmaverify import api
 from dmaverify.cli import app as cli
@@ -22,7 +23,6 @@ from dmaverify.machines.idma.nd import Descriptor, Dim, starts
 from dmaverify.machines.idma.search import synthesize
 from dmaverify.machines.idma.text import ToldDescriptor
 from dmaverify.plan.read import InputErrors, read_plan_text
-from dmaverify.testing.idma import FORMS, moved, mutants, random_plan
 from dmaverify.verdict import Severity, Status, Verdict
 
 PLAN = """

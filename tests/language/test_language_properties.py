@@ -134,7 +134,7 @@ def spelled(draw: st.DrawFn, tree: Expr, grouped: bool = False) -> str:
 MARKS = {Kind.TOP: ["#", "#{*}"], Kind.ZERO: ["#{0}", "# { 0 }"], Kind.BOTTOM: ["#{!}", "#{ !}"]}
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(st.data())
 def test_every_spelling_of_a_tree_parses_to_it_and_every_span_holds_its_node(data):
     tree = data.draw(TREES)
@@ -148,7 +148,7 @@ def test_every_spelling_of_a_tree_parses_to_it_and_every_span_holds_its_node(dat
         assert parse(node.span.text, AXES, params=PARAMS) == node
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(TREES, TREES)
 def test_a_name_means_its_mapping_in_brackets(value, body):
     named = parse(f"let N' = {value} in [{body}, N'] / 1", AXES)
@@ -163,7 +163,7 @@ TOKENS = st.lists(st.sampled_from(WORDS.split()), max_size=25).map(" ".join)
 GARBAGE = SIGNS | TOKENS | st.text(max_size=40)
 
 
-@settings(max_examples=400)
+@settings(max_examples=120)
 @given(GARBAGE)
 def test_garbage_is_a_tree_or_an_input_error_with_a_place_and_a_fix(text):
     for read in (

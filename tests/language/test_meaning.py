@@ -273,10 +273,10 @@ def some_tree(draw: random.Random, depth: int) -> Expr:
     return Pair(inner, other) if inner.size * other.size <= 200 else inner
 
 
-def test_arrays_hold_the_same_cells_on_thousands_of_trees():
+def test_arrays_hold_the_same_cells_on_hundreds_of_trees():
     draw = random.Random(7)
-    trees = {some_tree(draw, 5) for _ in range(3000)}
-    assert len(trees) > 1500
+    trees = {some_tree(draw, 5) for _ in range(1200)}
+    assert len(trees) > 600
     sizes = {**AXES, "Q": 1}
     legal = compared = 0
     for tree in trees:
@@ -289,8 +289,8 @@ def test_arrays_hold_the_same_cells_on_thousands_of_trees():
             assert finalize(final.at(place), sizes) == finalize(one, sizes, Kind.BOTTOM)
         legal += not any(problem.fatal for problem in problems(tree, AXES))
         compared += len(positions)
-    assert legal > 500
-    assert compared > 20_000
+    assert legal > 200
+    assert compared > 8_000
 
 
 def test_arrays_keep_the_shape_of_the_positions():

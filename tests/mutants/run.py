@@ -2,11 +2,14 @@
 
     python tests/mutants/run.py                         all of tests/mutants/mutants.toml
     python tests/mutants/run.py fuse-padding covers     those whose name holds one of the words
+    python tests/mutants/run.py --search banks          which test of its suite notices a fault
     python tests/mutants/run.py --jobs 2 --list
 
 A fault is a file, an old text and a new one. The file is a hint: where it has moved, the text is looked for in the
-whole package; a text that is nowhere, or not unique, is an error and ends the run with exit code 2. Each fault runs the
-tests of its suite and stops at the first failure. Prints the table of survivors; exit code 1 where there is one.
+whole package; a text that is nowhere, or not unique, is an error and ends the run with exit code 2. Each fault names
+the test that notices it (`by`): that test alone is run, and must fail; all of them pass first without any fault.
+`--search` runs the suite of a fault instead, up to the first failure. Prints the table of survivors; exit code 1 where
+there is one.
 """
 
 from __future__ import annotations
@@ -19,8 +22,10 @@ import sys
 import tempfile
 import time
 import tomllib
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -35,6 +40,7 @@ class Mutant:
     old: str
     new: str
     says: str
+    by: tuple[str, ...]
     suite: tuple[str, ...]
 
 
@@ -47,8 +53,8 @@ def mutants() -> list[Mutant]:
     suites = {name: tuple(tests) for name, tests in table["suite"].items()}
     out = []
     for one in table["mutant"]:
-        tests = (*one.get("first", ()), *suites[one["suite"]])
-        out.append(Mutant(one["name"], one["file"], one["old"], one["new"], one["says"], tests))
+        by = (one["by"],) if "by" in one else ()
+        out.append(Mutant(one["name"], one["file"], one["old"], one["new"], one["says"], by, suites[one["suite"]]))
     names = [one.name for one in out]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
@@ -88,8 +94,24 @@ def copied(folder: Path) -> None:
             (folder / path.name).symlink_to(path)
 
 
-def killed(mutant: Mutant) -> tuple[str, float]:
-    """The test that failed, "" where all passed; seconds."""
+def failing(folder: Path, tests: Sequence[str]) -> str:
+    """The first of the tests that fails, "" where all pass. Raises Lost where they do not run, TimeoutExpired."""
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider", "--no-header"]
+    environment = {**os.environ, "PYTHONPATH": str(folder), "HYPOTHESIS_STORAGE_DIRECTORY": str(folder / "h")}
+    done = subprocess.run(
+        [*command, *tests], cwd=folder, env=environment, capture_output=True, text=True, timeout=LIMIT_SECONDS,
+        check=False,
+    )  # fmt: skip
+    if done.returncode == 0:
+        return ""
+    failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
+    if done.returncode != 1:
+        raise Lost(f"the tests did not run: {(done.stdout + done.stderr).strip()[-400:]}")
+    return (failed or ["FAILED a test"])[0].partition(" - ")[0].partition(" ")[2]
+
+
+def killed(mutant: Mutant, search: bool) -> tuple[str, float]:
+    """The test that failed, "" where all passed; seconds. A suite that does not end has no name of a test."""
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="mutant-") as name:
         folder = Path(name)
@@ -97,27 +119,27 @@ def killed(mutant: Mutant) -> tuple[str, float]:
         path = place_of(mutant, folder / "dmaverify")
         text = path.read_text(encoding="utf-8")
         path.write_text(text.replace(mutant.old, mutant.new), encoding="utf-8")
-        command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider", "--no-header"]
-        environment = {**os.environ, "PYTHONPATH": str(folder), "HYPOTHESIS_STORAGE_DIRECTORY": str(folder / "h")}
         try:
-            done = subprocess.run(
-                [*command, *mutant.suite], cwd=folder, env=environment, capture_output=True, text=True,
-                timeout=LIMIT_SECONDS, check=False,
-            )  # fmt: skip
+            by = failing(folder, mutant.suite if search else mutant.by)
         except subprocess.TimeoutExpired:
-            return "time", time.monotonic() - began
-    failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
-    if done.returncode == 0:
-        return "", time.monotonic() - began
-    if done.returncode != 1 and not failed:
-        raise Lost(f"{mutant.name}: the tests did not run: {(done.stdout + done.stderr).strip()[-400:]}")
-    return (failed or ["a test"])[0].partition(" - ")[0].partition(" ")[2], time.monotonic() - began
+            by = ""
+        except Lost as error:
+            raise Lost(f"{mutant.name}: {error}") from None
+    return by, time.monotonic() - began
+
+
+def all_pass(chosen: Sequence[Mutant]) -> None:
+    """Every named test, without any fault. Raises Lost."""
+    tests = sorted({test for mutant in chosen for test in mutant.by})
+    if tests and (failed := failing(ROOT, tests)):
+        raise Lost(f"{failed} fails without any fault")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("words", nargs="*", help="parts of names")
     parser.add_argument("--jobs", type=int, default=2, help="mutants at once")
+    parser.add_argument("--search", action="store_true", help="run the suites, not the named tests")
     parser.add_argument("--list", action="store_true", help="say where each is, and run nothing")
     options = parser.parse_args()
     try:
@@ -127,9 +149,15 @@ def main() -> int:
             for mutant, place in zip(chosen, places, strict=True):
                 sys.stdout.write(f"{mutant.name}: {place.relative_to(ROOT)}: {mutant.says}\n")
             return 0
+        nameless = [] if options.search else [m.name for m in chosen if not m.by]
+        if nameless:
+            raise Lost(f"no test is named for {', '.join(nameless)}")
+        if not options.search:
+            all_pass(chosen)
         survivors = []
         with ThreadPoolExecutor(options.jobs) as pool:
-            for mutant, (by, took) in zip(chosen, pool.map(killed, chosen), strict=True):
+            results = pool.map(partial(killed, search=options.search), chosen)
+            for mutant, (by, took) in zip(chosen, results, strict=True):
                 sys.stdout.write(f"{mutant.name}: {'killed by ' + by if by else 'SURVIVES'} ({took:.0f} s)\n")
                 sys.stdout.flush()
                 survivors += [] if by else [mutant]

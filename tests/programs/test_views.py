@@ -364,7 +364,7 @@ def test_hazards_of_a_loop_are_those_of_the_program_unrolled() -> None:
     draw = random.Random(21)
     both: set[bool] = set()
     kinds: set[str] = set()
-    for _ in range(24):
+    for _ in range(12):
         looped, unrolled = loop_program(draw)
         found = [
             {

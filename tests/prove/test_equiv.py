@@ -433,7 +433,7 @@ def compared(one: tuple[Command, ...], other: tuple[Command, ...]) -> Comparison
 
 def test_random_programs_agree_with_their_sets_of_units_on_every_route(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = random.Random(20260)
-    cases = [programs(rng) for _ in range(30)]
+    cases = [programs(rng) for _ in range(14)]
     sets = [(unit_set(one), unit_set(other)) for one, other in cases]
     seen: dict[tuple[str, str], int] = {}
     for route in routes(monkeypatch):
@@ -451,10 +451,10 @@ def test_random_programs_agree_with_their_sets_of_units_on_every_route(monkeypat
                 again = (one, other)[found.only_in][found.copy.command]
                 assert unit in unit_set((again,))
     for route in ("enumeration", "digits", "division"):
-        assert seen[route, "proved"] >= 6
-        assert seen[route, "refuted"] >= 6
+        assert seen[route, "proved"] >= 2
+        assert seen[route, "refuted"] >= 2
     assert ("enumeration", "unknown") not in seen
-    assert sum(count for (_, status), count in seen.items() if status == "unknown") <= 12
+    assert sum(count for (_, status), count in seen.items() if status == "unknown") <= 6
 
 
 def test_a_solver_that_contradicts_division_is_an_internal_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -226,6 +226,21 @@ def test_what_a_loop_writes_early_is_looked_for_on_every_level(
     assert (written_early([in_place(*loops, by=by)], Session()) is None) == safe
 
 
+@pytest.mark.parametrize(("by", "safe"), [(8, False), (4, False), (12, True), (-4, True)])
+def test_what_only_the_last_iteration_reads_counts(by: int, safe: bool) -> None:
+    """Three times 4 bytes, moved up: by 8, the last reads what the first has written."""
+    assert (written_early([in_place((3, 4, 4), by=by)], Session()) is None) == safe
+
+
+@pytest.mark.parametrize(
+    ("by", "units", "safe"), [(8, 16, False), (8, 32, True), (8, 0, True), (32, 16, True), (-8, 16, True)]
+)
+def test_a_burst_is_read_request_by_request(by: int, units: int, safe: bool) -> None:
+    """32 bytes at once, moved up by 8: the first 16 land in what the second request reads."""
+    burst = Command(Port("host", 64), Port("host", 64 + by), (), 32, 32)
+    assert (written_early([burst], Session(), None, units) is None) == safe
+
+
 def test_two_engines_do_not_wait_for_each_other() -> None:
     """Downwards in order: safe for one engine, not for two."""
 

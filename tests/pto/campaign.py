@@ -17,19 +17,24 @@ import sys
 from collections import Counter
 from dataclasses import dataclass
 from math import prod
+from pathlib import Path
 
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from lab.kernel_text import DrawnCopy, DrawnKernel
+from lab.kernels import kernel_of, mutant_of
 
 from dmaverify.api import check
 from dmaverify.cli.pto import same_functions
 from dmaverify.errors import Source
 from dmaverify.machines.pto.check import check_text
-from dmaverify.machines.pto.execute import KernelRun, run_kernel
+from dmaverify.machines.pto.execute import run_kernel
 from dmaverify.machines.pto.named import named_in
 from dmaverify.machines.pto.read import read_kernels
+from dmaverify.machines.pto.running import KernelRun
 from dmaverify.machines.pto.surfaces import in_surface
-from dmaverify.testing.kernel_text import DrawnCopy, DrawnKernel
-from dmaverify.testing.kernels import kernel_of, mutant_of
 from dmaverify.verdict import Status, Verdict
 
 CATEGORY = {

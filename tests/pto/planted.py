@@ -20,8 +20,9 @@ from pathlib import Path
 
 from dmaverify.errors import InputError, Source
 from dmaverify.machines.pto.check import check_text
-from dmaverify.machines.pto.execute import Undetermined, run_kernel
+from dmaverify.machines.pto.execute import run_kernel
 from dmaverify.machines.pto.read import read_kernels
+from dmaverify.machines.pto.running import Undetermined
 from dmaverify.plan.notes import Notes, read_notes
 from dmaverify.verdict import Status
 

@@ -8,8 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-
-from dmaverify.testing.kernels import kernel_of, mutant_of
+from lab.kernels import kernel_of, mutant_of
 
 FILE = Path(__file__).with_name("campaign.py")
 SPEC = importlib.util.spec_from_file_location("pto_campaign", FILE)

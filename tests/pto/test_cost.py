@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from lab.kernel_text import DrawnKernel
+from lab.kernels import kernel_of
 
 from dmaverify.cli.pto_cost import cost_text, kernel_cost, priced, values_of
 from dmaverify.errors import InputError, Source
 from dmaverify.machines.pto.execute import run_kernel
 from dmaverify.machines.pto.named import NamedFunction, named_in
 from dmaverify.machines.pto.surfaces import in_surface
-from dmaverify.testing.kernel_text import DrawnKernel
-from dmaverify.testing.kernels import kernel_of
 
 PING_PONG = Path(__file__).resolve().parents[2] / "examples" / "pto" / "ping-pong.mlir"
 GU = "!pto.ptr<f32, gm>, !pto.ptr<f32, ub>"

@@ -9,13 +9,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from lab.kernels import kernel_of, mutant_of
 
 from dmaverify.cli.pto import same_functions, same_kernels
 from dmaverify.errors import InputError, Source
 from dmaverify.machines.pto.named import NamedFunction, named_in
 from dmaverify.machines.pto.surfaces import in_surface
 from dmaverify.prove.flow.same_kernel import Sameness
-from dmaverify.testing.kernels import kernel_of, mutant_of
 
 EXAMPLES = sorted((Path(__file__).resolve().parents[2] / "examples" / "pto").glob("*.mlir"))
 NUMBERS = (0, 1, 2, 3, 4, 6, 7, 16, 32, 48, 64, 96, 128, 192, 256, 512, 1024, 2048)

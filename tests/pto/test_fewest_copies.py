@@ -6,6 +6,7 @@ import itertools
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,18 @@ from dmaverify.machines.pto.execute import run_kernel
 from dmaverify.machines.pto.named import named_in
 from dmaverify.machines.pto.surfaces import in_surface
 from dmaverify.plan.read import read_plan_text
-from dmaverify.synth.copies import LIMITS, CopyLimits, Fewest, fewest
+from dmaverify.synth.copies import CopyLimits, Fewest, copy_limits, fewest
 from dmaverify.synth.nests import Level, RowNest, covers
+from dmaverify.targets.target import load_target
 from dmaverify.verdict import Status
 
 UNIT = 32
+
+
+def limits_of(kind: str) -> CopyLimits:
+    return copy_limits(kind, load_target("pto").limits)
+
+
 ENUMERATED = (24, 24, 16)
 """Most points whose covers are enumerated, by the levels of an instruction."""
 COUNTS = ((1_680, 1_392, 1_139), (1_680, 936, 716), (1_680, 324, 84))
@@ -120,7 +128,7 @@ def addresses(extents: tuple[int, ...], order: tuple[int, ...], dest_pad: int, s
 def searched(points: Points, levels: int) -> Fewest:
     found = covers(np.array([p[0] for p in points]), np.array([p[1] for p in points]), UNIT)
     assert len(found[0]) == 1
-    made = [fewest(n, "load", [None] * len(n), UNIT, CopyLimits(levels=levels)) for n in found]
+    made = [fewest(n, "load", [None] * len(n), UNIT, replace(limits_of("load"), levels=levels)) for n in found]
     assert made[0].optimal
     return min(made, key=lambda f: f.issues)
 
@@ -158,12 +166,12 @@ def test_what_a_nest_moves_is_what_was_asked() -> None:
 
 def single(level: Level, kind: str = "load", row: int = 64) -> list[int]:
     """Instructions and hardware counts of one level."""
-    found = fewest([RowNest(0, 0, row, (level,))], kind, [None], 1)
+    found = fewest([RowNest(0, 0, row, (level,))], kind, [None], 1, limits_of(kind))
     return [found.issues, *(v.count for v in found.plans[0][0].hardware)]
 
 
 def test_counts_and_strides_at_the_edges_of_their_fields() -> None:
-    most = LIMITS["load"].count
+    most = limits_of("load").count
     assert single(Level(most, 64, 64)) == [1, most]
     assert single(Level(most + 1, 64, 64)) == [2, 1 << 20]
     assert single(Level(4, (1 << 40) - 1, 64)) == [1, 4]
@@ -176,11 +184,11 @@ def test_counts_and_strides_at_the_edges_of_their_fields() -> None:
 
 
 def test_packed_rows_stay_the_innermost_level() -> None:
-    found = fewest([RowNest(0, 0, 40, (Level(4, 64, 40), Level(3, 512, 160)))], "load", [None], 4)
+    found = fewest([RowNest(0, 0, 40, (Level(4, 64, 40), Level(3, 512, 160)))], "load", [None], 4, limits_of("load"))
     assert found.issues == 1
     assert all(plan[0].hardware[0].write == 40 for plan in found.plans)
     with pytest.raises(InputError, match="no choice of levels"):
-        fewest([RowNest(0, 0, 40, (Level(4, -64, 40),))], "load", [None], 4)
+        fewest([RowNest(0, 0, 40, (Level(4, -64, 40),))], "load", [None], 4, limits_of("load"))
 
 
 # ---------------------------------------------------------------- moves

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import z3
+from lab.kernels import kernel_of
 
 from dmaverify.cli.pto import same_kernels, words_json
 from dmaverify.cli.pto_synth import synthesize_copies
@@ -19,7 +20,6 @@ from dmaverify.machines.pto.surfaces import emitted
 from dmaverify.machines.pto.values import Setting
 from dmaverify.machines.pto.words import GM_WORDS, LOCAL_WORDS, misfits, pack, round_trip, unpack
 from dmaverify.plan.read import read_plan_text
-from dmaverify.testing.kernels import kernel_of
 
 LAYOUTS = {**GM_WORDS, **{f"local {name}": layout for name, layout in LOCAL_WORDS.items()}}
 

@@ -541,3 +541,13 @@ def test_a_stream_over_more_engines_than_any_machine_has_is_refused_at_once():
     )  # fmt: skip
     assert isinstance(found, StreamProblem)
     assert "4,194,304 engines" in found.message
+
+
+@pytest.mark.parametrize(("walked", "strides"), [("A # 16", (4, 8)), ("A", (3, 8))])
+def test_padding_of_the_stream_is_walked_above_a_cut_where_the_memory_ends(walked: str, strides: tuple[int, int]):
+    """12 elements in rows of 4, a stream of 16: a fourth row, three of which the memory has."""
+    axes = {"A": 12, "B": 2}
+    held = tensor("mem", axes, element="A / 4, B, A % 4")
+    dest = tensor("mem", axes, 64, element="A / 4, B, A % 4")
+    (command,) = derived(held, dest, stream(axes, time="B", packet=walked)).commands
+    assert [(loop.count, loop.read) for loop in command.loops[1:]] == [strides]

@@ -97,7 +97,7 @@ LOOPS = st.lists(
 ).filter(lambda loops: AccessNest(tuple(loops), 1).accesses <= 1500)
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(LOOPS, st.sampled_from([1, 2, 4, 8, 16, 24, 32, 128]), st.integers(0, 1000))
 def test_a_nest_with_a_known_base_agrees_with_enumeration(loops: list[tuple[int, int]], width: int, base: int) -> None:
     nest = AccessNest(tuple(loops), width, base)

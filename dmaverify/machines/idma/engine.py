@@ -10,11 +10,13 @@ Addresses and lengths are bytes. Source: iDMA paper, Figure 2, Table 3; iDMA v0.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
 
 from dmaverify.errors import InputError
+from dmaverify.targets.target import load_target
 
 AXI, OBI, AXILITE, TILELINK, INIT, AXIS = range(6)
 """Codes of the protocols. Source: iDMA v0.7.0, `idma_pkg::protocol_e`."""
@@ -34,16 +36,14 @@ WITHOUT_BURSTS = frozenset({OBI, AXILITE, INIT, AXIS})
 NO_ADDRESS = frozenset({INIT, AXIS})
 """Protocols whose side is a pattern or a stream, not memory."""
 
-MOST_BEATS = 256
-"""Beats of an AXI burst. Source: AMBA AXI, issue H.c, A3.4.1; iDMA paper, Table 3."""
-PAGE_BYTES = 4096
-"""No AXI burst crosses a multiple of this. Source: AMBA AXI, issue H.c, A3.4.1; iDMA paper, Table 3."""
-TILELINK_BYTES = 2048
-"""Largest TileLink access of the engine. Source: iDMA v0.7.0, TLToAXI4 compatibility mode."""
-TILELINK_WRITE_BEATS = 32
-"""Beats of a TileLink write. Source: iDMA v0.7.0, TLToAXI4 compatibility mode."""
 MOST_LLEN = 7
 DEFAULT_BURST_LEN = 8
+
+
+@lru_cache(maxsize=1)
+def bus_limits() -> Mapping[str, int]:
+    """The limits that the engine itself keeps when it cuts transfers into bursts, from the machine's data."""
+    return load_target("idma").limits
 
 
 def protocol_named(name: str | int) -> int:

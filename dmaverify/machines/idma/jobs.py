@@ -18,12 +18,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from dmaverify.errors import InputError, Source, Span
-from dmaverify.machines.idma.engine import MOST_BEATS, NAMES, Request
+from dmaverify.machines.idma.engine import NAMES, Request
 from dmaverify.machines.idma.nd import Descriptor, Dim, signed
 from dmaverify.machines.idma.text import Image, Line, ToldDescriptor, lines_of, stride_of
 from dmaverify.program.form import Word
 
 MOST_DIMS = 8
+UNLIMITED = 256  # beats as a job file writes "as many as the protocol allows"
 _NEXT = (
     "length", "src", "dst", "src_protocol", "dst_protocol", "max_src_beats", "max_dst_beats", "aw_decoupled",
     "rw_decoupled",
@@ -65,11 +66,11 @@ def _said(part: str) -> str:
 
 def llen_of(beats: int) -> tuple[bool, int]:
     """`reduce_len` and `max_llen` of a largest number of beats: log2, rounded up; 256 is no limit."""
-    return beats != MOST_BEATS, (beats - 1).bit_length() if beats != MOST_BEATS else 0
+    return beats != UNLIMITED, (beats - 1).bit_length() if beats != UNLIMITED else 0
 
 
 def beats_of_llen(reduce_len: bool, max_llen: int) -> int:
-    return 1 << max_llen if reduce_len else MOST_BEATS
+    return 1 << max_llen if reduce_len else UNLIMITED
 
 
 def read_jobs(
@@ -139,7 +140,7 @@ def _job(lines: Sequence[Line], at: int, dims: int, width: int, *, strict: bool 
         if flag not in (0, 1):
             lines[first + number].refuse(f"{_NEXT[number]} is {flag}", "0 or 1", 0)
     for number, beats in ((5, src_beats), (6, dst_beats)):
-        if not (1 <= beats <= 128 or beats == MOST_BEATS):
+        if not (1 <= beats <= 128 or beats == UNLIMITED):
             lines[first + number].refuse(f"{_NEXT[number]} is {beats}", "1 to 128, or 256 for no limit", 0)
     for number, what in enumerate(("length", "src", "dst")):
         if not 0 <= values[number] < (1 << 64):

@@ -19,14 +19,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dmaverify.machines.idma.engine import (
     AXI,
-    MOST_BEATS,
-    PAGE_BYTES,
     TILELINK,
-    TILELINK_BYTES,
-    TILELINK_WRITE_BEATS,
     WITHOUT_BURSTS,
     Backend,
     Request,
+    bus_limits,
 )
 
 if TYPE_CHECKING:
@@ -92,7 +89,7 @@ def window_bits(backend: Backend, protocol: int, reduce_len: bool, max_llen: int
     if protocol in WITHOUT_BURSTS:
         return backend.offset_bits
     beats = max_llen if reduce_len else backend.burst_len
-    return min(backend.offset_bits + beats, PAGE_BYTES.bit_length() - 1)
+    return min(backend.offset_bits + beats, bus_limits()["page_bytes"].bit_length() - 1)
 
 
 def is_coupled(request: Request) -> bool:
@@ -143,7 +140,11 @@ def burst_count(backend: Backend, request: Request) -> tuple[int, int]:
         (request.dst, request.dst_protocol, request.dst_reduce_len, request.dst_max_llen),
     ):
         tilelink = protocol == TILELINK
-        own = TILELINK_BYTES.bit_length() - 1 if tilelink else window_bits(backend, protocol, reduced, llen)
+        own = (
+            bus_limits()["tilelink_page_bytes"].bit_length() - 1
+            if tilelink
+            else window_bits(backend, protocol, reduced, llen)
+        )
         sides.append((base, own))
     read, write = (window_count(base, request.length, bits) for base, bits in sides)
     if not is_coupled(request):
@@ -175,7 +176,11 @@ def _side(
 
 def tilelink_page_bits(backend: Backend) -> int:
     """log2 of the page that the legalizer of a variant with TileLink looks at: the largest of all its protocols."""
-    sizes = {AXI: min(MOST_BEATS * backend.word, PAGE_BYTES), TILELINK: TILELINK_BYTES}
+    most = bus_limits()
+    sizes = {
+        AXI: min(most["axi_beats_max"] * backend.word, most["page_bytes"]),
+        TILELINK: most["tilelink_page_bytes"],
+    }
     largest = max(sizes.get(code, backend.word) for code in backend.variant.every)
     return (largest - 1).bit_length()
 
@@ -186,11 +191,12 @@ def tilelink_step(backend: Backend, address: int, rest: int, write: bool) -> int
 
 
 def _tilelink_most(backend: Backend, write: bool) -> int:
-    return min(TILELINK_WRITE_BEATS * backend.word, TILELINK_BYTES) if write else TILELINK_BYTES
+    most, page = bus_limits()["tilelink_write_beats"], bus_limits()["tilelink_page_bytes"]
+    return min(most * backend.word, page) if write else page
 
 
 def _step(address: int, rest: int, bits: int, word: int, most: int) -> int:
-    room = (TILELINK_BYTES - (address & ((1 << bits) - 1))) % (2 << bits) if rest >> bits else rest
+    room = (bus_limits()["tilelink_page_bytes"] - (address & ((1 << bits) - 1))) % (2 << bits) if rest >> bits else rest
     offset = address % word
     if offset:
         return _power_below(min(room, word - offset))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dmaverify.machines.idma.engine import AXI, AXILITE, NO_ADDRESS, OBI, TILELINK, TILELINK_BYTES, Backend
+from dmaverify.machines.idma.engine import AXI, AXILITE, NO_ADDRESS, OBI, TILELINK, Backend, bus_limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ def on_the_wire(backend: Backend, protocol: int, address: int, length: int, *, w
     if protocol == AXI:
         field = ((length + offset - 1) % (1 << 32) >> backend.offset_bits) % 256
     elif protocol == TILELINK:
-        held = length % TILELINK_BYTES if write else length
+        held = length % bus_limits()["tilelink_page_bytes"] if write else length
         field = max(0, held.bit_length() - 1)
     return Wire(bus, field, beats, offset, (address + length) % word, backend.offset_bits)
 

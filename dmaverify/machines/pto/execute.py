@@ -11,54 +11,24 @@ Source: "DMA Copy" (C code of the loops), PTO v0.6 and AscendC (blocks, padding)
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.execute_vector import RegisterBytes
+from dmaverify.machines.pto.limits import limits
+from dmaverify.machines.pto.running import KernelRun, Memory, RunEvent, Undetermined
 from dmaverify.program.instructions import Shared
 
-UB_BYTES = 262_144
 FAR = 1 << 60  # addresses from here on are in no memory
 PIPES = ("MTE2", "MTE3", "V", "S", "LOCAL", "MTE1", "M", "FIX")
 CORE = "other core"
 CORE_FLAGS = 16
 NEVER, WRITTEN, UNKNOWN, ADDED = 0, 1, 2, 3
-_FIELD = {"n": 21, "len": 21, "left": 6, "right": 6, "l2": 4, "sid": 4}
-
-
-class Undetermined(Exception):
-    """A value that a run needs and the text does not give."""
-
-
-@dataclass
-class Memory:
-    """Bytes and what is known of each."""
-
-    bytes_: np.ndarray
-    state: np.ndarray
-
-
-@dataclass
-class _Event:
-    """One access in the order of issue: its pipe and the bytes it reads and writes, by memory."""
-
-    pipe: str
-    reads: dict[str, np.ndarray]
-    writes: dict[str, np.ndarray]
-    atomic: tuple[str, str, int] = ("", "", 0)
-
-
-@dataclass
-class KernelRun:
-    """What happened. `found` holds the kinds of trouble: field, align, capacity, bounds, rows, definite, raw, war, waw,
-    flags, state. `copies` are the bytes that each executed copy read, and wrote as data, in order of the rows.
-    """
-
-    memory: dict[str, Memory]
-    found: set[str] = field(default_factory=set)
-    copies: list[tuple[int, str, np.ndarray, str, np.ndarray]] = field(default_factory=list)
+_FIELD = {
+    "n": "count_max", "len": "count_max", "left": "pad_count_max", "right": "pad_count_max", "l2": "cache_ctl_max",
+    "sid": "stream_id_max",
+}  # fmt: skip
 
 
 def run_kernel(
@@ -87,8 +57,10 @@ class _Machine:
         seed: int,
     ) -> None:
         self.function, self.readings, self.arguments = function, readings, arguments
+        self.most = limits()
         rng = np.random.default_rng(seed)
-        memory = {"ub": Memory(rng.integers(0, 256, UB_BYTES, dtype=np.uint8), np.zeros(UB_BYTES, np.int8))}
+        size = self.most["ub_bytes_max"]
+        memory = {"ub": Memory(rng.integers(0, 256, size, dtype=np.uint8), np.zeros(size, np.int8))}
         for name, size in gm.items():
             memory[name] = Memory(rng.integers(0, 256, size, dtype=np.uint8), np.ones(size, np.int8))
         self.run = KernelRun(memory)
@@ -99,7 +71,7 @@ class _Machine:
         self.raw: dict[str, tuple[int, int]] = {}
         self.registers: dict[str, tuple[int, int]] = {}
         self.pad: tuple[int, int] | None = None
-        self.events: list[_Event] = []
+        self.events: list[RunEvent] = []
         self.known: list[frozenset[int]] = []
         self.registers_of = RegisterBytes()
         self.inside = 0
@@ -313,10 +285,10 @@ class _Machine:
         roles = {k: v for k, v in stmt.roles.items() if k not in ("src", "dst")}
         number = {k: self._int(v) for k, v in roles.items()}
         row = number["len"]
-        for name, bits in _FIELD.items():
+        for name, limit in _FIELD.items():
             value = number.get(name if name != "n" else "n_burst", 0)
             if stmt.kind != ops.LOCAL and (
-                not 0 <= value < 1 << bits or (name in ("n", "len") and name in number and value == 0)
+                not 0 <= value <= self.most[limit] or (name in ("n", "len") and name in number and value == 0)
             ):
                 self.run.found.add("field")
         if stmt.kind == ops.LOCAL:
@@ -324,9 +296,10 @@ class _Machine:
                 count, a, b = (self._int(o) for o in (stmt.levels[0].count, stmt.levels[0].src, stmt.levels[0].dst))
             else:
                 count, a, b = number["n_burst"], number["src_stride"], number["dst_stride"]
-            if not (1 <= count < 1 << 16 and 1 <= row < 1 << 16 and 0 <= a < 1 << 16 and 0 <= b < 1 << 16):
+            most, block = self.most["local_max"], self.most["ub_line_bytes"]
+            if not (1 <= count <= most and 1 <= row <= most and 0 <= a <= most and 0 <= b <= most):
                 self.run.found.add("field")
-            return row * 32, [(count, (row + a) * 32, (row + b) * 32)], None
+            return row * block, [(count, (row + a) * block, (row + b) * block)], None
         if stmt.inline:
             loops = [tuple(self._int(o) for o in (lv.count, lv.src, lv.dst)) for lv in stmt.levels]
             pad = None
@@ -358,21 +331,21 @@ class _Machine:
         loops: Sequence[tuple[int, int, int]],
         pad: tuple[int, int, tuple[int, int] | None] | None,
     ) -> None:
-        found = self.run.found
+        found, most, block = self.run.found, self.most, self.most["ub_line_bytes"]
         for count, src, dst in loops:
-            if stmt.kind != ops.LOCAL and not 1 <= count < 1 << 21:
+            if stmt.kind != ops.LOCAL and not 1 <= count <= most["count_max"]:
                 found.add("field")
             if stmt.kind == ops.LOCAL or count <= 1:
                 continue
             for (place, _, _), stride in ((source, src), (dest, dst)):
-                if not 0 <= stride < (1 << 21 if place == "ub" else 1 << 40):
+                if not 0 <= stride <= most["ub_stride_max" if place == "ub" else "gm_stride_max"]:
                     found.add("field")
-                if place == "ub" and stride % 32 and (stride != row or pad is not None):
+                if place == "ub" and stride % block and (stride != row or pad is not None):
                     found.add("align")
         for place, at, _ in (source, dest):
-            if place == "ub" and at % 32:
+            if place == "ub" and at % block:
                 found.add("align")
-        if pad is not None and not all(0 <= c < 64 for c in pad[:2]):
+        if pad is not None and not all(0 <= c <= most["pad_count_max"] for c in pad[:2]):
             found.add("field")
 
     def _row(
@@ -387,10 +360,11 @@ class _Machine:
         if stmt.kind != ops.LOAD:
             return 0, row
         if pad is None:
-            return 0, row + (-row % 32 if self.readings.get("tail") != "untouched" else 0)
+            return 0, row + (-row % self.most["ub_line_bytes"] if self.readings.get("tail") != "untouched" else 0)
         unit = 1 if self.readings.get("pad-unit") == "bytes" else item
         left, right = pad[0] * unit, pad[1] * unit
-        end = -(-(left + row + right) // 32) * 32
+        block = self.most["ub_line_bytes"]
+        end = -(-(left + row + right) // block) * block
         if self.readings.get("pad-extent") == "gap":
             end = max(end, loops[0][2])
         return (0 if self.readings.get("left-pad") == "behind" else left), end
@@ -409,14 +383,15 @@ class _Machine:
         item: int,
     ) -> None:
         run, into, out_of = self.run, self.run.memory[dest], self.run.memory[source]
-        compact = stmt.kind == ops.LOAD and pad is None and loops[0][0] > 1 and loops[0][2] == row and row % 32
+        block = self.most["ub_line_bytes"]
+        compact = stmt.kind == ops.LOAD and pad is None and loops[0][0] > 1 and loops[0][2] == row and row % block
         changed: list[np.ndarray] = [data]
         fills: list[tuple[np.ndarray, np.ndarray | None]] = []
         for index, (start, begin, end) in enumerate(rows):
             if compact and index % loops[0][0] != loops[0][0] - 1:  # the burst counter runs fastest
                 continue
             if compact:
-                end = row + (-(start + row) % 32)
+                end = row + (-(start + row) % block)
             around = np.concatenate([np.arange(start, start + begin), np.arange(start + begin + row, start + end)])
             if not len(around):
                 continue
@@ -433,7 +408,7 @@ class _Machine:
         whole = not any(n % item for n in (row, *(step for _, _, step in loops)))
         if len(np.unique(written)) != len(written) and not (adds and whole):
             run.found.add("rows")
-        surplus = -row % 32 if source == "ub" else 0
+        surplus = -row % block if source == "ub" else 0
         self._bounds(source, reads, surplus)
         self._bounds(dest, written, 0)
         reads_in = reads[(reads >= 0) & (reads < len(out_of.state))]
@@ -459,7 +434,7 @@ class _Machine:
         if stmt.kind == ops.LOCAL and self.readings.get("local-pipe") == "vector":
             pipe = "V"
         atomic = (*self.atomic, item) if adds and whole else ("", "", 0)
-        self._happened(_Event(pipe, {source: np.unique(reads)}, {dest: np.unique(written)}, atomic))
+        self._happened(RunEvent(pipe, {source: np.unique(reads)}, {dest: np.unique(written)}, atomic))
 
     def _bounds(self, place: str, at: np.ndarray, surplus: int) -> None:
         if len(at) and (at.min() < 0 or at.max() + 1 + surplus > len(self.run.memory[place].state)):
@@ -479,7 +454,7 @@ class _Machine:
             foul = self.run.memory[place].state != WRITTEN if place == "ub" else None
             touched = self.registers_of.load(stmt, at, item, len(self.events), place, foul)
             self._bounds(place, touched, 0)
-            self._happened(_Event(pipe, {place: empty if stmt.results else touched}, {}))
+            self._happened(RunEvent(pipe, {place: empty if stmt.results else touched}, {}))
             return
         stride = 0 if stmt.stride is None else self._int(stmt.stride)
         touched, foul = self.registers_of.store(stmt, at, item, stride)
@@ -487,7 +462,7 @@ class _Machine:
         there = (touched >= 0) & (touched < len(self.run.memory[place].state))
         inside = touched[there]
         self.run.memory[place].state[inside] = np.where(foul[there], UNKNOWN, WRITTEN)
-        self._happened(_Event(pipe, {}, {place: inside}))
+        self._happened(RunEvent(pipe, {}, {place: inside}))
 
     def _other_core(self, stmt: ops.CrossCore) -> None:
         """A set lets the other core work, which knows what the pipe had done; before a wait it has worked, which the
@@ -518,9 +493,9 @@ class _Machine:
         if one.way == "w" and not sets:
             state[bytes_] = WRITTEN
         work = {place: bytes_}
-        self._happened(_Event(CORE, *(({}, work) if one.way == "w" else (work, {}))))
+        self._happened(RunEvent(CORE, *(({}, work) if one.way == "w" else (work, {}))))
 
-    def _happened(self, event: _Event) -> None:
+    def _happened(self, event: RunEvent) -> None:
         self.known.append(frozenset(self.knows.setdefault(event.pipe, set())))
         self.events.append(event)
 

@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dmaverify.language.affine import ONE, ZERO, Lin, World
+from dmaverify.machines.pto.limits import block_bytes
 from dmaverify.program.instructions import Copy, CopyTouch
 
-BLOCK = 32
 PIPE_OF = {"load": "MTE2", "store": "MTE3", "local": "LOCAL"}
 ORDERED_PIPES = ("V", "S")
 """Pipes whose own work is done in order, also on the same bytes."""
@@ -58,7 +58,7 @@ def touches_of(copy: Copy, world: World, readings: Mapping[str, str]) -> tuple[C
         return tuple(_load(copy, world, readings, reads, writes))
     out = [CopyTouch("read", copy.read, ZERO, copy.row, reads)]
     if copy.kind == "store":
-        surplus = world.round_up(copy.row, BLOCK) - copy.row
+        surplus = world.round_up(copy.row, block_bytes()) - copy.row
         out += [CopyTouch("surplus", copy.read, copy.row, surplus, reads)] if surplus != ZERO else []
     return (*out, CopyTouch("data", copy.write, ZERO, copy.row, writes))
 
@@ -73,7 +73,7 @@ def _load(
     row, fill = copy.row, copy.fill
     out = [CopyTouch("read", copy.read, ZERO, row, reads)]
     if reading_of(readings, "over-read") == "block":
-        beyond = world.round_up(row, BLOCK) - row
+        beyond = world.round_up(row, block_bytes()) - row
         out += [CopyTouch("surplus", copy.read, row, beyond, reads)] if beyond != ZERO else []
     if fill is None:
         out.append(CopyTouch("data", copy.write, ZERO, row, writes))
@@ -85,7 +85,7 @@ def _load(
     start = left if reading_of(readings, "left-pad") == "shift" else ZERO
     if reading_of(readings, "left-pad") == "behind":
         right = right + left
-    end = world.round_up(start + row + right, BLOCK)
+    end = world.round_up(start + row + right, block_bytes())
     if reading_of(readings, "pad-extent") == "gap" and copy.steps:
         end = world.least(end, copy.steps[0].write, most=True)
     pattern = pattern_of(fill.value, copy.write.item_bytes, readings)
@@ -110,13 +110,13 @@ def pattern_of(value: int | None, item_bytes: int, readings: Mapping[str, str]) 
 
 def _tail(copy: Copy, world: World, writes: tuple[tuple[Lin, Lin], ...]) -> list[CopyTouch]:
     """The rest of the last block of a row without padding; of compact rows only that behind the last one."""
-    rest = world.round_up(copy.row, BLOCK) - copy.row
+    rest = world.round_up(copy.row, block_bytes()) - copy.row
     if rest == ZERO:
         return []
     if is_compact(copy):
         count, stride = writes[0]
         last = world.times(count - ONE, stride) + copy.row
-        length = world.round_up(last, BLOCK) - last
+        length = world.round_up(last, block_bytes()) - last
         return [CopyTouch("unknown", copy.write, last, length, writes[1:])] if length != ZERO else []
     return [CopyTouch("unknown", copy.write, copy.row, rest, writes)]
 
@@ -126,4 +126,4 @@ def is_compact(copy: Copy) -> bool:
     if copy.fill is not None or not copy.steps or copy.steps[0].count == ONE:
         return False
     pitch = copy.steps[0].write if copy.kind == "load" else copy.steps[0].read
-    return pitch == copy.row and not (pitch.is_const and pitch.const % BLOCK == 0)
+    return pitch == copy.row and not (pitch.is_const and pitch.const % block_bytes() == 0)

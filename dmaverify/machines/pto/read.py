@@ -17,6 +17,7 @@ from dmaverify.errors import InputError, Source, Span
 from dmaverify.machines.pto.buffers import LOADS
 from dmaverify.machines.pto.control import DMA, ControlReader, deep
 from dmaverify.machines.pto.generic import PREDICATES, attributes, is_generic
+from dmaverify.machines.pto.limits import limits
 from dmaverify.machines.pto.mlir import MlirFile, Op, read_mlir
 from dmaverify.machines.pto.ops import (
     COPY_ROLES,
@@ -39,7 +40,6 @@ from dmaverify.machines.pto.ops import (
 from dmaverify.machines.pto.types import CUBE_SPACES, TokenCursor, float_bits, integer_of
 from dmaverify.machines.pto.vector import VectorReader
 from dmaverify.targets.table import suggestion
-from dmaverify.targets.target import load_target
 
 _ARITH = frozenset(
     [
@@ -358,7 +358,7 @@ class _FunctionReader(VectorReader, ControlReader):
         """Flags of the other core that the text never sets, or never waits for, where it holds both sides."""
         if {cube for cube, *_ in self.cross} | ({True} if self.cube_parts else set()) != {False, True}:
             return
-        flags = load_target("pto").limits["core_flags"]
+        flags = limits()["core_flags"]
         for cube, action, number, span, name in self.cross:
             others = [n for c, a, n, *_ in self.cross if c is not cube and a != action]
             ids = {n % flags for n in others if n is not None}  # the second vector core has ids of its own

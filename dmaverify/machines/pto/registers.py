@@ -16,6 +16,7 @@ from dmaverify.errors import Span
 from dmaverify.language.affine import ONE, ZERO, Lin
 from dmaverify.machines.pto import ops
 from dmaverify.machines.pto.arith import Arithmetic
+from dmaverify.machines.pto.limits import block_bytes
 from dmaverify.machines.pto.moves import PIPE_OF, touches_of
 from dmaverify.machines.pto.ops import LOAD, LOCAL, STORE, ValueType
 from dmaverify.machines.pto.values import Register
@@ -277,7 +278,8 @@ class Registers(Arithmetic):
         if self.setting.readings.get("local-unit") == "bytes" and not gap:
             step, size = (src, dst), row
         else:
-            step, size = ((row + src) * 32, (row + dst) * 32), row * 32
+            block = block_bytes()
+            step, size = ((row + src) * block, (row + dst) * block), row * block
         ports["row_bytes"] = size
         if stmt.levels:
             level = stmt.levels[0]

@@ -35,7 +35,7 @@ Side = list[tuple[str, Memory, Walk]]
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
+class SharedIndex:
     """A byte (address in units) that `writer` writes though `reader` needs it."""
 
     writer: str
@@ -54,7 +54,7 @@ def judge_order(case: IndirectCase, commands: Sequence[Command]) -> None:
     found = _list_overwritten(case, commands) or (
         _rows_overwritten(case, commands) if move.source.tier == move.dest.tier else None
     )
-    if isinstance(found, Shared):
+    if isinstance(found, SharedIndex):
         case.broken(
             "core/overlap", f"{found.writer} writes {found.reader}, at address {found.address * _width(case) // 8}",
             move.dest.base_span or move.dest.span, "place the destination where neither the source nor the list lies",
@@ -146,7 +146,7 @@ def _first(one: Side, other: Side) -> tuple[str, str, int] | str | None:
 # ---------------------------------------------------------------- the list
 
 
-def _list_overwritten(case: IndirectCase, commands: Sequence[Command]) -> Shared | str | None:
+def _list_overwritten(case: IndirectCase, commands: Sequence[Command]) -> SharedIndex | str | None:
     move = case.move
     if move.index.tensor.tier != move.dest.tier:
         return None
@@ -166,7 +166,7 @@ def _list_overwritten(case: IndirectCase, commands: Sequence[Command]) -> Shared
     for side in sides:
         met = _first(side, listed)
         if isinstance(met, tuple):
-            return Shared(met[0], met[1], met[2])
+            return SharedIndex(met[0], met[1], met[2])
         open_ = open_ or met == "unknown"
     return "unknown" if open_ else None
 
@@ -174,7 +174,7 @@ def _list_overwritten(case: IndirectCase, commands: Sequence[Command]) -> Shared
 # ---------------------------------------------------------------- the rows
 
 
-def _rows_overwritten(case: IndirectCase, commands: Sequence[Command]) -> Shared | str | None:
+def _rows_overwritten(case: IndirectCase, commands: Sequence[Command]) -> SharedIndex | str | None:
     """A row that is read behind a key that has written some of it."""
     move = case.move
     every = range(move.keys)
@@ -192,7 +192,7 @@ def _rows_overwritten(case: IndirectCase, commands: Sequence[Command]) -> Shared
         for earlier in range(later):
             met = _first(writes[earlier], reads[later])
             if isinstance(met, tuple):
-                return Shared(met[0], f"what {met[1]} reads after it", met[2])
+                return SharedIndex(met[0], f"what {met[1]} reads after it", met[2])
             open_ = open_ or met == "unknown"
     within = _within(case, commands)
     return within or ("unknown" if open_ else None)
@@ -208,7 +208,7 @@ def _all_of(case: IndirectCase, commands: Sequence[Command], *, writes: bool) ->
     return [("", memory, Walk(w.base + min(own), (*w.loops, (reach + 1, 1)))) for memory, w in walks]
 
 
-def _within(case: IndirectCase, commands: Sequence[Command]) -> Shared | str | None:
+def _within(case: IndirectCase, commands: Sequence[Command]) -> SharedIndex | str | None:
     """One key by itself: for every distance between a row and where it goes."""
     shifts = case.shifts()
     assert shifts is not None
@@ -227,11 +227,11 @@ def _within(case: IndirectCase, commands: Sequence[Command]) -> Shared | str | N
         if early == "unknown":
             open_ = True
         elif early is not None and not isinstance(early, str):
-            return Shared(f"{case.move.key} = {key}", "what a later request of it reads", early.address)
+            return SharedIndex(f"{case.move.key} = {key}", "what a later request of it reads", early.address)
     return "unknown" if open_ else None
 
 
-def _promised(case: IndirectCase, commands: Sequence[Command]) -> Shared | str | None:
+def _promised(case: IndirectCase, commands: Sequence[Command]) -> SharedIndex | str | None:
     """Rows known at run time only: any promised row for any key."""
     move = case.move
     behind, ahead = range(move.keys - 1), range(1, move.keys)
@@ -243,4 +243,4 @@ def _promised(case: IndirectCase, commands: Sequence[Command]) -> Shared | str |
     writes = _every(case, commands, writes=True, keys=behind)
     reads = _every(case, commands, writes=False, keys=ahead)
     met = _first(writes, reads)
-    return Shared(met[0], f"what {met[1]} reads after it", met[2]) if isinstance(met, tuple) else "unknown"
+    return SharedIndex(met[0], f"what {met[1]} reads after it", met[2]) if isinstance(met, tuple) else "unknown"

@@ -12,7 +12,8 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from dmaverify.cost.campaign import KINDS, random_program
+from lab.campaign import KINDS, random_program
+
 from dmaverify.cost.constants import cost_data
 from dmaverify.cost.model import cost
 from dmaverify.cost.simulate import simulate

@@ -20,8 +20,7 @@ from math import exp, log
 from pathlib import Path
 from statistics import median
 
-from dmaverify.cost.bands import SCATTERED, classes_of
-from dmaverify.cost.calibrate import (
+from lab.calibrate import (
     OLDER,
     FitRow,
     Seen,
@@ -36,9 +35,11 @@ from dmaverify.cost.calibrate import (
     silicon_section,
     written,
 )
+from lab.points import Point, commands_of, hardware_points, static_points
+
+from dmaverify.cost.bands import SCATTERED, classes_of
 from dmaverify.cost.constants import TICKS, Constant, CostData, cost_data
 from dmaverify.cost.model import cost
-from dmaverify.cost.points import Point, commands_of, hardware_points, static_points
 from dmaverify.cost.sides import pairs_of
 from dmaverify.targets.address_maps import data as tables
 from dmaverify.targets.address_maps import data_file

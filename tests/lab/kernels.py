@@ -13,8 +13,9 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
+from lab.kernel_text import Arrive, DrawnCopy, DrawnFence, DrawnKernel, DrawnRelease, Mode, Sync, Vector
+
 from dmaverify.program.instructions import Shared
-from dmaverify.testing.kernel_text import Arrive, DrawnCopy, DrawnFence, DrawnKernel, Let, Mode, Sync, Vector
 
 
 def kernel_of(rng: random.Random, *, inline: bool | None = None) -> DrawnKernel:
@@ -105,14 +106,14 @@ def _fed(rng: random.Random, surface: bool) -> DrawnKernel:
     over = pipe not in ("", "MTE3")
     across = (Sync("set", pipe, "MTE3", 4), Sync("wait", pipe, "MTE3", 4)) if over else ()
     parts: tuple[object, ...]
-    let = (Let("MTE3"),) if kind == "loop" or rng.random() < 0.5 else ()
+    let = (DrawnRelease("MTE3"),) if kind == "loop" or rng.random() < 0.5 else ()
     if kind == "hand":
         core = tuple(replace(s, way="r") for s in core)
         load = DrawnCopy("load", "src", 0, 0, base, 0, 1, size, size, size)
         tensors["src"] = size
         back = (Sync("set", pipe, "MTE2", 5), Sync("wait", pipe, "MTE2", 5)) if pipe not in ("", "MTE2") else ()
         again = (Arrive(pipe), *back, *((DrawnFence("MTE2"),) if rng.random() < 0.9 else ()), load)
-        return DrawnKernel(tensors, (load, Let("MTE2"), *again), (), (), 1, item, surface, core=core)
+        return DrawnKernel(tensors, (load, DrawnRelease("MTE2"), *again), (), (), 1, item, surface, core=core)
     if kind == "vector":
         known = (Sync("set", pipe, "V", 4), Sync("wait", pipe, "V", 4)) if pipe not in ("", "V") else ()
         work = (Vector(base, out, 0, size // 256), Sync("set", "V", "MTE3", 2), Sync("wait", "V", "MTE3", 2))
@@ -224,7 +225,7 @@ def _changed(rng: random.Random, part: object, item: int) -> object:
         return replace(part, event=((part.event or 0) + rng.choice([1, 2])) % 8)
     if isinstance(part, Arrive):
         return replace(part, pipe=rng.choice(["V", "MTE2", "MTE3", ""]), flag=rng.choice([part.flag, part.flag, 5]))
-    if isinstance(part, Let):
+    if isinstance(part, DrawnRelease):
         return replace(part, pipe=rng.choice(["V", "MTE2", "MTE3", "ALL"]), flag=rng.choice([part.flag, part.flag, 5]))
     if isinstance(part, Mode):
         return Mode("max" if part.name != "max" else "none")
@@ -243,7 +244,7 @@ __all__ = [
     "DrawnCopy",
     "DrawnFence",
     "DrawnKernel",
-    "Let",
+    "DrawnRelease",
     "Mode",
     "Sync",
     "Vector",

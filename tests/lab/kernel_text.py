@@ -71,7 +71,7 @@ class Arrive:
 
 
 @dataclass(frozen=True, slots=True)
-class Let:
+class DrawnRelease:
     """Lets the other core go on once a pipe is done."""
 
     pipe: str
@@ -162,7 +162,7 @@ class KernelWriter:
             elif isinstance(part, Arrive):
                 wait = f"sync.wait <PIPE_{part.pipe}>," if part.pipe else "wait_flag_dev"
                 self.lines.append(f"{pad}pto.{wait} {part.flag}")
-            elif isinstance(part, Let):
+            elif isinstance(part, DrawnRelease):
                 self.lines.append(f"{pad}pto.sync.set <PIPE_{part.pipe}>, {part.flag}")
             elif isinstance(part, Mode):
                 self.lines.append(f"{pad}pto.set_atomic_{part.name}")

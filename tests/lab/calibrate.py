@@ -24,10 +24,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from lab.points import Point, commands_of
+
 from dmaverify.cost.bands import SCATTERED
 from dmaverify.cost.constants import CostData, cost_data
 from dmaverify.cost.model import cost
-from dmaverify.cost.points import Point, commands_of
 from dmaverify.cost.sides import SideCost, is_reread, pairs_of, region_of, slices_of
 
 BEGIN = "# ---- fitted by `make calibrate`; do not edit by hand, up to the next line of this form"

@@ -1,0 +1,51 @@
+"""A text that an editor has open, with its verdicts.
+
+Knows: the text as it stands in the editor, and the plan that it reads as. Does not know: what is shown of it.
+Law: the plan is read from the unsaved text, never from the file under it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from dmaverify.errors import InputError, Source, Span
+from dmaverify.language.files import unsaved
+from dmaverify.verdict import Verdict
+
+if TYPE_CHECKING:
+    from dmaverify.plan.plan import Plan
+
+
+@dataclass(frozen=True)
+class Opened:
+    """One text of an editor with its verdicts."""
+
+    path: str
+    text: str
+    verdicts: tuple[Verdict, ...]
+    others: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def source(self) -> Source:
+        return Source(self.path, self.text)
+
+    @cached_property
+    def plan(self) -> Plan | None:
+        """The plan or kernel, where it can be read."""
+        if not self.path.endswith((".toml", ".rs")):
+            return None
+        from dmaverify.jobs.load import load
+
+        try:
+            with unsaved({**self.others, os.path.abspath(self.path): self.text}):
+                return load(self.path, symbols=True)
+        except (InputError, OSError):
+            return None
+
+    def own(self, span: Span | None) -> bool:
+        """Whether a place lies in this text."""
+        return span is not None and os.path.abspath(span.source.name) == os.path.abspath(self.path)
