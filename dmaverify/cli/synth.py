@@ -250,5 +250,11 @@ def cost_request(request: dict[str, Any], profile: str, simulated: bool, explain
     plan = plan_of_request(request)
     chosen = str(request.get("profile", profile))
     play, told = bool(request.get("simulate", simulated)), bool(request.get("explain", explained))
-    found = [cost_of(plan, t.name, chosen, play, told)[1] for t in plan.transfers]
+    if plan.transfers:
+        found = [cost_of(plan, t.name, chosen, play, told)[1] for t in plan.transfers]
+    else:
+        from dmaverify.cli.entries import Chosen
+        from dmaverify.cli.priced import priced_entries
+
+        found = [dict(one.data) for one in priced_entries(plan, Chosen(chosen, play, told), True)]
     return found[0] if len(found) == 1 else found

@@ -116,6 +116,12 @@ def test_a_list_of_evenly_spaced_rows_costs_what_the_plain_command_costs_and_its
     assert gather_cost(moves).cycles - cost([plain]).cycles in (0, 1)
 
 
+def test_a_gather_is_priced_over_stdin_too() -> None:
+    line = json.dumps({"path": str(EXAMPLES / "programs" / "gather.toml"), "name": "embedding"})
+    result = CliRunner().invoke(cli, ["cost", "--stdin"], input=line + "\n")
+    assert json.loads(result.stdout)["cycles"] == 565
+
+
 # ---------------------------------------------------------------- loops
 
 
