@@ -177,10 +177,12 @@ def _in_turns(pairs: Sequence[tuple[SideCost, SideCost]], engines: int, data: Co
     """
     price = min(data.ticks("issue_partial"), data.ticks("issue_ragged"))
     many: dict[int, int] = defaultdict(int)
+    chips = {side.port.chip for pair in pairs for side in pair}
     for _, write in pairs:
         if write.port.tier == "hbm":
             many[write.port.chip] += write.windows.partial
-    return max((n * price + n * data.ticks("issue_store") // engines for n in many.values()), default=0)
+    share = data.ticks("issue_store") / (engines * max(1, len(chips)))
+    return max((n * price + int(n * share) for n in many.values()), default=0)
 
 
 def _issue_of(side: SideCost, each: int, data: CostData) -> int:
