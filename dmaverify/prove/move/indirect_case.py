@@ -432,11 +432,16 @@ class IndirectCase:
         picked = [v * per_byte if self.move.index.scaled else v * self.row_units for v in values]
         if listed is not None and listed.offsets is not None:
             picked = list(listed.offsets)
-        space = space_of(self.target, self.move.payload.tier)
-        keyed = [self.payload.units(k, space, self.bits) for k in range(self.move.keys)]
-        if listed is not None:
-            keyed = [k * listed.stride for k in range(listed.count)]
+        keyed = self.keyed_shifts()
         return (keyed, picked) if self.move.scatter else (picked, keyed)
+
+    def keyed_shifts(self) -> list[int]:
+        """What the machine adds to the addresses of the side that has the key, key by key, in units."""
+        listed = self.move.listed
+        if listed is not None:
+            return [k * listed.stride for k in range(listed.count)]
+        space = space_of(self.target, self.move.payload.tier)
+        return [self.payload.units(k, space, self.bits) for k in range(self.move.keys)]
 
 
 def _around(text: Sequencer | None, count: int, stride: int, label: str) -> Sequencer | None:
