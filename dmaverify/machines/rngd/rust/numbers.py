@@ -287,13 +287,14 @@ def _operate(sign: str, a: Numbers, b: Numbers) -> Numbers | None:
     n = b.single
     if sign == "/":
         whole = a.low % n == 0 and a.step % n == 0
-        return Numbers(a.low // n, a.high // n, a.step // n if whole else 1, a.exact and (whole or a.step == 1))
+        exact = a.exact and (whole or a.step == 1)
+        return Numbers(a.low // n, a.high // n, a.step // n if whole else 1, exact, a.loops if whole else a.loops | {0})
     if sign == "%":
         if a.step % n == 0:
             return Numbers.of(a.low % n)
         if a.low // n == a.high // n:
-            return Numbers(a.low % n, a.high % n, a.step, a.exact)
-        return Numbers(0, n - 1, 1, a.exact and a.step == 1 and a.high - a.low >= n - 1)
+            return Numbers(a.low % n, a.high % n, a.step, a.exact, a.loops)
+        return Numbers(0, n - 1, 1, a.exact and a.step == 1 and a.high - a.low >= n - 1, a.loops | {0})
     return None
 
 
