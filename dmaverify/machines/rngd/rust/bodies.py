@@ -322,7 +322,8 @@ class Bodies(ControlFlow):
         return value
 
     def _block(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
-        return self.block(code, node, frame, expected)
+        with self.walk.within("block", _label(code, node)):
+            return self.block(code, node, frame, expected)
 
     def _let_declaration(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
         pattern, declared = node.child_by_field_name("pattern"), node.child_by_field_name("type")
@@ -345,7 +346,8 @@ class Bodies(ControlFlow):
             self.let = before
         other = node.child_by_field_name("alternative")
         if other is not None:
-            self.value(code, other, frame, None)
+            with self.walk.perhaps():
+                self.value(code, other, frame, None)
         value = self.merged(value, wanted)
         changes = child(node, "mutable_specifier") is not None
         if changes and isinstance(value, Numbers):
@@ -467,6 +469,8 @@ class Bodies(ControlFlow):
             return self.types.mapping(code, node, frame)
         if called in _STOPS:
             self.walk.leave("program")
+        if called.removeprefix("debug_").startswith("assert"):
+            self.asserted(code, called, code.text(body)[1:-1], body.start_byte + 1, frame)
         rules = frame.scope.macro(called)
         if rules is not None and self.expansions < 400:
             self.expansions += 1

@@ -148,7 +148,7 @@ class EffectLedger:
             ]  # fmt: skip
             own = serial in self.empty and self.born[serial][1].tier != "host"
             whole = self.born[serial][1] if own else self.whole.get(serial)
-            if whole is None or not (own or any(e.tensor.window.tiled for _, e in writes)):
+            if whole is None or not (own or any(e.tensor.window.tiled or not e.when.always for _, e in writes)):
                 continue
             needs = self._needs(serial)
             scatters = any(e.site.method in SCATTERS for _, e in writes)

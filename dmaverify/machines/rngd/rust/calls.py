@@ -7,6 +7,7 @@ Law: a method that is not understood gives what its place expects, never more.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -238,7 +239,8 @@ class Calls(Functions):
         values: list[Value] = []
         for one in arguments:
             if one.type == "closure_expression" and name in _APPLIES:
-                values.append(self.closure(code, one, frame, receiver, None))
+                with self.walk.perhaps():
+                    values.append(self.closure(code, one, frame, receiver, None))
             else:
                 values.append(self.value(code, one, frame, None))
         if name in _SAME and known(receiver):
@@ -306,7 +308,8 @@ class Calls(Functions):
         turns = self._one_by_one(code, closure, receiver) if name == "for_each" else receiver.items
         if turns is not None and len(turns) <= MAX_EACH:
             return listed([self.closure(code, closure, frame, one, wanted) for one in turns])
-        return Sequence(self.closure(code, closure, frame, self.moving(receiver.part), wanted), receiver.count)
+        with nullcontext() if receiver.count and name in ("for_each", "map") else self.walk.perhaps():
+            return Sequence(self.closure(code, closure, frame, self.moving(receiver.part), wanted), receiver.count)
 
     def moving(self, value: Value) -> Value:
         """The values of a loop variable, told from those of other loops."""

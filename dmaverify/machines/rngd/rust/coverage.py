@@ -61,6 +61,9 @@ def judged(buffer: UsedBuffer) -> Iterator[Told]:
     """What is wrong with the writes of a buffer, or could not be said."""
     if buffer.own:
         yield from _used(buffer)
+    elif way_past(OnWay(), [effect.when for _, effect in buffer.writes]) is not None:
+        said = f"that `{buffer.name}` is written on every way is not claimed"
+        yield buffer.last, Unjudged(DEFINITE, said, False)
     if buffer.tiled:
         yield from _counted(buffer)
 

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 
 from dmaverify.machines.rngd.rust.buffers import EffectLedger
 from dmaverify.machines.rngd.rust.cfg import holds
-from dmaverify.machines.rngd.rust.code import Code, named
+from dmaverify.machines.rngd.rust.code import Code, named, parse_fragment, walk
 from dmaverify.machines.rngd.rust.lists import elements, range_of
-from dmaverify.machines.rngd.rust.numbers import Look, number_of, truth_of
+from dmaverify.machines.rngd.rust.numbers import Look, number_of, split_top, truth_of
 from dmaverify.machines.rngd.rust.paths import WayChoice
 from dmaverify.machines.rngd.rust.patterns import Patterns
 from dmaverify.machines.rngd.rust.sites import is_host
@@ -287,6 +287,20 @@ class ControlFlow(Patterns):
 
     # ------------------------------------------------------------ choices
 
+    def asserted(self, code: Code, called: str, text: str, byte: int, frame: Frame) -> None:
+        """`assert!(c)`: nothing behind it runs where the condition does not hold."""
+        parts = split_top(text, ",")
+        sign = {"assert_eq": "==", "assert_ne": "!="}.get(called.removeprefix("debug_"))
+        asked = parts[0].strip() if sign is None or len(parts) < 2 else f"{parts[0].strip()} {sign} {parts[1].strip()}"
+        if truth_of(asked, self.types.look(frame)) is True:
+            return
+        again, tree = parse_fragment(code, asked, byte, "fn f(){g(", ");}")
+        given = next((one for one in walk(tree) if one.type == "arguments"), None)
+        inner = named(given) if given is not None else []
+        if len(inner) == 1:
+            with self.walk.chosen(self.choices(again, inner[0], frame)[1]):
+                self.walk.leave("program")
+
     def choices(self, code: Code, condition: Node, frame: Frame) -> tuple[WayChoice, WayChoice]:
         """The two arms of a condition. Conditions of one text over the same values are one decision."""
         text, turned = _plainly(" ".join(code.text(condition).split()))
@@ -390,7 +404,8 @@ class ControlFlow(Patterns):
         return range_of(numbers) if numbers is not None else Sequence(Unknown("a number of a range that is not known"))
 
     def _closure_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
-        return self.closure(code, node, frame, Unknown("an argument of a closure"), expected)
+        with self.walk.perhaps():
+            return self.closure(code, node, frame, Unknown("an argument of a closure"), expected)
 
     def closure(
         self, code: Code, node: Node, frame: Frame, given: Value | list[Value], expected: Value | None

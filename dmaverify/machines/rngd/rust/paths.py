@@ -182,7 +182,16 @@ class WayWalk:
         finally:
             self.exits = before
 
+    @contextmanager
+    def perhaps(self) -> Iterator[None]:
+        """What is read may run or not, and nobody says when."""
+        self.number += 1
+        with self.chosen(WayChoice(f"perhaps {self.number}", 0, 2)):
+            yield
+
     def leave(self, kind: str, label: str = "") -> None:
         """Nothing of the innermost scope of that kind runs from here on; nothing at all for a kind without one."""
-        found = next((number for number, own, name in reversed(self.scopes) if own == kind and label in ("", name)), 0)
+        found = next(
+            (n for n, own, name in reversed(self.scopes) if (own == kind and not label) or (label and label == name)), 0
+        )
         self.exits.append((found, self.path))

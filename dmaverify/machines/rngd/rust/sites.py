@@ -42,7 +42,7 @@ _TENSORS = re.compile(rb"Tensor|Context\b")
 _TRANSFER = re.compile(rb"\b(?:%s)\b" % b"|".join(sorted(name.encode() for name in TRANSFERS)))
 
 
-_NUMBERS = {"usize", "u8", "u16", "u32", "u64", "u128", "isize", "i8", "i16", "i32", "i64", "i128"}
+_NUMBERS = {"usize", "u8", "u16", "u32", "u64", "u128", "isize", "i8", "i16", "i32", "i64", "i128", "bool"}
 
 
 def is_kernel(item: Item) -> bool:
