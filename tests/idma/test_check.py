@@ -253,7 +253,7 @@ def test_one_wrong_stride_is_refuted_as_on_any_machine() -> None:
         ({"options": 'variant = "rw_axi_rw_init", src_protocol = "init"'}, {"pattern"}, set()),
         ({"options": "src_burst = 0"}, {"burst-incr"}, set()),
         ({"options": "src_burst = 1"}, set(), set()),
-        ({"options": 'on_error = "replay"'}, {"error-action"}, set()),
+        ({"options": 'on_error = "replay"'}, {"error-action"}, {"error-replay"}),
         ({"options": 'on_error = "abort"'}, set(), {"error-abort"}),
         ({"options": 'on_error = "continue"'}, set(), {"error-continue"}),
         ({"options": 'on_error = "continue", variant = "rw_obi"'}, {"error-handled"}, {"error-continue"}),

@@ -117,6 +117,8 @@ def legalize(backend: Backend, request: Request) -> Bursts:
     space = 1 << backend.address_width
     length = request.length
     coupled = is_coupled(request)
+    if length and not backend.legalizer:
+        return Bursts(Cuts(request.src, length, ()), Cuts(request.dst, length, ()), space, coupled)
     if length == 0:
         empty = -1 if backend.reject_zero else 0
         return Bursts(Cuts(request.src, empty, ()), Cuts(request.dst, empty, ()), space, coupled)
@@ -134,6 +136,8 @@ def legalize(backend: Backend, request: Request) -> Bursts:
 
 def burst_count(backend: Backend, request: Request) -> tuple[int, int]:
     """How many bursts each side has, without making them; for TileLink at least as many. Length above 0."""
+    if not backend.legalizer:
+        return 1, 1
     sides = []
     for base, protocol, reduced, llen in (
         (request.src, request.src_protocol, request.src_reduce_len, request.src_max_llen),
@@ -191,6 +195,8 @@ def tilelink_step(backend: Backend, address: int, rest: int, write: bool) -> int
 
 
 def _tilelink_most(backend: Backend, write: bool) -> int:
+    if backend.tilelink_ul:
+        return backend.word
     most, page = bus_limits()["tilelink_write_beats"], bus_limits()["tilelink_page_bytes"]
     return min(most * backend.word, page) if write else page
 
