@@ -41,6 +41,8 @@
   (= laid 1))
 (define-fun idma/tilelink-word ((protocol Int) (bytes Int) (tilelink_most Int)) Bool
   (or (distinct protocol 3) (<= bytes tilelink_most)))
+(define-fun idma/known-defect ((known Int)) Bool
+  (= known 0))
 (define-fun idma/reserved-bits ((reserved Int)) Bool
   (= reserved 0))
 (define-fun idma/compute ((computes Int)) Bool

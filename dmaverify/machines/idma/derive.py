@@ -18,7 +18,8 @@ from dmaverify.machines.idma.engine import AXI, INIT, NO_ADDRESS, TILELINK, bus_
 from dmaverify.machines.idma.judge import own_bursts, starts_of
 from dmaverify.machines.idma.legalizer import tilelink_page_bits
 from dmaverify.machines.idma.nd import Descriptor, Dim, relative
-from dmaverify.machines.idma.setup import Setup, setup_of
+from dmaverify.machines.idma.released import ReleaseCase, release_facts
+from dmaverify.machines.idma.setup import SPECIFICATION, Setup, setup_of
 from dmaverify.program.command import Command
 from dmaverify.program.form import part_spans
 from dmaverify.program.move import Transfer
@@ -79,6 +80,8 @@ def derived(transfer: Transfer, target: Target, commands: Sequence[Command]) -> 
         words = transfer.form.commands[number] if transfer.form and number < len(transfer.form.commands) else ()
         spans = part_spans(words)
         out += [replace(fact, spans=_placed(fact, spans)) for fact in facts]
+    cases = [ReleaseCase(setup, descriptor_of(setup, command)) for command in commands]
+    out += release_facts(target, cases)
     return out
 
 
@@ -147,7 +150,7 @@ def descriptor_facts(
         "over": _over(ends["read"], tensor or ends["read"], word),
         "torn": int(step < word or length % word != 0),
         "computes": int(request.compute and promised),
-        "shared_out": int(setup.region is not None),
+        "shared_out": int(setup.region is not None and setup.version != SPECIFICATION),
         "on_error": setup.on_error,
         "handled": int(request.src_protocol == AXI == request.dst_protocol and not request.compute),
         "transfers": prod(reps),

@@ -209,6 +209,12 @@ def _step(address: int, rest: int, bits: int, word: int, most: int) -> int:
     return min(_power_below(room), most)
 
 
+def _specified_step(address: int, rest: int, most: int) -> int:
+    """The longest access that TileLink allows: a power of two of which its address is a multiple."""
+    aligned = address & -address or most
+    return min(_power_below(rest), aligned, most)
+
+
 def _power_below(number: int) -> int:
     return 1 << (number.bit_length() - 1) if number else 0
 
@@ -219,7 +225,10 @@ def _tilelink(backend: Backend, base: int, length: int, write: bool) -> Cuts:
     cuts: list[int] = []
     at = 0
     while True:
-        step = _step(base + at, length - at, bits, word, most)
+        if backend.specified:
+            step = _specified_step(base + at, length - at, most)
+        else:
+            step = _step(base + at, length - at, bits, word, most)
         if step == 0:
             return Cuts(base, at, tuple(cuts[:-1]), at) if at else Cuts(base, -1, (), 0)
         at += step
