@@ -21,6 +21,7 @@ _HOMES = {
     "load": "dmaverify.api",
     "check": "dmaverify.api",
     "run": "dmaverify.api",
+    "price": "dmaverify.api",  # `dmaverify.cost` is a package
     "InputError": "dmaverify.errors",
     "InputErrors": "dmaverify.errors",
     "Finding": "dmaverify.verdict",

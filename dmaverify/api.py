@@ -8,7 +8,7 @@ InputErrors, a plan that is wrong is a Verdict.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,13 +18,14 @@ from dmaverify.jobs.load import check, load, mapping, program_of
 from dmaverify.prove.move.preconditions import unmet
 
 if TYPE_CHECKING:
+    from dmaverify.cost.model import Cost
     from dmaverify.execute import Execution
     from dmaverify.plan.plan import Plan
     from dmaverify.program.move import Transfer
     from dmaverify.synth.result import Synthesis
     from dmaverify.targets.target import Target
 
-__all__ = ["check", "load", "mapping", "program_of", "run", "synthesize"]
+__all__ = ["check", "load", "mapping", "price", "program_of", "run", "synthesize"]
 
 
 def run(
@@ -91,3 +92,46 @@ def synthesize(
     if len(names) != 1:
         raise InputError(f"{len(names)} transfers to synthesize ({', '.join(names) or 'none'})", None, "name one")
     return synthesize_named(plan, names[0], chosen)
+
+
+def price(
+    plan: str | Path | Plan, name: str | None = None, *, target: str | None = None, profile: str = "book"
+) -> Cost:
+    """What the commands of one transfer cost, as named terms. Raises InputError, also for a machine without prices."""
+    from dmaverify.cost.constants import cost_data
+    from dmaverify.cost.model import cost
+
+    loaded = load(plan, name, target=target)
+    if len(loaded.transfers) != 1:
+        names = ", ".join(item.name for item in loaded.transfers) or "none"
+        raise InputError(f"{loaded.path} has {len(loaded.transfers)} transfers ({names})", None, "name one: PATH::NAME")
+    item = loaded.transfers[0]
+    if "hbm" not in loaded.targets[item.transfer.target].tiers:
+        hint = "`dmaverify cost` prices it by the machine's own law"
+        raise InputError(f"{item.transfer.target} has no prices of the common model", item.transfer.span, hint)
+    return cost(program_of(loaded, item.name), cost_data(profile))
+
+
+def _show_in_notebooks() -> None:
+    """Gives mappings, verdicts and plans the method by which a notebook draws them."""
+    from typing import get_args
+
+    from dmaverify.language.expr import Expr
+    from dmaverify.plan.plan import Plan as PlanType
+    from dmaverify.verdict import Verdict
+
+    def shown(how: str) -> Callable[[Any], str]:
+        def html(value: Any) -> str:
+            from dmaverify.report import notebook
+
+            return str(getattr(notebook, how)(value))
+
+        return html
+
+    for kind in get_args(Expr):
+        kind._repr_html_ = shown("mapping_html")
+    Verdict._repr_html_ = shown("verdict_html")  # type: ignore[attr-defined]
+    PlanType._repr_html_ = shown("plan_html")  # type: ignore[attr-defined]
+
+
+_show_in_notebooks()

@@ -15,8 +15,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import references
+
 NOTE = "% Written by docs/generate.py; changes are lost.\n\n"
-PUBLIC = ("mapping", "load", "check", "run", "synthesize", "load_target")
+PUBLIC = ("mapping", "load", "check", "run", "price", "synthesize", "load_target")
 VALUES = ("Verdict", "Finding", "Options", "Command", "Loop", "Port", "Engine", "InputError")
 TESTING = (
     ("dmaverify.testing.plugin", ("assert_plan", "assert_equivalent")),
@@ -27,6 +29,7 @@ TESTING = (
 def pages() -> dict[str, str]:
     """Every generated page by its name."""
     made = {"commands": commands_page(), "settings": settings_page(), "plan-file": plan_page(), "python": python_page()}
+    made["mappings"], made["configurations"] = references.mapping_page(), references.configuration_page()
     made["rules-core"] = core_page()
     from dmaverify.targets.target import available_targets, load_target
 
@@ -120,18 +123,29 @@ def plan_page() -> str:
         "Made from the JSON Schema that `dmaverify schema` prints. An editor with a TOML plugin completes and checks",
         "plans with it: write the schema to a file, and `#:schema FILE` on the first line of a plan.\n",
     ]
+    examples = references.key_examples()
     for name, part in tables:
         if part.get("type") != "object" or "properties" not in part:
             continue
         need = set(part.get("required", ()))
         about = plain(part.get("description", ""))
-        parts.append(f"## {name}\n\n{about}\n\n| key | needed | what |\n|---|---|---|")
+        parts.append(f"## {name}\n\n{about}\n\n| key | needed | what | for example |\n|---|---|---|---|")
         parts += [
-            f"| `{key}` | {'yes' if key in need else ''} | {cell(value.get('description', _kind(value)))} |"
+            f"| `{key}` | {'yes' if key in need else ''} | {cell(value.get('description', _kind(value)))} | "
+            f"{_example(examples.get((name.removeprefix('a '), key)))} |"
             for key, value in part["properties"].items()
         ]
         parts.append("")
+    parts.append(references.whole_examples())
     return "\n".join(parts)
+
+
+def _example(found: tuple[str, str] | None) -> str:
+    """A line of a plan that ships, and which."""
+    if found is None:
+        return ""
+    line, file = (text.replace("|", "\\|").replace("`", "'") for text in found)
+    return f"`{line}` ({plain(file.removeprefix('examples/'))})"
 
 
 def _kind(value: dict[str, Any]) -> str:

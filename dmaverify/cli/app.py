@@ -139,6 +139,8 @@ LATE = {
 def cli() -> None:
     """Proof for tensor DMA: check, explain and derive the loop nests that move tensors.
 
+    Begin with `dmaverify new tile` and `dmaverify check tile.toml`; `dmaverify examples` lists more.
+
     Exit codes: 0 as expected, 1 violated, 2 unreadable or empty input, 3 inconclusive, 4 internal error.
     """
 

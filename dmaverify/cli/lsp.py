@@ -216,6 +216,7 @@ def _answers(server: LanguageServer, session: EditorSession) -> None:
     from lsprotocol import types
 
     from dmaverify.cli import editor
+    from dmaverify.cli.opened import Opened
 
     def at(params: Any) -> tuple[Opened, int] | None:
         found = session.current(params.text_document.uri)

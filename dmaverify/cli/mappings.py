@@ -61,10 +61,11 @@ def derive(path: str, explain: bool, merge: bool, as_json: bool) -> None:
     """The commands of a stream, or the configuration of an access."""
     from dmaverify.cli.app import Stop, fail, say
     from dmaverify.jobs.derivation import derivation_json, derivation_text
+    from dmaverify.jobs.inferring import with_streams
     from dmaverify.jobs.load import load
     from dmaverify.report.data import dumps
 
-    plan = load(path, partly=True)
+    plan = with_streams(load(path, partly=True))
     out: list[Any] = []
     code = 1 if plan.unread else 0
     for unread in plan.unread:

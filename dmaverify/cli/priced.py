@@ -8,7 +8,7 @@ time only where every step of it has a price.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -17,10 +17,12 @@ from dmaverify.errors import InputError, errors_of
 
 if TYPE_CHECKING:
     from dmaverify.plan.plan import Plan
+    from dmaverify.program.access import Access
     from dmaverify.program.indirect import Indirect
     from dmaverify.program.schedule import Program, Step
     from dmaverify.prove.flow.touches import StepWork
     from dmaverify.report.timeline import Duration, Slot
+    from dmaverify.targets.target import Target
 
 INDIRECT = (
     "has no price: how long the engine takes to read an index and a row it names is in no document, "
@@ -66,7 +68,7 @@ def costs_of(path: str, chosen: Chosen, as_json: bool) -> tuple[str, list[InputE
     if chosen.readings:
         plan = replace(plan, targets={name: one.under(chosen.readings) for name, one in plan.targets.items()})
     errors = [error for one in plan.unread for error in one.errors]
-    if not (plan.transfers or plan.indirects or plan.programs or errors):
+    if not (plan.transfers or plan.accesses or plan.indirects or plan.programs or errors):
         raise InputError(f"{path} has no transfer to price")
     found = priced_entries(plan, chosen, as_json)
     errors += [error for one in found for error in one.errors]
@@ -82,6 +84,7 @@ def priced_entries(plan: Plan, chosen: Chosen, as_json: bool) -> list[Priced]:
     cost_data(chosen.profile)
     return [
         *(_transfer(plan, item.name, chosen, as_json) for item in plan.transfers),
+        *(_access(plan, item) for item in plan.accesses),
         *(_indirect(item) for item in plan.indirects),
         *(_program(plan, program, chosen.profile) for program in plan.programs),
     ]
@@ -141,6 +144,17 @@ def _all_turns(data: Mapping[str, Any]) -> list[str]:
     return [f"  {said}, each priced as the first"]
 
 
+def _access(plan: Plan, item: Access) -> Priced:
+    from dmaverify.jobs.accesses import priced_access
+
+    try:
+        price = priced_access(item, plan.targets[item.target])
+    except InputError as error:
+        none = {"name": item.name, "kind": "access", "cycles": None, "reason": error.message}
+        return Priced(f"{item.name}   no price: {error.message}", none)
+    return Priced(price.text(), price.as_data())
+
+
 def _indirect(item: Indirect) -> Priced:
     return Priced(f"{item.name}   a {item.kind} {INDIRECT}", {"name": item.name, "cycles": None, "reason": INDIRECT})
 
@@ -167,7 +181,34 @@ def _program(plan: Plan, program: Program, profile: str) -> Priced:
         "steps": [{key: getattr(slot, key) for key in shown} for slot in slots],
         "iterations": iterations(program),
     }
-    return Priced(timeline_text(program.name, slots, profile, iterations(program)), data)
+    beside = _beside(plan, program, slots)
+    data |= {"contexts": beside} if beside else {}
+    return Priced("\n".join([timeline_text(program.name, slots, profile, iterations(program)), *beside]), data)
+
+
+def _beside(plan: Plan, program: Program, slots: Sequence[Slot]) -> list[str]:
+    """What main and sub accesses that run side by side take from each other at the banks."""
+    from dmaverify.jobs.accesses import banks_of, contention_lines
+    from dmaverify.prove.flow.touches import work_of
+
+    target = plan.targets[program.target]
+    lanes = {slot.step: slot for slot in slots if slot.lane in ("main", "sub")}
+    parts = {}
+    for index, step in enumerate(program.steps):
+        if step.name in lanes:
+            slot, accesses = lanes[step.name], work_of(index, step, target).accesses
+            banks = frozenset[int]().union(*(banks_of(access, command, target) for access, command in accesses))
+            parts[step.name] = (slot.lane, slot.end - slot.start, banks)
+    names = list(parts)
+    return contention_lines(
+        parts,
+        [
+            (one, other)
+            for at, one in enumerate(names)
+            for other in names[at + 1 :]
+            if lanes[one].start < lanes[other].end and lanes[other].start < lanes[one].end
+        ],
+    )
 
 
 def iterations(program: Program) -> int:
@@ -206,7 +247,8 @@ def laid_out(plan: Plan, program: Program, profile: str, supported: bool = True)
         raise InputError(f"{', '.join(order.steps)} wait for each other", program.span, "take one `after` away")
     for step, work in zip(program.steps, works, strict=True) if supported else ():
         _supported(step, work, profile)
-    durations = {key: value for n, work in enumerate(works) for key, value in _durations(n, work, profile).items()}
+    each = [_durations(n, work, profile, target) for n, work in enumerate(works)]
+    durations = {key: value for found in each for key, value in found.items()}
     return slots_of(program, order, durations)
 
 
@@ -222,16 +264,17 @@ def _supported(step: Step, work: StepWork, profile: str) -> None:
         raise InputError(f"step `{step.name}` is not modelled by profile {profile}: {band.name}", step.span)
 
 
-def _durations(index: int, work: StepWork, profile: str) -> Mapping[tuple[int, str], Duration]:
+def _durations(index: int, work: StepWork, profile: str, target: Target) -> Mapping[tuple[int, str], Duration]:
     """How long each lane works on a step: by itself, or as the whole step where what lanes share binds it."""
     from dmaverify.cost.model import cost
+    from dmaverify.jobs.accesses import access_price
     from dmaverify.prove.flow.touches import lane_of
     from dmaverify.report.timeline import Duration
 
     if work.accesses:
-        packets = sum(command.amount // max(1, command.packet) for _, command in work.accesses)
-        about: dict[str, Any] = {"packets": packets, "cycles": "one a packet: the least it can take"}
-        return {(index, lane): Duration(float(packets), about) for lane in work.lanes}
+        prices = [access_price(access, command, target) for access, command in work.accesses]
+        about: dict[str, Any] = {"packets": sum(one.packets for one in prices), "cycles": "one memory access a cycle"}
+        return {(index, lane): Duration(float(sum(one.cycles for one in prices)), about) for lane in work.lanes}
     parts = {
         lane: [command for command in work.commands if len(work.lanes) == 1 or lane_of(command) == lane]
         for lane in work.lanes

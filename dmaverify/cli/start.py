@@ -6,6 +6,7 @@ Law: no file that exists is written over unless `--force` says so; every first p
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -40,9 +41,15 @@ def _near(word: str, known: Sequence[str]) -> str:
 
 def _about(path: Path) -> str:
     """The first sentence of the first comment."""
+    said: list[str] = []
     with path.open(encoding="utf-8") as text:
-        line = next((line for line in text if line.lstrip().startswith(("#", "//"))), "")
-    return line.strip().lstrip("#/! ").rstrip()
+        for line in text:
+            if not line.lstrip().startswith(("#", "//")):
+                break
+            said.append(line.strip().lstrip("#/! ").rstrip())
+    whole = " ".join(said)
+    end = re.search(r"\.(?= |$)", whole[12:])
+    return whole if end is None else whole[: 12 + end.start()].rstrip()
 
 
 # ---------------------------------------------------------------- new

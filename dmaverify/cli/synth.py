@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from dmaverify.cli.rust import with_references
 from dmaverify.errors import InputError, errors_of
 from dmaverify.jobs.synthesis import SynthSettings, settings_of, synthesize_plan
+from dmaverify.language.files import write_text
 
 if TYPE_CHECKING:
     from dmaverify.cost.model import Cost
@@ -185,29 +186,33 @@ def cost_text(
 
 
 def draw_plans(paths: Sequence[str], output: str, profile: str) -> None:
-    """A picture of one or two transfers (before, after) as .svg, .png or a self-contained .html. Raises InputError."""
+    """A picture of one or two transfers (before, after), or of a program, as .svg, .html (both without any library) or
+    .png. Raises InputError.
+    """
     from dmaverify import api
 
-    programs: list[tuple[str, Sequence[Command]]] = []
-    for path in paths:
-        plan = with_references(api.load(path), profile)
-        programs += [(item.name, api.program_of(plan, item.name)) for item in plan.transfers]
-    if not 1 <= len(programs) <= 2:
-        raise InputError(f"{len(programs)} transfers to draw", None, "name one, or two to compare: PATH::NAME")
+    plans = [(path, with_references(api.load(path), profile)) for path in paths]
     kind = Path(output).suffix
-    try:
-        if kind == ".html":
-            from dmaverify.report.html import page
-
-            Path(output).write_text(page(programs, "rngd", profile), encoding="utf-8")
-        elif kind in (".svg", ".png"):
+    if kind not in (".html", ".svg", ".png"):
+        raise InputError(f"{output} is no picture", None, "write to .svg, .png or .html")
+    items = [(plan, item) for _, plan in plans for item in plan.transfers]
+    alone = [(plan, program) for _, plan in plans for program in plan.programs] if kind != ".png" else []
+    if not (1 <= len(items) <= 2 or len(alone) == 1):
+        raise InputError(f"{len(items)} transfers to draw", None, "name one, or two to compare: PATH::NAME")
+    if kind == ".png":
+        programs = [(item.name, api.program_of(plan, item.name)) for plan, item in items]
+        try:
             from dmaverify.report.picture import draw, save
 
             save(draw(programs, "rngd", profile), Path(output))
-        else:
-            raise InputError(f"{output} is no picture", None, "write to .svg, .png or .html")
-    except ImportError:
-        raise InputError("pictures need matplotlib", None, "pip install 'dmaverify[plot]'") from None
+        except ImportError:
+            hint = "write .svg or .html, or pip install 'dmaverify[plot]'"
+            raise InputError("a .png needs matplotlib", None, hint) from None
+        return
+    from dmaverify.cli.drawn import drawn_page, drawn_svg
+
+    text = (drawn_page if kind == ".html" else drawn_svg)(items[:2], alone[:1], profile)
+    write_text(output, text)
 
 
 def write_traces(path: str, output: str, profile: str) -> int:

@@ -26,12 +26,13 @@ from typing import Any
 
 from dmaverify.jobs.judge import Job
 from dmaverify.jobs.record import BadRecord, Unrecordable, record_of, verdicts_of
-from dmaverify.language.files import read_bytes
+from dmaverify.language.files import read_bytes, write_text
 from dmaverify.verdict import Status, Verdict
 
 FORMAT = 2
 FILE = "proofs.sqlite"
 MOST_ENTRIES = 20_000
+MOST_STEPS = 20_000_000  # of the database's machine, of one visit
 MOST_BYTES = 10_000_000  # of one file, as of a plan
 MOST_FILES = 5_000  # of one package
 LIBRARIES = ("z3_solver-", "numpy-", "tree_sitter_toml-", "tree_sitter_rust-", "tree_sitter-", "msgspec-")
@@ -97,10 +98,10 @@ def key_of(job: Job, crates: dict[Path, bytes] | None = None) -> str | None:
 def _machines(text: bytes, folder: Path, target: str | None) -> Iterator[bytes]:
     """The files of every machine that a plan names by a path; those that ship are part of `code_version`."""
     data = tomllib.loads(text.decode("utf-8-sig"))
-    tables = [t for kind in ("transfer", "access", "program", "region", "kernel") for t in _tables(data.get(kind))]
+    tables = [t for kind in data.values() for t in _tables(kind)]
     for kernel in _tables(data.get("kernel")):
         if isinstance(kernel.get("file"), str):
-            yield kernel["file"].encode() + b"\0" + read_bytes(folder / kernel["file"])
+            yield kernel["file"].encode() + b"\0" + _whole(folder / kernel["file"])
     steps = [step for program in _tables(data.get("program")) for step in program.get("step", [])]
     inner = [step[kind] for step in steps for kind in ("transfer", "access") if isinstance(step.get(kind), dict)]
     named = [target] if target else [table.get("target") for table in (data, *tables, *inner)]
@@ -108,7 +109,7 @@ def _machines(text: bytes, folder: Path, target: str | None) -> Iterator[bytes]:
         base = Path() if target else folder
         for file in sorted((base / Path(name).expanduser()).glob("*")):
             if file.is_file() and file.suffix in (".toml", ".smt2"):
-                yield f"{name}/{file.name}".encode() + b"\0" + file.read_bytes()
+                yield f"{name}/{file.name}".encode() + b"\0" + _whole(file)
 
 
 def _crate(path: Path, known: dict[Path, bytes]) -> list[bytes]:
@@ -139,13 +140,21 @@ def _tree(package: Path) -> bytes:
         inner[:] = sorted(name for name in inner if name != "target" and not name.startswith("."))
         for name in sorted(names):
             if name.endswith(".rs") or name == "Cargo.toml":
-                data = Path(folder, name).read_bytes()
+                data = _whole(Path(folder, name))
                 count += 1
                 if count > MOST_FILES:
                     raise ValueError(f"{package} has more than {MOST_FILES} files")
                 where = os.path.relpath(os.path.join(folder, name), package)
                 digest.update(f"\0{where}\0{len(data)}\0".encode("utf-8", "surrogateescape") + data)
     return digest.digest()
+
+
+def _whole(file: Path) -> bytes:
+    """A regular file. Raises OSError, ValueError for one that is too long to be a part of a key."""
+    data = read_bytes(file, MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        raise ValueError(f"{file} is too long")
+    return data
 
 
 def _tables(value: Any) -> list[dict[str, Any]]:
@@ -226,12 +235,15 @@ class Cache:
     def _open(self) -> sqlite3.Connection:
         if self.file.is_symlink() or self.folder.is_symlink():
             raise OSError(f"{self.file} is a link")
-        return sqlite3.connect(self.file, timeout=20)
+        database = sqlite3.connect(self.file, timeout=20)
+        calls = iter(range(MOST_STEPS // 100_000))
+        database.set_progress_handler(lambda: next(calls, None) is None, 100_000)  # a view or trigger may never end
+        return database
 
     def _write(self, key: str, digest: str, body: bytes) -> None:
         if not self.folder.is_dir():
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            (self.folder / ".gitignore").write_text("*\n", encoding="utf-8")
+            write_text(self.folder / ".gitignore", "*\n")
         with closing(self._open()) as database, database:
             database.execute("pragma synchronous = off")
             database.execute(_TABLE)

@@ -27,6 +27,7 @@ from dmaverify.jobs.sealed import (
     hash_of,
     seal_of,
 )
+from dmaverify.language.files import text_of
 from dmaverify.prove.certify.certificate import (
     LOGIC,
     MANIFEST,
@@ -67,7 +68,7 @@ def check_certificate(folder: Path, *, solver: bool = True) -> Findings:
 
 def _manifest(folder: Path, found: Findings) -> dict[str, Any]:
     try:
-        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        manifest = json.loads(text_of(folder / MANIFEST))
     except OSError:
         hint = "dmaverify check PATH --certify DIR writes one"
         raise InputError(f"{folder} holds no certificate ({MANIFEST} is missing)", None, hint) from None
@@ -127,7 +128,7 @@ def _files(folder: Path, manifest: Mapping[str, Any], found: Findings) -> None:
             found.refused.append(f"{name} was changed: its hash is another")
     here = {p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()}
     found.refused += [f"{name} is in the folder and not in the certificate" for name in sorted(here - known)]
-    if (folder / SCRIPT).is_file() and (folder / SCRIPT).read_text(encoding="utf-8") != script_text():
+    if (folder / SCRIPT).is_file() and text_of(folder / SCRIPT) != script_text():
         found.refused.append(f"{SCRIPT} was changed")
 
 
@@ -236,7 +237,7 @@ def _questions_again(
             found.refused.append(f"{row.get('file')}: the answer is {status}, not {row.get('status')}")
         elif row.get("question") != said_of(name):
             found.refused.append(f"{row['file']}: the question is `{said_of(name)}`")
-        elif (folder / str(row["file"])).read_text(encoding="utf-8") != made:
+        elif text_of(folder / str(row["file"])) != made:
             found.refused.append(f"{row['file']} is not the question of the plan")
     total = sum(len(status.split()) for _, _, status, _ in expected)
     found.said.append(f"{total} questions in {len(rows)} files, asked again of z3: the answers are those written")
@@ -249,7 +250,7 @@ def _other_solver(folder: Path, manifest: Mapping[str, Any], found: Findings) ->
         return
     agreed = 0
     for row in _rows(manifest["questions"]):
-        answer = cvc5_answer((folder / str(row["file"])).read_text(encoding="utf-8"))
+        answer = cvc5_answer(text_of(folder / str(row["file"])))
         if answer == row["status"]:
             agreed += 1
         elif any(a != b for a, b in zip(answer.split(), str(row["status"]).split(), strict=False)
@@ -267,10 +268,14 @@ def _checker(folder: Path, manifest: Mapping[str, Any], found: Findings) -> None
         found.open.append("the independent checker (proofs/checker.py) is not installed: it was not run")
         return
     accepted, outside = 0, []
+    otherwise = [f"{key}={name}" for key, name in manifest["options"]["readings"].items() if key.startswith("tier/")]
     for plan in manifest["plans"]:
-        text = (folder / PLANS / plan["file"]).read_text(encoding="utf-8")
+        text = text_of(folder / PLANS / plan["file"])
         for verdict in _rows(plan["verdicts"]):
             if verdict["status"] != "proved" or not plan["file"].endswith(".toml"):
+                continue
+            if otherwise:  # the checker reads memories as the data has them by default
+                outside.append(f"{verdict['name']}: {', '.join(otherwise)}")
                 continue
             answer, why = checker.check_text(text, verdict["name"], plan["commands"].get(verdict["name"]))
             if answer == "accept":

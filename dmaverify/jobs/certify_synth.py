@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError
 from dmaverify.jobs.judge import Job
-from dmaverify.language.files import write_bytes, write_text
+from dmaverify.language.files import text_of, write_bytes, write_text
 from dmaverify.prove.certify.certificate import Question, write_questions
 
 if TYPE_CHECKING:
@@ -172,12 +172,12 @@ def check_synthesis(folder: Path, manifest: Mapping[str, Any], found: Findings) 
     if (folder / "plan.toml").read_bytes() != (folder / PLANS / manifest["plans"][0]["file"]).read_bytes():
         found.refused.append("plan.toml is not the plan that the certificate speaks of")
         return []
-    if (folder / "recount.py").read_text(encoding="utf-8") != _script():
+    if text_of(folder / "recount.py") != _script():
         found.refused.append("recount.py was changed")
         return []
     try:
         again = _searched(folder, manifest)
-        said = json.loads((folder / "bound.json").read_text(encoding="utf-8"))
+        said = json.loads(text_of(folder / "bound.json"))
     except (AttributeError, InputError, KeyError, StopIteration, TypeError, ValueError) as error:
         found.refused.append(f"the search cannot be played again: {error}")
         return []

@@ -82,7 +82,7 @@ def entry_verdicts(plan: Plan, options: Options | None = None, keep: Asked | Non
         judge(check_transfer, one.transfer, one.transfer.target, problems=one.problems, line=one.line)
         if chosen.repair and found[-1].status is Status.REFUTED and one.transfer.stream is not None:
             found[-1] = _pointed(found[-1], one.transfer, plan.targets[one.transfer.target], chosen)
-        if one.transfer.form is not None and chosen.repair:
+        if one.transfer.form is not None and chosen.repair and _has_meaning(found[-1]):
             machine = plan.targets[one.transfer.target]
             found[-1] = part_of(machine, "reword").in_words(one.transfer, machine, plan.axes, found[-1])
         found[-1] = _advised(found[-1], one.transfer, plan.targets[one.transfer.target], chosen)
@@ -108,6 +108,11 @@ def entry_verdicts(plan: Plan, options: Options | None = None, keep: Asked | Non
                 line=kernel.line, target=plan.targets[kernel.target].name, span=kernel.span,
             )  # fmt: skip
     return with_suppressions(sorted(found, key=lambda verdict: verdict.line), plan.source)
+
+
+def _has_meaning(verdict: Verdict) -> bool:
+    """Whether the mappings and commands could be read at all; no change of a word mends those that could not."""
+    return verdict.status is not Status.ERROR and all(f.rule != "core/well-formed" for f in verdict.findings)
 
 
 def _differing(

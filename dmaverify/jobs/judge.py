@@ -121,10 +121,13 @@ def listed_verdict(path: str, settings: Mapping[str, Any]) -> Verdict | None:
         return None
     from dmaverify.machines.idma.check import verdict_of_file
 
-    return verdict_of_file(
-        path, settings.get("readings", {}), engine=settings.get("engine", ()), dims=settings.get("dims"),
-        defines=settings.get("defines", ()),
-    )  # fmt: skip
+    try:
+        return verdict_of_file(
+            path, settings.get("readings", {}), engine=settings.get("engine", ()), dims=settings.get("dims"),
+            defines=settings.get("defines", ()),
+        )  # fmt: skip
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from None
 
 
 Result = tuple[list[Any], str, dict[str, Any]]

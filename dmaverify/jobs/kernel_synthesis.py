@@ -209,16 +209,16 @@ def space_of(found: Fewest) -> dict[str, Any]:
 def write_certificate(folder: Path, found: Mapping[str, Any]) -> None:
     """Plan, space and bound, a script that counts again, and what is not covered."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "plan.toml").write_text(found["plan"], encoding="utf-8")
+    write_text(folder / "plan.toml", found["plan"])
     bound = {k: v for k, v in found.items() if k not in ("plan", "kernel")}
-    (folder / "bound.json").write_text(json.dumps(bound, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    (folder / "recount.py").write_text(RECOUNT, encoding="utf-8")
+    write_text(folder / "bound.json", json.dumps(bound, indent=1, sort_keys=True) + "\n")
+    write_text(folder / "recount.py", RECOUNT)
     readme = (
         "plan.toml      the kernel and the move that it claims: dmaverify check plan.toml\n"
         "bound.json     the space: nests and levels, which of them fields can hold; the bound and its argument\n"
         "recount.py     counts the fewest instructions of that space again, with Python alone\n\n"
     )
-    (folder / "README.txt").write_text(readme + synthesis_text(found) + "\n", encoding="utf-8")
+    write_text(folder / "README.txt", readme + synthesis_text(found) + "\n")
 
 
 # ------------------------------------------------------------------------------------------ text

@@ -29,11 +29,31 @@ def mapping(text: str, axes: Mapping[str, int]) -> Expr:
     """A mapping from its text. Raises InputError where it cannot be read or has no meaning (an indivisible cut, an
     unknown axis).
     """
+    _must_be(text, str, "the text of a mapping")
+    _must_be(axes, Mapping, "a table of axes with their sizes")
+    for axis, size in axes.items():
+        _must_be(axis, str, "the name of an axis")
+        _must_be(size, int, f"the size of the axis {axis}: a whole number")
     expr = parse(text, axes)
     for problem in wellformed.problems(expr, axes):
         if problem.fatal:
             raise InputError(problem.message, problem.span, problem.hint)
     return expr
+
+
+def _must_be(value: object, kind: type | tuple[type, ...], what: str) -> None:
+    """Raises InputError for an argument of another kind."""
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        raise InputError(f"{str(value)[:40]!r} is not {what}", None, f"it is of type {type(value).__name__}")
+
+
+def _named(plan: object, name: object, target: object) -> None:
+    """Raises InputError for arguments that can name no plan."""
+    from dmaverify.plan.plan import Plan as PlanType
+
+    _must_be(plan, (str, Path, PlanType), "a plan: a path, `path::name`, its text, or what `load` gave")
+    _must_be(name, (str, type(None)), "the name of a transfer")
+    _must_be(target, (str, type(None)), "the name or the folder of a machine")
 
 
 def load(
@@ -44,6 +64,7 @@ def load(
     A plan with symbols only where the caller judges `symbols`, one of which some entries cannot be read only where it
     tells of these (`partly`). Raises InputErrors, InputError.
     """
+    _named(plan, name, target)
     found = _loaded(plan, name, target)
     if not partly:
         from dmaverify.plan.plan import all_read
@@ -101,6 +122,7 @@ def check(
     """
     from dmaverify.jobs.verdicts import verdicts_of
 
+    _named(plan, name, target)
     if isinstance(plan, str | Path) and str(plan).partition("::")[0].endswith((".pto", ".mlir")):
         from dmaverify.machines.pto.check import STANDARD, check_file
 

@@ -17,6 +17,7 @@ from dmaverify.report.page import Exhibit, report_page
 from dmaverify.verdict import Status, Verdict
 
 MOST_PICTURES = 300
+MOST_GRIDS = 40  # pictures of memory: each is some tens of kilobytes
 AROUND = 3  # lines of context where nothing says what belongs together
 MOST_LINES = 80
 
@@ -27,16 +28,38 @@ def run_page(verdicts: Iterable[Verdict], version: str, code: int) -> str:
     plans: dict[str, Any] = {}
     texts: dict[str, list[str]] = {}
     found = []
+    grids = 0
     for number, verdict in enumerate(seen):
         commands: tuple[Any, ...] = ()
-        price = None
+        price = picture = None
+        figure = ""
         if number < MOST_PICTURES and verdict.path.endswith((".toml", ".rs")):
             commands, price = _program(verdict, plans)
-        found.append(Exhibit(verdict, _lines(verdict, texts), commands, price))
+        if grids < MOST_GRIDS and (commands or verdict.path in plans):
+            picture, figure = _drawn(verdict, plans.get(verdict.path), commands)
+            grids += bool(picture or figure)
+        found.append(Exhibit(verdict, _lines(verdict, texts), commands, price, picture, figure))
     note = f"Costs and pictures are shown for the first {MOST_PICTURES:,}. " if len(seen) > MOST_PICTURES else ""
     if any(verdict.path.endswith(".rs") for verdict in seen):
         note += "A kernel's transfer is priced by the cheapest proved plan; the compiler may choose another."
     return report_page(found, version, code, note)
+
+
+def _drawn(verdict: Verdict, plan: Any, commands: tuple[Any, ...]) -> tuple[Any, str]:
+    """The picture of a transfer, or the lifetimes of a program as a drawing; nothing for what has neither."""
+    from dmaverify.jobs.pictures import lifetimes_of, picture_of
+    from dmaverify.report.lifetimes import lifetimes_svg
+
+    if plan is None:
+        return None, ""
+    item = next((one.transfer for one in plan.transfers if one.name == verdict.name), None)
+    try:
+        if item is not None and commands:
+            return picture_of(plan, item, commands, verdict), ""
+        program = next((one for one in plan.programs if one.name == verdict.name), None)
+        return None, lifetimes_svg(*lifetimes_of(plan, program)) if program is not None else ""
+    except (InputError, ValueError, KeyError):
+        return None, ""
 
 
 def _program(verdict: Verdict, plans: dict[str, Any]) -> tuple[tuple[Any, ...], Any]:

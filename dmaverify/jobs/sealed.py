@@ -17,7 +17,7 @@ from typing import Any
 
 from dmaverify.errors import InputError
 from dmaverify.jobs.judge import Job, check_job
-from dmaverify.language.files import write_bytes, write_text
+from dmaverify.language.files import text_of, write_bytes, write_text
 from dmaverify.prove.certify.certificate import (
     MANIFEST,
     Question,
@@ -174,7 +174,7 @@ def seal_manifest(
     extra: Mapping[str, Any],
 ) -> None:  # fmt: skip
     """Adds to the manifest of the questions what binds them, and the hash of all of it."""
-    manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    manifest = json.loads(text_of(folder / MANIFEST))
     targets = [v["target"] for plan in plans for v in plan["verdicts"] if v["target"]]
     manifest |= {
         "schema": SCHEMA,

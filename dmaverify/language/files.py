@@ -47,6 +47,11 @@ def read_text(path: str | Path) -> str:
     return data.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
 
 
+def text_of(path: str | Path) -> str:
+    """A regular file as text, whatever its bytes: what is no UTF-8 reads as U+FFFD. Raises OSError."""
+    return read_bytes(path, 1 << 28).decode("utf-8", "replace")
+
+
 @contextmanager
 def unsaved(texts: Mapping[str, str]) -> Iterator[None]:
     """Reads these files (absolute paths) as an editor shows them, not as they lie on the disk."""

@@ -43,6 +43,8 @@ def engine_streams(
 def _stream(doc: Document, texts: Texts, path: Path, case: schema.CaseTable, engine: Engine) -> Stream:
     params = {"i": engine.chip, "j": engine.cluster, "k": engine.dmn}
     names = ("time", "packet", "chip", "cluster", "slice")
+    if case.packet is None:
+        raise InputError("the stream of a case has no packet", doc.span(path), 'write `packet = "..."`')
     parts = {name: texts.mapping((*path, name), getattr(case, name), params) for name in names}
     for name in names[2:]:
         if parts[name].size != 1:

@@ -86,6 +86,10 @@ class EntryReader(TableReader):
             problems += self.media(command.read, source, "read", "source", target)
             problems += self.media(command.write, dest, "write", "dest", target)
         engine = self.engine_of_stream(path, table, made["stream"], given, problems)
+        if isinstance(made["stream"], Stream) and getattr(table.stream, "packet", None) is None:
+            from dmaverify.lower.inferred import with_packet
+
+            made["stream"] = with_packet(made["stream"], source, dest, target.dtypes[table.dtype], target)
         transfer = Transfer(
             name=name,
             target=key,

@@ -40,6 +40,7 @@ from dmaverify.plan import schema
 from dmaverify.plan.commands import Homogeneous, parse_command
 from dmaverify.plan.config import parse_config, parse_paired
 from dmaverify.plan.machine_forms import formed_commands
+from dmaverify.plan.printed import leaves_out, places_of, spelled_out
 from dmaverify.plan.texts import units
 from dmaverify.plan.validate import validate
 from dmaverify.program.command import Sequencer
@@ -138,6 +139,8 @@ class PlanExecution:
         return RunTile(self.mapping(table.tile), table.length, table.start, table.place, table.partial)
 
     def flow(self, table: schema.StreamTable, engine: str = "", params: Mapping[str, int] | None = None) -> Flow:
+        if table.packet is None:
+            raise Beyond("a packet that follows from the run")
         parts = [self.mapping(getattr(table, n), params) for n in ("chip", "cluster", "slice", "time", "packet")]
         return Flow(parts[0], parts[1], parts[2], parts[3], parts[4], engine)
 
@@ -178,6 +181,7 @@ class PlanExecution:
 
     def nests(self, table: schema.TransferTable, target: Target, source: HeldTensor, dest: HeldTensor) -> list[RunNest]:
         tables: Sequence[schema.TransferTable | schema.CommandTable] = table.command or [table]
+        tables = [one for part in tables for one in self.in_full(part, table, target)]
         out = []
         for one in tables:
             counted = units(target, table.dtype, one.unit or table.unit)
@@ -198,6 +202,27 @@ class PlanExecution:
                 raise Beyond("two packets")
             out.append(RunNest(sides[0], sides[1], "" if one.engine is None else _engine(one.engine)))
         return out
+
+    def in_full(
+        self, one: schema.TransferTable | schema.CommandTable, table: schema.TransferTable, target: Target
+    ) -> Sequence[schema.TransferTable | schema.CommandTable]:
+        """A table that is written once for all engines, or leaves the packet out, as the commands it stands for."""
+        if not leaves_out(one):
+            return [one]
+        counted = units(target, table.dtype, getattr(one, "unit", None) or table.unit)
+        scale = counted["element_units"] if counted["unit_is_elements"] else counted["byte_units"]
+        ranges = places_of((0, 1), (0, target.engines.clusters), (0, target.engines.per_cluster), 1)
+        for side in (table.source, table.dest):
+            if target.tiers[side.tier].is_sliced:
+                sizes = [self.mapping(getattr(side, place)).size for place in ("chip", "cluster", "slice")]
+                base = None if isinstance(side.base, int | str) else side.base
+                first = [0 if base is None else int(getattr(base, place)) for place in ("chip", "cluster", "slice")]
+                ranges = places_of(
+                    (first[0], sizes[0]), (first[1], sizes[1]), (first[2], sizes[2]), target.engines.slices
+                )
+        read, pair = (partial(self.read, partial(how, **counted)) for how in (parse_config, parse_paired))
+        most = target.limits.get("packet_max", 1) * counted["byte_units"]
+        return list(spelled_out(one, ranges, read, pair, most, scale))
 
     def formed(
         self, table: schema.TransferTable, target: Target, source: HeldTensor, dest: HeldTensor

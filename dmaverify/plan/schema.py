@@ -138,7 +138,9 @@ class StreamTable(PlanFileTable, frozen=True, kw_only=True):
     """Who moves what in which order, in which packets."""
 
     time: Mapped = "1"
-    packet: Mapped
+    packet: Annotated[
+        Mapped | None, Meta(description="what is moved at once; a transfer without it takes the longest run of time")
+    ] = None
     chip: Mapped = "1"
     cluster: Mapped = "1"
     slice: Mapped = "1"

@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from dmaverify.errors import InputError
-from dmaverify.language.files import is_below
+from dmaverify.language.files import is_below, read_bytes, read_text
 from dmaverify.prove.limits import MEMORY, TIMEOUT, bytes_of, seconds_of
 
 if TYPE_CHECKING:
@@ -208,7 +208,7 @@ def read_settings(path: str | Path) -> Settings:
 def _speaks(file: Path) -> bool:
     """Whether the file can hold settings; a cheap look, since most projects' files hold none."""
     try:
-        return b"dmaverify" in file.read_bytes() or file.name == "dmaverify.toml"
+        return b"dmaverify" in read_bytes(file) or file.name == "dmaverify.toml"
     except OSError:
         return False
 
@@ -218,7 +218,7 @@ def _holds_none(path: Path, places: Iterable[tuple[str, ...]]) -> bool:
     import tomllib
 
     try:
-        data: Any = tomllib.loads(path.read_text(encoding="utf-8"))
+        data: Any = tomllib.loads(read_text(path))
     except (OSError, ValueError, RecursionError):
         return False
     return not any(isinstance(reduce(_inner, place, data), dict) for place in places)

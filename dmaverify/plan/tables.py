@@ -19,6 +19,7 @@ from dmaverify.errors import InputError
 from dmaverify.language.expr import ONE
 from dmaverify.language.files import OUTSIDE, is_inside
 from dmaverify.plan.engine_streams import engine_streams
+from dmaverify.plan.printed import leaves_out, places_of, spelled_out
 from dmaverify.plan.texts import Texts, did_you_mean, units
 from dmaverify.plan.toml_spans import Document, Path
 from dmaverify.program.access import PlanProblem
@@ -140,9 +141,12 @@ class TableReader:
         hint = f"{tier} has {', '.join((*places, 'element'))}"
         return PlanProblem(f"{tier} has no {path[-1]}", self.doc.key_span(path), hint)
 
-    def stream(self, path: Path, table: schema.StreamTable) -> Stream:
+    def stream(self, path: Path, table: schema.StreamTable, packet: bool = True) -> Stream:
+        """The stream; one without a packet only where it is not asked for, and then of packet `1`."""
+        if table.packet is None and packet:
+            raise InputError("the stream has no packet", self.doc.span(path), 'write `packet = "..."`')
         names = ("time", "packet", "chip", "cluster", "slice")
-        mappings = {name: self.texts.mapping((*path, name), getattr(table, name)) for name in names}
+        mappings = {name: self.texts.mapping((*path, name), getattr(table, name) or "1") for name in names}
         return Stream(**mappings, span=self.doc.span(path))
 
     def streams(
@@ -150,7 +154,7 @@ class TableReader:
     ) -> Stream | tuple[EngineStream, ...] | None:
         if isinstance(given, list):
             return engine_streams(self.doc, self.texts, path, given)
-        return None if given is None else self.stream(path, given)
+        return None if given is None else self.stream(path, given, packet=False)
 
     def limits(self, path: Path, limits: Mapping[str, int], target: Target) -> tuple[tuple[str, int], ...]:
         for name, value in limits.items():
@@ -196,8 +200,7 @@ class TableReader:
 
     def commands(self, path: Path, table: schema.TransferTable, target: Target) -> tuple[GivenCommand, ...]:
         if table.command is None:
-            one = self.command(path, table, table.unit, target, table.dtype)
-            return () if one is None else (one,)
+            return tuple(self.in_full(path, table, table, target))
         for key in ("read", "write", "sequencer", "engine"):
             if getattr(table, key) is not None:
                 span = self.doc.key_span((*path, key))
@@ -205,12 +208,44 @@ class TableReader:
         commands: list[GivenCommand] = []
         for index, command in enumerate(table.command):
             place = (*path, "command", index)
-            made = self.collect(partial(self.command, place, command, command.unit or table.unit, target, table.dtype))
-            if made is not None:
-                commands.append(made)
+            made = self.collect(partial(self.in_full, place, command, table, target))
+            if made:
+                commands += made
             elif command.read is command.write is command.sequencer is None:
                 raise InputError("the command says nothing", self.doc.key_span(place), "add `read` and `write`")
         return tuple(commands)
+
+    def in_full(
+        self, path: Path, table: schema.TransferTable | schema.CommandTable, of: schema.TransferTable, target: Target
+    ) -> list[GivenCommand]:
+        """The commands of a table that has texts: one, or one of each engine where it is written once for all."""
+        unit = getattr(table, "unit", None) or of.unit
+        if not leaves_out(table):
+            one = self.command(path, table, unit, target, of.dtype)
+            return [] if one is None else [one]
+        counted = units(target, of.dtype, unit)
+        scale = counted["element_units"] if counted["unit_is_elements"] else counted["byte_units"]
+        whole = spelled_out(
+            table, self.engine_places(of, target),
+            lambda text: self.texts.config((*path, "read"), text, counted),
+            lambda text: self.texts.paired((*path, "sequencer"), text, counted),
+            target.limits.get("packet_max", 1) * counted["byte_units"], scale,
+        )  # fmt: skip
+        found = (self.command(path, one, unit, target, of.dtype) for one in whole)
+        return [one for one in found if one is not None]
+
+    def engine_places(self, table: schema.TransferTable, target: Target) -> dict[str, range]:
+        """The engines of the side in data memory, else all of one chip."""
+        engines = target.engines
+        for name, side in (("dest", table.dest), ("source", table.source)):
+            if side.tier in target.tiers and target.tiers[side.tier].is_sliced and engines.slices:
+                sizes = [self.texts.mapping((name, p), getattr(side, p)).size for p in PLACES[:-1]]
+                base = None if isinstance(side.base, int | str) else side.base
+                first = [0, 0, 0]
+                if base is not None:
+                    first = [self.texts.natural((name, "base"), getattr(base, place)) for place in PLACES[:-1]]
+                return places_of((first[0], sizes[0]), (first[1], sizes[1]), (first[2], sizes[2]), engines.slices)
+        return places_of((0, 1), (0, engines.clusters), (0, engines.per_cluster), 1)
 
     def engine_of_stream(
         self, path: Path, table: schema.TransferTable, stream: Stream | tuple[EngineStream, ...] | None,

@@ -110,8 +110,34 @@ def question(eq: Equation) -> Query:
     """Its `unsat` is the proof that the walks are apart."""
     names = [f"t{index}" for index in range(len(eq.terms))]
     variables = tuple((name, term.low, term.high + 1) for name, term in zip(names, eq.terms, strict=True))
-    total = linear(0, ((term.stride, name) for name, term in zip(names, eq.terms, strict=True)))
-    return Query(variables, (f"(= {total} {number(eq.target)})",))
+    terms = [(term.stride, name, term.low, term.high) for name, term in zip(names, eq.terms, strict=True)]
+    return Query(variables, tuple(equal_by_levels(terms, eq.target)))
+
+
+Part = tuple[int, str]  # coefficient and name
+
+
+def levels(terms: Sequence[tuple[int, str, int, int]], target: int) -> list[tuple[list[Part], int]]:
+    """`sum(coefficient * name) = target` as equations that together say the same, for names from a low to a high value.
+
+    Where what the small coefficients add up to can be only one number modulo the large ones, it is that number: the
+    strides of nested loops fall apart so, and a solver need not search for it.
+    """
+    ordered = sorted(terms, key=lambda term: -abs(term[0]))
+    parts = [(k, name) for k, name, _, _ in ordered]
+    for cut in range(1, len(ordered)):
+        steps = gcd(*(k for k, _ in parts[:cut]))
+        ends = [(k * first, k * last) for k, _, first, last in ordered[cut:]]
+        low, high = sum(min(pair) for pair in ends), sum(max(pair) for pair in ends)
+        rest = low + (target - low) % steps if steps else low
+        if steps and rest <= high < rest + steps:
+            return [(parts[:cut], target - rest), *levels(ordered[cut:], rest)]
+    return [(parts, target)]
+
+
+def equal_by_levels(terms: Sequence[tuple[int, str, int, int]], target: int) -> list[str]:
+    """The equation as texts, level by level."""
+    return [f"(= {linear(0, some)} {number(wanted)})" for some, wanted in levels(terms, target)]
 
 
 # ---------------------------------------------------------------- search
@@ -293,8 +319,8 @@ def together(a: Walk, b: Walk, shared: int) -> Equation:
 def meeting_question(a: Walk, b: Walk, when: SharedLoops) -> Query:
     """Its `unsat` is the proof that the walks are apart in all the iterations that `when` speaks of."""
     names = [[f"{letter}{index}" for index in range(len(walk.loops))] for letter, walk in (("a", a), ("b", b))]
-    terms = [(stride, name) for (_, stride), name in zip(a.loops, names[0], strict=True)]
-    terms += [(-stride, name) for (_, stride), name in zip(b.loops, names[1], strict=True)]
+    terms = [(stride, name, 0, count - 1) for (count, stride), name in zip(a.loops, names[0], strict=True)]
+    terms += [(-stride, name, 0, count - 1) for (count, stride), name in zip(b.loops, names[1], strict=True)]
     turns = [(weight, name) for weight, name in zip(when.second, names[1], strict=False)]
     turns += [(-weight, name) for weight, name in zip(when.first, names[0], strict=False)]
     variables = tuple(
@@ -306,7 +332,7 @@ def meeting_question(a: Walk, b: Walk, when: SharedLoops) -> Query:
     return Query(
         variables,
         (
-            f"(= {linear(0, terms)} {number(b.base - a.base)})",
+            *equal_by_levels(terms, b.base - a.base),
             f"(<= {number(when.low)} {ahead})",
             f"(<= {ahead} {number(when.high)})",
         ),

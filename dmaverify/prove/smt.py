@@ -8,6 +8,7 @@ Limits are z3 resource units, which do not depend on the clock; the random seed 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -226,6 +227,38 @@ class Session:
                     return best
             fixed.append(f"(= {name} {number(best.model[name])})")
         return best
+
+
+_NAME = re.compile(r"[A-Za-z_$~!@%^&*?.][\w$~!@%^&*?.]*")
+
+
+def apart(query: Query) -> list[Query]:
+    """The parts of a question that share no variable, each with constraints and with names of its own: the question
+    can be met if and only if each part can. Equal parts have equal names; variables that nothing constrains are left.
+    """
+    ranges = {name: (low, high) for name, low, high in query.variables}
+    leader: dict[str, str] = {}
+
+    def root(name: str) -> str:
+        while leader.setdefault(name, name) != name:
+            leader[name] = name = leader[leader[name]]
+        return name
+
+    used = [[n for n in dict.fromkeys(_NAME.findall(text)) if n in ranges] for text in query.constraints]
+    for names in used:
+        for name in names[1:]:
+            leader[root(name)] = root(names[0])
+    groups: dict[str, list[int]] = {}
+    for index, names in enumerate(used):
+        groups.setdefault(root(names[0]) if names else "", []).append(index)
+    return [_renamed(ranges, [(query.constraints[i], used[i]) for i in group]) for group in groups.values()]
+
+
+def _renamed(ranges: dict[str, tuple[int | None, int | None]], parts: list[tuple[str, list[str]]]) -> Query:
+    """Constraints with the variables that they name, these called after the order in which they come."""
+    new = {name: f"v!{i}" for i, name in enumerate(dict.fromkeys(n for _, names in parts for n in names))}
+    texts = (_NAME.sub(lambda found: new.get(found[0], found[0]), text) for text, _ in parts)
+    return Query(tuple((new[name], *ranges[name]) for name in new), tuple(texts))
 
 
 def answers_to(scripts: Iterable[str], rlimit: int = RLIMIT) -> Iterator[list[str]]:

@@ -14,6 +14,7 @@ from typing import Any
 
 from dmaverify.program.command import Command
 
+XMLNS = ' xmlns="http://www.w3.org/2000/svg"'  # of an SVG that is a file; within a page it is not needed
 FIRST = 160  # packets that are drawn
 WIDE, HIGH, LEFT = 340, 110, 4
 

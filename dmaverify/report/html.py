@@ -1,8 +1,7 @@
-"""One HTML page of a cost: picture, terms, facts, advice; self-contained.
+"""A cost as parts of an HTML page: terms, facts of both sides, advice.
 
-Knows: HTML escaping, the explanation of a cost, the picture as SVG.
-Does not know: how either is made.
-Law: no script, no reference to any other file or host; the same program gives the same page; all text is escaped.
+Knows: HTML escaping, the explanation of a cost. Does not know: how it is made, the rest of the page.
+Law: no reference to any other file or host; the same program gives the same text; all text is escaped.
 """
 
 from __future__ import annotations
@@ -10,33 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from dmaverify.cost.constants import CostData
-from dmaverify.cost.explain import Explanation, SideFacts, explain
-from dmaverify.program.command import Command
-from dmaverify.report.picture import draw, svg
-
-STYLE = (
-    "body{font:15px/1.45 system-ui,sans-serif;margin:2rem auto;max-width:84rem;padding:0 1rem;color:#1a202c}"
-    "table{border-collapse:collapse;margin:.5rem 0 1.5rem}td,th{padding:.25rem .8rem;border-bottom:1px solid #e2e8f0;"
-    "text-align:left;vertical-align:top}td.n{text-align:right;font-variant-numeric:tabular-nums}svg{max-width:100%;height:auto}"
-)
+from dmaverify.cost.explain import Explanation, SideFacts
 
 
-def page(
-    programs: Sequence[tuple[str, Sequence[Command]]], target: CostData | str = "rngd", profile: str = "book"
-) -> str:
-    """The page of one or more named programs (before, after), side by side in the picture."""
-    text = svg(draw(programs, target, profile))
-    parts = [text[text.index("<svg") :]]
-    for name, commands in programs:
-        parts += [f"<h2>{escape(name)}</h2>", *_sections(explain(commands, target, profile))]
-    title = escape(" / ".join(name for name, _ in programs))
-    head = f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
-    head += f"<style>{STYLE}</style></head>"
-    return f"{head}<body><h1>{title}</h1>\n" + "\n".join(parts) + "\n</body></html>\n"
-
-
-def _sections(seen: Explanation) -> list[str]:
+def sections(seen: Explanation) -> list[str]:
+    """Cycles, terms, facts of both sides and advice, as parts of a page."""
     cost = seen.cost
     kind = "exact" if cost.exact else "a lower bound"
     found = [

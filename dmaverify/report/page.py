@@ -15,6 +15,8 @@ from typing import Any
 
 from dmaverify.program.command import Command
 from dmaverify.report.drawing import access_picture, counterexample_picture
+from dmaverify.report.lifetimes import LIFE_STYLE
+from dmaverify.report.memory import MEMORY_SCRIPT, MEMORY_STYLE, Picture, memory_figure
 from dmaverify.report.order import (
     bucket,
     counts,
@@ -45,6 +47,8 @@ class Exhibit:
     lines: tuple[tuple[int, str], ...] = ()
     commands: tuple[Command, ...] = ()
     price: Mapping[str, Any] | None = None
+    picture: Picture | None = None
+    figure: str = ""  # of a program: its lifetimes
 
 
 def report_page(exhibits: Sequence[Exhibit], version: str, code: int | None = None, note: str = "") -> str:
@@ -59,13 +63,13 @@ def report_page(exhibits: Sequence[Exhibit], version: str, code: int | None = No
         [
             '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{escape(title)}</title><style>{STYLE}</style></head><body>",
+            f"<title>{escape(title)}</title><style>{STYLE}{MEMORY_STYLE}{LIFE_STYLE}</style></head><body>",
             _header(verdicts, end, version, note),
             _bar(verdicts),
             '<main id="cards">',
             *(cards or ["<p>No transfer and no access was found.</p>"]),
             "</main>",
-            f"<script>{SCRIPT}</script></body></html>\n",
+            f"<script>{SCRIPT}{MEMORY_SCRIPT}</script></body></html>\n",
         ]
     )
 
@@ -124,7 +128,8 @@ def _card(exhibit: Exhibit, number: int, unfolded: bool) -> str:
         f'<summary><span class="badge {kind}">{kind}</span> <span class="name">{escape(verdict.name)}</span> '
         f'<span class="at">{escape(at)}</span> <span class="said">{escape(said)}</span></summary>'
     )
-    parts = [*_findings(verdict), _source(exhibit), _proof(verdict), _cost(exhibit.price), _order(exhibit)]
+    parts = [*_findings(verdict), _memory(exhibit), _source(exhibit), _proof(verdict), _cost(exhibit.price)]
+    parts.append(_order(exhibit))
     body = "".join(part for part in parts if part)
     opened = " open" if unfolded else ""
     return (
@@ -142,6 +147,11 @@ def _findings(verdict: Verdict) -> Iterable[str]:
         yield f'<section class="finding {finding.severity.value}">{note}<pre>{text}</pre>{picture}</section>'
     for word, rule, said in remarks(verdict):
         yield f'<section class="finding error"><pre>{escape(f"{word}[{rule}]: {said}")}</pre></section>'
+
+
+def _memory(exhibit: Exhibit) -> str:
+    figure = memory_figure(exhibit.picture) if exhibit.picture is not None else exhibit.figure
+    return f"<section><h2>Memory</h2>{figure}</section>" if figure else ""
 
 
 def _source(exhibit: Exhibit) -> str:

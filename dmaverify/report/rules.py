@@ -98,9 +98,7 @@ def names_of(kind: str) -> list[str]:
         return sorted(known_ids())
     found = {f"{one.id}={name}" for one in load_obligations().values() for name in one.readings}
     for target in map(load_target, available_targets()):
-        found |= {f"{rule.id}={name}" for rule in target.rules.values() for name in rule.readings}
-        readings = target.raw.get("starvation", {}).get("reading", {})
-        found |= {f"starvation/{name}={option}" for name, one in readings.items() for option in one["option"]}
+        found |= {f"{key}={name}" for key, names in target.readings.items() for name in names}
     return sorted(found)
 
 
@@ -265,6 +263,14 @@ def _target_lines(target: Target) -> list[str]:
         room = f", {_size(tier.capacity_bytes)} in each" if tier.capacity_bytes else ""
         lines += _field("tier", f"{tier.name}: {tier.title}; {sizes}{room}")
     lines += _field("engines", f"{', '.join(engines.kinds)}; DMA: {amount}")
+    for figure in target.figures.values():
+        said = f"{figure.name} = {figure.value:,} {figure.unit}: {figure.says} ({figure.source}; {figure.basis})"
+        lines += _field("figure", said)
+    for tier, part in target.raw.get("memory", {}).items():
+        lines += _field("ring", f"{tier}: {part['ring']} ({part['source']})") if "ring" in part else []
+    priority = target.raw.get("starvation", {}).get("priority")
+    if priority:
+        lines += _field("priority", f"{', '.join(priority['order'])}: {priority['says']} ({priority['source']})")
     lines += _field("types", ", ".join(target.dtypes))
     lines += _field("rules", f"{len(target.rules)} (dmaverify rules --target {target.name})")
     for key, names in target.readings.items():

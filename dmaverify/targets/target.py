@@ -239,6 +239,8 @@ def load_target(name_or_path: str, relative_to: Path | None = None) -> Target:
 
     Raises InputError with one line and the place for whatever is missing or wrong in it.
     """
+    if not isinstance(name_or_path, str):
+        raise InputError(f"{name_or_path!r} is not the name or the path of a machine", None, "write a text: \"rngd\"")
     folder = _find(name_or_path, relative_to)
     files = (folder / "target.toml", folder / "rules.smt2")
     return _load(folder, tuple(file.stat().st_mtime_ns if file.is_file() else 0 for file in files))
@@ -382,6 +384,8 @@ def _dtypes(table: Table) -> tuple[dict[str, int], dict[str, str], dict[str, str
     for name, count in bits.items():
         if count < 1:
             table.refuse(f"`bits.{name}` must be at least 1", "bits")
+        elif 8 % count and count % 8:
+            table.refuse(f"`bits.{name}`: {count} bits do not pack into bytes", "bits", "1, 2, 4 or a multiple of 8")
     for name in removed:
         if name not in bits:
             table.refuse(f"`removed` names {name!r}, which `bits` does not have", "removed", suggestion(name, bits))

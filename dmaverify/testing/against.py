@@ -19,6 +19,7 @@ from dmaverify.execute.interpret import interpret
 from dmaverify.execute.outcome import Outcome
 from dmaverify.execute.work import Beyond
 from dmaverify.plan.execution import PlanExecution
+from dmaverify.testing.twins import LARGE, SMALL, grown
 from dmaverify.testing.written import WrittenPlan
 from dmaverify.verdict import Status
 
@@ -89,6 +90,24 @@ def complaint(drawn: WrittenPlan, target: str | None = None) -> tuple[str, BothA
     if drawn.holds and both.proof == "refuted" and not own:
         return f"refuted by {', '.join(both.rules)}, but right by construction", both
     return "", both
+
+
+def twin_complaint(drawn: WrittenPlan, target: str | None = None) -> tuple[str, str]:
+    """What is wrong with the answers on the plan grown twice and grown beyond any run, "" where nothing is; the answer
+    on the large one, "" where the plan cannot be grown.
+    """
+    texts = [grown(drawn.text, times) for times in (SMALL, LARGE)]
+    if texts[0] is None or texts[1] is None:
+        return "", ""
+    try:
+        small, large = (judged_twice(text, drawn.name, target) for text in texts if text is not None)
+    except Exception as error:
+        return f"grown: {type(error).__name__}: {error}", ""
+    if small.against:
+        return f"grown: {small.against}", large.proof
+    if "unknown" not in (small.proof, large.proof) and small.proof != large.proof:
+        return f"{small.proof} twice over, {large.proof} {LARGE:,} times over", large.proof
+    return "", large.proof
 
 
 # ---------------------------------------------------------------- shrinking

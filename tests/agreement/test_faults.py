@@ -29,10 +29,10 @@ def drawn(start: int, stop: int, lab: Target, **how: bool) -> list[Plan]:
     return [seeded_plan(number, lab, **how) for number in range(start, stop)]
 
 
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", range(2))
 def test_random_plans_are_judged_alike_by_proof_by_running_and_in_the_verdict(block: int, lab: Target) -> None:
     seen: Counter[str] = Counter()
-    for plan in drawn(block * 55, block * 55 + 55, lab):
+    for plan in drawn(block * 80, block * 80 + 80, lab):
         found = examine(plan, lab, folder=LAB, routes=("default",))
         assert not found.disagreements, (found.disagreements, plan.text(lab))
         seen[found.outcome] += 1
@@ -67,20 +67,20 @@ def test_every_fault_that_changes_an_effect_is_refuted_and_every_harmless_one_is
 
 def test_the_solver_alone_agrees_and_seldom_gives_up(lab: Target) -> None:
     judged = unknown = 0
-    for plan in drawn(5000, 5060, lab):
+    for plan in drawn(5000, 5040, lab):
         found = examine(plan, lab, folder=LAB, routes=("solver",))
         assert not found.disagreements, (found.disagreements, plan.text(lab))
         if found.outcome in ("proved", "refuted"):
             judged += 1
             unknown += found.unknown
-    assert judged > 40
+    assert judged > 25
     assert unknown <= 1
 
 
 @pytest.mark.parametrize("readings", [{"core/same-element": "broadcast-missing"}])
 def test_other_readings_are_judged_alike(readings: dict[str, str], lab: Target) -> None:
     differs = 0
-    for plan in drawn(0, 70, lab):
+    for plan in drawn(0, 50, lab):
         commands = plan.commands(lab)
         if commands is None:
             continue
@@ -97,7 +97,7 @@ def test_other_readings_are_judged_alike(readings: dict[str, str], lab: Target) 
         for opinion in opinions:
             assert opinion is None or not opinion.disagreements, (opinion, plan.text(lab))
         differs += opinions[0] is not None
-    assert differs > 35
+    assert differs > 25
 
 
 # ---------------------------------------------------------------- a solver that gives up

@@ -223,8 +223,8 @@ def test_strides_across_a_ragged_end_are_judged_alike_by_the_solver_alone(elemen
     """13 positions as rows of 4: the last row is short, and what lies behind starts in the middle of one."""
     axes = {"A": 4, "B": 4}
     source, dest = tensor("host", axes, element=element), tensor("host", axes, base=64, element=element)
-    for outer, inner in itertools.product((-4, 1, 3, 4, 5, 7, 13), (1, 2, 4)):
-        for start in (0, 3, 12):
+    for outer, inner in itertools.product((-4, 3, 4, 5, 13), (1, 4)):
+        for start in (0, 3):
             nest = command(start, 64 + start, [(3, outer, outer), (3, inner, inner)])
             opinion = compare(source, dest, (HOST, HOST), 8, [nest], route="solver")
             assert opinion is not None

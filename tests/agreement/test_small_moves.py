@@ -126,8 +126,8 @@ def test_every_mapping_of_the_family_has_digits_that_mean_the_same(most: int, co
 
 
 ONE_AXIS = [
-    ((1, 2, 4), {"proved": 485, "refuted": 288, "not derivable": 27}),
-    pytest.param((3, 5, 6), {"proved": 660, "refuted": 459, "not derivable": 107}, marks=pytest.mark.slow),
+    ((1, 4), {"proved": 327, "refuted": 190, "not derivable": 27}),
+    pytest.param((2, 3, 5, 6), {"proved": 818, "refuted": 557, "not derivable": 107}, marks=pytest.mark.slow),
 ]
 
 

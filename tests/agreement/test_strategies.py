@@ -157,11 +157,11 @@ def test_importing_the_room_needs_no_hypothesis_and_no_solver() -> None:
 
 def test_a_plan_too_large_for_a_slice_is_rare() -> None:
     large = 0
-    for seed in range(300):
+    for seed in range(120):
         plan = seeded_plan(seed, LAB)
         bits = LAB.dtypes[plan.transfer.dtype]
         try:
             execute(plan.transfer.source, plan.transfer.dest, *plan.spaces(LAB), bits, plan.commands(LAB) or ())
         except (TooLarge, ZeroDivisionError):
             large += 1
-    assert large < 60
+    assert large < 24

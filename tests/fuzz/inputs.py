@@ -10,6 +10,7 @@ written to tests/fuzz/corpus, where the tests find it. Exit code 1 after any fai
 """
 
 import argparse
+import contextlib
 import faulthandler
 import io
 import json
@@ -17,6 +18,7 @@ import os
 import random
 import re
 import shutil
+import sqlite3
 import sys
 import tempfile
 import time
@@ -26,6 +28,7 @@ from pathlib import Path
 
 from dmaverify.cli.app import invoke
 from dmaverify.jobs.judge import check_job
+from dmaverify.jobs.sealed import write_certificate
 from dmaverify.prove.limits import used_bytes
 from dmaverify.verdict import OURS
 
@@ -185,6 +188,71 @@ cache = false
 """
 
 
+WRONG = """schema = 1
+target = "toy"
+axes = { A = 8, B = 4, C = 32 }
+[transfer.swap]
+dtype = "i8"
+source = { tier = "gm", element = "B, A, C" }
+dest = { tier = "ub", element = "A, B, C" }
+read = "[A=8:32, B=4:256, C=32:1]:32"
+write = "[A=8:64, B=4:32, C=32:1]:32"
+"""
+
+
+def _cached(text: str, folder: Path) -> list[str]:
+    """A broken plan beside a cache in the checkout, of that content: it must stay broken."""
+    (folder / "plan.toml").write_text(WRONG, encoding="utf-8")
+    (folder / "dmaverify.toml").write_text('cache-dir = "kept"\n', encoding="utf-8")
+    (folder / "kept").mkdir()
+    (folder / "kept/proofs.sqlite").write_bytes(text.encode("utf-8", "surrogateescape"))
+    before = os.environ.pop("DMAVERIFY_NO_CACHE", None), os.environ.get("XDG_CACHE_HOME")
+    os.environ["XDG_CACHE_HOME"] = str(folder / "user")
+    try:
+        out = io.StringIO()
+        with contextlib.chdir(folder), contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+            code = invoke(("check", "plan.toml"))
+    finally:
+        for name, value in zip(("DMAVERIFY_NO_CACHE", "XDG_CACHE_HOME"), before, strict=True):
+            os.environ.pop(name, None)
+            if value is not None:
+                os.environ[name] = value
+    return [] if code == 1 and "Traceback" not in out.getvalue() else [f"exit {code}: {out.getvalue()[-300:]}"]
+
+
+def _cache_text() -> str:
+    """A cache with one entry that nobody signed, as text."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "proofs.sqlite"
+        with contextlib.closing(sqlite3.connect(file)) as database, database:
+            database.execute("pragma page_size = 512")
+            database.execute("create table proof (key text primary key, digest text, body blob, used int)")
+            database.execute("insert into proof values ('a', 'b', x'789c', 1)")
+        return file.read_bytes().decode("utf-8", "surrogateescape")
+
+
+def _certificate() -> dict[str, str]:
+    """The files of a certificate of the toy plan, by path."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "plan.toml").write_text((ROOT / "examples/toy.toml").read_text(encoding="utf-8"), encoding="utf-8")
+        write_certificate(folder / "c", [(str(folder / "plan.toml"), None, None, {})])
+        files = [file for file in sorted((folder / "c").rglob("*")) if file.is_file()]
+        return {file.relative_to(folder).as_posix(): file.read_text(encoding="utf-8") for file in files}
+
+
+def _sealed(files: dict[str, str]) -> Callable[[str, Path], list[str]]:
+    """Checks a certificate in which one file, named in the first line, has that content."""
+
+    def run(text: str, folder: Path) -> list[str]:
+        name, _, content = text.partition("\n")
+        name = name if name in files else "c/MANIFEST.json"
+        rest = {other: said for other, said in files.items() if other != name}
+        return _called("certificate", "check", "c", "--no-cvc5", name=name, rest=rest)(content, folder)
+
+    return run
+
+
 def _lines_of(kind: str, texts: list[str]) -> list[str]:
     return [json.dumps({kind: text}) for text in texts if len(text) < 6000]
 
@@ -196,13 +264,16 @@ def kinds() -> dict[str, tuple[Callable[[str, Path], list[str]], list[str]]]:
     mlir = _texts(["examples/pto/*.mlir", "tests/pto/**/*.mlir", "tests/fuzz/corpus/mlir-*"])
     cells = [json.dumps({"axes": {"A": 8, "B": 6}, "expr": e}) for e in ("A / 2, B % 3", "A # 16 = 9", "$(A:2, B:3)")]
     tables = [
-        "\n".join(text.split("\n")[:20]) for text in _texts(["tests/data/idma_rtl_bursts_sample.csv"], most=10**8)
+        "\n".join(text.split("\n")[:6]) for text in _texts(["tests/data/idma_rtl_bursts_sample.csv"], most=10**8)
     ]
     jobs = [
         "8 0x1000 0x2000 0 0 256 256 0 0 0 0\n",
         "form = \"desc64\"\n0x0000000000000010\n0xffffffffffffffff\n0x0\n0x0\n",
     ]  # fmt: skip
+    sealed = _certificate()
     return {
+        "cache": (_cached, [_cache_text()]),
+        "certificate": (_sealed(sealed), [f"{name}\n{text}" for name, text in sealed.items() if len(text) < 40_000]),
         "plan": (_file(".toml"), plans),
         "mlir": (_file(".mlir"), mlir),
         "rust": (_file(".rs"), _texts(["examples/rust/*.rs", "tests/fuzz/corpus/rust-*"])),

@@ -3,8 +3,9 @@
     python tests/fuzz/written.py --count 100000 --jobs 2
     python tests/fuzz/written.py --kinds views,banks --count 500 --keep DIR      shrunk disagreements as plan files
 
-Prints one line per disagreement, then for each kind the answers, the rate of UNKNOWN on plans that hold, and the
-slowest cases. Exit code 1 where there is a disagreement. The plans are for the machine in `tests/fuzz/plain`.
+Every tenth plan is judged again grown beyond any run, and must get the answer that it gets twice over. Prints one line
+per disagreement, then for each kind the answers, the rate of UNKNOWN on plans that hold, and the slowest cases. Exit
+code 1 where there is a disagreement. The plans are for the machine in `tests/fuzz/plain`.
 """
 
 from __future__ import annotations
@@ -16,12 +17,13 @@ from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-from dmaverify.testing.against import complaint, judged_twice, shrunk
+from dmaverify.testing.against import complaint, judged_twice, shrunk, twin_complaint
 from dmaverify.testing.written import KINDS, seeded
 
 PLAIN = str(Path(__file__).parent / "plain")
 BLOCK = 50
 SLOWEST = 5
+GROWN = 10  # of so many plans one is grown
 
 
 Answers = Counter[tuple[str, str, str]]
@@ -38,6 +40,10 @@ def block(kind: str, start: int, stop: int) -> Block:
         word = "holds" if drawn.holds else "fault"
         answers[word, both.proof if both else "crash", both.run if both else "crash"] += 1
         slow.append((both.seconds if both else 0.0, drawn.seed))
+        if number % GROWN == 0:
+            against, proof = twin_complaint(drawn, PLAIN)
+            said = said or against
+            answers[f"{word}, grown", proof or "not grown", "not run"] += 1
         if said:
             wrong.append((drawn.seed, said, drawn.text))
     return answers, wrong, sorted(slow, reverse=True)[:SLOWEST]
@@ -105,8 +111,14 @@ def report(
     unknown = sum(count for (word, proof, _), count in every.items() if word == "holds" and proof == "unknown")
     sys.stdout.write("slowest: " + ", ".join(f"{seed} {took:.2f} s" for took, seed in slowest) + "\n")
     rate = 100 * unknown / max(1, holds)
-    total = sum(every.values())
+    grown = Counter(dict.fromkeys(("proved", "refuted", "unknown"), 0))
+    for (word, proof, _), count in every.items():
+        if word.endswith("grown"):
+            grown[proof] += count
+    total = sum(count for (word, _, _), count in every.items() if not word.endswith("grown"))
     sys.stdout.write(
+        f"grown: {grown['proved']:,} proved, {grown['refuted']:,} refuted, {grown['unknown']:,} UNKNOWN, "
+        f"{grown['not grown']:,} of kinds that do not grow\n"
         f"{total:,} plans, {wrong} disagreements, {unknown} UNKNOWN of {holds:,} that hold ({rate:.2f} %), "
         f"{seconds:.0f} s\n"
     )

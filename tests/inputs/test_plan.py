@@ -472,7 +472,6 @@ def test_a_fault_in_a_plan_is_told_at_its_place(old: str, new: str, message: str
         ("expect = 3", "`expect` must be proved, not 3", "3", "proved"),
         ('expect = ["core"]', '"core" is no check id', "core", "core/same-element"),
         ("expect = [3]", "`expect` must be text in quotes, not 3", "3", "proved"),
-        ('stream = { time = "A" }', "`packet` is missing", "stream", "packet"),
         ('stream = { packet = "A", tim = "1" }', "unknown key `tim`", "tim", "did you mean `time`?"),
         ('stream = "A"', '`stream` must be a table, not "A"', "A", "packet"),
         ('target = "nowhere"', "no target 'nowhere'", "nowhere", "rngd"),

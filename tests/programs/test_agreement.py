@@ -9,7 +9,7 @@ import pytest
 from lab.agreement import program_disagreement
 
 from dmaverify.program.command import Command, Engine, Loop, Port
-from dmaverify.prove.meet import Walk, apart, difference, question, smallest_meeting, solvable
+from dmaverify.prove.meet import Walk, apart, difference, levels, question, smallest_meeting, solvable
 from dmaverify.prove.move.overlap import Early, written_early
 from dmaverify.prove.smt import Session
 from dmaverify.testing.programs import draw_program
@@ -113,3 +113,23 @@ def test_a_move_in_place_is_unsafe_exactly_when_a_burst_is_written_before_it_is_
         assert found is None or isinstance(found, Early)
         unsafe += expected
     assert 50 < unsafe < 350
+
+
+def test_an_equation_of_walks_falls_into_levels_that_say_the_same() -> None:
+    """Every value of every name, tried: the texts hold together exactly where the sum is the target."""
+    draw = random.Random(5)
+    fell = 0
+    for _ in range(60):
+        terms = [
+            (draw.choice([0, 1, -1, 4, -4, 8, 12, -32, 64, 100]), f"x{at}", low, low + draw.randint(0, 2))
+            for at, low in enumerate(draw.choices([-1, 0], k=4))
+        ]
+        target = draw.randint(-40, 80)
+        parts = levels(terms, target)
+        assert [name for part in parts for _, name in part[0]].count("x0") <= 1
+        fell += len(parts) > 1
+        for values in product(*(range(low, high + 1) for _, _, low, high in terms)):
+            known = {name: value for (_, name, _, _), value in zip(terms, values, strict=True)}
+            whole = sum(k * known[name] for k, name, _, _ in terms) == target
+            assert whole == all(sum(k * known[name] for k, name in some) == wanted for some, wanted in parts)
+    assert fell > 20

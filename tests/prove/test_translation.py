@@ -74,6 +74,28 @@ def test_pieces_that_alternate_add_up_too() -> None:
     assert status(text + half(0) + half(0)) is not Status.PROVED
 
 
+@pytest.mark.parametrize("turns", [3, 1 << 26])
+@pytest.mark.parametrize(
+    ("pieces", "holds"),
+    [
+        ([(0, 16), (16, 64)], True),  # one row, then four: no loop of rows fits both
+        ([(0, 24), (24, 56)], True),
+        ([(0, 24), (24, 53)], True),  # the padding behind the last row may stay
+        ([(0, 24), (24, 52)], False),
+        ([(0, 24), (23, 57)], False),
+        ([(0, 24), (24, 57)], False),  # the first byte of the next turn
+    ],
+)
+def test_pieces_of_every_turn_are_looked_at_once(turns: int, pieces: list[tuple[int, int]], holds: bool) -> None:
+    """Rows of 13 in 16 bytes, five a turn; the pieces are the same in every turn."""
+    text = plan([], 5, 13, 16).replace("B = 13", f"B = 13\nZ = {turns}")
+    text = text.replace('"A, B # 16"', '"Z, A, B # 16"').replace("1073741824", str(1 << 34))
+    for first, size in pieces:
+        loops = f"[Z={turns}:80, {size}:1]:1 HBM/D@"
+        text += f'[[transfer.t.command]]\nread = "{loops}{first}"\nwrite = "{loops}{(1 << 34) + first}"\n'
+    assert (status(text) is Status.PROVED) == holds
+
+
 def test_random_pieces_are_proved_exactly_where_enumeration_says(monkeypatch: pytest.MonkeyPatch) -> None:
     import dmaverify.prove.move.core as core
 

@@ -46,7 +46,7 @@ def head(trip: int) -> str:
 """
 
 
-@pytest.mark.parametrize("depth", [1, 2, 5, 6])
+@pytest.mark.parametrize("depth", [1, 2, 6])
 @pytest.mark.parametrize(("step", "status"), [(0, Status.REFUTED), (16, Status.REFUTED), (32, Status.PROVED)])
 def test_nests_are_answered_at_once(depth: int, step: int, status: Status) -> None:
     found = check(nest(depth, 4, step))

@@ -332,6 +332,142 @@ def test_no_file_of_a_project_makes_a_red_plan_green_in_silence(shell, wrong):
     assert "suppressed" in shell("check", "plan.toml")[1]
 
 
+def test_a_baseline_excuses_only_what_it_names_and_says_so(shell, wrong):
+    shell.write(wrong)
+    assert shell("check", "plan.toml", "--write-baseline", "b.json")[0] == 0
+    code, out, _ = shell("check", "plan.toml", "--baseline", "b.json")
+    line = next(line for line in out.splitlines() if re.match(r"(PROVED|REFUTED|UNKNOWN|EXCUSED)", line))
+    assert "baseline" in out, out
+    assert not line.startswith("PROVED"), line
+    shell.write('baseline = "b.json"\n', "dmaverify.toml")
+    assert "baseline" in shell("check", "plan.toml")[1]
+    for forged in ('{"dmaverify": 1, "findings": [{"fingerprint": "*", "rule": "core/*", "count": 99}]}', "{}", "[]"):
+        shell.write(forged, "b.json")
+        assert shell("check", "plan.toml")[0] in (1, 2), forged
+    assert code in (0, 1)
+
+
+def test_a_target_of_the_repository_is_named_in_the_verdict(shell, good):
+    """A copy of a machine without its rules may prove more: the line says whose rules they are."""
+    shell.write(good.replace("A=8:128", "A=8:130").replace("B=4:32", "B=4:33"))
+    assert shell("check", "plan.toml")[0] == 1
+    toy = Path(__file__).resolve().parents[2] / "encodings/toy"
+    shell.write((toy / "rules.smt2").read_text(encoding="utf-8"), "toy/rules.smt2")
+    shell.write((toy / "target.toml").read_text(encoding="utf-8"), "toy/target.toml")
+    assert shell("check", "plan.toml")[0] == 1, "a folder of that name stands for no machine that ships"
+    shell.write('target = "./toy"\n', "dmaverify.toml")
+    code, out, _ = shell("check", "plan.toml")
+    assert code == 1, "no target lifts what a move promises"
+    assert "./toy" in out or "toy" in out
+
+
+def test_no_other_file_beside_a_red_plan_makes_it_green(shell, wrong):
+    shell.write(wrong)
+    beside = {
+        "conftest.py": "raise SystemExit(0)\n", "sitecustomize.py": "raise SystemExit(0)\n",
+        "dmaverify/__init__.py": "raise SystemExit(0)\n", "z3.py": "raise SystemExit(0)\n",
+        ".dmaverify_cache/proofs.sqlite": "", ".dmaverify/plan.toml": "", "setup.cfg": "[dmaverify]\nignore = *\n",
+        "tox.ini": "[dmaverify]\nignore = *\n", ".env": "DMAVERIFY_IGNORE=*\n", "plan.toml.expect": "proved\n",
+    }  # fmt: skip
+    for name, text in beside.items():
+        shell.write(text, name)
+    assert shell("check", "plan.toml")[0] == 1
+    assert shell("check", ".")[0] in (1, 2)
+    shell.write("*\n", ".gitignore")
+    assert shell("check", ".")[0] == 2, "a walk that finds nothing is no pass"
+    assert shell("check", "plan.toml")[0] == 1, "what is named is checked, ignored or not"
+
+
+def test_a_cache_that_never_ends_its_answer_is_left(shell, wrong, monkeypatch, tmp_path_factory):
+    monkeypatch.delenv("DMAVERIFY_NO_CACHE", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("user")))
+    shell.write(wrong)
+    shell.write('cache-dir = "kept"\n', "dmaverify.toml")
+    (shell.folder / "kept").mkdir()
+    with closing(sqlite3.connect(shell.folder / "kept/proofs.sqlite")) as database, database:
+        database.execute(
+            "create view proof as with recursive n(i) as (select 1 union all select i + 1 from n) "
+            "select 'a' as key, 'b' as digest, 'c' as body, i as used from n where i < 0"
+        )
+    started = time.monotonic()
+    assert shell("check", "plan.toml")[0] == 1
+    assert time.monotonic() - started < 10
+
+
+def test_a_pattern_of_gitignore_takes_no_time_to_fail(tmp_path):
+    deep = tmp_path.joinpath(*["a"] * 24)
+    deep.mkdir(parents=True)
+    (deep / "plan.toml").write_text("schema = 1\n")
+    (tmp_path / ".gitignore").write_text("**/a/" * 12 + "b\n" + "*a" * 40 + "b\n" + "**/" * 40 + "x\n")
+    started = time.monotonic()
+    (seen,) = [one for one in walked(str(tmp_path)) if one.path.endswith("plan.toml")]
+    assert seen.taken
+    assert time.monotonic() - started < 5
+
+
+@pytest.mark.parametrize(
+    ("line", "path", "left"),
+    [("a/**", "a/p.toml", True), ("**/b", "a/b/p.toml", True), ("a/**/c", "a/c/p.toml", True),
+     ("/p.toml", "a/p.toml", False), ("p.*", "a/p.toml", True), ("a/*", "a/b/p.toml", True),
+     ("b/", "a/b/p.toml", True), ("a/c", "a/b/p.toml", False)],
+)  # fmt: skip
+def test_patterns_of_gitignore_mean_what_git_means(tmp_path, line, path, left):
+    (tmp_path / ".gitignore").write_text(f"{line}\n")
+    (tmp_path / path).parent.mkdir(parents=True)
+    (tmp_path / path).write_text("schema = 1\n")
+    assert any(one.taken for one in walked(str(tmp_path)) if one.path.endswith("p.toml")) is not left
+
+
+def test_what_is_no_regular_file_is_never_waited_for(shell, wrong):
+    for name in (".gitignore", "dmaverify.toml", "p.rs", "k.mlir", "c.csv", "b.json"):
+        os.mkfifo(shell.folder / name)
+    shell.write(wrong)
+    started = time.monotonic()
+    assert shell("check", ".", "--isolated")[0] == 1
+    tries = (("check", "plan.toml"), ("check", "c.csv", "--isolated"), ("check", "plan.toml", "--baseline", "b.json"))
+    for words in tries:
+        assert shell(*words)[0] in (1, 2), words
+    assert time.monotonic() - started < 20
+
+
+# ---------------------------------------------------------------- what is written
+
+
+def test_nothing_is_written_through_a_link(shell, good, tmp_path_factory):
+    """Every command that writes a file replaces a link of that name; what it leads to stays."""
+    away = tmp_path_factory.mktemp("away") / "kept.txt"
+    shell.write(good.replace("read   =", "# read   =").replace("write  =", "# write  ="), "open.toml")
+    shell.write(good)
+    writes = {
+        "synth.toml": ("synth", "open.toml", "--output", "synth.toml"),
+        "x.json": ("check", "plan.toml", "--output", "json=x.json"),
+        "b.json": ("check", "plan.toml", "--write-baseline", "b.json"),
+        "part.jsonl": ("sweep", "plan.toml", "--out", "part.jsonl"),
+        "test_back.py": ("check", "plan.toml", "--playback", "test_back.py"),
+        "c/MANIFEST.json": ("check", "plan.toml", "--certify", "c"),
+    }
+    for name, words in writes.items():
+        away.write_text("kept")
+        path = shell.folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.symlink_to(away)
+        shell(*words)
+        assert away.read_text() == "kept", name
+
+
+def test_only_one_place_writes_files():
+    """The package writes by `write_text` and `write_bytes` of language/files, never by a path's own."""
+    package = Path(dv.__file__).parent
+    own = re.compile(r"\.write_(text|bytes)\(|\bopen\([^)]*[\"'][wax]b?[\"']")
+    where = {
+        path.relative_to(package).as_posix()
+        for path in package.rglob("*.py")
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if own.search(line) and "fdopen" not in line
+    }
+    assert where <= {"language/files.py", "jobs/fix_kernels.py", "cli/check.py", "cost/leave_out.py"}, where
+
+
 # ---------------------------------------------------------------- output is data
 
 NAMES = [

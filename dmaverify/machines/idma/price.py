@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 EXACT = 1 << 16
 """Bursts up to which the law is gone through one by one."""
+MOST_CYCLES = 1 << 200
 PROFILE = "rtl-0.7.0"
 LATENCY = "iDMA paper, 4.3: one cycle a mid-end; tensor_ND 0; RTL v0.7.0 shows 0 for mp_split and mp_dist too"
 PROGRAMMING = "counted in accesses of the front-end: iDMA paper, 3.5, and the register maps of v0.7.0"
@@ -82,7 +83,10 @@ def price_on(setup: Setup, commands: Sequence[Command]) -> Cost:
     totals, runs = measured(setup, commands)
     terms = bounds(totals, depth)
     later = sum(1 for name in setup.midends if name != "tensor_nd")
-    cycles = float(exact(runs, depth) if runs and coupled else max((t.cycles for t in terms), default=0)) + later
+    law = exact(runs, depth) if runs and coupled else max((t.cycles for t in terms), default=0)
+    if law > MOST_CYCLES:
+        raise InputError("the transfer takes more than 2^200 cycles: nothing is priced beyond", None)
+    cycles = float(law) + later
     known = bool(runs) and coupled
     own = [Term("programming", float(programming(setup, commands)), "front-end", _why(setup, commands), PROGRAMMING)]
     if later:

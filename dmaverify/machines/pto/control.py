@@ -195,7 +195,7 @@ class ControlReader(BufferReader):
             )
         last = TokenCursor(deciding[-1])
         last.need("(")
-        condition, *passed = last.operands()
+        condition, *passed = last.operands() or (last.operand(),)
         last.need(")")
         passed += last.operands()
         into, ops = self.inside(op, 1)

@@ -18,7 +18,7 @@ from importlib import import_module
 from pathlib import Path
 
 from dmaverify.errors import InputError
-from dmaverify.language.files import write_bytes, write_text
+from dmaverify.language.files import text_of, write_bytes, write_text
 from dmaverify.prove.smt import solver_version
 
 MANIFEST = "MANIFEST.json"
@@ -121,7 +121,7 @@ def _manifest(questions: Iterable[Question]) -> str:
 def _earlier(folder: Path) -> list[str]:
     """Names of question files that a manifest in the folder claims; plain names in this folder alone."""
     try:
-        rows = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["questions"]
+        rows = json.loads(text_of(folder / MANIFEST))["questions"]
         names = [row["file"] for row in rows]
     except (OSError, ValueError, KeyError, TypeError):
         return []
@@ -212,7 +212,7 @@ def recheck(files: Iterable[Question], rlimit: int = CVC5_RLIMIT) -> list[Rechec
     except ImportError:
         missing = "cvc5 is not installed, so nothing can check the answers of z3 again"
         raise InputError(missing, None, "pip install dmaverify[certify]") from None
-    return [Recheck(q.path, q.status, cvc5_answer(q.path.read_text(encoding="utf-8"), rlimit)) for q in files]
+    return [Recheck(q.path, q.status, cvc5_answer(text_of(q.path), rlimit)) for q in files]
 
 
 def cvc5_answer(text: str, rlimit: int = CVC5_RLIMIT) -> str:

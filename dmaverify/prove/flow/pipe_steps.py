@@ -49,7 +49,7 @@ from dmaverify.verdict import Finding, Label, Severity
 MOST_NUMBERS = 8  # values of one flag or token that are told apart
 NOBODY: frozenset[str] = frozenset()
 MOST_IDS = 8  # ids that one event may be about
-MOST_ALIKE = 16  # accesses of one pipe and the same bytes that are told apart
+MOST_ALIKE = 4  # accesses of one pipe and the same bytes that are told apart
 NOTHING: frozenset[Instance] = frozenset()
 
 

@@ -412,8 +412,12 @@ class Case:
 
     def _claim(self, word: str) -> str:
         each = f", in each of {self.iterations:,} iterations" if self.iterations > 1 else ""
-        return f"all {self.units:,} {word}{each}" if self.units else ""
+        alone = MOVE_ALONE if any(one.startswith("no command was checked") for one in self.assumptions) else ""
+        return f"all {self.units:,} {word}{each}" if self.units else alone
 
+
+MOVE_ALONE = "the move alone; no command was checked"
+"""The claim where a plan gives neither a stream nor commands: `synth` finds some."""
 
 _RANK = {None: 0, "proved": 1, "not judged": 2, "reported": 3, "unknown": 4, "refuted": 5}
 

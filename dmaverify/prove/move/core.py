@@ -40,7 +40,7 @@ from dmaverify.prove.move.obligations import (
 from dmaverify.prove.move.outcome import OBLIGATIONS, Broken, CoreResult
 from dmaverify.prove.move.reach import corner_of, walks_off
 from dmaverify.prove.move.translation import copies_bytes
-from dmaverify.prove.smt import Answer, Query, Session, any_of
+from dmaverify.prove.smt import Answer, Query, Session, any_of, apart
 
 ENUMERATE_FIRST = 1 << 16  # a nest without carry-free digits, up to this many units, is enumerated straight away
 ENUMERATE_LAST = 1 << 25  # ... and up to this many when the solver gave up
@@ -240,14 +240,20 @@ class _Judge:
         return self.session.ask(Query(tuple(variables), (*constraints, violation)), f"all obligations: {names}")
 
     def _possible(self, claims: Sequence[Claim]) -> str:
-        """Whether the assumptions of all claims can hold together (they are about different variables): sat, unsat or
-        unknown.
+        """Whether the assumptions of all claims can hold together: sat, unsat or unknown.
+
+        What shares no variable holds together if each holds alone, so each is asked alone, and what differs only in
+        names is asked once.
         """
         variables = dict.fromkeys(v for c in claims for v in c.query.variables)
         constraints = dict.fromkeys(t for c in claims for t in c.query.constraints)
-        if not constraints:  # a box of counters, every count at least 1
-            return "sat" if all(low is None or high is None or low < high for _, low, high in variables) else "unsat"
-        return self.session.ask(Query(tuple(variables), tuple(constraints)), "not vacuous").status
+        if not all(low is None or high is None or low < high for _, low, high in variables):
+            return "unsat"  # a box of counters, every count at least 1
+        known: dict[Query, str] = {}
+        for part in apart(Query(tuple(variables), tuple(constraints))):
+            if part not in known:
+                known[part] = self.session.ask(part, "not vacuous").status
+        return next((said for said in ("unsat", "unknown") if said in known.values()), "sat")
 
     def _single(self, claim: Claim, joint: Joint, families: Sequence[Family]) -> None:
         if claim.violation == "false":

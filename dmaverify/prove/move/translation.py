@@ -3,10 +3,11 @@
 Knows: layouts, commands as lists of runs of bytes.
 Does not know: obligations one by one, solvers, machines.
 Law: where two layouts are the same function of the distance from their origins, and every command moves every unit by
-the distance between the origins, each cell gets the unit of its own element, padding as padding. What is left to ask is
-which units are moved: the runs of all commands, sorted, must not meet, must lie in the region, and what they leave out
-must be padding that may hold anything. Runs are listed (their number grows with the pieces, not with the bytes); None
-where there are too many, or where the commands are no such copy.
+the distance between the origins, each cell gets the unit of its own element, padding as padding. What is left to ask
+is which units are moved: the runs of all commands, sorted, must not meet, must lie in the region, and what they leave
+out must be padding that may hold anything. Outer loops that all commands share are looked at once. Runs are listed
+(their number grows with the pieces, not with the bytes); None where there are too many, or where the commands are no
+such copy.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    Nest = tuple[int, list[tuple[int, int]]]  # base; count and step of each loop
     Runs = tuple[NDArray[np.int64], NDArray[np.int64]]  # first and end of each run, sorted
 
 MOST_RUNS = 1 << 20
@@ -40,17 +42,18 @@ def copies_bytes(source: Layout, dest: Layout, commands: Sequence[Command]) -> b
         first = (global_address(port, port.base) for port in (command.read, command.write))
         if next(first) + distance != next(first):
             return None
-    region = _runs([(dest.origin, [(d.slots, d.step) for d in dest.digits])])
-    moved = _runs(
-        (global_address(c.write, c.write.base), [*((x.count, x.write) for x in c.loops), (c.burst, 1)])
-        for c in commands
-    )
+    digits, nests = _of_one_turn(dest, [(global_address(c.write, c.write.base), _loops(c)) for c in commands])
+    region, moved = _runs([(dest.origin, digits)]), _runs(nests)
     if region is None or moved is None or dest.kind_at((0,) * len(dest.digits)) is not None:
         return None
     gaps = _left_out(_joined(region), _joined(moved))
     if gaps is None or sum(end - first for first, end in gaps) > MOST_GAPS:
         return None
     return True if all(_idle(dest, unit) for first, end in gaps for unit in range(first, end)) else None
+
+
+def _loops(command: Command) -> list[tuple[int, int]]:
+    return [*((loop.count, loop.write) for loop in command.loops), (command.burst, 1)]
 
 
 def _alike(source: Layout, dest: Layout) -> bool:
@@ -66,7 +69,32 @@ def _idle(layout: Layout, unit: int) -> bool:
     return values is not None and layout.kind_at(values) is Kind.TOP
 
 
-def _runs(nests: Iterable[tuple[int, list[tuple[int, int]]]]) -> Runs | None:
+def _of_one_turn(dest: Layout, nests: list[Nest]) -> tuple[list[tuple[int, int]], list[Nest]]:
+    """Counts and steps of the region, and the nests, without the outer turns that all of them make alike.
+
+    Turns of the region that no guard looks at, each beyond the reach of what is inside: what is moved in one turn is
+    moved in every other, and no two turns meet.
+    """
+    digits = [(d.slots, d.step) for d in dest.digits]
+    guarded = {index for guard in dest.guards for index, _ in guard.terms}
+    while digits:
+        turn, *inside = digits
+        reach = sum((slots - 1) * step for slots, step in inside)
+        alike = all(turn in loops for _, loops in nests)
+        if turn[0] > 1 and (len(dest.digits) - len(digits) in guarded or reach >= turn[1] or not alike):
+            break
+        if turn[0] > 1:
+            nests = [(base, _without(loops, turn)) for base, loops in nests]
+        digits = inside
+    return digits, nests
+
+
+def _without(loops: list[tuple[int, int]], turn: tuple[int, int]) -> list[tuple[int, int]]:
+    at = loops.index(turn)
+    return [*loops[:at], *loops[at + 1 :]]
+
+
+def _runs(nests: Iterable[Nest]) -> Runs | None:
     """The runs of nests (base, loops of count and step), sorted. None where there are too many."""
     import numpy as np
 

@@ -12,17 +12,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from math import gcd
 from typing import TYPE_CHECKING
 
 from dmaverify.machines.rngd.rust.buffers import EffectLedger, tensors_in
-from dmaverify.machines.rngd.rust.cfg import configured, holds
+from dmaverify.machines.rngd.rust.cfg import configured
 from dmaverify.machines.rngd.rust.code import Code, child, named, parse_fragment, walk
+from dmaverify.machines.rngd.rust.flow import ITEMS, ControlFlow
 from dmaverify.machines.rngd.rust.later import Later, is_open
+from dmaverify.machines.rngd.rust.lists import MAX_LISTED, listed
 from dmaverify.machines.rngd.rust.macros import expand
 from dmaverify.machines.rngd.rust.module import Item, NameScope, fill
-from dmaverify.machines.rngd.rust.numbers import number_of
-from dmaverify.machines.rngd.rust.patterns import Patterns
 from dmaverify.machines.rngd.rust.sites import is_host, is_kernel, speaks_of_tensors, takes_numbers, told_by_calls
 from dmaverify.machines.rngd.rust.types import Frame
 from dmaverify.machines.rngd.rust.values import (
@@ -40,12 +39,12 @@ from dmaverify.machines.rngd.rust.values import (
     known,
     sources_of,
 )
+from dmaverify.verdict import Severity
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 MAX_DEPTH = 100
-MAX_LISTED = 4096  # elements of a list that is written out
 MAX_CALLS_DEEP = 12
 MAX_INLINED = 4000  # calls that one visit reads with what they pass; later ones are read by their types
 _THROUGH = {
@@ -54,18 +53,9 @@ _THROUGH = {
     "generic_function", "labeled_expression", "else_clause", "try_block", "gen_block",
 }  # fmt: skip
 _NUMERIC = {"binary_expression", "integer_literal", "type_cast_expression", "scoped_identifier", "unary_expression"}
-_ITEMS = {
-    "line_comment", "block_comment", "attribute_item", "inner_attribute_item", "function_item", "struct_item",
-    "enum_item", "type_item", "const_item", "static_item", "use_declaration", "impl_item", "trait_item", "mod_item",
-    "union_item", "macro_definition", "empty_statement", "function_signature_item", "extern_crate_declaration",
-    "lifetime", "label",
-}  # fmt: skip
-_CFG = re.compile(r"(!?)\s*cfg!\s*\((.*)\)", re.DOTALL)
-_RANGE = re.compile(r"^(.*?)\.\.(=?)(.*)$", re.DOTALL)
-_STEP = re.compile(r"^(.*)\.step_by\((.*)\)$", re.DOTALL)
 
 
-class Bodies(Patterns):
+class Bodies(ControlFlow):
     """Evaluates bodies. One instance reads everything that is asked for in one run."""
 
     # ------------------------------------------------------------ functions
@@ -100,6 +90,7 @@ class Bodies(Patterns):
         before = self.result, self.instance, self.item
         self.result, self.instance, self.item = expected, instance, item
         self.ledger, self.branches, self.spent = EffectLedger(), 0, 0
+        self.unrolled = self.unrolling = 0
         self.stack.append(item)
         try:
             self.ledger.give(self.settled(self.block(item.code, body, frame, expected), expected))
@@ -107,7 +98,10 @@ class Bodies(Patterns):
             self.stack.pop()
             self.result, self.instance, self.item = before
         for site, finding in self.ledger.remarks():
-            site.remark(finding)
+            if finding.severity is Severity.WARNING and not is_kernel(item):
+                site.alone.append((item, finding))  # what counts is what callers make of it, where there are any
+            else:
+                site.remark(finding)
         if self.ledger.effects and len(self.ledger.born) > 1:
             self.ledger.effects[-1].site.ledgers.append((item.name, self.ledger))
 
@@ -216,7 +210,7 @@ class Bodies(Patterns):
             if one.type == "attribute_item":
                 attributes.append(code.text(one))
                 continue
-            if one.type in _ITEMS:
+            if one.type in ITEMS:
                 attributes = attributes if one.type.endswith("comment") else []
                 continue
             inside = [code.text(own) for own in one.children if own.type == "attribute_item"]
@@ -249,7 +243,7 @@ class Bodies(Patterns):
             number = self.types.number(code, node, frame)
             if number is not None:
                 return number
-        if kind in _ITEMS:
+        if kind in ITEMS:
             return Opaque("()")
         handler = getattr(self, f"_{kind}", None)
         if handler is not None:
@@ -310,6 +304,12 @@ class Bodies(Patterns):
         before, self.let = self.let, name if name.replace("_", "").isalnum() else ""
         try:
             open_type = wanted if wanted is not None else self.told_later(code, pattern)
+            if given is not None and given.type == "closure_expression" and self._called_later(code, node, name):
+                deferred = Opaque("closure")
+                self.closures[id(deferred)] = code, given, frame
+                self.kept.append(deferred)
+                self.bind(code, pattern, deferred, frame)
+                return Opaque("()")
             value = self.value(code, given, frame, open_type) if given is not None else wanted or Unknown("")
             if wanted is None and open_type is not None and is_open(value):
                 value = self.merged(value, open_type)
@@ -321,9 +321,18 @@ class Bodies(Patterns):
         value = self.merged(value, wanted)
         changes = child(node, "mutable_specifier") is not None
         if changes and isinstance(value, Numbers):
-            value = Unknown(f"`{name}` changes while the kernel runs", code.span(node))
+            start, value = value, Unknown(f"`{name}` changes while the kernel runs", code.span(node))
+            if start.single is not None:
+                self.counters[id(value)] = start
+                self.kept.append(value)
         self.bind(code, pattern, value, frame)
         return Opaque("()")
+
+    def _called_later(self, code: Code, node: Node, name: str) -> bool:
+        """Whether the block of a `let` goes on to call what it names."""
+        around = node.parent
+        after = code.data[node.end_byte : around.end_byte].decode("utf-8", "replace") if around is not None else ""
+        return bool(name.isidentifier() and re.search(rf"\b{re.escape(name)}\s*\(", after))
 
     def merged(self, value: Value, wanted: Value | None) -> Value:
         """A value with what its annotation says of it."""
@@ -418,138 +427,6 @@ class Bodies(Patterns):
             frame.locals[code.text(left)] = Unknown("a variable that changes", code.span(left))
         return Opaque("()")
 
-    # ------------------------------------------------------------ branches and loops
-
-    def _if_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
-        inside = frame.inside(frame.scope)
-        condition = node.child_by_field_name("condition")
-        if condition is not None:
-            self.value(code, condition, inside, None)
-        branches = []
-        asked = _CFG.fullmatch(code.text(condition).strip()) if condition is not None else None
-        answer = holds(asked[2], frame.scope.module.features) if asked is not None else None
-        taken = answer if answer is None or asked is None else answer is not bool(asked[1])
-        self.branches += taken is None
-        for name in ("consequence", "alternative"):
-            branch = node.child_by_field_name(name)
-            if branch is not None and taken is (name == "alternative"):
-                other = f"not({asked[2]})" if answer and asked is not None else asked[2] if asked is not None else ""
-                self.unbuilt.append((code.span(branch), f"#[cfg({other})]"))
-                continue
-            if branch is not None:
-                branches.append(self.merged(self.value(code, branch, inside, expected), expected))
-        self.branches -= taken is None
-        return _first(branches)
-
-    def _let_condition(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
-        given = node.child_by_field_name("value")
-        value = self.value(code, given, frame, None) if given is not None else Unknown("")
-        self.bind(code, node.child_by_field_name("pattern"), value, frame)
-        return Opaque("bool")
-
-    def _match_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
-        given, body = node.child_by_field_name("value"), node.child_by_field_name("body")
-        value = self.value(code, given, frame, None) if given is not None else Unknown("")
-        branches = []
-        for arm in self.built(code, body, frame) if body is not None else ():
-            inside = frame.inside(frame.scope)
-            pattern, result = arm.child_by_field_name("pattern"), arm.child_by_field_name("value")
-            if pattern is not None:
-                self.bind(code, named(pattern)[0] if named(pattern) else None, value, inside)
-            if result is not None:
-                self.branches += 1
-                branches.append(self.merged(self.value(code, result, inside, expected), expected))
-                self.branches -= 1
-        return _first(branches)
-
-    def _for_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
-        given, body = node.child_by_field_name("value"), node.child_by_field_name("body")
-        inside = frame.inside(frame.scope)
-        if given is not None:
-            self.bind(code, node.child_by_field_name("pattern"), self._each(code, given, frame), inside)
-        if body is not None:
-            self._turns(code, body, inside)
-        return Opaque("()")
-
-    def _turns(self, code: Code, body: Node, inside: Frame) -> None:
-        """The body of a loop, once for all iterations."""
-        start = self.ledger.clock
-        self.value(code, body, inside, None)
-        self.ledger.clock += 2
-        self.ledger.repeat(start)
-
-    def _while_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
-        inside = frame.inside(frame.scope)
-        for name in ("condition", "body"):
-            part = node.child_by_field_name(name)
-            if part is not None:
-                self._turns(code, part, inside)
-        return Opaque("()")
-
-    def _loop_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
-        body = node.child_by_field_name("body")
-        if body is not None:
-            self._turns(code, body, frame.inside(frame.scope))
-        return Opaque("")
-
-    def _each(self, code: Code, node: Node, frame: Frame) -> Value:
-        """What a loop variable is."""
-        text = code.text(node)
-        numbers = self.range(text, frame)
-        if numbers is not None:
-            return numbers
-        if ".." in text and "." not in text.replace("..", ""):
-            self._rest(code, node, frame)
-            return Unknown(f"the range `{' '.join(text.split())[:60]}` is not known before the kernel runs")
-        value = self.value(code, node, frame, None)
-        return value.part if isinstance(value, Sequence) else Unknown("an element of something")
-
-    def range(self, text: str, frame: Frame) -> Numbers | None:
-        """The values of `a..b`, `a..=b`, `(a..b).rev()`, `(a..b).step_by(n)`, or None."""
-        text, step = text.strip(), 1
-        look = self.types.look(frame)
-        for _ in range(4):
-            if text.endswith(".rev()"):
-                text = text.removesuffix(".rev()").strip()
-            elif (found := _STEP.match(text)) is not None:
-                value = number_of(found[2], look)
-                if value is None or (value.single or 0) < 1:
-                    return None
-                text, step = found[1].strip(), value.low
-            elif text.startswith("(") and text.endswith(")"):
-                text = text[1:-1].strip()
-        parts = _RANGE.match(text)
-        if parts is None or not parts[3].strip():
-            return None
-        low, high = number_of(parts[1] or "0", look), number_of(parts[3], look)
-        if low is None or high is None or low.single is None or high.single is None:
-            return None
-        last = high.low - (0 if parts[2] else 1)
-        if last < low.low:
-            return None
-        last -= (last - low.low) % step
-        return Numbers(low.low, last, step if last > low.low else 0)
-
-    def _range_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
-        numbers = self.range(code.text(node), frame)
-        if numbers is None:
-            self._rest(code, node, frame)
-        return Sequence(numbers if numbers is not None else Unknown("a number of a range that is not known"))
-
-    def _closure_expression(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
-        return self.closure(code, node, frame, Unknown("an argument of a closure"), expected)
-
-    def closure(self, code: Code, node: Node, frame: Frame, given: Value, expected: Value | None) -> Value:
-        """The result of a closure for arguments that are `given`."""
-        inside = frame.inside(frame.scope)
-        parameters, body = node.child_by_field_name("parameters"), node.child_by_field_name("body")
-        for one in named(parameters) if parameters is not None else ():
-            declared = one.child_by_field_name("type")
-            value = self.types.read(code, declared, frame) if declared is not None else given
-            value = given if isinstance(value, Dtype) and isinstance(given, Numbers) else value
-            self.bind(code, one.child_by_field_name("pattern") or one, value, inside)
-        return self.value(code, body, inside, expected) if body is not None else Unknown("")
-
     # ------------------------------------------------------------ macros and patterns
 
     def _macro_invocation(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:
@@ -590,18 +467,6 @@ class Bodies(Patterns):
         return self.block(again, body, frame, expected) if body is not None else Unknown("")
 
 
-def listed(parts: list[Value], wanted: Value | None = None) -> Sequence:
-    """A list that is written out: numbers as all of them, anything else as its first part."""
-    numbers = [part for part in parts if isinstance(part, Numbers)]
-    singles = [part.low for part in numbers if part.single is not None]
-    if not parts or len(singles) < len(parts):
-        return Sequence(parts[0] if parts else wanted or Unknown(""), len(parts))
-    low, high = min(singles), max(singles)
-    step = gcd(*(value - low for value in singles))
-    whole = len(set(singles)) == ((high - low) // step + 1 if step else 1)
-    return Sequence(Numbers(low, high, step, whole), len(parts), tuple(singles))
-
-
 def _told(numbers: Numbers) -> str:
     if numbers.single is not None:
         return str(numbers.single)
@@ -610,20 +475,3 @@ def _told(numbers: Numbers) -> str:
 
 def _calls(tree: Node) -> list[Node]:
     return [node for node in walk(tree) if node.type == "call_expression"]
-
-
-def _first(branches: list[Value]) -> Value:
-    """The first branch that is a tensor or holds one, with what all of them depend on; numbers are any of them."""
-    best = next((b for b in branches if isinstance(b, (RustTensor, Tuple, Record, Sequence, Pending))), None)
-    numbers = [b for b in branches if isinstance(b, Numbers)]
-    if best is None and numbers:
-        if len(numbers) < len(branches):
-            return Unknown("a number that depends on a condition")
-        low, high = min(n.low for n in numbers), max(n.high for n in numbers)
-        step = gcd(*(n.step for n in numbers), *(n.low - low for n in numbers))
-        return Numbers(low, high, step, all(n == numbers[0] for n in numbers) and numbers[0].exact)
-    if best is None:
-        return branches[0] if branches else Opaque("()")
-    if isinstance(best, RustTensor):
-        return replace(best, sources=frozenset().union(*map(sources_of, branches)))
-    return best

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from dmaverify.machines.rngd.rust.buffers import Effect
 from dmaverify.machines.rngd.rust.code import Code, named
 from dmaverify.machines.rngd.rust.functions import Functions
+from dmaverify.machines.rngd.rust.lists import listed, reshaped_list
 from dmaverify.machines.rngd.rust.moves import SCATTERS, TRANSFERS, VIEWS, Call, Site, transfer
 from dmaverify.machines.rngd.rust.types import Frame
 from dmaverify.machines.rngd.rust.values import (
@@ -25,7 +26,6 @@ from dmaverify.machines.rngd.rust.values import (
     Record,
     RustTensor,
     Sequence,
-    Tuple,
     Unknown,
     Value,
     ViewWindow,
@@ -72,6 +72,7 @@ _APPLIES = {
 }
 _CASTS = {"fetch_cast", "cast", "commit_cast", "commit_cast_relu", "fetch_table_lookup"}
 MAX_INSTANCES = 3000
+MAX_EACH = 512  # elements that a closure is read for
 
 
 class Calls(Functions):
@@ -284,16 +285,27 @@ class Calls(Functions):
             closure = next((one for one in arguments if one.type == "closure_expression"), None)
             if closure is not None:
                 wanted = expected.part if isinstance(expected, Sequence) else None
-                return Sequence(self.closure(code, closure, frame, receiver.part, wanted), receiver.count)
+                return self._applied(code, name, closure, receiver, frame, wanted)
         wanted = receiver.part if name in _ADDS else None
-        values = [self.merged(self.value(code, one, frame, receiver.part), wanted) for one in arguments]
+        asked = receiver.part if name in _ADDS else None
+        values = [self.merged(self.value(code, one, frame, asked), wanted) for one in arguments]
         if name in _PICKS:
             return receiver.part
-        if name == "enumerate":
-            count = Numbers(0, receiver.count - 1, 1) if receiver.count else Unknown("the number of an element")
-            return Sequence(Tuple((count, receiver.part)), receiver.count)
-        if name == "zip" and values and isinstance(values[0], Sequence):
-            return Sequence(Tuple((receiver.part, values[0].part)))
+        made = reshaped_list(name, receiver, values)
+        if made is not None:
+            return made
         if name in _ITERATES or name in _SAME or name in ("collect", "to_vec"):
             return receiver
         return None
+
+    def _applied(
+        self, code: Code, name: str, closure: Node, receiver: Sequence, frame: Frame, wanted: Value | None
+    ) -> Value:
+        """What a closure makes of every element; one by one where the elements are known and differ."""
+        turns = self._one_by_one(code, closure, receiver) if name == "for_each" else receiver.items
+        if turns is not None and len(turns) <= MAX_EACH:
+            return listed([self.closure(code, closure, frame, one, wanted) for one in turns])
+        return Sequence(self.closure(code, closure, frame, receiver.part, wanted), receiver.count)
+
+    def _one_by_one(self, code: Code, body: Node, each: Value) -> tuple[Value, ...] | None:  # `Bodies` does it
+        raise AssertionError

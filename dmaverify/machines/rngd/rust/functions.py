@@ -39,6 +39,7 @@ from dmaverify.machines.rngd.rust.views import plain
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+MAX_CLOSURES = 8  # within one another
 EMPTY = ("new", "uninit", "new_uninit", "empty")
 MAX_INSTANCES = 64  # sets of generic arguments for which one function is visited
 
@@ -89,6 +90,14 @@ class Functions(Sites):
         if name in ("Some", "Ok", "Box", "new", "from") and len(arguments) == 1:
             return self.value(code, arguments[0], frame, expected)
         value = frame.locals.get(name) if path is None else None
+        closure = self.closures.get(id(value)) if value is not None else None
+        if closure is not None and len(self.closing) < MAX_CLOSURES:
+            passed = [self.value(code, one, frame, None) for one in arguments]
+            self.closing.append(name)
+            try:
+                return self.closure(closure[0], closure[1], closure[2], passed, expected)
+            finally:
+                self.closing.pop()
         values = [self.value(code, one, frame, None) for one in arguments]
         return self.expected(expected, sources_of(value).union(*map(sources_of, values)))
 

@@ -81,6 +81,7 @@ def read_kernel(path: str | Path) -> KernelFile:
     _uncalled_anyway(reader)
     own = [site for site in reader.sites if site.span.source is code.source]
     _owners(own, reader)
+    _told_alone(own, reader)
     _crowded(own, reader)
     _left_out(own, reader)
     own = _other_builds(own, session.crate.features, partial(_read_in, session, file, str(path)))
@@ -105,6 +106,7 @@ def _read_in(session: CrateSession, file: Path, name: str, toggled: frozenset[st
     _uncalled_anyway(other.reader)
     own = [site for site in other.reader.sites if site.span.source is code.source]
     _owners(own, other.reader)
+    _told_alone(own, other.reader)
     _left_out(own, other.reader)
     return own
 
@@ -133,6 +135,7 @@ def _read_text(code: Code, tree: Node, library: Library, features: frozenset[str
     _uncalled_anyway(reader)
     own = list(reader.sites)
     _owners(own, reader)
+    _told_alone(own, reader)
     _crowded(own, reader)
     _left_out(own, reader)
     return own
@@ -272,6 +275,14 @@ def _other_builds(
         else:
             out.append(site)
     return out
+
+
+def _told_alone(sites: Sequence[Site], reader: Bodies) -> None:
+    """What helpers do by themselves is said where nobody calls them."""
+    for site in sites:
+        for item, finding in site.alone:
+            if item not in reader.entered:
+                site.remark(finding)
 
 
 def _crowded(sites: Sequence[Site], reader: Bodies) -> None:

@@ -30,7 +30,7 @@ from dmaverify.machines.rngd.rust.values import (
     sources_of,
 )
 from dmaverify.program.access import PlanProblem
-from dmaverify.verdict import Finding
+from dmaverify.verdict import Finding, Severity
 
 SIMPLE = ("to_dm", "to_hbm", "to_host")
 VIEWS = ("to_dm_view", "to_hbm_view")
@@ -79,14 +79,19 @@ class Site:
     pending: list[KernelMove] = field(default_factory=list)
     seen: set[str] = field(default_factory=set)
     remarks: list[Finding] = field(default_factory=list)
+    alone: list[tuple[Any, Finding]] = field(default_factory=list)  # of helpers that were read by themselves
     ledgers: list[tuple[str, Any]] = field(default_factory=list)  # what functions make and need
     unbuilt: str = ""  # the condition that leaves it out of the build
     build: str = ""  # the build that it was read in, where that is another one
 
     def remark(self, finding: Finding) -> None:
         """Adds what is said of this call beside its verdict, once."""
-        if all(finding.message != other.message for other in self.remarks):
-            self.remarks.append(finding)
+        same = next((other for other in self.remarks if finding.message == other.message), None)
+        if same is not None and same.severity is not finding.severity and finding.severity is Severity.ERROR:
+            self.remarks.remove(same)
+        elif same is not None:
+            return
+        self.remarks.append(finding)
 
     def settle(self, move: KernelMove) -> None:
         """Adds a move, once for each set of mappings."""

@@ -22,6 +22,7 @@ _TOKEN = re.compile(
     r"|(?P<word>[A-Za-z_$]\w*)|(?P<sign><<|>>|::|\.\.=?|&&|\|\||[<>=!]=|\S))",
     re.DOTALL,
 )
+_PATH = re.compile(r"[A-Za-z_]\w*(?:::[A-Za-z_]\w*)*")
 _LEVELS = {"|": 1, "^": 2, "&": 3, "<<": 4, ">>": 4, "+": 5, "-": 5, "*": 6, "/": 6, "%": 6}
 
 Look = Callable[[str, str], Numbers | None]
@@ -38,6 +39,57 @@ def number_of(text: str, look: Look) -> Numbers | None:
         return value if reader.done else None
     except (_Stop, ZeroDivisionError, OverflowError):
         return None
+
+
+def truth_of(text: str, look: Look) -> bool | None:
+    """Whether a condition over constants holds; None where that is not known before the kernel runs."""
+    text = text.strip()
+    for sign, stop in (("||", True), ("&&", False)):
+        parts = _split_top(text, sign)
+        if len(parts) > 1:
+            found = [truth_of(part, look) for part in parts]
+            return stop if stop in found else None if None in found else not stop
+    if text.startswith("(") and text.endswith(")") and len(_split_top(text[1:-1], ")")) == 1:
+        return truth_of(text[1:-1], look)
+    if text in ("true", "false"):
+        return text == "true"
+    if text.startswith("!") and not text.startswith("!="):
+        inner = truth_of(text[1:], look)
+        return None if inner is None else not inner
+    for sign in ("==", "!=", "<=", ">=", "<", ">"):
+        parts = _split_top(text, sign)
+        if len(parts) == 2 and not (sign in "<>" and ("::<" in text or "<<" in text or ">>" in text)):
+            return _compared(sign, number_of(parts[0], look), number_of(parts[1], look))
+    found_flag = look("path", text) if _PATH.fullmatch(text) else None
+    return bool(found_flag.low) if found_flag is not None and found_flag.single is not None else None
+
+
+def _split_top(text: str, sign: str) -> list[str]:
+    """The parts of a text between signs that stand in no bracket."""
+    parts, depth, start, at = [], 0, 0, 0
+    while at < len(text):
+        if depth == 0 and text.startswith(sign, at):
+            parts.append(text[start:at])
+            start = at = at + len(sign)
+            continue
+        depth += (text[at] in "([{") - (text[at] in ")]}")
+        at += 1
+    return [*parts, text[start:]]
+
+
+def _compared(sign: str, a: Numbers | None, b: Numbers | None) -> bool | None:
+    if a is None or b is None:
+        return None
+    if sign in ("==", "!="):
+        if a.single is not None and b.single is not None:
+            return (a.low == b.low) is (sign == "==")
+        return (sign == "!=") if a.high < b.low or b.high < a.low else None
+    if sign in (">", ">="):
+        a, b, sign = b, a, sign.replace(">", "<")
+    edge = 0 if sign == "<=" else 1
+    if a.high + edge <= b.low:
+        return True
+    return False if a.low + edge > b.high else None
 
 
 class _Stop(Exception):
@@ -149,7 +201,7 @@ class _NumberReader:
         name = self.peek()
         self.at += 1
         if name != "SIZE":
-            raise _Stop
+            return self.found("path", re.sub(r"\s+as\s+[\w:<>, ]+$", "", inner) + "::" + name)
         return self.found("size", re.sub(r"\s+as\s+\w+\s*$", "", inner))
 
     def angled(self) -> str:
@@ -166,6 +218,8 @@ class _NumberReader:
     def path(self, depth: int) -> Numbers:
         words = [self.peek()]
         self.at += 1
+        if words[0] in ("true", "false"):
+            return Numbers.of(int(words[0] == "true"))
         if words == ["m"] and self.peek() == "!":
             raise _Stop
         generic = ""
@@ -186,7 +240,13 @@ class _NumberReader:
             self.take(")")
             if words[-1] == "size_of":
                 return self.found("bytes", generic)
-            return _small(_called(words[-1], given))
+            made = _called(words[-1], given)
+            return _small(made if made is not None else self.look("call " + "::".join(words), _singles(given)))
+        if self.peek() == "." and self.peek(2) != "(" and self.peek(1) not in ("", "."):
+            while self.peek() == "." and self.peek(2) != "(":
+                words[-1] += "." + self.peek(1)
+                self.at += 2
+            return self.found("field", "::".join(words))
         if words[-1] == "SIZE" and len(words) > 1:
             head = "::".join(words[:-1])
             return self.found("size", f"{head}<{generic}>" if generic else head)
@@ -197,6 +257,12 @@ class _NumberReader:
         if value is None:
             raise _Stop
         return value
+
+
+def _singles(given: list[Numbers]) -> str:
+    if any(one.single is None for one in given):
+        raise _Stop
+    return ",".join(str(one.low) for one in given)
 
 
 def _small(value: Numbers | None) -> Numbers:

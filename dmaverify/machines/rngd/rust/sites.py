@@ -22,6 +22,7 @@ from dmaverify.machines.rngd.rust.moves import TRANSFERS, Site, resolve
 from dmaverify.machines.rngd.rust.types import Frame, Types
 from dmaverify.machines.rngd.rust.values import (
     Buffer,
+    Numbers,
     Opaque,
     Pending,
     Record,
@@ -102,6 +103,11 @@ class Sites:
         self.left: dict[Item, Item] = {}  # functions that this build does not have
         self.unbuilt: list[tuple[Span, str]] = []  # statements that it does not have, and the condition
         self.telling: dict[Item, bool] = {}
+        self.unrolled = self.unrolling = 0
+        self.counters: dict[int, Numbers] = {}  # where variables that change begin
+        self.closures: dict[int, tuple[Code, Node, Frame]] = {}
+        self.closing: list[str] = []  # closures that are being read
+        self.kept: list[Value] = []  # what `counters` and `closures` know by its identity
         self.structs: dict[Item, int] = {}
         self.crowded: set[str] = set()  # functions called with more sets of arguments than are visited
         self.ledger = EffectLedger()
@@ -111,7 +117,9 @@ class Sites:
     def value(self, code: Code, node: Node, frame: Frame, expected: Value | None) -> Value:  # `Bodies` does it
         raise AssertionError
 
-    def closure(self, code: Code, node: Node, frame: Frame, given: Value, expected: Value | None) -> Value:
+    def closure(
+        self, code: Code, node: Node, frame: Frame, given: Value | list[Value], expected: Value | None
+    ) -> Value:
         raise AssertionError
 
     def merged(self, value: Value, wanted: Value | None) -> Value:

@@ -53,6 +53,7 @@ SCALARS = {
 """Bits of the types that `size_of` is asked of."""
 WRAPPERS = {"Box", "Rc", "Arc", "Option", "Result", "MutexGuard", "Ref", "RefMut", "Cow", "ManuallyDrop"}
 _LISTS = {"Vec", "VecDeque", "Iter", "IntoIter"}
+_QUALIFIED = re.compile(r"<\s*(\w+)\s+as\s+[\w:<>, ]+>\s*::\s*(\w+)")
 _NAME = re.compile(r"[A-Z][A-Za-z0-9_]*")
 MAX_DEPTH = 40
 
@@ -137,6 +138,8 @@ class Types:
     def _named(self, code: Code, node: Node, given: tuple[Value, ...], frame: Frame) -> Value:
         text = code.text(node)
         parts = tuple(part.strip() for part in text.split("::") if part.strip())
+        qualified = _QUALIFIED.fullmatch(text.strip())
+        parts = (qualified[1], qualified[2]) if qualified is not None else parts
         name = parts[-1] if parts else text
         if parts == ("_",):
             return Unknown("", code.span(node))
@@ -144,7 +147,7 @@ class Types:
             return frame.own or Unknown("`Self` outside of an impl", code.span(node))
         item = frame.scope.path(parts) if parts else None
         if item is None and len(parts) > 1:
-            item = self.variant(frame.scope.path(parts[:-1]), name)
+            item = self.variant(frame.scope.path(parts[:-1]), name) or self._associated(parts, frame, "type_item")
         if len(parts) == 1 and name in frame.generics and (item is None or item.scope.kind != "block"):
             return frame.generics[name]
         if item is None and len(parts) == 1:
@@ -261,6 +264,10 @@ class Types:
             try:
                 if kind == "path":
                     return self._path(text, frame)
+                if kind == "field":
+                    return self._field_number(text, frame)
+                if kind.startswith("call "):
+                    return self._called(kind[5:], text, frame)
                 value = self.fragment(text, frame, code, byte)
                 if kind == "size":
                     if isinstance(value, Map):
@@ -281,10 +288,58 @@ class Types:
                     value = names[parts[0]]
                     return value if isinstance(value, Numbers) else None
         item = frame.scope.path(parts, values=True)
+        if item is None and len(parts) > 1:
+            item = self._associated(parts, frame, "const_item")
         if item is None or item.kind != "const":
             return None
         value_node = item.node.child_by_field_name("value")
         return None if value_node is None else self.number(item.code, value_node, Frame(item.scope))
+
+    def _associated(self, parts: tuple[str, ...], frame: Frame, kind: str) -> Item | None:
+        """`S::N`, `Self::N`, `T::N`: a constant or a type in an `impl` of the type."""
+        name = parts[-2]
+        known = frame.own if name == "Self" else frame.generics.get(name)
+        owner = known.item if isinstance(known, Record) else frame.scope.path(parts[:-1])
+        if owner is None:
+            return None
+        scope: NameScope | None = owner.scope
+        while scope is not None:
+            for code, node, where in scope.impls:
+                own = node.child_by_field_name("type")
+                text = code.text(own).split("<")[0].split("::")[-1].strip() if own is not None else ""
+                made = _item_in(code, node, where, parts[-1], kind) if text == owner.name else None
+                if made is not None:
+                    return made
+            scope = scope.around
+        return None
+
+    def _field_number(self, text: str, frame: Frame) -> Numbers | None:
+        """`pair.1`, `job.count`: a number within a tuple or struct."""
+        first, *names = text.split(".")
+        value: Value | None = frame.locals.get(first)
+        for name in names:
+            if isinstance(value, Tuple) and name.isdigit() and int(name) < len(value.parts):
+                value = value.parts[int(name)]
+            else:
+                value = value.parts.get(name) if isinstance(value, Record) else None
+        return value if isinstance(value, Numbers) else None
+
+    def _called(self, path: str, given: str, frame: Frame) -> Numbers | None:
+        """The value of a function of one expression for numbers."""
+        parts = tuple(part.strip() for part in path.split("::") if part.strip())
+        item = frame.scope.path(parts, values=True)
+        body = item.node.child_by_field_name("body") if item is not None and item.kind == "fn" else None
+        inner = named(body) if body is not None else []
+        if item is None or len(inner) != 1 or inner[0].type == "expression_statement" or item.generics:
+            return None
+        parameters = [one for one in named(item.node.child_by_field_name("parameters") or item.node)
+                      if one.type == "parameter"]  # fmt: skip
+        values = [Numbers.of(int(one)) for one in given.split(",") if one]
+        names = [one.child_by_field_name("pattern") for one in parameters]
+        if len(values) != len(names):
+            return None
+        known: dict[str, Value] = {item.code.text(n): v for n, v in zip(names, values, strict=True) if n is not None}
+        return number_of(item.code.text(inner[0]), self.look(Frame(item.scope, {}, known)))
 
     def fragment(self, text: str, frame: Frame, code: Code | None, byte: int) -> Value:
         """The value of a type that stands within other text."""
@@ -347,6 +402,15 @@ class Types:
                 return Unknown(*_no_size(item, item.code.span(item.node)))
             return Map(Symbol(self.axis_name(item), size))
         return self._alias(item, ()) if item.kind == "type" else None
+
+
+def _item_in(code: Code, node: Node, scope: NameScope, name: str, kind: str) -> Item | None:
+    body = node.child_by_field_name("body")
+    for one in named(body) if body is not None else ():
+        own = one.child_by_field_name("name")
+        if one.type == kind and own is not None and code.text(own) == name:
+            return Item(kind.removesuffix("_item"), name, code, one, scope)
+    return None
 
 
 def _no_size(item: Item, span: Span) -> tuple[str, Span, str]:

@@ -164,7 +164,7 @@ class Sequence:
 
     part: Value
     count: int | None = None
-    values: tuple[int, ...] | None = None  # of a list of numbers that is written out
+    items: tuple[Value, ...] | None = None  # one by one, where they are known and differ
 
 
 @dataclass(frozen=True)
@@ -223,8 +223,9 @@ def held(value: Value | None, span: Span | None) -> Held | None:
     """What a tensor holds that is made `from_vec(value)`; None where that is not known."""
     if not isinstance(value, Sequence):
         return None
-    if value.values is not None:
-        return Held(value.values, True, len(set(value.values)) < len(value.values), span)
+    singles = [one.low for one in value.items or () if isinstance(one, Numbers) and one.single is not None]
+    if value.items is not None and len(singles) == len(value.items):
+        return Held(tuple(singles), True, len(set(singles)) < len(singles), span)
     part = value.part
     if not isinstance(part, Numbers) or not part.exact:
         return None

@@ -1,0 +1,111 @@
+"""`viz` without any library: memory, request order, counterexample, load over time and lifetimes as one SVG or page.
+
+Knows: which pictures a transfer and a program have. Does not know: how they are drawn, files.
+Law: one file that names no other file and no host; what has no price or cannot be played is left out, never made up.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from dmaverify.errors import InputError
+from dmaverify.report.lifetimes import LIFE_STYLE, lifetimes_svg
+from dmaverify.report.load import LOAD_STYLE, load_svg
+from dmaverify.report.memory import MEMORY_SCRIPT, MEMORY_STYLE, memory_figure, memory_svg
+
+if TYPE_CHECKING:
+    from dmaverify.plan.plan import Plan, PlanTransfer
+    from dmaverify.program.schedule import Program
+
+RECORDED = 1 << 16  # requests of which the load is drawn
+STYLE = (
+    "body{font:15px/1.45 system-ui,sans-serif;margin:1rem auto;max-width:76rem;padding:0 1rem;color:#1a202c}"
+    "svg{max-width:100%;height:auto}svg.load,svg.lives{max-width:44rem;display:block;margin:1rem 0}"
+    "table{border-collapse:collapse;display:block;overflow-x:auto}td,th{padding:.2rem .7rem;text-align:left;"
+    "vertical-align:top;border-bottom:1px solid #e2e8f0}td.n{text-align:right;font-variant-numeric:tabular-nums}"
+)
+
+Drawn = Sequence[tuple["Plan", "PlanTransfer"]]
+Alone = Sequence[tuple["Plan", "Program"]]
+
+
+def drawn_page(items: Drawn, programs: Alone, profile: str) -> str:
+    """A page of its own, with steps by the arrow keys."""
+    names = [item.name for _, item in items] or [program.name for _, program in programs]
+    title = escape(" / ".join(names))
+    parts = [f"<h1>{title}</h1>"]
+    for plan, item in items:
+        picture, played, terms = _seen(plan, item, profile)
+        parts += [memory_figure(picture, item.name), *([load_svg(*played)] if played else []), terms]
+    parts += [lifetimes_svg(*_lives(plan, program)) for plan, program in programs]
+    head = (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{title}</title><style>{STYLE}{MEMORY_STYLE}{LOAD_STYLE}{LIFE_STYLE}</style></head><body>"
+    )
+    return head + "\n".join(parts) + f"<script>{MEMORY_SCRIPT}</script></body></html>\n"
+
+
+def drawn_svg(items: Drawn, programs: Alone, profile: str) -> str:
+    """The same pictures below each other in one SVG."""
+    texts = []
+    for plan, item in items:
+        picture, played, _ = _seen(plan, item, profile)
+        texts += [memory_svg(picture), *([load_svg(*played)] if played else [])]
+    texts += [lifetimes_svg(*_lives(plan, program)) for plan, program in programs]
+    parts, y, wide = [], 0, 400
+    for text in filter(None, texts):
+        box = re.search(r'viewBox="0 0 (\d+) (\d+)"', text)
+        assert box is not None
+        parts.append(text.replace("<svg ", f'<svg x="0" y="{y}" width="{box[1]}" height="{box[2]}" ', 1))
+        y += int(box[2]) + 12
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {y}" width="{2 * wide}" height="{2 * y}">'
+    return f"{head}<style>{MEMORY_STYLE}{LOAD_STYLE}{LIFE_STYLE}</style>{''.join(parts)}</svg>\n"
+
+
+def _seen(plan: Plan, item: PlanTransfer, profile: str) -> tuple[Any, tuple[Any, float] | None, str]:
+    """The picture of a transfer with its counterexample, its requests in time, and its cost as a table."""
+    from dmaverify import api
+    from dmaverify.jobs.pictures import picture_of
+    from dmaverify.jobs.verdicts import verdicts_of
+    from dmaverify.plan.plan import select
+    from dmaverify.prove.move.check import Options
+
+    commands = api.program_of(plan, item.name)
+    (verdict,) = verdicts_of(select(replace(plan, programs=()), item.name), Options(cross_check=0, repair=False))
+    picture = picture_of(plan, item.transfer, commands, verdict)
+    return picture, _played(plan, item, commands, profile), _terms(plan, item, commands, profile)
+
+
+def _played(plan: Plan, item: PlanTransfer, commands: Any, profile: str) -> tuple[Any, float] | None:
+    if "hbm" not in plan.targets[item.transfer.target].tiers:
+        return None
+    from dmaverify.cost.simulate import simulate
+
+    try:
+        result = simulate(commands, "rngd", profile, record=RECORDED)
+    except (InputError, ValueError, ArithmeticError):
+        return None
+    return result.trace, float(result.cycles)
+
+
+def _terms(plan: Plan, item: PlanTransfer, commands: Any, profile: str) -> str:
+    if "hbm" not in plan.targets[item.transfer.target].tiers:
+        return ""
+    from dmaverify.cost.explain import explain
+    from dmaverify.report.html import sections
+
+    try:
+        return "\n".join(sections(explain(commands, "rngd", profile)))
+    except (InputError, ValueError, ArithmeticError):
+        return ""
+
+
+def _lives(plan: Plan, program: Program) -> tuple[Any, Any, int]:
+    from dmaverify.jobs.pictures import lifetimes_of
+
+    return lifetimes_of(plan, program)

@@ -1,0 +1,30 @@
+"""Transfers that say neither stream nor commands, with the stream that follows from source and destination.
+
+Knows: that the cheapest legal plan of a move has one. Does not know: how it is found, how it is shown.
+Law: what says how it is moved stays as it is; what is put in is proved, and read again from its text.
+
+Source: "DMA Engine", DMA Command Syntax (stream shapes are often inferred).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from dmaverify.jobs.synthesis import SynthSettings, synthesize_named
+from dmaverify.plan.plan import Plan
+from dmaverify.plan.read import read_plan_text
+
+
+def with_streams(plan: Plan) -> Plan:
+    """The plan with a stream for every move that has none; one that no search finds a plan for stays without."""
+    made = []
+    for item in plan.transfers:
+        transfer = item.transfer
+        silent = transfer.stream is None and not transfer.streams and not transfer.given and not transfer.views
+        found = synthesize_named(plan, item.name, SynthSettings()) if silent else None
+        if found is not None and found.found:
+            target = str(plan.targets[transfer.target].folder)
+            (own,) = (one.transfer for one in read_plan_text(found.plan, target=target).transfers)
+            item = replace(item, transfer=replace(transfer, stream=own.stream, streams=own.streams))
+        made.append(item)
+    return replace(plan, transfers=tuple(made))

@@ -1,0 +1,95 @@
+"""Loops, branches, closures, lists and constants: which tiles they write is counted, not assumed.
+
+Each body copies 16 of 64 columns at a time; the sound ones write every column once.
+"""
+
+# ruff: noqa: E501  (kernels)
+
+import pytest
+from kernels import plan, verdicts
+
+HBM = "HbmTensor<i8, Chip, m![A, B]>"
+
+
+def copy(start: str, to: str = "", source: str = "x", into: str = "out", width: str = "16") -> str:
+    number = width if width.isdigit() else f"{{ {width} }}"
+    return (
+        f"{source}.view().tile::<m![B], {width}, m![A, B = {number} # 64]>({start})"
+        f".to_hbm_view(&mut ctx.tdma, {into}.view_mut().tile::<m![B], {width}, m![A, B = {number} #{{!}} 64]>({to or start}));"
+    )
+
+
+def kernel(lines: str, before: str = "") -> str:
+    made = HBM.replace("HbmTensor<", "HbmTensor::<")
+    return (
+        f"{before}\n#[device(chip = 1)]\nfn f(ctx: &mut Context, x: &{HBM}) -> {HBM} {{\n"
+        f"    let mut out = {made}::new();\n    {lines}\n    out\n}}\n"
+    )
+
+
+EACH, S = copy("16 * i"), copy("s")
+HELPER = f"fn part(ctx: &mut Context, x: &{HBM}, out: &mut {HBM}, o: usize) {{ {copy('o')} }}"
+DEEP = f"mod deep {{ use super::*; pub mod inner {{ use super::super::*; pub fn go(ctx: &mut Context, x: &{HBM}, out: &mut {HBM}, o: usize) {{ {copy('o')} }} }} }}\nuse deep::inner::go as step;"
+GENERIC = f"fn part<const W: usize>(ctx: &mut Context, x: &{HBM}, out: &mut {HBM}, o: usize) {{ {copy('o', width='W')} }}"
+MACRO = f"macro_rules! parts {{ ($ctx:ident, $x:ident, $out:ident, $($o:expr),*) => {{ $( {copy('$o', source='$x', into='$out').replace('ctx.tdma', '$ctx.tdma')} )* }} }}"
+BRANCHES = f"{{ for i in 0..4 {{ {EACH} }} }} else {{ for i in 0..3 {{ {EACH} }} }}"
+
+SOUND = [
+    (f"for i in 0..4 {{ {EACH} }}", ""), (f"for i in (0..4).rev() {{ {EACH} }}", ""), (f"for i in 0..=3 {{ {EACH} }}", ""),
+    (f"for s in (0..64).step_by(16) {{ {S} }}", ""), (f"for s in [0, 16, 32, 48] {{ {S} }}", ""),
+    (f"for &s in [48, 0, 32, 16].iter() {{ {S} }}", ""), (f"for (i, j) in (0..4).zip((0..64).step_by(16)) {{ {copy('16 * i', 'j')} }}", ""),
+    (f"for (i, s) in (0..64).step_by(16).enumerate() {{ {copy('s', '16 * i')} }}", ""),
+    (f"let all = [0, 16, 32, 48]; for c in all.chunks(2) {{ for &s in c {{ {S} }} }}", ""),
+    (f"for i in (0..8).skip(4) {{ let i = i - 4; {EACH} }}", ""), (f"for i in (0..9).take(4) {{ {EACH} }}", ""),
+    (f"for i in 0..2 {{ for j in 0..2 {{ {copy('32 * i + 16 * j')} }} }}", ""),
+    (f"for i in 0..2 {{ {copy('32 * i')} {copy('32 * i + 16')} }}", ""), (f"for i in 0..3 {{ {EACH} }} {copy('48')}", ""),
+    (f"for i in 0..4 {{ if i % 2 == 0 {{ {EACH} }} else {{ {EACH} }} }}", ""), (f"for i in 0..9 {{ if i < 4 {{ {EACH} }} }}", ""),
+    (f"let mut i = 0; while i < 4 {{ {EACH} i += 1; }}", ""), (f"let mut s = 0; while s <= 48 {{ {S} s += 16; }}", ""),
+    (f"if M {BRANCHES}", "const M: bool = true;"), (f"if !M {BRANCHES}", "const M: bool = false;"),
+    (f"if M >= 4 && M != 5 {BRANCHES}", "const M: usize = 8;"),
+    (f"match M {{ 0 | 2 => {{ for i in 0..3 {{ {EACH} }} }} _ => {{ for i in 0..4 {{ {EACH} }} }} }}", "const M: usize = 1;"),
+    (f"const N: usize = 4; for i in 0..N {{ {EACH} }}", "const N: usize = 3;"), (f"let n = 2; let n = n * 2; for i in 0..n {{ {EACH} }}", ""),
+    (f"for i in 0..S::N {{ {EACH} }}", "struct S; impl S { const N: usize = 4; }"),
+    (f"for i in 0..<S as T>::N {{ {EACH} }}", "struct S; trait T { const N: usize; } impl T for S { const N: usize = 4; }"),
+    (f"for i in 0..n(64) {{ {EACH} }}", "const fn n(k: usize) -> usize { k / 16 }"), (f"for i in 0..B::SIZE / 16 {{ {EACH} }}", ""),
+    ("for i in 0..4 { part(ctx, x, &mut out, 16 * i); }", HELPER),
+    ("part(ctx, x, &mut out, 0); part(ctx, x, &mut out, 16); for i in 2..4 { part(ctx, x, &mut out, 16 * i); }", HELPER),
+    ("for i in 0..4 { step(ctx, x, &mut out, 16 * i); }", DEEP), ("for i in 0..2 { part::<32>(ctx, x, &mut out, 32 * i); }", GENERIC),
+    ("parts!(ctx, x, out, 0, 16, 32, 48);", MACRO), (f"let mut go = |o: usize| {{ {copy('o')} }}; for i in 0..4 {{ go(16 * i); }}", ""),
+    (f"(0..4).for_each(|i| {{ {EACH} }});", ""), (f"let pair = (x, 4); for i in 0..pair.1 {{ {copy('16 * i', source='pair.0')} }}", ""),
+    (f"let j = J {{ t: x, n: 4 }}; for i in 0..j.n {{ {copy('16 * i', source='j.t')} }}", f"struct J<'a> {{ t: &'a {HBM}, n: usize }}"),
+    (f"if B::SIZE == 0 {{ return out; }} for i in 0..4 {{ {EACH} }}", ""),
+]  # fmt: skip
+FAULTY = [
+    (f"for i in 0..3 {{ {EACH} }}", ""), (f"for i in 1..4 {{ {EACH} }}", ""), (f"for i in 0..=2 {{ {EACH} }}", ""),
+    (f"for s in (0..64).step_by(32) {{ {S} }}", ""), (f"for s in [0, 16, 48] {{ {S} }}", ""), (f"for s in [0, 16, 32, 32] {{ {S} }}", ""),
+    (f"for (i, j) in (0..3).zip(0..4) {{ {copy('16 * i', '16 * j')} }}", ""), (f"for (i, s) in (0..48).step_by(16).enumerate() {{ {copy('s', '16 * i')} }}", ""),
+    (f"let all = [0, 16, 32]; for c in all.chunks(2) {{ for &s in c {{ {S} }} }}", ""), (f"let all = [0, 16, 32, 48]; for c in all.chunks_exact(3) {{ for &s in c {{ {S} }} }}", ""),
+    (f"for i in (0..4).skip(1) {{ {EACH} }}", ""), (f"for i in (0..9).take(3) {{ {EACH} }}", ""),
+    (f"for i in 0..2 {{ for j in 0..2 {{ {copy('16 * i + 16 * j')} }} }}", ""), (f"for i in 0..2 {{ {copy('32 * i')} {copy('16 * i + 16')} }}", ""),
+    (f"for i in 0..3 {{ {EACH} }} {copy('32')}", ""), (f"for i in 0..4 {{ if i % 2 == 0 {{ {EACH} }} }}", ""), (f"for i in 0..9 {{ if i < 3 {{ {EACH} }} }}", ""),
+    (f"let mut i = 0; while i < 3 {{ {EACH} i += 1; }}", ""), (f"if M {BRANCHES}", "const M: bool = false;"), (f"if M >= 4 && M != 8 {BRANCHES}", "const M: usize = 8;"),
+    (f"match M {{ 0 | 1 => {{ for i in 0..3 {{ {EACH} }} }} _ => {{ for i in 0..4 {{ {EACH} }} }} }}", "const M: usize = 1;"),
+    (f"const N: usize = 3; for i in 0..N {{ {EACH} }}", "const N: usize = 4;"), (f"for i in 0..S::N {{ {EACH} }}", "struct S; impl S { const N: usize = 3; }"),
+    (f"for i in 0..<S as T>::N {{ {EACH} }}", "struct S; trait T { const N: usize; } impl T for S { const N: usize = 3; }"),
+    (f"for i in 0..n(64) {{ {EACH} }}", "const fn n(k: usize) -> usize { k / 16 - 1 }"), ("for i in 0..3 { part(ctx, x, &mut out, 16 * i); }", HELPER),
+    ("part(ctx, x, &mut out, 0); part(ctx, x, &mut out, 0); for i in 2..4 { part(ctx, x, &mut out, 16 * i); }", HELPER),
+    ("for i in 0..3 { step(ctx, x, &mut out, 16 * i); }", DEEP), ("for i in 0..2 { part::<16>(ctx, x, &mut out, 32 * i); }", GENERIC),
+    ("parts!(ctx, x, out, 0, 16, 48);", MACRO), (f"let mut go = |o: usize| {{ {copy('o')} }}; for i in 0..3 {{ go(16 * i); }}", ""),
+    (f"(0..3).for_each(|i| {{ {EACH} }});", ""), (f"let pair = (x, 3); for i in 0..pair.1 {{ {copy('16 * i', source='pair.0')} }}", ""),
+    (f"let j = J {{ t: x, n: 3 }}; for i in 0..j.n {{ {copy('16 * i', source='j.t')} }}", f"struct J<'a> {{ t: &'a {HBM}, n: usize }}"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("lines", "before"), SOUND)
+def test_a_loop_that_writes_every_column_once_is_proved(lines: str, before: str) -> None:
+    found = verdicts(plan(kernel(lines, before)))
+    assert {v.status.value for v in found} == {"proved"}
+    assert not [f.message for v in found for f in v.findings]
+
+
+@pytest.mark.parametrize(("lines", "before"), FAULTY)
+def test_a_column_that_is_left_out_or_written_twice_is_found(lines: str, before: str) -> None:
+    found = verdicts(plan(kernel(lines, before)))
+    rules = {f.rule for v in found for f in v.findings if v.status.value == "refuted"}
+    assert rules & {"core/tiles-cover", "core/tiles-once"}

@@ -1,0 +1,109 @@
+"""What `import dmaverify as dv` promises: one error to catch, verdicts that are true only when proved, notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dmaverify as dv
+from dmaverify.verdict import Status, Verdict
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+FIRST, BROKEN = str(EXAMPLES / "first.toml"), str(EXAMPLES / "broken.toml")
+any_dv: Any = dv
+
+WRONG: list[Callable[[], Any]] = [
+    lambda: any_dv.mapping(5, {}),
+    lambda: any_dv.mapping(None, {}),
+    lambda: any_dv.mapping("A", {"A": "x"}),
+    lambda: any_dv.mapping("A", {"A": 1.5}),
+    lambda: any_dv.mapping("A", {"A": True}),
+    lambda: any_dv.mapping("A", [1]),
+    lambda: any_dv.mapping("A", {1: 2}),
+    lambda: any_dv.mapping("A", {"A": -1}),
+    lambda: any_dv.mapping("A / 3", {"A": 8}),
+    lambda: any_dv.check(None),
+    lambda: any_dv.check(5),
+    lambda: any_dv.check(b"x"),
+    lambda: any_dv.check("none.toml"),
+    lambda: any_dv.check("a\0b.toml"),
+    lambda: any_dv.check(str(EXAMPLES)),
+    lambda: any_dv.check(FIRST, 5),
+    lambda: any_dv.check(FIRST, target=5),
+    lambda: any_dv.check(FIRST + "::none"),
+    lambda: any_dv.check(FIRST, options=dv.Options(readings={"x": "y"})),
+    lambda: any_dv.load(5),
+    lambda: any_dv.load("none.rs"),
+    lambda: any_dv.load_target(5),
+    lambda: any_dv.load_target("none"),
+    lambda: any_dv.run(None),
+    lambda: any_dv.run(FIRST, limit_units=1),
+    lambda: any_dv.run(str(EXAMPLES / "start" / "program.toml")),
+    lambda: any_dv.synthesize(FIRST, none=1),
+    lambda: any_dv.synthesize(FIRST, packet="x"),
+    lambda: any_dv.price(FIRST, profile="none"),
+    lambda: any_dv.price(str(EXAMPLES / "start" / "idma.toml")),
+]
+
+
+@pytest.mark.parametrize("wrong", range(len(WRONG)))
+def test_one_error_covers_all_that_cannot_be_read(wrong: int) -> None:
+    with pytest.raises(dv.InputError) as told:
+        WRONG[wrong]()
+    assert str(told.value)
+
+
+def test_a_verdict_is_true_only_when_it_is_proved_as_a_whole() -> None:
+    (good,), (bad,) = dv.check(FIRST), dv.check(BROKEN)
+    assert good
+    assert not bad
+    assert bad.as_expected
+    assert not Verdict("t", "rngd", Status.UNKNOWN)
+    assert not Verdict("t", "rngd", Status.PROVED, scope="of core/covers only")
+
+
+def test_a_move_without_commands_says_so_in_its_claim() -> None:
+    text = Path(FIRST).read_text(encoding="utf-8")
+    texts = ("read ", "write ", "stream", "sequencer")
+    bare = "\n".join(line for line in text.split("\n") if not line.startswith(texts))
+    (verdict,) = dv.check(bare)
+    assert verdict.claim == "the move alone; no command was checked"
+
+
+class Balanced(HTMLParser):
+    """The tags that are open."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+@pytest.mark.parametrize(
+    ("make", "holds"),
+    [
+        (lambda: dv.mapping("A # 6, B", {"A": 4, "B": 2}), ("12 positions", "A = 3", "top padding")),
+        (lambda: dv.check(FIRST)[0], ("PROVED relayout", "131,072 bytes")),
+        (lambda: dv.check(BROKEN)[0], ("REFUTED relayout", "error[core/same-element]", "--&gt;")),
+        (lambda: dv.load(FIRST), ("A = 64", "relayout", "<code>")),
+    ],
+)
+def test_notebooks_draw_mappings_verdicts_and_plans(make: Callable[[], Any], holds: tuple[str, ...]) -> None:
+    text = make()._repr_html_()
+    assert all(word in text for word in holds)
+    reader = Balanced()
+    reader.feed(text)
+    assert reader.open == []
+
+
+def test_a_cost_is_that_of_the_command_line() -> None:
+    assert dv.price(FIRST).cycles == 1012.0
