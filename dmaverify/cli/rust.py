@@ -44,7 +44,7 @@ def extract_text(path: str, target: str | None) -> str:
     """The plan file of a kernel, or of one function of it. Raises InputError."""
     file, _, _ = path.partition("::")
     if is_copy_text(file):
-        from dmaverify.cli.pto_extract import plan_of_kernels
+        from dmaverify.jobs.kernel_plans import plan_of_kernels
 
         return plan_of_kernels(path)
     if not file.endswith(".rs"):

@@ -21,15 +21,14 @@ from dmaverify.prove.meet import (
     Equation,
     Meeting,
     SharedLoops,
-    TooDeep,
     Walk,
     apart,
+    decided,
     difference,
     found_meeting,
     meeting_question,
     meeting_when,
     question,
-    solvable,
     together,
 )
 from dmaverify.prove.smt import Session
@@ -210,11 +209,8 @@ class _Decider:
         if eq not in self.known:
             self.known[eq] = self.session.ask(question(eq), "hazard").status
             if self.known[eq] == "unknown":
-                try:
-                    self.known[eq] = "sat" if solvable(eq) else "unsat"
-                except TooDeep:
-                    return self._count("undecided", "unknown")
-                return self._count("by search", self.known[eq])
+                self.known[eq] = decided(eq)
+                return self._count("undecided" if self.known[eq] == "unknown" else "by search", self.known[eq])
         return self._count("by the solver", self.known[eq])
 
     def _count(self, how: str, answer: str) -> str:

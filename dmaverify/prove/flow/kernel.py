@@ -35,7 +35,7 @@ from dmaverify.prove.move.indirect_case import RUN_TIME
 from dmaverify.prove.move.preconditions import meaningless
 from dmaverify.prove.smt import Session, solver_version
 from dmaverify.targets.target import Target
-from dmaverify.verdict import Finding, Label, Obligation, Severity, Status, Verdict
+from dmaverify.verdict import Finding, Label, Obligation, Severity, Status, Verdict, settled
 
 HAZARDS = ("core/hazard-raw", "core/hazard-war", "core/hazard-waw")
 TILES = ("core/tiles-once", "core/tiles-cover")
@@ -332,8 +332,7 @@ def _judge(case: _Case) -> None:
 
 
 def _verdict(case: _Case, seconds: float, path: str) -> Verdict:
-    errors = [f for f in case.findings if f.severity is Severity.ERROR]
-    status = Status.REFUTED if errors else Status.UNKNOWN if "unknown" in case.status.values() else Status.PROVED
+    status = settled(case.findings, case.status.values())
     first = ("core/well-formed", "core/steps", *HAZARDS, *TILES, *REGIONS)
     names = [name for name in first if name in case.status] + [name for name in case.status if name not in first]
     return Verdict(

@@ -30,7 +30,7 @@ from dmaverify.prove.boundary import guarded
 from dmaverify.prove.move.check import Options, check_transfer
 from dmaverify.prove.move.static import Ruling, transfer_instances
 from dmaverify.targets.target import Target, load_obligations
-from dmaverify.verdict import Finding, Label, Obligation, Severity, Status, Verdict
+from dmaverify.verdict import Finding, Label, Obligation, Severity, Status, Verdict, settled
 
 UNRESOLVED = "core/unresolved-transfer"
 LEVEL = "alignment"
@@ -200,8 +200,7 @@ def _settled(
     for rule in broken:
         if rule in obligations or rule in load_obligations():
             obligations[rule] = Obligation(rule, "refuted", obligations[rule].by if rule in obligations else "")
-    unknown = any(o.status == "unknown" for o in obligations.values())
-    status = Status.REFUTED if broken else Status.UNKNOWN if unknown else Status.PROVED
+    status = settled(findings, (o.status for o in obligations.values()))
     said = [a for a in verdict.assumptions if not a.startswith("no command was checked")]
     said = [*assumed, *said]
     return replace(
