@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from dmaverify import api
-from dmaverify.cli.pto import same_functions
-from dmaverify.cli.pto_synth import synthesis_text, synthesize_copies, write_certificate
 from dmaverify.errors import InputError, Source
+from dmaverify.jobs.kernel_synthesis import synthesis_text, synthesize_copies, write_certificate
+from dmaverify.jobs.kernels import same_functions
 from dmaverify.language.meaning import live_index
 from dmaverify.machines.pto.execute import run_kernel
 from dmaverify.machines.pto.named import named_in

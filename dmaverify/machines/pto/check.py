@@ -34,7 +34,7 @@ from dmaverify.prove.flow.ask import term_text
 from dmaverify.prove.flow.kernels import JudgedKernel, judge_kernel
 from dmaverify.prove.options import Options
 from dmaverify.targets.target import Target, load_target
-from dmaverify.verdict import Finding, Label, Obligation, Severity, Status, Verdict
+from dmaverify.verdict import Finding, Label, Obligation, Severity, Verdict, settled
 
 if TYPE_CHECKING:
     from dmaverify.plan.kernels import PlanKernel, PlanMove
@@ -132,11 +132,7 @@ def check_function(
     known = (findings, _is_open(kernel, judged, notes))
     contested = _alternatives(function, kernel, notes, target, options, known, moves)
     obligations = _obligations(kernel, judged, claimed=bool(moves))
-    status = Status.PROVED
-    if any(f.severity is Severity.ERROR for f in findings):
-        status = Status.REFUTED
-    elif any(o.status == "unknown" for o in obligations if o.id not in notes.allow):
-        status = Status.UNKNOWN
+    status = settled(findings, (o.status for o in obligations if o.id not in notes.allow))
     if options.cross_check and not moves:
         confirm(function, kernel, findings, status, notes, options.readings)
     path = function.span.source.name

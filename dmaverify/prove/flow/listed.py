@@ -17,7 +17,7 @@ from dmaverify.prove.move.static import Instance, Ruling
 from dmaverify.targets.modules import Derived
 from dmaverify.targets.rule import Rule
 from dmaverify.targets.target import Target
-from dmaverify.verdict import Finding, Obligation, Severity, Status, Verdict
+from dmaverify.verdict import Finding, Obligation, Severity, Status, Verdict, settled
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +125,8 @@ def judge_listed(
             undecided.append(f"{item.name}: {item.open}")
     if not count and not unread:
         findings.append(Finding("core/input", Severity.ERROR, f"no {unit} to judge", path, source="its form"))
-    status = Status.ERROR if unread or not count else Status.REFUTED if broken else Status.PROVED
-    if status is Status.PROVED and undecided:
-        status = Status.UNKNOWN
+    states = ["unknown"] if undecided else []
+    status = Status.ERROR if unread or not count else settled(findings, states)
     rules = {f.rule for f in findings if f.severity is Severity.ERROR and f.rule != "core/input"}
     by = f"{looked:,} looked at" + (f", {broken:,} of {count:,} {unit} broken" if broken else "")
     held = Obligation(f"{target.name}/*", "refuted" if rules else "proved", by)

@@ -77,11 +77,11 @@ def synthesize_copies(plan: Plan, name: str) -> dict[str, Any]:
 
 def _judged(claim: str, transfer: Transfer, name: str) -> dict[str, Any]:
     """What `check` says of a plan, by default and under every other reading. Raises InputError if it is not proved."""
-    from dmaverify import api
+    from dmaverify.jobs.load import check
     from dmaverify.machines.pto.moves import KNOBS
     from dmaverify.prove.options import Options
 
-    (verdict,) = api.check(claim)
+    (verdict,) = check(claim)
     if verdict.errors or verdict.status.value == "unknown":
         first = next(iter(verdict.errors or verdict.findings), None)
         said = first.message if first else "it could not be proved"
@@ -91,7 +91,7 @@ def _judged(claim: str, transfer: Transfer, name: str) -> dict[str, Any]:
     readings: dict[str, Any] = {}
     for knob, names in KNOBS.items():
         for other in names[1:]:
-            (again,) = api.check(claim, options=Options(readings={knob: other}))
+            (again,) = check(claim, options=Options(readings={knob: other}))
             lost = again.errors or again.status.value == "unknown"
             readings[f"{knob}={other}"] = (sorted({f.rule for f in again.errors}) or "unknown") if lost else "proved"
     return {"readings": readings, "warnings": [f"{f.rule}: {f.message}" for f in verdict.findings]}
@@ -103,11 +103,11 @@ def synthesized(
     """What `synth` says of plans for this machine; None for all others. `output` receives the plan of the one move,
     `certificate` a folder with the plan, the space and the bound.
     """
-    from dmaverify import api
+    from dmaverify.jobs.load import load
 
     found = []
     for path in paths:
-        plan = api.load(path)
+        plan = load(path)
         if not plan.transfers or any(plan.targets[t.transfer.target].name != "pto" for t in plan.transfers):
             return None
         found += [synthesize_copies(plan, transfer.name) for transfer in plan.transfers]
