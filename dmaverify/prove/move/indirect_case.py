@@ -178,6 +178,13 @@ class IndirectCase:
         else:
             unit = f"multiples of {self.row_bytes} bytes" if index.scaled else "row numbers"
             self.assumptions.append(f"the index names rows {index.low}..{index.high}, as {unit}, {RUN_TIME}")
+        low, high = index.low or 0, rows - 1 if index.high is None else index.high
+        if index.distinct and index.entries > high - low + 1:
+            self.broken(
+                "core/not-vacuous", f"{index.entries} different rows are promised, and rows {low}..{high} are "
+                f"{high - low + 1}: no index is so", index.span, "promise more rows, or name fewer",
+                {"rows": high - low + 1},
+            )  # fmt: skip
         if self.move.scatter:
             if index.distinct:
                 self.assumptions.append(f"no row is named twice by the index {RUN_TIME}")
