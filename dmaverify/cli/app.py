@@ -410,8 +410,7 @@ def cost(
 ) -> None:  # fmt: skip
     """What the program of a plan costs, or a kernel in its symbols, as named terms."""
     from dmaverify.cli.entries import Chosen
-    from dmaverify.cli.priced import costs_of
-    from dmaverify.cli.synth import cost_request
+    from dmaverify.cli.priced import cost_request, costs_of
 
     if stdin:
         return lines(lambda request: cost_request(request, profile, simulate, explain))
