@@ -409,7 +409,8 @@ def cost(
     reading: tuple[str, ...], as_json: bool, stdin: bool
 ) -> None:  # fmt: skip
     """What the program of a plan costs, or a kernel in its symbols, as named terms."""
-    from dmaverify.cli.priced import Chosen, costs_of
+    from dmaverify.cli.entries import Chosen
+    from dmaverify.cli.priced import costs_of
     from dmaverify.cli.synth import cost_request
 
     if stdin:

@@ -132,9 +132,12 @@ def cost_of(
         data["simulation"] = simulate(commands, of).statistics()
     if explained:
         from dmaverify.cost.explain import explain
+        from dmaverify.cost.lifting import behind_bounds
 
-        told = explain(commands, of).as_data()
+        found = explain(commands, of)
+        told = found.as_data()
         data["explanation"] = {key: told[key] for key in ("because", "engines_in_use", "commands", "sides", "advice")}
+        data["explanation"]["bounds"] = [one.as_data() for one in behind_bounds(found, of)]
     return price, data
 
 
@@ -166,10 +169,14 @@ def cost_text(
         if explain:
             lines += [f"  {'':{wide}}  {term.why}", f"  {'':{wide}}  {term.source}"]
     if price.sides and explain:
+        from dmaverify.cost.constants import cost_data
         from dmaverify.cost.explain import explain as explained
-        from dmaverify.report.cost import explanation_lines
+        from dmaverify.cost.lifting import behind_bounds
+        from dmaverify.report.cost import bound_lines, explanation_lines
 
-        lines += explanation_lines(explained(commands, "rngd", price.profile))
+        found = explained(commands, "rngd", price.profile)
+        lines += explanation_lines(found)
+        lines += bound_lines(behind_bounds(found, cost_data(price.profile)))
     if price.sides and formula:
         from dmaverify.report.cost import formula_lines
 
@@ -243,5 +250,11 @@ def cost_request(request: dict[str, Any], profile: str, simulated: bool, explain
     plan = plan_of_request(request)
     chosen = str(request.get("profile", profile))
     play, told = bool(request.get("simulate", simulated)), bool(request.get("explain", explained))
-    found = [cost_of(plan, t.name, chosen, play, told)[1] for t in plan.transfers]
+    if plan.transfers:
+        found = [cost_of(plan, t.name, chosen, play, told)[1] for t in plan.transfers]
+    else:
+        from dmaverify.cli.entries import Chosen
+        from dmaverify.cli.priced import priced_entries
+
+        found = [dict(one.data) for one in priced_entries(plan, Chosen(chosen, play, told), True)]
     return found[0] if len(found) == 1 else found

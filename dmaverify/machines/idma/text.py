@@ -19,6 +19,15 @@ from dmaverify.targets.modules import Derived
 
 
 @dataclass(frozen=True, slots=True)
+class PlantedError:
+    """A bus error that is sure to come: on which side, what the engine is told to do then, and at which address."""
+
+    side: str
+    action: str
+    address: int
+
+
+@dataclass(frozen=True, slots=True)
 class ToldDescriptor:
     """One descriptor as a form gives it: strides relative, options of `Setup` by name, where it stands."""
 
@@ -26,6 +35,8 @@ class ToldDescriptor:
     options: Mapping[str, int | str] = field(default_factory=dict)
     span: Span | None = field(default=None, compare=False, repr=False)
     words: tuple[Word, ...] = field(default=(), compare=False, repr=False)
+    channel: int = 0  # launches of different channels run side by side
+    errors: tuple[PlantedError, ...] = ()
 
     def word(self, part: str) -> Word | None:
         """The lowest word of a part, where the form has one."""

@@ -191,8 +191,10 @@ class _Machine:
                 raise Undetermined("an operation that is not executed")
             case ops.UnreadOp():
                 raise Undetermined(stmt.message)
-            case _:
+            case ops.Assumed() | ops.OpaqueOp():
                 pass
+            case _:
+                raise Undetermined(f"{type(stmt).__name__} is not executed")
 
     def _for(self, stmt: ops.For) -> None:
         self.registers_of.sink([o for _, o in stmt.carried])

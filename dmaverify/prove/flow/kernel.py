@@ -128,12 +128,12 @@ class _Case:
 
     def hazards(self, works: list[StepWork], order: Order) -> None:
         touches = [touch for work in works for touch in work.touches]
-        result = hazards(touches, order, self.session)
+        result = hazards(touches, order, self.session, launched=self.target.engines.launched)
         for kind in HAZARDS:
             self.status[kind], self.by[kind] = result.status(kind), result.by
         self.findings += [hazard_finding(hazard, self.program, self.target) for hazard in result.found]
         self._untold(result)
-        self.assumptions += one_engine(self.program, works, result, self.session)
+        self.assumptions += one_engine(self.program, works, result, self.session, self.target)
         for step, work in zip(self.program.steps, works, strict=True):
             if step.indirect is not None:
                 self.assumptions.append(f"`{step.name}` may touch every row of its table")
