@@ -148,9 +148,11 @@ def _accesses(
     """
     period, whole = _ALIKE // gcd(size, _ALIKE), total // size
     runs = []
-    for first, count, times in ((0, min(period, whole), whole // period), (whole - whole % period, whole % period, 1)):
-        if count and times:
-            pattern = [b for k in range(count) for b in _access(backend, src, dst, (first + k) * size, size, read, write)]
+    rest = whole - whole % period
+    for first, end, times in ((0, min(period, whole), whole // period), (rest, whole, 1)):
+        if first < end and times:
+            starts = range(first * size, end * size, size)
+            pattern = [b for at in starts for b in _access(backend, src, dst, at, size, read, write)]
             runs.append(BurstRun(tuple(pattern), times))
     if total % size:
         runs.append(BurstRun(tuple(_access(backend, src, dst, whole * size, total % size, read, write))))
