@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from dmaverify import api
-from dmaverify.cli.pto_synth import synthesize_copies
 from dmaverify.errors import Source
+from dmaverify.jobs.fewest_copies import synthesize_copies
 from dmaverify.jobs.judge import check_job
 from dmaverify.machines.idma.engine import Backend, Request, bus_limits, variant_named
 from dmaverify.machines.idma.judge import burst_facts
