@@ -236,25 +236,3 @@ def write_traces(path: str, output: str, profile: str) -> int:
     result = simulate(api.program_of(plan, plan.transfers[0].name), "rngd", profile, record=1 << 20)
     (write_sqlite if Path(output).suffix in (".sqlite", ".db") else write_trace)(result, Path(output))
     return int(result.statistics()["requests"])
-
-
-def cost_request(request: dict[str, Any], profile: str, simulated: bool, explained: bool = False) -> Any:
-    """One line of `cost --stdin`."""
-    from dmaverify.jobs.requests import only_known
-
-    if "frag" in request:
-        from dmaverify.cli.idma import copy_cost
-
-        return copy_cost(request)
-    only_known(request, {"plan", "path", "name", "target", "profile", "simulate", "explain"})
-    plan = plan_of_request(request)
-    chosen = str(request.get("profile", profile))
-    play, told = bool(request.get("simulate", simulated)), bool(request.get("explain", explained))
-    if plan.transfers:
-        found = [cost_of(plan, t.name, chosen, play, told)[1] for t in plan.transfers]
-    else:
-        from dmaverify.cli.entries import Chosen
-        from dmaverify.cli.priced import priced_entries
-
-        found = [dict(one.data) for one in priced_entries(plan, Chosen(chosen, play, told), True)]
-    return found[0] if len(found) == 1 else found

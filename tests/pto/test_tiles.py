@@ -138,6 +138,7 @@ def test_parts_of_tensors_with_symbols_are_judged_for_all_values() -> None:
     open_ = check(text)
     assert open_.status is Status.PROVED
     assert any("n <= 24" in said for said in open_.assumptions)
+    assert "to state them, write: // dmaverify: assume %n in 0..24" in open_.assumptions
 
 
 def test_rows_of_a_store_may_not_overlap_in_the_tensor() -> None:

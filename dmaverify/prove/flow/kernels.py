@@ -35,6 +35,7 @@ from dmaverify.prove.flow.needs import judge_needs
 from dmaverify.prove.flow.other_core import meets_arrival, with_other_core
 from dmaverify.prove.flow.pipe_cases import found_at_values, proved_by_cases
 from dmaverify.prove.flow.pipes import PipeJudge
+from dmaverify.prove.flow.stating import notes_to_paste
 from dmaverify.prove.flow.two_cores import RULE as OTHER
 from dmaverify.prove.flow.two_cores import TwoCores, other_core_of
 from dmaverify.prove.flow.uses import judge_uses
@@ -152,6 +153,9 @@ def judge_kernel(
         out.assumptions += _given(others, definite.arrivals)
     needed = [*judge.assumed, *(f"{shown(need, program.world)} (core/definite)" for need in definite.supposed)]
     out.assumptions += [f"assumed of values without a stated range: {text}" for text in needed]
+    pasted = list(notes_to_paste(asker.needs, program.world)) if needed else []
+    if pasted:
+        out.assumptions.append(f"to state them, write: {'; '.join(pasted)}")
     if pipes.apart:
         pairs = [f"lines {a} and {b}" if a != b else f"line {a} each time" for a, b in pipes.apart]
         out.assumptions.append(f"rows addressed by values from memory do not collide: {', '.join(pairs)}")
