@@ -1,9 +1,7 @@
 """The pytest plugin: plan files as tests, and asserts for tests in Python."""
 
-import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -33,28 +31,11 @@ BOTH = PLAN + BAD[BAD.index("[transfer") :]
 
 
 def pytest_run(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    """pytest in a child of this process, which has loaded already what a fresh one would have to load."""
-    plugins = ("-p", "dmaverify.testing.plugin", "-p", "no:cacheprovider")
-    with tempfile.TemporaryFile() as out:
-        child = os.fork()
-        if child == 0:
-            code = 4
-            try:
-                os.dup2(out.fileno(), 1)
-                os.dup2(out.fileno(), 2)
-                sys.stdout, sys.stderr = (os.fdopen(fd, "w", closefd=False) for fd in (1, 2))
-                os.chdir(folder)
-                for name in [name for name in os.environ if name.startswith("PYTEST")]:
-                    del os.environ[name]
-                os.environ.update(PYTEST_DISABLE_PLUGIN_AUTOLOAD="1", PYTHONPATH=str(ROOT))
-                code = int(pytest.main(["-q", "-s", *plugins, *arguments]))
-                sys.stdout.flush()
-            finally:
-                os._exit(code)
-        _, status = os.waitpid(child, 0)
-        out.seek(0)
-        said = out.read().decode()
-    return subprocess.CompletedProcess(arguments, os.waitstatus_to_exitcode(status), said, "")
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "dmaverify.testing.plugin", "-p", "no:cacheprovider", *arguments],
+        capture_output=True, text=True, cwd=folder, check=False,
+        env={"PYTHONPATH": str(ROOT), "PATH": "", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+    )  # fmt: skip
 
 
 # ---------------------------------------------------------------- collected files
