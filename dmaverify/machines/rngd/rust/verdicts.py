@@ -108,7 +108,7 @@ def _not_run(verdict: Verdict, why: str) -> Verdict:
     ]
     said = f"it does not run, because {why}"
     return replace(
-        verdict, status=Status.PROVED, findings=tuple(findings), claim=said, assumptions=(*verdict.assumptions, note),
+        verdict, status=settled(findings, ()), findings=tuple(findings), claim=said, assumptions=(*verdict.assumptions, note),
         obligations=tuple(replace(o, status="proved", by=said, why="") for o in verdict.obligations),
     )  # fmt: skip
 
