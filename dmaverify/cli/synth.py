@@ -76,25 +76,8 @@ def write_certificate(folder: Path, found: Synthesis, settings: SynthSettings | 
         raise InputError(f"a route has a certificate for each hop, {hops}", None, "--output PLAN, then synth PLAN::HOP")
     from dmaverify.jobs.certify_synth import FILES, write_synthesis
 
-    written = write_synthesis(folder, found, _readme(found), settings)
+    written = write_synthesis(folder, found, settings)
     return [*FILES, *(q.path.name for q in written)]
-
-
-def _readme(found: Synthesis) -> str:
-    from dmaverify.report.synth import synth_text
-
-    return (
-        "plan.toml      the plan: dmaverify check plan.toml\n"
-        "bound.json     the bound: its terms with their counts, and what is not covered\n"
-        "*.smt2         what was asked of the solver; expected answers in MANIFEST.json\n"
-        "recheck.py     asks them again with z3 or cvc5 alone\n"
-        "recount.py     counts requests and the loads of channels and DMNs again, packet by packet, with Python alone\n"
-        "The questions check the arithmetic on the counts and every obligation of the plan; recount.py the counts of\n"
-        "the bound's longest runs. That a floor lies under every plan of the space is an argument, in the source of\n"
-        "dmaverify/synth/bound.py, tested against enumeration; it is not a file here.\n\n"
-        + synth_text(found)
-        + "\n"
-    )
 
 
 # ---------------------------------------------------------------- cost

@@ -11,8 +11,8 @@ import pytest
 
 from dmaverify import api
 from dmaverify.errors import Source
+from dmaverify.jobs.fewest_copies import synthesize_copies
 from dmaverify.jobs.judge import check_job
-from dmaverify.jobs.kernel_synthesis import synthesize_copies
 from dmaverify.machines.idma.engine import Backend, Request, bus_limits, variant_named
 from dmaverify.machines.idma.judge import burst_facts
 from dmaverify.machines.idma.legalizer import legalize

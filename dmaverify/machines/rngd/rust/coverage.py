@@ -225,8 +225,7 @@ def _open(buffer: UsedBuffer, need: HeldNeed, why: str) -> Told:
 
 def _told(
     buffer: UsedBuffer, need: HeldNeed, passed: Passed | None, missed: Sequence[int] | None,
-    cells: _Cells | None = None,
-    live: int = 0,
+    cells: _Cells | None = None, live: int = 0,
 ) -> Told:  # fmt: skip
     """The finding on cells that are used and not written on a way."""
     assert passed is not None
