@@ -115,9 +115,12 @@ def cost_of(
         data["simulation"] = simulate(commands, of).statistics()
     if explained:
         from dmaverify.cost.explain import explain
+        from dmaverify.cost.lifting import behind_bounds
 
-        told = explain(commands, of).as_data()
+        found = explain(commands, of)
+        told = found.as_data()
         data["explanation"] = {key: told[key] for key in ("because", "engines_in_use", "commands", "sides", "advice")}
+        data["explanation"]["bounds"] = [one.as_data() for one in behind_bounds(found, of)]
     return price, data
 
 
@@ -149,10 +152,14 @@ def cost_text(
         if explain:
             lines += [f"  {'':{wide}}  {term.why}", f"  {'':{wide}}  {term.source}"]
     if price.sides and explain:
+        from dmaverify.cost.constants import cost_data
         from dmaverify.cost.explain import explain as explained
-        from dmaverify.report.cost import explanation_lines
+        from dmaverify.cost.lifting import behind_bounds
+        from dmaverify.report.cost import bound_lines, explanation_lines
 
-        lines += explanation_lines(explained(commands, "rngd", price.profile))
+        found = explained(commands, "rngd", price.profile)
+        lines += explanation_lines(found)
+        lines += bound_lines(behind_bounds(found, cost_data(price.profile)))
     if price.sides and formula:
         from dmaverify.report.cost import formula_lines
 
@@ -212,19 +219,3 @@ def write_traces(path: str, output: str, profile: str) -> int:
     result = simulate(api.program_of(plan, plan.transfers[0].name), "rngd", profile, record=1 << 20)
     (write_sqlite if Path(output).suffix in (".sqlite", ".db") else write_trace)(result, Path(output))
     return int(result.statistics()["requests"])
-
-
-def cost_request(request: dict[str, Any], profile: str, simulated: bool, explained: bool = False) -> Any:
-    """One line of `cost --stdin`."""
-    from dmaverify.jobs.requests import only_known
-
-    if "frag" in request:
-        from dmaverify.cli.idma import copy_cost
-
-        return copy_cost(request)
-    only_known(request, {"plan", "path", "name", "target", "profile", "simulate", "explain"})
-    plan = plan_of_request(request)
-    chosen = str(request.get("profile", profile))
-    play, told = bool(request.get("simulate", simulated)), bool(request.get("explain", explained))
-    found = [cost_of(plan, t.name, chosen, play, told)[1] for t in plan.transfers]
-    return found[0] if len(found) == 1 else found

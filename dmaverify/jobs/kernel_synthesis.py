@@ -19,14 +19,14 @@ def synthesized(
     """What `synth` says of plans for this machine; None for all others. `output` receives the plan of the one move,
     `certificate` a folder with the plan, the space and the bound.
     """
-    from dmaverify import api
     from dmaverify.jobs.certify_copies import write_copies
     from dmaverify.jobs.fewest_copies import synthesize_copies
+    from dmaverify.jobs.load import load
     from dmaverify.report.copies import synthesis_text
 
     found = []
     for path in paths:
-        plan = api.load(path)
+        plan = load(path)
         if not plan.transfers or any(plan.targets[t.transfer.target].name != "pto" for t in plan.transfers):
             return None
         found += [synthesize_copies(plan, transfer.name) for transfer in plan.transfers]
