@@ -10,7 +10,8 @@ of the package dmaverify. It has its own reading of TOML values, mappings and se
 What it shows, for every counter of every command, by identities and inequalities on sums `c + k1 p1 + k2 p2 + ...` of
 counters p in 0 .. n - 1:
   1. quotient and remainder: a sum is `q s + r` with 0 <= r < s for all counters iff the least and the greatest value of
-     r say so; then q and r are *the* quotient and remainder (Euclid). Counters are cut where that needs it.
+     r say so; then q and r are *the* quotient and remainder (Euclid). Counters are cut where that needs it,
+     and nests parted in two where a loop has a rest or a sum carries.
   2. bounds: least and greatest value of every position lie in the region.
   3. same element: the sums of each coordinate are the same on both sides, coefficient by coefficient; whatever makes
      a source cell no element does so in the destination.
@@ -26,12 +27,13 @@ import re
 import sys
 import tomllib
 from functools import cache
-from math import prod
+from math import gcd, prod
 from pathlib import Path
 
 ENCODINGS = [Path(__file__).resolve().parent.parent / name for name in ("encodings", "_encodings")]
 KEYS = {"dtype", "source", "dest", "stream", "unit", "read", "write", "engine", "limits", "expect", "command",
-        "target"}  # fmt: skip
+        "target", "sequencer"}  # fmt: skip
+PARTS = 64  # parts of one nest, at most
 PLACES = ("chip", "cluster", "slice", "element")
 OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Pow: operator.pow}
 
@@ -42,6 +44,10 @@ class Refused(Exception):
 
 class Outside(Exception):
     """Not a plan that this checker can judge."""
+
+
+class Cut(Outside):
+    """(counter, place): a sum is a quotient and a remainder on either side of this place of a loop, not across it."""
 
 
 # ---------------------------------------------------------------- numbers, mappings, sequencers: text to values
@@ -188,6 +194,35 @@ def sequencer(text, names, scale):
     return entries, packet, medium(found.group(2), names, scale) if found.group(2) else None
 
 
+def unpaired(text):
+    """The read and write texts of `[n:(r, w), ...]:packet, base=(r, w), media_source=R, ...`, and its engine."""
+    head, _, tail = text.rpartition("]")
+    packet, *settings = split(tail.strip()[1:])
+    if "=" in packet:
+        packet, settings = None, [packet, *settings]
+    given = {key.strip(): value.strip() for key, _, value in (one.partition("=") for one in settings)}
+    if len(given) < len(settings) or set(given) - {"base", "stride0", "media_source", "media_dest", "DmnIndex"}:
+        raise Outside(f"`{tail.strip()}` behind the entries")
+    if (packet is None) == ("stride0" not in given):
+        raise Outside("a paired text with no packet, or two")
+    sides = []
+    for k, key in enumerate(("media_source", "media_dest")):
+        lines = [(count, inside(steps)) for count, _, steps in (e.rpartition(":") for e in split(head.strip()[1:]))]
+        base = f"@{inside(given['base'])[k].strip()}" if "base" in given else ""
+        entries = ", ".join(f"{count}:{steps[k]}" for count, steps in lines)
+        sides.append(f"[{entries}]:{packet or given['stride0']} {given.get(key, '')}{base}")
+    index = given.get("DmnIndex")
+    return sides, index and dict(zip(("chip", "cluster", "dmn"), [number(part, {}) for part in inside(index)]))
+
+
+def inside(text):
+    """Both, or all, of what stands in round brackets."""
+    parts = split(text.strip()[1:-1])
+    if text.strip()[:1] != "(" or text.strip()[-1:] != ")" or len(parts) < 2:
+        raise Outside(f"`{text}` where a pair in brackets is read")
+    return parts
+
+
 def medium(text, names, scale):
     tier, at, base = text.partition("@")
     tier, base = tier.strip().removesuffix("/D").lower(), base.strip()
@@ -281,10 +316,14 @@ class Box:
                 count, at = self.counts[name], size // abs(k)
                 if size % abs(k) == 0 and at > 1 and count > at:
                     if count % at:
-                        raise Outside(f"a loop of {count} cut at {at}")
+                        raise Cut(name, count - count % at)
                     self.cut(name, at)
                     break
             else:
+                for name, k in sorted(low[1].items(), key=lambda term: -abs(term[1])):
+                    at = -(-(size - low[0]) // k) if k > 0 else low[0] // -k + 1
+                    if 0 < at < self.counts[name]:
+                        raise Cut(name, at)
                 raise Outside(f"a sum that carries into its quotient by {size}")
         raise Outside("too many cuts")
 
@@ -293,6 +332,44 @@ class Box:
         self.cuts[name] = high, low, at
         count = self.counts.pop(name)
         self.counts |= {key: n for key, n in ((high, count // at), (low, at))}
+
+
+def nests(constants, loops, judge):
+    """The sum of what `judge(box, sums)` counts in a nest of (count, step of each sum), or in its parts."""
+    todo, total = [(constants, loops)], 0
+    for _ in range(PARTS):
+        constants, loops = todo.pop()
+        box = Box([n for n, _ in loops])
+        sums = [(c, {i: s[k] for i, (n, s) in enumerate(loops) if n > 1}) for k, c in enumerate(constants)]
+        try:
+            total += judge(box, sums)
+        except Cut as place:
+            todo += parts(constants, loops, *place.args)
+        if not todo:
+            return total
+    raise Outside(f"more than {PARTS} parts of a nest")
+
+
+def parts(constants, loops, name, at):
+    while isinstance(name, tuple) and isinstance(name[0], tuple):
+        name = name[0]
+    i = name[0] if isinstance(name, tuple) else name
+    (count, steps), before, behind = loops[i], loops[:i], loops[i + 1:]
+    if name != i:  # the counter is a digit of loop i: that loop as two
+        at = name[2]
+        return [(constants, [*before, (count // at, [s * at for s in steps]), (at, steps), *behind])]
+    return [([c + start * s for c, s in zip(constants, steps)], [*before, (n, steps), *behind])
+            for start, n in ((0, at), (at, count - at))]  # fmt: skip
+
+
+def implies(box, one, other):
+    """Whether `form < bound` gives the other `form < bound`, by what a multiple of the first leaves of the second."""
+    (form, bound, _), (wanted, limit, _) = one, other
+    (constant, terms), wide = box.full(form), box.full(wanted)[1]
+    step = gcd(*terms.values()) or 1
+    most, unit = (bound - 1 - constant) // step, (0, {n: k // step for n, k in terms.items()})
+    scales = {wide[n] // k for n, k in unit[1].items() if n in wide}
+    return any(s > 0 and box.ends(add(wanted, unit, -s))[1] + s * most < limit for s in scales)
 
 
 def add(a, b, k=1):
@@ -345,11 +422,9 @@ def cell(tensor, at, box, axes):
     tests += [(form, axes[axis], "top") for axis, form in sums.items()]
     open_ = []
     for form, bound, kind in tests:
-        least, most = box.ends(form)
+        _, most = box.ends(form)
         shadowed = any(bound >= b and freeze(box, form) == freeze(box, f) for f, b, _ in open_)
         if most >= bound and not shadowed:
-            if least >= bound:
-                raise Outside(f"cells that are all {kind}")
             open_.append((form, bound, kind))
     return open_, sums
 
@@ -373,12 +448,15 @@ def positions(tensor, tier, port, address, box, width):
 
 def count_live(tests, box):
     """How many values of the counters hold no condition: conditions on exact ladders of counters of their own."""
-    total, used, seen = prod(box.counts.values()), set(), {}
-    for form, bound, _ in tests:
+    if any(box.ends(form)[0] >= bound for form, bound, _ in tests):
+        return 0
+    total, used, kept = prod(box.counts.values()), set(), []
+    for test in tests:
+        if not any(implies(box, other, test) for other in kept):
+            kept = [test, *(other for other in kept if not implies(box, test, other))]
+    for form, bound, _ in kept:
         constant, terms = box.full(form)
-        key = tuple(sorted(terms.items(), key=repr))
-        seen[key] = min(bound - constant, seen.get(key, bound - constant))
-    for key, bound in seen.items():
+        key, bound = list(terms.items()), bound - constant
         reach = unit = min(abs(k) for _, k in key)
         for name, k in sorted(key, key=lambda part: part[1]):
             if k != reach or name in used:
@@ -395,37 +473,26 @@ def count_live(tests, box):
 
 def check_move(move):
     """Raises Refused or Outside; else the move is right."""
-    source, dest, width = move["source"], move["dest"], move["width"]
+    dest, width = move["dest"], move["width"]
     written = 0
     for command in move["commands"]:
-        box = Box([n for n, _, _ in command["loops"]])
-        forms = [
-            (command[side]["base"], {i: loop[1 + k] for i, loop in enumerate(command["loops"]) if loop[0] > 1})
-            for k, side in enumerate(("read", "write"))
-        ]
-        here = [
-            positions(tensor, tier, command[side], form, box, width)
-            for tensor, tier, side, form in zip((source, dest), move["tiers"], ("read", "write"), forms)
-        ]
-        for (at, _), tensor, side in zip(here, (source, dest), ("read", "written")):
-            for place, form in at.items():
-                least, most = box.ends(form)
-                if least < 0 or most >= tensor[place][1]:
-                    raise Refused(f"{place} {least} to {most} is {side}, the tensor has {tensor[place][1]}")
-        read, write = (cell(t, at, box, move["axes"]) for t, (at, _) in zip((source, dest), here))
-        same_element(read, write, here, box)
-        written += count_live(write[0], box)
+        loops = [(n, steps) for n, *steps in command["loops"]]
+        starts = [command[side]["base"] for side in ("read", "write")]
+        written += nests(starts, loops, lambda box, sums, c=command: check_nest(move, c, box, sums))
         once(command)
     for b, two in enumerate(move["commands"]):
         for a in range(b):
             apart(move["commands"][a], two)
-    box = Box([dest[place][1] for place in move["tiers"][1]["places"]] + [dest["element"][1], width])
-    names = [*move["tiers"][1]["places"], "element"]
-    at = {place: (0, {i: 1} if dest[place][1] > 1 else {}) for i, place in enumerate(names)}
-    tests, _ = cell(dest, at, box, move["axes"])
-    if any(kind in ("zero",) for _, _, kind in tests):
-        raise Outside("zero padding in the destination")
-    live = count_live(tests, box)
+    names = [*move["tiers"][1]["places"], "element", "unit"]
+    loops = [(dest[n][1] if n != "unit" else width, [n == other for other in names]) for n in names]
+
+    def live_cells(box, sums):
+        tests, _ = cell(dest, dict(zip(names[:-1], sums)), box, move["axes"])
+        if any(kind == "zero" for _, _, kind in tests):
+            raise Outside("zero padding in the destination")
+        return count_live(tests, box)
+
+    live = nests([0] * len(names), loops, live_cells)
     if live < 1:
         raise Outside("a destination without live cells")
     if written != live:
@@ -433,22 +500,37 @@ def check_move(move):
     regions_apart(move)
 
 
+def check_nest(move, command, box, forms):
+    """How many live units of the destination a nest writes, each with the element that is meant."""
+    tensors = (move["source"], move["dest"])
+    sides = zip(tensors, move["tiers"], ("read", "write"), forms)
+    here = [positions(t, tier, command[side], form, box, move["width"]) for t, tier, side, form in sides]
+    for (at, _), tensor, side in zip(here, tensors, ("read", "written")):
+        for place, form in at.items():
+            least, most = box.ends(form)
+            if least < 0 or most >= tensor[place][1]:
+                raise Refused(f"{place} {least} to {most} is {side}, the tensor has {tensor[place][1]}")
+    read, write = (cell(t, at, box, move["axes"]) for t, (at, _) in zip(tensors, here))
+    same_element(read, write, here, box)
+    return count_live(write[0], box)
+
+
 def same_element(read, write, here, box):
-    tests = {(freeze(box, form), kind): bound for form, bound, kind in write[0]}
     if any(kind in ("bottom", "out", "zero") for _, _, kind in write[0]):
         raise Outside("a command that reaches bottom or zero padding, or cells out of bounds")
     if any(kind == "bottom" for _, _, kind in read[0]):
         raise Outside("a command that reads bottom padding")
+    if count_live(write[0], box) == 0:
+        return  # only padding is written, which may hold anything
     exact = not write[0] and not read[0]
     for axis, form in read[1].items():
         if freeze(box, form) != freeze(box, write[1].get(axis, (0, {}))):
             raise (Refused if exact else Outside)(f"the coordinate of {axis} is not the same on both sides")
     if freeze(box, here[0][1]) != freeze(box, here[1][1]):
         raise (Refused if exact else Outside)("the unit within the element is not the same on both sides")
-    for form, bound, kind in read[0]:
-        mine = [b for (other, _), b in tests.items() if other == freeze(box, form)]
-        if not any(b <= bound for b in mine):
-            raise Outside(f"{kind} padding of the source that may reach a live cell")
+    for test in read[0]:
+        if not any(implies(box, mine, test) for mine in write[0]):
+            raise Outside(f"{test[2]} padding of the source that may reach a live cell")
 
 
 def freeze(box, form):
@@ -475,8 +557,8 @@ def apart(one, two):
     boxes, forms = [], []
     for command in (one, two):
         boxes.append(Box([n for n, _, _ in command["loops"]]))
-        loops = enumerate(command["loops"])
-        forms.append((command["write"]["base"], {i: loop[2] for i, loop in loops if loop[0] > 1}))
+        steps = {i: step for i, (count, _, step) in enumerate(command["loops"]) if count > 1}
+        forms.append((command["write"]["base"] - min(a["base"], b["base"]), steps))
     if never_meet(boxes, forms):
         return
     sizes = sorted({abs(step) for command in (one, two) for n, _, step in command["loops"] if step and n > 1})
@@ -538,7 +620,7 @@ def port_of(where, tensor, tier, engine, units):
     place, base = [], None
     if where is not None:
         if where[0] not in ("", tensor["tier"]):
-            raise Outside(f"a sequencer of {where[0]} for a tensor of {tensor['tier']}")
+            raise Refused(f"a sequencer of {where[0]} for a tensor of {tensor['tier']}")
         if where[1] is not None:
             *place, base = where[1]
     parts = tier.get("base_parts", [])
@@ -552,6 +634,9 @@ def port_of(where, tensor, tier, engine, units):
 
 
 def command_of(record, move, names, scale, units):
+    if "sequencer" in record:
+        (read, write), engine = unpaired(record["sequencer"])
+        record = {"read": read, "write": write, "engine": engine if engine else record.get("engine")}
     texts = [sequencer(record[side], names, scale) for side in ("read", "write")]
     both, packets, media = zip(*texts)
     if packets[0] != packets[1]:
@@ -607,7 +692,7 @@ def read_move(plan, name, commands):
     move |= {"tiers": tiers, "axes": axes, "width": bits // unit_bits}
     names = {key: part["value"] * units for key, part in data.get("constant", {}).items()}
     scale = move["width"] if record.get("unit", "bytes") == "elements" else units
-    own = record.get("command") or ([record] if {"read", "write"} & set(record) else [])
+    own = record.get("command") or ([record] if {"read", "write", "sequencer"} & set(record) else [])
     move["commands"] = [command_of(one, move, names, scale, units) for one in own] or given(commands or [])
     if not move["commands"]:
         raise Outside("a plan without printed commands: give those of the certificate")

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from dmaverify.execute import TooLarge, execute
 from dmaverify.jobs.certify import independent_checker
+from dmaverify.program.tensor import PLACES
 from dmaverify.prove.move.check import check_transfer
 from dmaverify.prove.move.witness import Disagreement
 from dmaverify.prove.options import Options
@@ -28,12 +29,16 @@ def broken_by_running(plan: DrawnPlan) -> frozenset[str] | None:
     commands = plan.commands(target)
     if commands is None:
         return frozenset({"no commands"})
+    if any(getattr(t, place).size < 1 for t in (plan.transfer.source, plan.transfer.dest) for place in PLACES):
+        return frozenset({"core/well-formed"})
     tensors = (plan.transfer.source, plan.transfer.dest)
     try:
         done = execute(*tensors, *plan.spaces(target), target.dtypes[plan.transfer.dtype], commands, readings={})
     except TooLarge:
         return None
-    return done.broken - {"core/consumes"}
+    named = {(one.read.tier, one.write.tier) for one in plan.transfer.given}
+    elsewhere = named - {tuple(tensor.tier for tensor in (plan.transfer.source, plan.transfer.dest))}
+    return (done.broken - {"core/consumes"}) | ({"core/well-formed"} if elsewhere else frozenset())
 
 
 def main() -> int:
